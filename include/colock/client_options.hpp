@@ -1,0 +1,58 @@
+// How a client connects: servers, times, credentials.
+#ifndef COLOCK_CLIENT_OPTIONS_HPP
+#define COLOCK_CLIENT_OPTIONS_HPP
+
+#include <colock/log.hpp>
+#include <colock/node.hpp>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace colock {
+
+/// Who the client is, for the servers' access control. For the scheme "digest" the secret reads
+/// "user:password".
+struct credential {
+    std::string scheme;
+    std::string secret;
+};
+
+struct client_options {
+    /// The servers: "host:port[,host:port...]". A host is a name, an IPv4 address, or an IPv6 address
+    /// in brackets; the port may be left out and is 2181 then.
+    std::string hosts = {};
+
+    /// A node that stands for "/" in every path of this client, such as "/service". It has to exist.
+    std::string chroot = {};
+
+    /// How long the servers keep the session, and with it the locks, of a client that they do not hear
+    /// from. The servers clamp it, by default to 2 to 20 of their ticks.
+    std::chrono::milliseconds session_timeout = std::chrono::seconds{10};
+
+    /// How long `client::async_connect` tries.
+    std::chrono::milliseconds connect_timeout = std::chrono::seconds{10};
+
+    /// How long `client::async_close` waits for the servers before it gives the session up to its
+    /// time-out.
+    std::chrono::milliseconds close_timeout = std::chrono::seconds{3};
+
+    /// Pause between two passes over the servers when none can be reached: doubles from the one to the
+    /// other, with up to half of it taken off at random. Never more than ten attempts a second.
+    std::chrono::milliseconds backoff_min = std::chrono::milliseconds{50};
+    std::chrono::milliseconds backoff_max = std::chrono::seconds{1};
+
+    /// `tickTime` of the servers.
+    std::chrono::milliseconds tick = std::chrono::seconds{2};
+
+    std::vector<credential> credentials = {};
+
+    /// Access control of the nodes that this client creates, where an operation does not say otherwise.
+    access_control_list acl = open_acl();
+
+    log_sink log = {};
+};
+
+} // namespace colock
+
+#endif

@@ -1,0 +1,17 @@
+// Everything.
+#ifndef COLOCK_COLOCK_HPP
+#define COLOCK_COLOCK_HPP
+
+#include <colock/client.hpp>
+#include <colock/client_options.hpp>
+#include <colock/error.hpp>
+#include <colock/fencing_token.hpp>
+#include <colock/layout.hpp>
+#include <colock/lock_options.hpp>
+#include <colock/log.hpp>
+#include <colock/mutex.hpp>
+#include <colock/node.hpp>
+#include <colock/unique_lock.hpp>
+#include <colock/version.hpp>
+
+#endif

@@ -1,0 +1,208 @@
+// A started asynchronous operation: the user's handler, type-erased, in memory of the handler's allocator.
+#ifndef COLOCK_DETAIL_OPERATION_HPP
+#define COLOCK_DETAIL_OPERATION_HPP
+
+#include <colock/detail/config.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_allocator.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+
+#include <functional>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace colock {
+
+namespace asio = boost::asio;
+
+} // namespace colock
+
+namespace colock::detail {
+
+class client_core;
+
+// Carries cancellation requests from the thread of the cancellation signal to the client's strand.
+//
+// Slots are neither thread-safe nor stateful. The slot's handler therefore holds only this link, which
+// hops to the strand; a request that arrives before the operation got there is remembered.
+class cancel_link : public std::enable_shared_from_this<cancel_link> {
+public:
+    explicit cancel_link(std::weak_ptr<client_core> core) noexcept : core_{std::move(core)} {}
+
+    // Any thread.
+    COLOCK_DECL void request(asio::cancellation_type type);
+
+    // On the strand: from now on `on_request` decides. Called at once when a request came before.
+    COLOCK_DECL void bind(std::function<void(asio::cancellation_type)> on_request);
+    // On the strand: what was requested before anything was bound.
+    [[nodiscard]] asio::cancellation_type requested() const noexcept { return requested_; }
+    // On the strand: the operation is over.
+    COLOCK_DECL void unbind() noexcept;
+
+private:
+    void deliver(asio::cancellation_type type);
+
+    std::weak_ptr<client_core> core_;
+    std::function<void(asio::cancellation_type)> on_request_; // strand
+    asio::cancellation_type requested_ = asio::cancellation_type::none; // strand
+};
+
+template <class... Results>
+class operation {
+public:
+    operation(const operation&) = delete;
+    operation& operator=(const operation&) = delete;
+
+    // Posts the handler with the results to its executor. *this is gone, and its memory given back,
+    // before the handler runs.
+    virtual void complete(Results... results) = 0;
+
+    // Frees *this without calling the handler.
+    virtual void destroy() noexcept = 0;
+
+    // Empty when the handler has no cancellation slot.
+    [[nodiscard]] const std::shared_ptr<cancel_link>& cancellation() const noexcept { return link_; }
+
+protected:
+    explicit operation(std::shared_ptr<cancel_link> link) noexcept : link_{std::move(link)} {}
+    ~operation() = default;
+
+    std::shared_ptr<cancel_link> link_;
+};
+
+// Owns an operation until it completes; one that is dropped destroys the handler without calling it.
+template <class... Results>
+class operation_ptr {
+public:
+    operation_ptr() = default;
+    explicit operation_ptr(operation<Results...>* op) noexcept : op_{op} {}
+
+    explicit operator bool() const noexcept { return op_ != nullptr; }
+
+    [[nodiscard]] const std::shared_ptr<cancel_link>& cancellation() const noexcept
+    {
+        return op_->cancellation();
+    }
+
+    // On the strand.
+    void complete(Results... results)
+    {
+        unbind(*op_);
+        op_.release()->complete(std::move(results)...);
+    }
+
+private:
+    // What is bound refers to where the operation waits, which it is about to leave.
+    static void unbind(operation<Results...>& op) noexcept
+    {
+        if (const auto& link = op.cancellation()) {
+            link->unbind();
+        }
+    }
+
+    struct deleter {
+        void operator()(operation<Results...>* op) const noexcept
+        {
+            unbind(*op);
+            op->destroy();
+        }
+    };
+    std::unique_ptr<operation<Results...>, deleter> op_;
+};
+
+// The handler with its results on its way to its executor. It associates the handler's allocator only:
+// it is posted straight to the handler's executor, which must not be looked up a second time.
+template <class Handler, class... Results>
+class bound_handler {
+public:
+    using allocator_type = asio::associated_allocator_t<Handler>;
+
+    bound_handler(Handler&& handler, bool has_slot, Results&&... results)
+        : handler_{std::move(handler)}, has_slot_{has_slot}, results_{std::move(results)...}
+    {
+    }
+
+    [[nodiscard]] allocator_type get_allocator() const noexcept
+    {
+        return asio::get_associated_allocator(handler_);
+    }
+
+    void operator()()
+    {
+        // Only here, on the handler's own executor, may its slot be touched again.
+        if (has_slot_) {
+            asio::get_associated_cancellation_slot(handler_).clear();
+        }
+        std::apply([this](Results&... results) { std::move(handler_)(std::move(results)...); },
+                   results_);
+    }
+
+private:
+    Handler handler_;
+    bool has_slot_;
+    std::tuple<Results...> results_;
+};
+
+template <class Handler, class... Results>
+class operation_of final : public operation<Results...> {
+    using allocator_type = typename std::allocator_traits<
+        asio::associated_allocator_t<Handler>>::template rebind_alloc<operation_of>;
+    using allocator_traits = std::allocator_traits<allocator_type>;
+    using executor_type = asio::associated_executor_t<Handler, asio::any_io_executor>;
+
+public:
+    static operation<Results...>* make(Handler&& handler, const asio::any_io_executor& io_executor,
+                                       const std::shared_ptr<client_core>& core)
+    {
+        std::shared_ptr<cancel_link> link;
+        if (auto slot = asio::get_associated_cancellation_slot(handler); slot.is_connected()) {
+            link = std::make_shared<cancel_link>(core);
+            slot.assign([link](asio::cancellation_type type) { link->request(type); });
+        }
+        allocator_type allocator{asio::get_associated_allocator(handler)};
+        auto* memory = allocator_traits::allocate(allocator, 1);
+        return ::new (static_cast<void*>(memory))
+            operation_of{std::move(handler), io_executor, std::move(link)};
+    }
+
+    void complete(Results... results) override
+    {
+        // The work guard moves out first: it keeps the handler's context running until the post below
+        // has been queued.
+        auto work = std::move(work_);
+        bound_handler<Handler, Results...> bound{std::move(handler_), this->link_ != nullptr,
+                                                 std::move(results)...};
+        destroy();
+        asio::post(work.get_executor(), std::move(bound));
+    }
+
+    void destroy() noexcept override
+    {
+        allocator_type allocator{asio::get_associated_allocator(handler_)};
+        this->~operation_of();
+        allocator_traits::deallocate(allocator, this, 1);
+    }
+
+private:
+    operation_of(Handler&& handler, const asio::any_io_executor& io_executor,
+                 std::shared_ptr<cancel_link>&& link)
+        : operation<Results...>{std::move(link)}, handler_{std::move(handler)},
+          work_{asio::get_associated_executor(handler_, io_executor)}
+    {
+    }
+    ~operation_of() = default;
+
+    Handler handler_;
+    asio::executor_work_guard<executor_type> work_;
+};
+
+} // namespace colock::detail
+
+#endif

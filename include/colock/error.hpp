@@ -1,0 +1,132 @@
+// Errors: what can go wrong, and what to do about it.
+//
+// Two categories. `colock::errc` names conditions of locks and of the client; `colock::zookeeper_errc`
+// carries the codes of ZooKeeper itself, with ZooKeeper's own numbers. Cancellation is
+// `boost::asio::error::operation_aborted`, as everywhere in Asio.
+//
+// A code cannot name the host or the path that it is about: `client::last_error_detail()` and the log
+// sink of `client_options` do.
+#ifndef COLOCK_ERROR_HPP
+#define COLOCK_ERROR_HPP
+
+#include <colock/detail/config.hpp>
+
+#include <boost/system/error_code.hpp>
+
+#include <type_traits>
+
+namespace colock {
+
+using error_code = boost::system::error_code;
+
+/// Conditions of locks and of the client.
+enum class errc {
+    /// A path is not absolute, ends in '/', is too long, or contains "//", ".", ".." or a control
+    /// character. Paths look like "/locks/orders".
+    invalid_path = 1,
+    /// `client_options::hosts` is empty or malformed. It looks like "host:2181,other:2181".
+    invalid_hosts,
+    /// A time-out or another option has a value that makes no sense, such as a negative time.
+    invalid_option,
+    /// No host name of the list could be resolved.
+    unknown_host,
+    /// No server of the list accepted a connection within `client_options::connect_timeout`.
+    no_server,
+    /// A server accepted the connection but did not answer within `client_options::connect_timeout`.
+    connect_timeout,
+    /// `client_options::chroot` does not exist on the server. Create it first; colock does not.
+    no_chroot,
+    /// `client::async_connect` has not been called, or it failed.
+    not_connected,
+    /// There is no connection at the moment, and the operation was asked not to wait for one.
+    disconnected,
+    /// The client was closed or destroyed.
+    client_closed,
+    /// The guard holds nothing: it is empty, moved-from, released or unlocked.
+    not_held,
+    /// The lock was lost while it was held.
+    lock_lost,
+    /// The lock was lost because its session expired.
+    session_expired,
+    /// The lock was lost because somebody else deleted its node.
+    node_deleted,
+    /// Another lock object of this client uses the path with other options or as another kind of lock.
+    conflicting_use,
+    /// The sequence numbers of the directory are used up. Delete the directory once it is empty.
+    sequence_exhausted,
+    /// Another node of the directory has the number of this one. Somebody creates nodes by hand there.
+    duplicate_sequence,
+};
+
+/// ZooKeeper's own codes, with ZooKeeper's own numbers.
+enum class zookeeper_errc {
+    system_error = -1,
+    runtime_inconsistency = -2,
+    data_inconsistency = -3,
+    connection_loss = -4,
+    marshalling_error = -5,
+    unimplemented = -6,
+    operation_timeout = -7,
+    bad_arguments = -8,
+    invalid_state = -9,
+    new_config_no_quorum = -13,
+    reconfig_in_progress = -14,
+    ssl_connection_error = -15,
+    api_error = -100,
+    no_node = -101,
+    no_auth = -102,
+    bad_version = -103,
+    no_children_for_ephemerals = -108,
+    node_exists = -110,
+    not_empty = -111,
+    session_expired = -112,
+    invalid_callback = -113,
+    invalid_acl = -114,
+    auth_failed = -115,
+    closing = -116,
+    nothing = -117,
+    session_moved = -118,
+    not_read_only = -119,
+    ephemeral_on_local_session = -120,
+    no_watcher = -121,
+    reconfig_disabled = -123,
+    session_closed_require_sasl_auth = -124,
+    quota_exceeded = -125,
+    throttled_op = -127,
+};
+
+/// The category of `errc`, named "colock". A singleton; thread-safe.
+COLOCK_DECL const boost::system::error_category& colock_category() noexcept;
+
+/// The category of `zookeeper_errc`, named "colock.zookeeper". A singleton; thread-safe.
+COLOCK_DECL const boost::system::error_category& zookeeper_category() noexcept;
+
+inline error_code make_error_code(errc e) noexcept
+{
+    return {static_cast<int>(e), colock_category()};
+}
+
+inline error_code make_error_code(zookeeper_errc e) noexcept
+{
+    return {static_cast<int>(e), zookeeper_category()};
+}
+
+/// True when the same request can be sent again as it is and may then succeed. Says nothing about
+/// whether it has already been carried out: ask `outcome_unknown` too.
+[[nodiscard]] COLOCK_DECL bool is_retryable(const error_code& ec) noexcept;
+
+/// True when the session is over: its ephemeral nodes and with them its locks are gone.
+[[nodiscard]] COLOCK_DECL bool is_session_fatal(const error_code& ec) noexcept;
+
+/// True when a write that completed with this code may or may not have been carried out: it had been
+/// sent, and no answer to it came.
+[[nodiscard]] COLOCK_DECL bool outcome_unknown(const error_code& ec) noexcept;
+
+} // namespace colock
+
+template <>
+struct boost::system::is_error_code_enum<colock::errc> : std::true_type {};
+template <>
+struct boost::system::is_error_code_enum<colock::zookeeper_errc> : std::true_type {};
+
+#endif

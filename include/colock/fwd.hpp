@@ -1,0 +1,26 @@
+// Forward declarations of the public types.
+#ifndef COLOCK_FWD_HPP
+#define COLOCK_FWD_HPP
+
+namespace colock {
+
+class client;
+struct client_options;
+struct client_stats;
+class fencing_token;
+struct layout;
+struct lock_options;
+class mutex;
+struct node_stat;
+class unique_lock;
+class watch;
+
+namespace detail {
+class client_core;
+class queue_member;
+class watch_state;
+} // namespace detail
+
+} // namespace colock
+
+#endif

@@ -1,0 +1,20 @@
+// The log sink: why nothing happens.
+#ifndef COLOCK_LOG_HPP
+#define COLOCK_LOG_HPP
+
+#include <functional>
+#include <string_view>
+
+namespace colock {
+
+enum class log_level { debug, info, warning, error };
+
+/// Receives what the client does and why: connecting, failing, reconnecting, sessions and locks lost.
+///
+/// Called on the client's internal strand, one call at a time per client, never with the empty string.
+/// It must not throw and should return soon. It may start operations of the client.
+using log_sink = std::function<void(log_level level, std::string_view message)>;
+
+} // namespace colock
+
+#endif

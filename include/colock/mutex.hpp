@@ -1,0 +1,90 @@
+// A distributed mutex.
+#ifndef COLOCK_MUTEX_HPP
+#define COLOCK_MUTEX_HPP
+
+#include <colock/client.hpp>
+#include <colock/lock_options.hpp>
+#include <colock/unique_lock.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace colock {
+
+/// A mutex among all processes that use the same path of the same ensemble.
+///
+/// A contender is an ephemeral sequential node in the directory `path`, which is created when needed, as a
+/// container. Contenders are granted in the order of their numbers. Waiting costs no request: a waiter is
+/// told by the server when those before it have gone.
+///
+/// **What is guaranteed**: among live sessions at most one holds the mutex, unless somebody deletes its
+/// node by hand. **What is not**: a process that is paused for longer than its session may go on without
+/// knowing that it lost the mutex; see `unique_lock::token`.
+///
+/// A `mutex` is a handle: a client, a path, options. It does no I/O when it is made, does not throw for a
+/// bad path, and may be destroyed while its operations are under way; they go on. Two objects for one
+/// path and client exclude each other, and must have equal options.
+///
+/// **Thread safety**: distinct objects may be used from several threads; of one object, `async_lock` and
+/// `async_try_lock` may be called from several threads at once.
+class COLOCK_DECL mutex {
+public:
+    using executor_type = boost::asio::any_io_executor;
+
+    mutex(client& c, std::string path, lock_options options = {});
+
+    [[nodiscard]] executor_type get_executor() const noexcept;
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+    /// Waits for the mutex; completes when it is held.
+    ///
+    /// While there is no connection it waits for one; a disconnection does not cost the place in the queue
+    /// as long as the session lives.
+    ///
+    /// Completion signature: `void(error_code, unique_lock)`.
+    /// Errors: `errc::invalid_path`; `errc::not_connected`; `errc::client_closed`;
+    /// `errc::conflicting_use`; `errc::sequence_exhausted`; `errc::duplicate_sequence`;
+    /// `errc::session_expired` only without `lock_options::rejoin_on_expiry`; `zookeeper_errc::no_auth`
+    /// and other codes of the server for which trying again is of no use; `operation_aborted` cancelled.
+    /// No node stays behind, whatever the error.
+    /// Cancellation: terminal and partial complete at once, and the node is removed in the background;
+    /// total alone completes when no trace is left, which may take until the connection is back. After
+    /// the grant it is too late, and the lock is delivered.
+    /// Executor: the handler's associated one, by default the client's. Never inline.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_lock(CompletionToken&& token = CompletionToken())
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
+            detail::initiate<error_code, unique_lock>{get_executor(), core_}, token, &start_lock, path_,
+            options_, false);
+    }
+
+    /// Takes the mutex if nobody has it or waits for it; else completes with an empty guard and no error.
+    ///
+    /// A busy mutex costs one read and no write.
+    ///
+    /// Completion signature: `void(error_code, unique_lock)`.
+    /// Errors: `errc::disconnected` there is no connection; those of `async_lock`.
+    /// Cancellation and executor: as for `async_lock`.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_try_lock(CompletionToken&& token = CompletionToken())
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
+            detail::initiate<error_code, unique_lock>{get_executor(), core_}, token, &start_lock, path_,
+            options_, true);
+    }
+
+private:
+    static void start_lock(const std::shared_ptr<detail::client_core>& core,
+                           detail::operation_ptr<error_code, unique_lock> op, std::string path,
+                           lock_options options, bool try_only);
+
+    std::shared_ptr<detail::client_core> core_;
+    std::string path_;
+    lock_options options_;
+};
+
+} // namespace colock
+
+#endif

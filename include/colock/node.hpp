@@ -1,0 +1,171 @@
+// What ZooKeeper's nodes are made of: metadata, modes, access control, transactions, watch events.
+#ifndef COLOCK_NODE_HPP
+#define COLOCK_NODE_HPP
+
+#include <colock/error.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace colock {
+
+/// The metadata of a node, as ZooKeeper reports it.
+struct node_stat {
+    std::int64_t czxid = 0;            ///< Transaction that created the node.
+    std::int64_t mzxid = 0;            ///< Transaction that last changed its data.
+    std::int64_t ctime = 0;            ///< Creation, in milliseconds since 1970 by the server's clock.
+    std::int64_t mtime = 0;            ///< Last change, in milliseconds since 1970.
+    std::int32_t version = 0;          ///< Number of changes to the data.
+    std::int32_t cversion = 0;         ///< Number of changes to the children.
+    std::int32_t aversion = 0;         ///< Number of changes to the access control list.
+    std::int64_t ephemeral_owner = 0;  ///< Session that owns an ephemeral node, else 0.
+    std::int32_t data_length = 0;      ///< Bytes of data.
+    std::int32_t num_children = 0;     ///< Number of children.
+    std::int64_t pzxid = 0;            ///< Transaction that last changed the children.
+
+    friend bool operator==(const node_stat&, const node_stat&) = default;
+};
+
+enum class create_mode {
+    persistent = 0,
+    ephemeral = 1,
+    persistent_sequential = 2,
+    ephemeral_sequential = 3,
+    container = 4,                      ///< Removed by the server some time after its last child.
+    persistent_with_ttl = 5,            ///< Needs `zookeeper.extendedTypesEnabled` on the server.
+    persistent_sequential_with_ttl = 6, ///< Needs `zookeeper.extendedTypesEnabled` on the server.
+};
+
+/// Bits of `acl_entry::permissions`.
+enum permission : std::int32_t {
+    permission_read = 1,
+    permission_write = 2,
+    permission_create = 4,
+    permission_delete = 8,
+    permission_admin = 16,
+    permission_all = 31,
+};
+
+struct acl_entry {
+    std::int32_t permissions = permission_all;
+    std::string scheme;
+    std::string id;
+
+    friend bool operator==(const acl_entry&, const acl_entry&) = default;
+};
+
+using access_control_list = std::vector<acl_entry>;
+
+/// Everybody may do everything. The default.
+inline access_control_list open_acl()
+{
+    return {{permission_all, "world", "anyone"}};
+}
+
+/// Everybody may read.
+inline access_control_list read_only_acl()
+{
+    return {{permission_read, "world", "anyone"}};
+}
+
+/// Whoever has the credentials of the creating client may do everything. Needs
+/// `client_options::credentials`, else the server answers `zookeeper_errc::invalid_acl`.
+inline access_control_list creator_acl()
+{
+    return {{permission_all, "auth", ""}};
+}
+
+/// How to create a node.
+struct create_options {
+    create_mode mode = create_mode::persistent;
+    /// Access control of the new node; `client_options::acl` when empty.
+    std::optional<access_control_list> acl = {};
+    /// Time to live of a node without children, for the two modes that have one.
+    std::chrono::milliseconds ttl = {};
+};
+
+/// A created node: its path, which ends in its number for a sequential one, and its metadata.
+struct create_result {
+    std::string path;
+    node_stat stat;
+};
+
+/// A node's data and metadata.
+struct get_result {
+    std::string data;
+    node_stat stat;
+};
+
+/// The names of a node's children, in no particular order, and the node's own metadata.
+struct children_result {
+    std::vector<std::string> names;
+    node_stat stat;
+};
+
+/// The version that matches any version.
+inline constexpr std::int32_t any_version = -1;
+
+/// One step of a transaction, see `client::async_multi`.
+struct transaction_op {
+    enum class kind { check, create, set, remove };
+
+    kind type = kind::check;
+    std::string path;
+    std::string data = {};
+    std::int32_t version = any_version;
+    create_options create = {};
+};
+
+/// Fails the transaction unless the node exists and has this version.
+inline transaction_op check_op(std::string path, std::int32_t version = any_version)
+{
+    return {transaction_op::kind::check, std::move(path), {}, version, {}};
+}
+
+/// Creates a node. The modes with a time to live are not possible in a transaction.
+inline transaction_op create_op(std::string path, std::string data = {}, create_options options = {})
+{
+    return {transaction_op::kind::create, std::move(path), std::move(data), any_version,
+            std::move(options)};
+}
+
+/// Replaces a node's data.
+inline transaction_op set_op(std::string path, std::string data, std::int32_t version = any_version)
+{
+    return {transaction_op::kind::set, std::move(path), std::move(data), version, {}};
+}
+
+/// Deletes a node that has no children.
+inline transaction_op remove_op(std::string path, std::int32_t version = any_version)
+{
+    return {transaction_op::kind::remove, std::move(path), {}, version, {}};
+}
+
+/// What one step of a transaction came to.
+struct transaction_result {
+    /// Of a failed transaction: the cause at the step that failed, `zookeeper_errc::runtime_inconsistency`
+    /// at the steps behind it, no error at those before it (which were undone as well).
+    error_code error;
+    std::string path; ///< Of a create: the path of the new node.
+    node_stat stat;   ///< Of a set: the metadata afterwards.
+};
+
+/// What a watch reports.
+enum class watch_event_type {
+    created = 1,
+    deleted = 2,
+    changed = 3,
+    children_changed = 4,
+};
+
+struct watch_event {
+    watch_event_type type = watch_event_type::changed;
+    std::string path;
+};
+
+} // namespace colock
+
+#endif

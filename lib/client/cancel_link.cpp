@@ -1,0 +1,36 @@
+#include "core.hpp"
+
+namespace colock::detail {
+
+void cancel_link::request(asio::cancellation_type type)
+{
+    if (const auto core = core_.lock()) {
+        core->dispatch([self = shared_from_this(), type] { self->deliver(type); });
+    }
+}
+
+void cancel_link::bind(std::function<void(asio::cancellation_type)> on_request)
+{
+    on_request_ = std::move(on_request);
+    if (requested_ != asio::cancellation_type::none) {
+        deliver(std::exchange(requested_, asio::cancellation_type::none));
+    }
+}
+
+void cancel_link::unbind() noexcept
+{
+    on_request_ = nullptr;
+}
+
+void cancel_link::deliver(asio::cancellation_type type)
+{
+    if (on_request_) {
+        // A copy: it unbinds itself when it completes the operation.
+        const auto on_request = on_request_;
+        on_request(type);
+    } else {
+        requested_ |= type;
+    }
+}
+
+} // namespace colock::detail

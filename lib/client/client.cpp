@@ -1,0 +1,320 @@
+#include <colock/client.hpp>
+
+#include "core.hpp"
+#include "watch_state.hpp"
+
+#include <type_traits>
+#include <utility>
+
+namespace colock {
+
+namespace {
+
+using detail::on_loss;
+using core_ptr = std::shared_ptr<detail::client_core>;
+
+// Completes an operation with what `convert` makes of the reply to its request.
+template <class... Results, class Convert>
+void start_request(const core_ptr& core, detail::operation_ptr<error_code, Results...> op, zk::call call,
+                   on_loss policy, Convert convert,
+                   std::shared_ptr<detail::watch_state> watching = nullptr)
+{
+    core->dispatch([core, op = std::move(op), call = std::move(call), policy,
+                    convert = std::move(convert), watching = std::move(watching)]() mutable {
+        const auto link = op.cancellation();
+        if (link && link->requested() != asio::cancellation_type::none) {
+            op.complete(asio::error::operation_aborted, Results{}...);
+            return;
+        }
+        auto* subscriber = watching.get();
+        auto r = detail::make_request(
+            std::move(call), policy,
+            [op = std::move(op), convert = std::move(convert),
+             watching = std::move(watching)](zk::reply&& reply) mutable { convert(op, std::move(reply)); });
+        r->subscriber = subscriber;
+        if (link) {
+            link->bind([core = core.get(), raw = r.get(), policy](asio::cancellation_type type) {
+                // A write that was sent cannot be taken back without a trace.
+                const bool total_only = (type & (asio::cancellation_type::terminal |
+                                                 asio::cancellation_type::partial)) ==
+                                        asio::cancellation_type::none;
+                if (core->is_waiting(*raw) || policy == on_loss::repeat || !total_only) {
+                    core->abandon(*raw, asio::error::operation_aborted);
+                }
+            });
+        }
+        core->submit(std::move(r));
+    });
+}
+
+// The reply says nothing but whether it went well.
+void plain(detail::operation_ptr<error_code>& op, zk::reply&& r)
+{
+    op.complete(r.error);
+}
+
+std::optional<node_stat> found(const zk::reply& r)
+{
+    return r.error ? std::nullopt : std::optional{r.stat};
+}
+
+error_code unless_absent(const error_code& ec)
+{
+    return ec == zookeeper_errc::no_node ? error_code{} : ec;
+}
+
+} // namespace
+
+client::client(executor_type executor, client_options options)
+    : core_{std::make_shared<detail::client_core>(std::move(executor), std::move(options))}
+{
+    core_->attach();
+}
+
+client::client(client&& other) noexcept = default;
+
+client& client::operator=(client&& other) noexcept
+{
+    client taken{std::move(other)};
+    std::swap(core_, taken.core_);
+    return *this;
+}
+
+client::~client()
+{
+    if (core_) {
+        core_->dispatch([core = core_] { core->release(); });
+    }
+}
+
+client::executor_type client::get_executor() const noexcept
+{
+    return core_->executor();
+}
+
+void client::start_connect(const core_ptr& core, op<error_code> o)
+{
+    core->dispatch([core, o = std::move(o)]() mutable { core->connect(std::move(o)); });
+}
+
+void client::start_close(const core_ptr& core, op<error_code> o)
+{
+    core->dispatch([core, o = std::move(o)]() mutable { core->close(std::move(o)); });
+}
+
+void client::start_create(const core_ptr& core, op<error_code, create_result> o, std::string path,
+                          std::string data, create_options options)
+{
+    start_request(core, std::move(o),
+                  {.op = zk::opcode::create,
+                   .path = std::move(path),
+                   .data = std::move(data),
+                   .mode = options.mode,
+                   .ttl = options.ttl,
+                   .acl = options.acl ? std::move(*options.acl) : core->options().acl},
+                  on_loss::report, [](auto& op, zk::reply&& r) {
+                      op.complete(r.error, {std::move(r.text), r.stat});
+                  });
+}
+
+void client::start_get(const core_ptr& core, op<error_code, get_result> o, std::string path)
+{
+    start_request(core, std::move(o), {.op = zk::opcode::get, .path = std::move(path)}, on_loss::repeat,
+                  [](auto& op, zk::reply&& r) { op.complete(r.error, {std::move(r.text), r.stat}); });
+}
+
+void client::start_set(const core_ptr& core, op<error_code, node_stat> o, std::string path,
+                       std::string data, std::int32_t version)
+{
+    start_request(core, std::move(o),
+                  {.op = zk::opcode::set,
+                   .path = std::move(path),
+                   .data = std::move(data),
+                   .version = version},
+                  on_loss::report, [](auto& op, zk::reply&& r) { op.complete(r.error, r.stat); });
+}
+
+void client::start_exists(const core_ptr& core, op<error_code, std::optional<node_stat>> o,
+                          std::string path)
+{
+    start_request(core, std::move(o), {.op = zk::opcode::exists, .path = std::move(path)},
+                  on_loss::repeat, [](auto& op, zk::reply&& r) {
+                      op.complete(unless_absent(r.error), found(r));
+                  });
+}
+
+void client::start_children(const core_ptr& core, op<error_code, children_result> o, std::string path)
+{
+    start_request(core, std::move(o), {.op = zk::opcode::children, .path = std::move(path)},
+                  on_loss::repeat, [](auto& op, zk::reply&& r) {
+                      op.complete(r.error, {std::move(r.names), r.stat});
+                  });
+}
+
+void client::start_remove(const core_ptr& core, op<error_code> o, std::string path, std::int32_t version)
+{
+    start_request(core, std::move(o),
+                  {.op = zk::opcode::remove, .path = std::move(path), .version = version},
+                  on_loss::report, &plain);
+}
+
+void client::start_multi(const core_ptr& core, op<error_code, std::vector<transaction_result>> o,
+                         std::vector<transaction_op> ops)
+{
+    start_request(core, std::move(o),
+                  {.op = zk::opcode::multi, .acl = core->options().acl, .ops = std::move(ops)},
+                  on_loss::report,
+                  [](auto& op, zk::reply&& r) { op.complete(r.error, std::move(r.results)); });
+}
+
+void client::start_sync(const core_ptr& core, op<error_code> o, std::string path)
+{
+    start_request(core, std::move(o), {.op = zk::opcode::sync, .path = std::move(path)}, on_loss::repeat,
+                  &plain);
+}
+
+void client::start_watch_data(const core_ptr& core, op<error_code, watched<get_result>> o,
+                              std::string path)
+{
+    const auto state = std::make_shared<detail::watch_state>(core, zk::opcode::get, path);
+    start_request(
+        core, std::move(o),
+        {.op = zk::opcode::get, .path = std::move(path), .watch = true, .kind = zk::watch_kind::data},
+        on_loss::repeat,
+        [state](auto& op, zk::reply&& r) {
+            watched<get_result> result;
+            if (!r.error) {
+                state->begin(r.stat);
+                result = {{std::move(r.text), r.stat}, watch{state->make_handle(), state}};
+            }
+            op.complete(r.error, std::move(result));
+        },
+        state);
+}
+
+void client::start_watch_exists(const core_ptr& core,
+                                op<error_code, watched<std::optional<node_stat>>> o, std::string path)
+{
+    const auto state = std::make_shared<detail::watch_state>(core, zk::opcode::exists, path);
+    start_request(
+        core, std::move(o),
+        {.op = zk::opcode::exists, .path = std::move(path), .watch = true, .kind = zk::watch_kind::data},
+        on_loss::repeat,
+        [state](auto& op, zk::reply&& r) {
+            watched<std::optional<node_stat>> result;
+            if (!unless_absent(r.error)) {
+                state->begin(found(r));
+                result = {found(r), watch{state->make_handle(), state}};
+            }
+            op.complete(unless_absent(r.error), std::move(result));
+        },
+        state);
+}
+
+void client::start_watch_children(const core_ptr& core, op<error_code, watched<children_result>> o,
+                                  std::string path)
+{
+    const auto state = std::make_shared<detail::watch_state>(core, zk::opcode::children, path);
+    start_request(core, std::move(o),
+                  {.op = zk::opcode::children,
+                   .path = std::move(path),
+                   .watch = true,
+                   .kind = zk::watch_kind::children},
+                  on_loss::repeat,
+                  [state](auto& op, zk::reply&& r) {
+                      watched<children_result> result;
+                      if (!r.error) {
+                          state->begin(r.stat);
+                          result = {{std::move(r.names), r.stat}, watch{state->make_handle(), state}};
+                      }
+                      op.complete(r.error, std::move(result));
+                  },
+                  state);
+}
+
+void client::start_wait_state_change(const core_ptr& core, op<error_code, connection_state> o,
+                                     connection_state seen)
+{
+    core->dispatch([core, seen, o = std::move(o)]() mutable {
+        core->wait_state_change(seen, std::move(o));
+    });
+}
+
+connection_state client::state() const noexcept
+{
+    return core_->state();
+}
+
+std::int64_t client::session_id() const noexcept
+{
+    return core_->public_session_id();
+}
+
+std::string client::session_password() const
+{
+    return core_->session_password();
+}
+
+std::chrono::milliseconds client::session_timeout() const noexcept
+{
+    return core_->session_timeout();
+}
+
+std::uint64_t client::connection_id() const noexcept
+{
+    return core_->connection_id();
+}
+
+client_stats client::stats() const
+{
+    const auto& c = core_->count;
+    return {.connect_attempts = c.connect_attempts,
+            .connections = c.connections,
+            .sessions = c.sessions,
+            .expirations = c.expirations,
+            .requests = c.requests,
+            .replies = c.replies,
+            .watch_events = c.watch_events,
+            .wakeups = c.wakeups,
+            .locks_granted = c.locks_granted,
+            .locks_released = c.locks_released,
+            .locks_lost = c.locks_lost,
+            .in_flight = c.in_flight,
+            .waiting = c.waiting,
+            .contenders = c.contenders};
+}
+
+std::string client::last_error_detail() const
+{
+    return core_->last_error_detail();
+}
+
+// ---- watch
+
+watch::watch(std::shared_ptr<void> handle, std::shared_ptr<detail::watch_state> state) noexcept
+    : handle_{std::move(handle)}, state_{std::move(state)}
+{
+}
+
+asio::any_io_executor watch::executor() const
+{
+    return state_ ? state_->core()->executor() : asio::any_io_executor{asio::system_executor{}};
+}
+
+std::shared_ptr<detail::client_core> watch::core() const noexcept
+{
+    return state_ ? state_->core() : nullptr;
+}
+
+void watch::start_wait(const std::shared_ptr<detail::client_core>& core,
+                       detail::operation_ptr<error_code, watch_event> o,
+                       std::shared_ptr<detail::watch_state> state)
+{
+    if (!core) {
+        o.complete(errc::not_held, {});
+        return;
+    }
+    core->dispatch([state = std::move(state), o = std::move(o)]() mutable { state->wait(std::move(o)); });
+}
+
+} // namespace colock

@@ -1,0 +1,246 @@
+// The state of a client, on its strand: session, connection, requests, watches, listeners.
+#pragma once
+
+#include "request.hpp"
+#include "zk/backoff.hpp"
+#include "zk/connection.hpp"
+#include "zk/hosts.hpp"
+#include "zk/watch_registry.hpp"
+
+#include <colock/client.hpp>
+#include <colock/lock_options.hpp>
+
+#include <boost/asio/dispatch.hpp>
+
+#include <atomic>
+#include <deque>
+#include <list>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace colock::detail {
+
+// Told about the session; what locks are made of. On the strand.
+class session_listener {
+public:
+    // A quorum write precedes, on this connection, whatever is sent from now on.
+    virtual void connected(std::int64_t session) = 0;
+    virtual void suspended() = 0;
+    virtual void expired() = 0;
+    virtual void closed(const error_code& why) = 0; // the last call; `why` for operations that wait
+    virtual void reminded() {}                      // see client_core::remind
+
+protected:
+    ~session_listener() = default;
+};
+
+class client_core : public std::enable_shared_from_this<client_core>,
+                    private zk::connection::observer,
+                    private zk::watch_receiver {
+public:
+    client_core(asio::any_io_executor executor, client_options options);
+    ~client_core();
+
+    // Registers with the execution context, which may be destroyed first.
+    void attach();
+    // The execution context is being destroyed: everything goes, nothing is called.
+    void context_gone() noexcept;
+
+    [[nodiscard]] const asio::any_io_executor& executor() const noexcept { return executor_; }
+    [[nodiscard]] const client_options& options() const noexcept { return options_; }
+
+    // Any thread: runs the function on the strand, inside this call when that is possible.
+    template <class Function>
+    void dispatch(Function&& function)
+    {
+        if (!context_gone_.load(std::memory_order_acquire)) {
+            asio::dispatch(*strand_, std::forward<Function>(function));
+        }
+    }
+
+    [[nodiscard]] const zk::strand_type& strand() const noexcept { return *strand_; }
+
+    // ---- on the strand: requests
+
+    // Validates and sends or queues a request.
+    void submit(request_ptr r);
+    // Answers a request before its time; whatever the servers say to it later is ignored.
+    void abandon(request& r, const error_code& why);
+    // True when nothing was sent of it yet.
+    [[nodiscard]] bool is_waiting(const request& r) const noexcept { return r.list_ != &sent_; }
+    // Sends several requests with one look at the socket behind them.
+    class batch {
+    public:
+        explicit batch(client_core& core) noexcept : core_{core} { ++core_.batches_; }
+        batch(const batch&) = delete;
+        batch& operator=(const batch&) = delete;
+        ~batch() { core_.end_batch(); }
+
+    private:
+        client_core& core_;
+    };
+
+    // ---- on the strand: watches
+
+    [[nodiscard]] zk::watch_registry& watches() noexcept { return watches_; }
+
+    // ---- on the strand: the session
+
+    void connect(operation_ptr<error_code> op);
+    void close(operation_ptr<error_code> op);
+    // The client object is gone.
+    void release();
+
+    [[nodiscard]] bool is_connected() const noexcept { return connection_id_ != 0; }
+    [[nodiscard]] bool is_closing() const noexcept { return closing_; }
+    [[nodiscard]] std::int64_t session() const noexcept { return session_.id; }
+    // Why an operation cannot even be queued; no error when it can.
+    [[nodiscard]] error_code unavailable() const noexcept;
+
+    void wait_state_change(connection_state seen, operation_ptr<error_code, connection_state> op);
+
+    // Kept alive until it is removed.
+    void add(std::shared_ptr<session_listener> listener);
+    void remove(session_listener& listener);
+
+    // Calls reminded() once, ten milliseconds from now or a little later, if the listener still lives.
+    void remind(std::weak_ptr<session_listener> listener);
+
+    // Counts the users of a path; false when it is in use with other options.
+    [[nodiscard]] bool acquire_path(const std::string& path, const lock_options& options);
+    void release_path(const std::string& path);
+
+    // ---- on the strand: diagnosis
+
+    void log(log_level level, const std::string& message) const;
+    void note_error(std::string detail);
+
+    // ---- any thread
+
+    struct counters {
+        std::atomic<std::uint64_t> connect_attempts{0}, connections{0}, sessions{0}, expirations{0},
+            requests{0}, replies{0}, watch_events{0}, wakeups{0}, locks_granted{0}, locks_released{0},
+            locks_lost{0};
+        std::atomic<std::size_t> in_flight{0}, waiting{0}, contenders{0};
+    };
+    counters count;
+
+    [[nodiscard]] connection_state state() const noexcept { return state_; }
+    [[nodiscard]] std::int64_t public_session_id() const noexcept { return public_session_id_; }
+    [[nodiscard]] std::string session_password() const;
+    [[nodiscard]] std::chrono::milliseconds session_timeout() const noexcept
+    {
+        return std::chrono::milliseconds{public_timeout_};
+    }
+    [[nodiscard]] std::uint64_t connection_id() const noexcept { return public_connection_id_; }
+    [[nodiscard]] std::string last_error_detail() const;
+
+private:
+    friend class request;
+    friend class batch;
+
+    using clock = std::chrono::steady_clock;
+
+    // zk::connection::observer
+    void established() override;
+    void broken(zk::handle::status why) override;
+    // zk::watch_receiver
+    void watch_fired(watch_event&& event) noexcept override;
+
+    void answered(request& r, zk::reply&& reply) noexcept;
+    void send(request_ptr r);
+    void end_batch();
+    void flush_waiting();
+    void fail_waiting(const error_code& ec);
+
+    error_code check_options();
+    void start_pass();
+    void next_attempt();
+    void attempt();
+    void attempt_timed_out();
+    void attempt_failed(const error_code& ec, std::string detail);
+    void become_connected();
+    void give_up(const error_code& ec);
+    void connect_deadline_reached();
+    void drop_connection(bool last_words = false);
+    void expire_session();
+    void set_state(connection_state state);
+    template <class Call>
+    void notify(Call&& call);
+    void link(request_list& list, request_ptr r);
+    [[nodiscard]] request_ptr unlink(request& r);
+    void begin_close(const error_code& why);
+    void end_session_when_quiet();
+    void closed(const error_code& ec);
+    void publish_session();
+    void cancel_timers();
+    void wait_to_remind();
+    void remind_due();
+
+    const asio::any_io_executor executor_;
+    const client_options options_;
+    std::optional<zk::strand_type> strand_; // empty once the context is gone
+    std::atomic<bool> context_gone_{false};
+
+    // The connection, and how the next one is found.
+    std::shared_ptr<zk::connection> connection_;
+    std::shared_ptr<zk::address_book> addresses_;
+    std::vector<std::string> untried_; // of this pass
+    std::size_t pass_size_ = 0;
+    std::string attempting_; // the address
+    zk::backoff backoff_;
+    std::optional<asio::steady_timer> attempt_timer_; // back-off, or the attempt's deadline
+    std::optional<asio::steady_timer> deadline_timer_; // of connect or close
+    std::optional<asio::steady_timer> reminder_timer_;
+    std::size_t attempt_timer_use_ = 0; // tells an expiry that was too late to be cancelled
+    std::size_t deadline_timer_use_ = 0;
+    error_code last_failure_;
+    std::string last_failure_detail_;
+    std::list<operation_ptr<error_code>> connecting_;
+    std::list<operation_ptr<error_code>> closing_ops_;
+
+    zk::session_identity session_;
+    std::chrono::milliseconds session_timeout_{0}; // smallest that was granted in this session
+    bool chroot_seen_ = false;
+    bool closing_ = false;
+    bool ending_ = false; // the close has been handed to the connection
+    std::uint64_t connection_id_ = 0; // 0 while not connected
+    std::uint64_t connections_made_ = 0;
+
+    // Requests.
+    request_list sent_;    // on the connection of now
+    request_list waiting_; // to be sent once connected, in order
+    request_list lost_;    // were sent on a connection that broke, and go first on the next one
+    std::size_t batches_ = 0;
+    bool unflushed_ = false;
+
+    zk::watch_registry watches_;
+    std::unordered_map<session_listener*, std::shared_ptr<session_listener>> listeners_;
+
+    std::deque<std::pair<clock::time_point, std::weak_ptr<session_listener>>> reminders_; // by time
+
+    struct path_use {
+        lock_options options;
+        std::size_t users = 0;
+    };
+    std::unordered_map<std::string, path_use> paths_;
+
+    struct state_waiter {
+        connection_state seen;
+        operation_ptr<error_code, connection_state> op;
+    };
+    std::list<state_waiter> state_waiters_;
+
+    // Copies for other threads.
+    std::atomic<connection_state> state_{connection_state::idle};
+    std::atomic<std::int64_t> public_session_id_{0};
+    std::atomic<std::int64_t> public_timeout_{0};
+    std::atomic<std::uint64_t> public_connection_id_{0};
+    mutable std::mutex text_mutex_; // of the two below
+    std::string last_error_detail_;
+    std::string session_password_;
+};
+
+} // namespace colock::detail

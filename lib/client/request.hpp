@@ -1,0 +1,74 @@
+// A request on its way through the client.
+#pragma once
+
+#include "zk/handle.hpp"
+#include "zk/watch_registry.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace colock::detail {
+
+class client_core;
+class request;
+
+using request_list = boost::intrusive::list<request>;
+
+// What becomes of a request when the connection breaks under it.
+enum class on_loss {
+    fail,   // it is answered with the loss; it is refused while there is no connection
+    report, // a write: waits until it can be sent, and is answered with the loss once it was
+    repeat, // a read: waits, and is sent again
+};
+
+class request : public zk::receiver, public boost::intrusive::list_base_hook<> {
+public:
+    request(zk::call c, on_loss p) : call{std::move(c)}, policy{p} {}
+    request(const request&) = delete;
+    request& operator=(const request&) = delete;
+    virtual ~request() = default;
+
+    // The answer, or why there is none. The request is destroyed afterwards. On the strand; must neither
+    // block nor run the user's code.
+    virtual void done(zk::reply&& r) noexcept = 0;
+
+    void answered(zk::reply&& r) noexcept final;
+
+    const zk::call call;
+    const on_loss policy;
+
+    // Of a watched read: whom the watch will tell. Subscribed before done() is called.
+    zk::watch_registry::subscriber* subscriber = nullptr;
+
+private:
+    friend class client_core;
+    client_core* core_ = nullptr;
+    request_list* list_ = nullptr; // in which it is linked
+    bool abandoned_ = false;       // done() has been called; the answer is only awaited
+};
+
+using request_ptr = std::unique_ptr<request>;
+
+template <class Done>
+class request_of final : public request {
+public:
+    request_of(zk::call c, on_loss p, Done d)
+        : request{std::move(c), p}, done_{std::move(d)}
+    {
+    }
+
+    void done(zk::reply&& r) noexcept override { done_(std::move(r)); }
+
+private:
+    Done done_;
+};
+
+template <class Done>
+[[nodiscard]] request_ptr make_request(zk::call c, on_loss policy, Done done)
+{
+    return std::make_unique<request_of<Done>>(std::move(c), policy, std::move(done));
+}
+
+} // namespace colock::detail

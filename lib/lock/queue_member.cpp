@@ -1,0 +1,375 @@
+#include "queue_member.hpp"
+
+#include "protocol/path.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+namespace colock::detail {
+
+namespace {
+
+protocol::guid random_guid()
+{
+    thread_local std::random_device device;
+    const auto word = [] { return (std::uint64_t{device()} << 32) | device(); };
+    return {word(), word()};
+}
+
+const std::string& default_owner_data()
+{
+    static const std::string text = [] {
+        char host[256] = "";
+        ::gethostname(host, sizeof host - 1);
+        return std::string{host} + ':' + std::to_string(::getpid());
+    }();
+    return text;
+}
+
+} // namespace
+
+// One watched node. Outlives the watch when its answer is still to come.
+struct queue_member::watch_target final : zk::watch_registry::subscriber {
+    watch_target(queue_member& m, std::string n) : member{&m}, name{std::move(n)} {}
+
+    void watch_fired(const watch_event& event) noexcept override
+    {
+        subscribed = false;
+        const auto self = member->shared_from_this();
+        const auto gone_too = name; // *this may go while its event is fed
+        self->feed([&](protocol::contender& c, protocol::commands& out) {
+            c.fired(gone_too, event.type == watch_event_type::deleted, out);
+        });
+    }
+
+    queue_member* member;
+    const std::string name;
+    request* reading = nullptr; // until it is answered
+    bool subscribed = false;
+    bool wanted = true;
+};
+
+queue_member::queue_member(std::shared_ptr<client_core> core, std::string path,
+                           const lock_options& options)
+    : core_{std::move(core)}, path_{std::move(path)},
+      acl_{options.acl ? *options.acl : core_->options().acl},
+      owner_data_{options.owner_data ? *options.owner_data : default_owner_data()},
+      contender_{{.layout = options.layout, .rejoin_on_expiry = options.rejoin_on_expiry}, random_guid()}
+{
+}
+
+// ---- what the user wants
+
+void queue_member::lock(operation_ptr<error_code, unique_lock> op, bool try_only)
+{
+    const auto self = shared_from_this();
+    locking_ = std::move(op);
+    core_->add(self);
+    ++core_->count.contenders;
+    feed([&](protocol::contender& c, protocol::commands& out) {
+        if (try_only) {
+            c.try_join(core_->is_connected(), core_->session(), out);
+        } else {
+            c.join(core_->is_connected(), core_->session(), out);
+        }
+    });
+    if (locking_) {
+        if (const auto& link = locking_.cancellation()) {
+            link->bind([this](asio::cancellation_type type) { cancel(type); });
+        }
+    }
+}
+
+void queue_member::cancel(asio::cancellation_type type)
+{
+    const auto self = shared_from_this();
+    const bool at_once = (type & (asio::cancellation_type::terminal | asio::cancellation_type::partial)) !=
+                         asio::cancellation_type::none;
+    if (at_once) {
+        std::exchange(locking_, {}).complete(asio::error::operation_aborted, {});
+    } else {
+        cancelled_ = true;
+    }
+    leave();
+}
+
+void queue_member::leave()
+{
+    feed([](protocol::contender& c, protocol::commands& out) { c.leave(out); });
+}
+
+void queue_member::unlock(operation_ptr<error_code> op)
+{
+    if (const auto why = lost(); why) {
+        op.complete(why);
+        return;
+    }
+    unlocking_ = std::move(op);
+    if (const auto& link = unlocking_.cancellation()) {
+        link->bind([this](asio::cancellation_type type) {
+            if ((type & (asio::cancellation_type::terminal | asio::cancellation_type::partial)) !=
+                asio::cancellation_type::none) {
+                std::exchange(unlocking_, {}).complete(asio::error::operation_aborted);
+            }
+        });
+    }
+    leave();
+}
+
+// ---- the session
+
+void queue_member::connected(std::int64_t session)
+{
+    feed([&](protocol::contender& c, protocol::commands& out) { c.connected(session, out); });
+}
+
+void queue_member::suspended()
+{
+    watches_.clear(); // the client has cleared theirs
+    contender_.suspended();
+}
+
+void queue_member::expired()
+{
+    watches_.clear();
+    feed([](protocol::contender& c, protocol::commands& out) { c.expired(out); });
+}
+
+void queue_member::closed(const error_code& why)
+{
+    const auto self = shared_from_this();
+    if (contender_.holds()) {
+        lose(errc::client_closed);
+    }
+    over_ = true;
+    watches_.clear();
+    commands_.clear();
+    --core_->count.contenders;
+    core_->release_path(path_);
+    if (locking_) {
+        std::exchange(locking_, {}).complete(cancelled_ ? error_code{asio::error::operation_aborted} : why, {});
+    }
+    if (unlocking_) {
+        std::exchange(unlocking_, {}).complete(why);
+    }
+}
+
+void queue_member::reminded()
+{
+    feed([](protocol::contender& c, protocol::commands& out) { c.guard(out); });
+}
+
+// ---- the contender
+
+template <class Input>
+void queue_member::feed(Input&& input)
+{
+    if (over_) {
+        return;
+    }
+    const auto self = shared_from_this();
+    protocol::commands out;
+    input(contender_, out);
+    commands_.insert(commands_.end(), std::make_move_iterator(out.begin()),
+                     std::make_move_iterator(out.end()));
+    if (performing_) {
+        return; // an answer that came at once; its commands come behind those at hand
+    }
+    performing_ = true;
+    {
+        const client_core::batch together{*core_};
+        while (!commands_.empty()) {
+            const auto next = std::move(commands_.front());
+            commands_.pop_front();
+            perform(next);
+        }
+    }
+    performing_ = false;
+}
+
+void queue_member::perform(const protocol::command& c)
+{
+    using kind = protocol::command::kind;
+    switch (c.type) {
+    case kind::make_directory: make_directory(); break;
+    case kind::create: create(c.name); break;
+    case kind::list: list(); break;
+    case kind::watch: watch(c.name); break;
+    case kind::remove: remove(c.name); break;
+    case kind::unwatch: unwatch(c.name); break;
+    case kind::granted: granted(); break;
+    case kind::busy: std::exchange(locking_, {}).complete({}, {}); break;
+    case kind::lost: lose(static_cast<errc>(c.error.value())); break;
+    case kind::failed:
+        if (locking_) {
+            core_->note_error("lock " + path_ + ": " + c.error.message());
+            std::exchange(locking_, {}).complete(c.error, {});
+        }
+        break;
+    case kind::gone: gone(c.error); break;
+    }
+}
+
+void queue_member::submit(zk::call call, std::function<void(zk::reply&&)> answer)
+{
+    core_->submit(make_request(std::move(call), on_loss::fail,
+                               [self = shared_from_this(), answer = std::move(answer)](zk::reply&& r) {
+                                   answer(std::move(r));
+                               }));
+}
+
+// Creates the directory and whatever is missing above it, in one go. What counts is the answer for the
+// directory itself: one may lack the permission to create an ancestor that exists.
+void queue_member::make_directory()
+{
+    const auto paths = protocol::path_and_ancestors(path_);
+    const auto obstacle = std::make_shared<error_code>(); // the first one on the way
+    const auto removed = std::make_shared<bool>(false);
+    for (const auto& path : paths) {
+        const bool first = &path == &paths.front();
+        const bool last = &path == &paths.back();
+        submit({.op = zk::opcode::create, .path = path, .mode = create_mode::container, .acl = acl_},
+               [this, obstacle, removed, first, last](zk::reply&& r) {
+                   const bool there = !r.error || r.error == zookeeper_errc::node_exists;
+                   if (!there && !*obstacle) {
+                       *obstacle = r.error;
+                       *removed = r.error == zookeeper_errc::no_node && !first;
+                   }
+                   if (last) {
+                       // A parent that was there a moment ago was removed, being empty: begin again.
+                       const bool again = there || *removed;
+                       feed([&](protocol::contender& c, protocol::commands& out) {
+                           c.directory_made(again ? error_code{} : *obstacle, out);
+                       });
+                   }
+               });
+    }
+}
+
+void queue_member::create(const std::string& prefix)
+{
+    submit({.op = zk::opcode::create,
+            .path = child(prefix),
+            .data = owner_data_,
+            .mode = create_mode::ephemeral_sequential,
+            .acl = acl_},
+           [this](zk::reply&& r) {
+               feed([&](protocol::contender& c, protocol::commands& out) {
+                   c.created(r.error, protocol::last_name(r.text), {r.stat.czxid, r.stat.ephemeral_owner},
+                             out);
+               });
+           });
+}
+
+void queue_member::list()
+{
+    submit({.op = zk::opcode::children, .path = path_}, [this](zk::reply&& r) {
+        feed([&](protocol::contender& c, protocol::commands& out) { c.listed(r.error, r.names, out); });
+    });
+}
+
+void queue_member::remove(const std::string& name)
+{
+    submit({.op = zk::opcode::remove, .path = child(name)}, [this](zk::reply&& r) {
+        feed([&](protocol::contender& c, protocol::commands& out) { c.removed(r.error, out); });
+    });
+}
+
+// Reads data, never existence: that leaves no watch on a node that is gone.
+void queue_member::watch(const std::string& name)
+{
+    const auto target = std::make_shared<watch_target>(*this, name);
+    watches_.push_back(target);
+    auto read = make_request({.op = zk::opcode::get, .path = child(name), .watch = true}, on_loss::fail,
+                             [self = shared_from_this(), target](zk::reply&& r) {
+                                 target->reading = nullptr;
+                                 if (!target->wanted) {
+                                     return;
+                                 }
+                                 target->subscribed = !r.error;
+                                 self->feed([&](protocol::contender& c, protocol::commands& out) {
+                                     c.watched(target->name, r.error,
+                                               {r.stat.czxid, r.stat.ephemeral_owner}, out);
+                                 });
+                             });
+    read->subscriber = target.get();
+    target->reading = read.get();
+    core_->submit(std::move(read));
+}
+
+void queue_member::unwatch(const std::string& name)
+{
+    const auto at = std::ranges::find_if(
+        watches_, [&](const auto& w) { return w->wanted && w->name == name; });
+    if (at == watches_.end()) {
+        return;
+    }
+    const auto target = *at;
+    watches_.erase(at);
+    target->wanted = false;
+    if (target->reading != nullptr) {
+        target->reading->subscriber = nullptr;
+    } else if (std::exchange(target->subscribed, false)) {
+        core_->watches().unsubscribe(child(name), zk::watch_kind::data, *target);
+    }
+}
+
+// ---- what it comes to
+
+void queue_member::granted()
+{
+    token_ = {static_cast<std::uint64_t>(contender_.identity().czxid), 0};
+    node_ = child(contender_.name());
+    core_->count.locks_granted.fetch_add(1, std::memory_order_relaxed);
+    if (!locking_) {
+        leave(); // cancelled in the same breath
+        return;
+    }
+    // Most locks are held for a shorter time than it is worth to watch their node.
+    core_->remind(shared_from_this());
+    std::exchange(locking_, {}).complete({}, unique_lock{shared_from_this()});
+}
+
+void queue_member::lose(errc why)
+{
+    lost_ = static_cast<int>(why);
+    core_->count.locks_lost.fetch_add(1, std::memory_order_relaxed);
+    core_->note_error("lock " + path_ + ": " + error_code{why}.message());
+    core_->log(log_level::warning, "lock " + path_ + ": " + error_code{why}.message());
+}
+
+void queue_member::gone(const error_code& ec)
+{
+    over_ = true;
+    watches_.clear();
+    --core_->count.contenders;
+    core_->release_path(path_);
+    if (ec) {
+        core_->log(log_level::error, "lock " + path_ + ": a node may remain until the session ends: " +
+                                         ec.message());
+    }
+    if (locking_) {
+        std::exchange(locking_, {}).complete(asio::error::operation_aborted, {});
+    }
+    if (unlocking_) {
+        core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
+        std::exchange(unlocking_, {}).complete(ec);
+    }
+    core_->remove(*this);
+}
+
+std::string queue_member::child(const std::string& name) const
+{
+    return protocol::join_path(path_, name);
+}
+
+error_code queue_member::lost() const noexcept
+{
+    const int why = lost_;
+    return why != 0 ? error_code{static_cast<errc>(why)} : error_code{};
+}
+
+} // namespace colock::detail

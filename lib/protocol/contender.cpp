@@ -1,0 +1,530 @@
+#include "contender.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+namespace colock::protocol {
+
+namespace {
+
+bool no_node(const error_code& ec) noexcept
+{
+    return ec == zookeeper_errc::no_node;
+}
+
+} // namespace
+
+// ---- intentions
+
+void contender::join(bool connected, std::int64_t session, commands& out)
+{
+    begun_ = true;
+    connected_ = connected;
+    session_ = session;
+    if (connected_) {
+        begin(out);
+    }
+}
+
+void contender::try_join(bool connected, std::int64_t session, commands& out)
+{
+    try_only_ = true;
+    join(connected, session, out);
+}
+
+void contender::leave(commands& out)
+{
+    switch (state_) {
+    case state::idle:
+    case state::probing:
+    case state::making: finish({}, out); break;
+    case state::joining:    // created() goes on
+    case state::lost_track: // listed() does, now or after the reconnection
+        state_ = state::leaving;
+        break;
+    case state::waiting:
+    case state::granted: start_leaving(out); break;
+    case state::leaving:
+    case state::gone: break;
+    }
+}
+
+void contender::guard(commands& out)
+{
+    if (state_ == state::granted && connected_ && own_watch_.state == watch_state::none) {
+        arm(own_watch_, own_, out);
+    }
+}
+
+// ---- the connection
+
+void contender::connected(std::int64_t session, commands& out)
+{
+    connected_ = true;
+    session_ = session;
+    switch (state_) {
+    case state::idle:
+        if (begun_) {
+            begin(out);
+        }
+        break;
+    case state::lost_track:
+    case state::waiting: send_list(out); break;
+    case state::granted: arm(own_watch_, own_, out); break;
+    case state::leaving:
+        if (own_.empty()) {
+            send_list(out); // to see what became of the create
+        } else {
+            out.push_back({command::kind::remove, own_});
+        }
+        break;
+    case state::probing:
+    case state::making:
+    case state::joining:
+    case state::gone: break;
+    }
+}
+
+void contender::suspended()
+{
+    forget_connection();
+}
+
+void contender::expired(commands& out)
+{
+    forget_connection();
+    switch (std::exchange(state_, state::idle)) {
+    case state::granted:
+        out.push_back({command::kind::lost, {}, errc::session_expired});
+        finish({}, out);
+        break;
+    case state::leaving: finish({}, out); break;
+    case state::gone: state_ = state::gone; break;
+    case state::joining:
+    case state::lost_track:
+    case state::waiting:
+        forget_node();
+        if (settings_.rejoin_on_expiry) {
+            guid_.next();
+        } else {
+            fail(errc::session_expired, out);
+        }
+        break;
+    case state::idle:
+    case state::probing:
+    case state::making: break;
+    }
+}
+
+// Watches and answers do not outlive a connection.
+void contender::forget_connection() noexcept
+{
+    connected_ = false;
+    open_lists_ = stale_lists_ = 0;
+    stock_taken_ = false;
+    own_watch_ = nearest_ = ahead_ = {};
+}
+
+void contender::forget_node() noexcept
+{
+    own_.clear();
+    number_ = 0;
+    identity_ = {};
+    identity_known_ = false;
+    stock_taken_ = false;
+    blocking_ = 0;
+}
+
+// ---- answers
+
+void contender::directory_made(const error_code& ec, commands& out)
+{
+    if (state_ != state::making) {
+        return;
+    }
+    if (!ec) {
+        begin_again(out);
+    } else if (outcome_unknown(ec)) {
+        state_ = state::idle;
+    } else {
+        fail(ec, out);
+    }
+}
+
+void contender::created(const error_code& ec, std::string_view name, node_identity identity,
+                        commands& out)
+{
+    const bool leaving = state_ == state::leaving;
+    if (!ec) {
+        own_ = name;
+        number_ = number_of(settings_.layout, own_).value_or(-1);
+        identity_ = identity;
+        identity_known_ = true;
+        state_ = state::waiting; // its list is under way
+        if (leaving) {
+            start_leaving(out);
+        } else if (number_ < 0 || number_ >= last_number) {
+            fail(errc::sequence_exhausted, out);
+        }
+    } else if (outcome_unknown(ec)) {
+        state_ = leaving ? state::leaving : state::lost_track;
+    } else if (leaving) {
+        finish({}, out);
+    } else if (no_node(ec)) {
+        stale_lists_ = open_lists_;
+        state_ = state::making;
+        out.push_back({command::kind::make_directory});
+    } else if (is_retryable(ec)) {
+        begin_again(out);
+    } else {
+        state_ = state::idle; // no node was made
+        fail(ec, out);
+    }
+}
+
+void contender::listed(const error_code& ec, const std::vector<std::string>& children, commands& out)
+{
+    // Those of before a loss of the connection were answered before suspended() came.
+    if (open_lists_ != 0) {
+        --open_lists_;
+    }
+    if (stale_lists_ != 0) {
+        --stale_lists_;
+        return;
+    }
+    const bool asked = state_ == state::probing || state_ == state::waiting ||
+                       state_ == state::lost_track || (state_ == state::leaving && own_.empty());
+    if (!asked) {
+        return;
+    }
+    if (outcome_unknown(ec)) {
+        if (state_ == state::probing) {
+            state_ = state::idle;
+        }
+        return; // asked again after the reconnection
+    }
+    if (ec && !no_node(ec)) {
+        if (is_retryable(ec)) {
+            send_list(out);
+        } else if (state_ == state::leaving) {
+            finish(ec, out);
+        } else {
+            fail(ec, out);
+        }
+        return;
+    }
+    // A directory that does not exist has no children.
+    if (state_ == state::probing) {
+        if (no_node(ec)) {
+            state_ = state::making;
+            out.push_back({command::kind::make_directory});
+        } else if (contenders(settings_.layout, children).empty()) {
+            state_ = state::joining;
+            out.push_back({command::kind::create, name_prefix(settings_.layout, guid_)});
+            send_list(out);
+        } else {
+            reported_ = true;
+            out.push_back({command::kind::busy});
+            finish({}, out);
+        }
+    } else if (state_ == state::waiting) {
+        take_stock(children, out);
+    } else {
+        recover(children, out);
+    }
+}
+
+void contender::watched(std::string_view name, const error_code& ec, node_identity identity,
+                        commands& out)
+{
+    const bool own = own_watch_.state != watch_state::none && name == own_watch_.name;
+    auto& slot = own ? own_watch_ : name == nearest_.name ? nearest_ : ahead_;
+    if (slot.state == watch_state::none || name != slot.name) {
+        return;
+    }
+    if (no_node(ec)) {
+        slot.state = watch_state::none;
+        own ? own_node_vanished(out) : departed(slot, out);
+        return;
+    }
+    if (ec) {
+        slot = {};
+        if (!outcome_unknown(ec) && state_ == state::waiting) {
+            is_retryable(ec) ? send_list(out) : fail(ec, out);
+        }
+        return;
+    }
+    slot.state = watch_state::armed;
+    if (!own) {
+        return;
+    }
+    if (identity.owner != session_) {
+        own_node_vanished(out); // what carries my name is not mine
+    } else if (!identity_known_) {
+        identity_ = identity;
+        identity_known_ = true;
+        if (state_ == state::waiting && stock_taken_ && blocking_ == 0) {
+            grant(out);
+        }
+    }
+}
+
+void contender::fired(std::string_view name, bool deleted, commands& out)
+{
+    const bool own = own_watch_.state == watch_state::armed && name == own_watch_.name;
+    auto& slot = own ? own_watch_ : name == nearest_.name ? nearest_ : ahead_;
+    if (slot.state != watch_state::armed || name != slot.name) {
+        return;
+    }
+    slot.state = watch_state::none;
+    if (!deleted) {
+        if (state_ == state::waiting || state_ == state::granted) {
+            arm(slot, slot.name, out);
+        }
+    } else if (own) {
+        own_node_vanished(out);
+    } else {
+        departed(slot, out);
+    }
+}
+
+void contender::removed(const error_code& ec, commands& out)
+{
+    if (state_ != state::leaving || outcome_unknown(ec)) {
+        return; // repeated after the reconnection
+    }
+    if (!ec || no_node(ec)) {
+        finish({}, out);
+    } else if (is_retryable(ec)) {
+        out.push_back({command::kind::remove, own_});
+    } else {
+        finish(ec, out);
+    }
+}
+
+// ---- joining
+
+void contender::begin(commands& out)
+{
+    if (try_only_) {
+        state_ = state::probing;
+    } else {
+        // Back to back: the session's order makes the list contain the node.
+        state_ = state::joining;
+        out.push_back({command::kind::create, name_prefix(settings_.layout, guid_)});
+    }
+    send_list(out);
+}
+
+void contender::begin_again(commands& out)
+{
+    guid_.next();
+    stale_lists_ = open_lists_;
+    if (connected_) {
+        begin(out);
+    } else {
+        state_ = state::idle;
+    }
+}
+
+void contender::send_list(commands& out)
+{
+    ++open_lists_;
+    out.push_back({command::kind::list});
+}
+
+// What became of a create whose answer was lost.
+void contender::recover(const std::vector<std::string>& children, commands& out)
+{
+    const auto prefix = name_prefix(settings_.layout, guid_);
+    const auto found = std::ranges::find_if(
+        children, [&](const std::string& child) { return child.starts_with(prefix); });
+    if (found == children.end()) {
+        state_ == state::leaving ? finish({}, out) : begin_again(out);
+        return;
+    }
+    const bool leaving = state_ == state::leaving;
+    own_ = *found;
+    number_ = number_of(settings_.layout, own_).value_or(-1);
+    state_ = state::waiting;
+    if (leaving) {
+        start_leaving(out);
+    } else if (number_ < 0 || number_ >= last_number) {
+        fail(errc::sequence_exhausted, out);
+    } else {
+        take_stock(children, out);
+    }
+}
+
+// ---- waiting
+
+void contender::take_stock(const std::vector<std::string>& children, commands& out)
+{
+    const auto queue = contenders(settings_.layout, children);
+    if (!queue.empty() && queue.front().number < 0) {
+        fail(errc::sequence_exhausted, out);
+        return;
+    }
+    const auto own = std::ranges::find(queue, own_, &entry::name);
+    if (own == queue.end()) {
+        own_node_vanished(out);
+        return;
+    }
+    if (std::ranges::count(queue, number_, &entry::number) != 1) {
+        fail(errc::duplicate_sequence, out);
+        return;
+    }
+    const auto b = settings_.rule(queue, static_cast<std::size_t>(own - queue.begin()));
+    if (b.count != 0 && try_only_) {
+        reported_ = true;
+        out.push_back({command::kind::busy});
+        start_leaving(out);
+        return;
+    }
+    stock_taken_ = true;
+    blocking_ = b.count;
+    if (b.count == 0 && identity_known_) {
+        grant(out);
+        return;
+    }
+    // The own node first: then its watch is set when an event of another one comes.
+    if (own_watch_.state == watch_state::none) {
+        arm(own_watch_, own_, out);
+    }
+    watch_only(b.nearest != nullptr ? b.nearest->name : std::string{},
+               b.ahead != nullptr ? b.ahead->name : std::string{}, out);
+}
+
+void contender::watch_only(const std::string& nearest, const std::string& ahead, commands& out)
+{
+    // The nearest one may have been the one ahead, or the other way round.
+    if (nearest != nearest_.name && (nearest == ahead_.name || ahead == nearest_.name)) {
+        std::swap(nearest_, ahead_);
+    }
+    for (const auto& [slot, name] : {std::pair{&nearest_, &nearest}, std::pair{&ahead_, &ahead}}) {
+        if (slot->name == *name) {
+            continue;
+        }
+        drop(*slot, out);
+        if (!name->empty()) {
+            arm(*slot, *name, out);
+        }
+    }
+}
+
+void contender::arm(watch_slot& slot, const std::string& name, commands& out)
+{
+    slot = {name, watch_state::arming};
+    out.push_back({command::kind::watch, slot.name});
+}
+
+void contender::drop(watch_slot& slot, commands& out)
+{
+    if (slot.state != watch_state::none) {
+        out.push_back({command::kind::unwatch, slot.name});
+    }
+    slot = {};
+}
+
+// A member of B has left it, and never comes back.
+void contender::departed(watch_slot& slot, commands& out)
+{
+    slot = {};
+    if (state_ != state::waiting || !stock_taken_) {
+        return; // a list is under way, or nothing is waited for
+    }
+    --blocking_;
+    if (nearest_.name.empty()) {
+        nearest_ = std::exchange(ahead_, {});
+    }
+    const std::size_t in_sight =
+        std::size_t{!nearest_.name.empty()} + std::size_t{!ahead_.name.empty()};
+    if (blocking_ == 0 && own_watch_.state == watch_state::armed && identity_known_) {
+        // The watch of my own node is set and silent, and events come in ZooKeeper's order: the node
+        // was there when the last one before it left. No round trip is needed.
+        grant(out);
+    } else if ((blocking_ == 0 || in_sight < blocking_) && !list_open()) {
+        send_list(out);
+    }
+}
+
+void contender::own_node_vanished(commands& out)
+{
+    drop(own_watch_, out);
+    switch (state_) {
+    case state::waiting:
+        drop(nearest_, out);
+        drop(ahead_, out);
+        forget_node();
+        begin_again(out);
+        break;
+    case state::granted:
+        out.push_back({command::kind::lost, {}, errc::node_deleted});
+        finish({}, out);
+        break;
+    default: break; // leaving: removed() tells
+    }
+}
+
+void contender::grant(commands& out)
+{
+    drop(nearest_, out);
+    drop(ahead_, out);
+    state_ = state::granted;
+    reported_ = true;
+    out.push_back({command::kind::granted});
+}
+
+// ---- leaving
+
+void contender::fail(const error_code& ec, commands& out)
+{
+    if (!reported_) {
+        reported_ = true;
+        out.push_back({command::kind::failed, {}, ec});
+    }
+    if (!own_.empty()) {
+        start_leaving(out);
+    } else {
+        // When a create's outcome cannot be found out, its node may remain until the session ends.
+        finish(state_ == state::lost_track ? ec : error_code{}, out);
+    }
+}
+
+void contender::start_leaving(commands& out)
+{
+    state_ = state::leaving;
+    // The watch of the own node goes with the node, at no cost.
+    drop(nearest_, out);
+    drop(ahead_, out);
+    if (connected_) {
+        out.push_back({command::kind::remove, own_});
+    }
+}
+
+void contender::finish(const error_code& ec, commands& out)
+{
+    drop(own_watch_, out);
+    drop(nearest_, out);
+    drop(ahead_, out);
+    forget_node();
+    state_ = state::gone;
+    out.push_back({command::kind::gone, {}, ec});
+}
+
+std::string contender::fingerprint() const
+{
+    std::ostringstream text;
+    const auto slot = [&](const watch_slot& s) { text << s.name << ':' << static_cast<int>(s.state) << ' '; };
+    text << static_cast<int>(state_) << connected_ << try_only_ << begun_ << reported_ << identity_known_
+         << stock_taken_ << ' ' << session_ << ' ' << guid_.low << ' ' << open_lists_ << ' '
+         << stale_lists_ << ' ' << own_ << ' ' << identity_.czxid << ' ' << identity_.owner << ' '
+         << blocking_ << ' ';
+    slot(own_watch_);
+    slot(nearest_);
+    slot(ahead_);
+    return text.str();
+}
+
+} // namespace colock::protocol

@@ -1,0 +1,164 @@
+// One place in a lock's queue: joins, waits, is granted, leaves. Sans-io.
+#pragma once
+
+#include "blocking_rule.hpp"
+#include "guid.hpp"
+#include "naming.hpp"
+
+#include <colock/error.hpp>
+#include <colock/layout.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace colock::protocol {
+
+// What a contender wants done. Names are those of children of the lock's directory.
+struct command {
+    enum class kind {
+        // Requests. Each is answered by exactly one call of the function named, in the order in which
+        // they were issued; when the connection breaks, first all that are open are answered with a code
+        // for which outcome_unknown() is true, then comes suspended() or expired().
+        make_directory, // directory_made(): create the directory and its parents, unless they exist
+        create,         // created(): `name` is the prefix to which the server appends the number
+        list,           // listed()
+        watch,          // watched(), and fired() once if that was without error
+        remove,         // removed()
+        // No answer.
+        unwatch, // forget a watch; neither watched() nor fired() shall come of it any more
+        // Reports, each at most once.
+        granted, // the lock is held from now on
+        busy,    // of a try: somebody else has it
+        lost,    // `error` says why; follows granted only
+        failed,  // `error` says why; instead of granted
+        gone,    // the last: no node is left, answers are ignored; `error` if a node may remain after all
+    };
+
+    kind type;
+    std::string name = {};
+    error_code error = {};
+
+    friend bool operator==(const command&, const command&) = default;
+};
+
+using commands = std::vector<command>;
+
+struct node_identity {
+    std::int64_t czxid = 0; // the transaction that created it
+    std::int64_t owner = 0; // its session
+
+    friend bool operator==(const node_identity&, const node_identity&) = default;
+};
+
+// The queue protocol of docs/architecture.md. Inputs are member functions, outputs are appended to `out`.
+// No clock, no I/O, no threads: copies may be taken, which is how the tests walk through every
+// interleaving.
+//
+// Everything follows from one fact: once my node is created, no node with a smaller number can appear, so
+// the set B of those that block me only shrinks.
+class contender {
+public:
+    struct settings {
+        colock::layout layout = curator_layout();
+        blocking_rule rule = &exclusive_rule;
+        bool rejoin_on_expiry = true;
+    };
+
+    contender(settings s, guid first) : settings_{std::move(s)}, guid_{first} {}
+
+    // Intentions of the user. `connected`: whether there is a connection now, with this session.
+    void join(bool connected, std::int64_t session, commands& out);
+    void try_join(bool connected, std::int64_t session, commands& out); // never waits for its turn
+    void leave(commands& out);                                         // may come at any time, and twice
+    // The lock is held for long enough that it is worth watching the own node.
+    void guard(commands& out);
+
+    // The connection. Precondition of connected(): a quorum write precedes, on this connection, whatever
+    // is sent now, so that no read sees a state older than the loss of the previous connection.
+    void connected(std::int64_t session, commands& out);
+    void suspended();
+    void expired(commands& out);
+
+    // Answers.
+    void directory_made(const error_code& ec, commands& out);
+    void created(const error_code& ec, std::string_view name, node_identity identity, commands& out);
+    void listed(const error_code& ec, const std::vector<std::string>& children, commands& out);
+    void watched(std::string_view name, const error_code& ec, node_identity identity, commands& out);
+    void fired(std::string_view name, bool deleted, commands& out);
+    void removed(const error_code& ec, commands& out);
+
+    [[nodiscard]] bool holds() const noexcept { return state_ == state::granted; }
+    [[nodiscard]] bool is_gone() const noexcept { return state_ == state::gone; }
+    [[nodiscard]] bool has_node() const noexcept { return !own_.empty(); }
+    [[nodiscard]] const std::string& name() const noexcept { return own_; }
+    [[nodiscard]] const node_identity& identity() const noexcept { return identity_; }
+
+    // A text that is equal for equal states; for the walk over all of them.
+    [[nodiscard]] std::string fingerprint() const;
+
+private:
+    enum class state {
+        idle,       // not begun, or waiting for a connection to begin
+        probing,    // a try, which lists before it writes
+        making,     // the directory
+        joining,    // create and list are under way
+        lost_track, // the create's outcome is unknown
+        waiting,    // the node exists; B is not known to be empty
+        granted,
+        leaving,    // the node, or what may have become of the create, is being removed
+        gone,
+    };
+    enum class watch_state { none, arming, armed };
+    struct watch_slot {
+        std::string name;
+        watch_state state = watch_state::none;
+
+        friend bool operator==(const watch_slot&, const watch_slot&) = default;
+    };
+
+    void begin(commands& out);
+    void begin_again(commands& out);
+    void send_list(commands& out);
+    void take_stock(const std::vector<std::string>& children, commands& out);
+    void recover(const std::vector<std::string>& children, commands& out);
+    void watch_only(const std::string& nearest, const std::string& ahead, commands& out);
+    void arm(watch_slot& slot, const std::string& name, commands& out);
+    void drop(watch_slot& slot, commands& out);
+    void forget_connection() noexcept;
+    void forget_node() noexcept;
+    void departed(watch_slot& slot, commands& out);
+    void own_node_vanished(commands& out);
+    void grant_or_list(commands& out);
+    void grant(commands& out);
+    void fail(const error_code& ec, commands& out);
+    void start_leaving(commands& out);
+    void finish(const error_code& ec, commands& out);
+    [[nodiscard]] bool list_open() const noexcept { return open_lists_ > stale_lists_; }
+
+    settings settings_;
+    guid guid_;
+    state state_ = state::idle;
+
+    bool connected_ = false;
+    std::int64_t session_ = 0;
+    bool try_only_ = false;
+    bool begun_ = false;       // join or try_join was called
+    bool reported_ = false;    // granted, busy or failed was reported
+    unsigned open_lists_ = 0;  // unanswered
+    unsigned stale_lists_ = 0; // those of them that belong to an earlier join
+
+    std::string own_;          // name of the own node, "" while it is not known
+    std::int64_t number_ = 0;
+    node_identity identity_;
+    bool identity_known_ = false;
+
+    std::size_t blocking_ = 0; // members of B not known to have left; valid when stock_taken_
+    bool stock_taken_ = false;
+    watch_slot own_watch_;
+    watch_slot nearest_;
+    watch_slot ahead_;
+};
+
+} // namespace colock::protocol

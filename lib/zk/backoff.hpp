@@ -1,0 +1,62 @@
+// When to try the next connection.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <random>
+
+namespace colock::zk {
+
+// One pass goes over all addresses, the first without a pause. The pause of a later pass doubles from
+// `min` to `max`, loses up to half of itself at random, and is spread over the addresses. Whatever the
+// options say, there are at most ten attempts in any second.
+class backoff {
+public:
+    using clock = std::chrono::steady_clock;
+
+    backoff(std::chrono::milliseconds min, std::chrono::milliseconds max)
+        : min_{min}, max_{std::max(min, max)}
+    {
+    }
+
+    // A connection reached a session.
+    void reset() noexcept { pass_ = 0; }
+
+    // All addresses have been tried in vain.
+    void next_pass() noexcept { ++pass_; }
+
+    // How long to wait before the next attempt, which is one of `addresses` in this pass.
+    [[nodiscard]] clock::duration delay(clock::time_point now, std::size_t addresses)
+    {
+        clock::duration pause{};
+        if (pass_ != 0) {
+            const auto full = std::min<clock::duration>(max_, clock::duration{min_} *
+                                                                  (1u << std::min(pass_ - 1, 16u)));
+            std::uniform_real_distribution<double> part{0.5, 1.0};
+            pause = std::chrono::duration_cast<clock::duration>(full * part(random_)) /
+                    static_cast<clock::rep>(std::max<std::size_t>(addresses, 1));
+        }
+        // The slot about to be re-used is the attempt ten before this one.
+        const auto allowed = attempts_[next_] + std::chrono::seconds{1};
+        return std::max({pause, allowed - now, clock::duration{}});
+    }
+
+    // An attempt begins.
+    void attempt(clock::time_point now) noexcept
+    {
+        attempts_[next_] = now;
+        next_ = (next_ + 1) % attempts_.size();
+    }
+
+private:
+    std::chrono::milliseconds min_;
+    std::chrono::milliseconds max_;
+    unsigned pass_ = 0;
+    std::array<clock::time_point, 10> attempts_{};
+    std::size_t next_ = 0;
+    std::minstd_rand random_{std::random_device{}()};
+};
+
+} // namespace colock::zk

@@ -1,0 +1,328 @@
+#include "connection.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+
+namespace colock::zk {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+// So many packets are processed before other handlers of the executor get their turn.
+constexpr int packets_a_turn = 64;
+
+} // namespace
+
+// Marks that the C client is on the stack, where the handle must not be destroyed.
+class connection::library_call {
+public:
+    explicit library_call(connection& c) noexcept : flag_{c.in_library_}, before_{c.in_library_}
+    {
+        flag_ = true;
+    }
+    library_call(const library_call&) = delete;
+    library_call& operator=(const library_call&) = delete;
+    ~library_call() { flag_ = before_; }
+
+private:
+    bool& flag_;
+    bool before_;
+};
+
+connection::connection(const strand_type& strand, std::shared_ptr<void> owner, observer& told,
+                       std::atomic<std::uint64_t>& wakeups)
+    : strand_{strand}, owner_{std::move(owner)}, observer_{told}, wakeups_{wakeups},
+      descriptor_{strand_}, timer_{strand_}
+{
+}
+
+bool connection::open(const std::string& address, const std::string& chroot,
+                      std::chrono::milliseconds session_timeout, const session_identity& session,
+                      const std::vector<credential>& credentials, watch_receiver& watches)
+{
+    handle_ = std::make_unique<handle>(address, chroot, session_timeout, session, credentials, watches);
+    if (!handle_->valid()) {
+        close();
+        return false;
+    }
+    // Posted, so that the observer is never told of a failure from within open().
+    asio::post(strand_, [self = shared_from_this()] { self->step(); });
+    return true;
+}
+
+error_code connection::send(const call& c, receiver& to)
+{
+    if (!handle_ || close_requested_ || end_sent_) {
+        return zookeeper_errc::connection_loss;
+    }
+    const library_call guard{*this};
+    return handle_->send(c, to);
+}
+
+void connection::flush()
+{
+    step();
+}
+
+// Acts on what the last call of the C client came to; false when the connection is over.
+bool connection::settle()
+{
+    if (!handle_ || in_library_) {
+        return false;
+    }
+    if (close_requested_) {
+        close(last_words_);
+        return false;
+    }
+    switch (const auto state = handle_->state()) {
+    case handle::status::connecting: return true;
+    case handle::status::connected:
+        if (!established_) {
+            established_ = true;
+            observer_.established();
+        }
+        return handle_ != nullptr;
+    default: observer_.broken(state); return false;
+    }
+}
+
+void connection::step()
+{
+    if (in_library_ || in_step_ || end_sent_) {
+        return; // whoever is further down the stack goes on from here
+    }
+    const auto self = shared_from_this();
+    in_step_ = true;
+    if (settle()) {
+        // After a stall the answer may lie in the socket: the C client would time out before it looks.
+        if (established_ && clock::now() - last_read_ > session_timeout() / 3) {
+            drain();
+        }
+    }
+    if (settle()) {
+        handle::interest next;
+        {
+            const library_call guard{*this};
+            next = handle_->next_interest();
+        }
+        if (settle()) {
+            if (!descriptor_.is_open() && next.descriptor != -1) {
+                take_descriptor(next.descriptor);
+            }
+        }
+        if (handle_) {
+            wait_readable();
+            if (next.write) {
+                wait_writable();
+            }
+            wait_until(clock::now() + next.timeout);
+        }
+    }
+    in_step_ = false;
+    if (handle_ && ended_) {
+        try_to_end();
+    }
+}
+
+void connection::take_descriptor(int descriptor)
+{
+    // A dup, because the C client closes its own whenever it likes.
+    const int copy = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+    error_code failed;
+    if (copy != -1) {
+        descriptor_.assign(copy, failed);
+    }
+    if (copy == -1 || failed) {
+        observer_.broken(handle::status::broken); // out of descriptors
+    }
+}
+
+void connection::drain()
+{
+    last_read_ = clock::now();
+    for (int i = 0; handle_ && !close_requested_ && i != packets_a_turn; ++i) {
+        bool more = false;
+        {
+            const library_call guard{*this};
+            more = handle_->process_read();
+        }
+        if (!settle() || !more) {
+            break;
+        }
+    }
+}
+
+void connection::wait_readable()
+{
+    if (reading_ || !descriptor_.is_open()) {
+        return;
+    }
+    reading_ = true;
+    descriptor_.async_wait(asio::posix::stream_descriptor::wait_read,
+                           [self = shared_from_this()](const error_code&) {
+                               self->reading_ = false;
+                               self->on_readable();
+                           });
+}
+
+void connection::wait_writable()
+{
+    if (writing_ || !descriptor_.is_open()) {
+        return;
+    }
+    writing_ = true;
+    descriptor_.async_wait(asio::posix::stream_descriptor::wait_write,
+                           [self = shared_from_this()](const error_code&) {
+                               self->writing_ = false;
+                               self->on_writable();
+                           });
+}
+
+// The C client's deadlines move out with every packet. The timer is left as it is then, fires early, and
+// is set anew: a few wake-ups in each third of the session time-out, instead of one call each packet.
+void connection::wait_until(clock::time_point when)
+{
+    if (when >= timer_at_) {
+        return;
+    }
+    timer_at_ = when;
+    timer_.expires_at(when);
+    timer_.async_wait([self = shared_from_this()](const error_code& ec) {
+        if (!ec) {
+            self->timer_at_ = clock::time_point::max();
+            self->on_timer();
+        }
+    });
+}
+
+void connection::on_readable()
+{
+    wakeups_.fetch_add(1, std::memory_order_relaxed);
+    if (!handle_) {
+        return;
+    }
+    if (end_sent_) {
+        await_end();
+        return;
+    }
+    // While a connect is in progress the C client must not be told to read.
+    if (handle_->state() != handle::status::connecting || !writing_) {
+        drain();
+    }
+    step();
+}
+
+void connection::on_writable()
+{
+    wakeups_.fetch_add(1, std::memory_order_relaxed);
+    if (!handle_ || end_sent_) {
+        return;
+    }
+    {
+        const library_call guard{*this};
+        handle_->process_write();
+    }
+    step();
+}
+
+void connection::on_timer()
+{
+    wakeups_.fetch_add(1, std::memory_order_relaxed);
+    if (!handle_ || end_sent_) {
+        return;
+    }
+    if (established_) {
+        drain();
+    }
+    step();
+}
+
+void connection::end_session(std::function<void(bool confirmed)> done)
+{
+    ended_ = std::move(done);
+    if (handle_ && !in_library_ && !in_step_) {
+        try_to_end();
+    }
+}
+
+void connection::try_to_end()
+{
+    if (end_sent_ || !established_ || !descriptor_.is_open()) {
+        return;
+    }
+    handle::interest next;
+    {
+        const library_call guard{*this};
+        next = handle_->next_interest();
+    }
+    if (!settle()) {
+        return;
+    }
+    if (next.write) {
+        wait_writable(); // then step(), which comes here again
+        return;
+    }
+    if (!handle_->send_close()) {
+        observer_.broken(handle::status::broken);
+        return;
+    }
+    end_sent_ = true;
+    wait_readable();
+}
+
+// The C client is out of the way now: the answer is looked for in the bytes themselves.
+void connection::await_end()
+{
+    constexpr unsigned char confirmation[] = {0, 0, 0, 16, 0x7f, 0xff, 0xff, 0xff};
+    for (;;) {
+        char bytes[4096];
+        const auto count = ::recv(descriptor_.native_handle(), bytes, sizeof bytes, MSG_DONTWAIT);
+        if (count > 0) {
+            end_reply_.append(bytes, static_cast<std::size_t>(count));
+        } else if (count == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+            const bool confirmed =
+                std::search(end_reply_.begin(), end_reply_.end(), std::begin(confirmation),
+                            std::end(confirmation), [](char a, unsigned char b) {
+                                return static_cast<unsigned char>(a) == b;
+                            }) != end_reply_.end();
+            const auto self = shared_from_this();
+            const auto done = std::move(ended_);
+            close();
+            done(confirmed);
+            return;
+        } else {
+            wait_readable();
+            return;
+        }
+    }
+}
+
+void connection::close(bool last_words) noexcept
+{
+    if (!handle_) {
+        return;
+    }
+    if (in_library_) {
+        close_requested_ = true;
+        last_words_ = last_words;
+        return;
+    }
+    // Whatever the callbacks below drop, this object and its owner stay until the end of this function.
+    const auto owner = std::move(owner_);
+    const auto self = weak_from_this().lock();
+    ended_ = nullptr;
+    if (last_words && established_ && !end_sent_) {
+        static_cast<void>(handle_->send_close());
+    }
+    error_code ignored;
+    descriptor_.close(ignored);
+    timer_.cancel();
+    const auto doomed = std::move(handle_);
+}
+
+} // namespace colock::zk

@@ -1,0 +1,104 @@
+// Drives one handle from the user's executor: a dup of its socket, waited for, and one timer.
+#pragma once
+
+#include "handle.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace colock::zk {
+
+namespace asio = boost::asio;
+
+using strand_type = asio::strand<asio::any_io_executor>;
+
+// Everything here runs on the strand. The connection keeps its owner alive until it is closed.
+class connection : public std::enable_shared_from_this<connection> {
+public:
+    // Told about the connection, never from within send().
+    class observer {
+    public:
+        virtual void established() = 0;
+        virtual void broken(handle::status why) = 0;
+
+    protected:
+        ~observer() = default;
+    };
+
+    connection(const strand_type& strand, std::shared_ptr<void> owner, observer& told,
+               std::atomic<std::uint64_t>& wakeups);
+
+    // Starts to connect. False when the C client refuses the address or has no memory.
+    [[nodiscard]] bool open(const std::string& address, const std::string& chroot,
+                            std::chrono::milliseconds session_timeout, const session_identity& session,
+                            const std::vector<credential>& credentials, watch_receiver& watches);
+
+    // Hands a request to the C client, which writes what the socket takes. Follow a batch with flush().
+    // When this fails, `to` is not called.
+    [[nodiscard]] error_code send(const call& c, receiver& to);
+
+    // Looks after what send() left behind: bytes that did not fit, a socket that broke.
+    void flush();
+
+    // Ends the session: writes the close and waits until the server has closed the connection. Nothing
+    // may be sent afterwards. `done` is told whether the server confirmed; not called after close().
+    void end_session(std::function<void(bool confirmed)> done);
+
+    // Drops the connection at once, and answers what is outstanding. The observer is not told.
+    // `last_words`: tell the server, if it can be done without waiting, that the session is over.
+    void close(bool last_words = false) noexcept;
+
+    [[nodiscard]] session_identity session() const noexcept { return handle_->session(); }
+    [[nodiscard]] std::chrono::milliseconds session_timeout() const noexcept
+    {
+        return handle_->session_timeout();
+    }
+
+private:
+    class library_call;
+
+    void step();
+    void drain();
+    bool settle();
+    void take_descriptor(int descriptor);
+    void wait_readable();
+    void wait_writable();
+    void wait_until(std::chrono::steady_clock::time_point when);
+    void on_readable();
+    void on_writable();
+    void on_timer();
+    void try_to_end();
+    void await_end();
+
+    strand_type strand_;
+    std::shared_ptr<void> owner_;
+    observer& observer_;
+    std::atomic<std::uint64_t>& wakeups_;
+
+    std::unique_ptr<handle> handle_; // empty once closed
+    asio::posix::stream_descriptor descriptor_;
+    asio::steady_timer timer_;
+    std::chrono::steady_clock::time_point timer_at_ = std::chrono::steady_clock::time_point::max();
+    std::chrono::steady_clock::time_point last_read_ = std::chrono::steady_clock::time_point::max();
+
+    bool established_ = false;
+    bool reading_ = false;
+    bool writing_ = false;
+    bool in_library_ = false;  // a function of the C client is on the stack
+    bool in_step_ = false;
+    bool close_requested_ = false;
+    bool last_words_ = false;
+    std::function<void(bool)> ended_; // set while the session is being ended
+    bool end_sent_ = false;
+    std::string end_reply_;
+};
+
+} // namespace colock::zk

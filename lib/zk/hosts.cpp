@@ -1,0 +1,179 @@
+#include "hosts.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace colock::zk {
+
+namespace {
+
+constexpr std::string_view default_port = "2181";
+
+bool valid_port(std::string_view text) noexcept
+{
+    unsigned port = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), port);
+    return failed == std::errc{} && end == text.data() + text.size() && port >= 1 && port <= 65535;
+}
+
+bool valid_name(std::string_view name) noexcept
+{
+    return !name.empty() && name.size() <= 253 && std::ranges::all_of(name, [](unsigned char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+               c == '.' || c == '_';
+    });
+}
+
+// The C client's form: an IPv6 address has no brackets.
+std::string numeric(const std::string& address, const std::string& port)
+{
+    return address + ':' + port;
+}
+
+// Empty detail: the item is fine.
+std::string parse_item(std::string_view item, host& out)
+{
+    const auto quoted = '"' + std::string{item} + '"';
+    if (item.empty()) {
+        return "an entry is empty; write \"host:port,host:port\"";
+    }
+    std::string_view name = item;
+    std::string_view port = default_port;
+    const bool bracketed = item.front() == '[';
+    if (bracketed) {
+        const auto close = item.find(']');
+        if (close == std::string_view::npos) {
+            return quoted + " lacks the closing bracket";
+        }
+        name = item.substr(1, close - 1);
+        const auto rest = item.substr(close + 1);
+        if (!rest.empty()) {
+            if (rest.front() != ':') {
+                return quoted + " has something other than a port behind the bracket";
+            }
+            port = rest.substr(1);
+        }
+    } else if (const auto colon = item.find(':'); colon != std::string_view::npos) {
+        if (item.find(':', colon + 1) != std::string_view::npos) {
+            return quoted + " has more than one colon; write an IPv6 address in brackets, \"[::1]:2181\"";
+        }
+        name = item.substr(0, colon);
+        port = item.substr(colon + 1);
+    }
+    if (!valid_port(port)) {
+        return quoted + " has a port that is not a number from 1 to 65535";
+    }
+    error_code not_an_address;
+    const auto address = asio::ip::make_address(std::string{name}, not_an_address);
+    const bool literal = !not_an_address;
+    if (bracketed && (!literal || !address.is_v6())) {
+        return quoted + " has no IPv6 address in its brackets";
+    }
+    if (!literal && !valid_name(name)) {
+        return quoted + " is neither a host name nor an address; the chroot is an option of its own";
+    }
+    out = {std::string{name}, std::string{port}, literal};
+    return {};
+}
+
+} // namespace
+
+parsed_hosts parse_hosts(std::string_view list)
+{
+    parsed_hosts parsed;
+    const auto fail = [&](std::string detail) {
+        parsed.hosts.clear();
+        parsed.error = errc::invalid_hosts;
+        parsed.detail = "hosts: " + std::move(detail);
+        return parsed;
+    };
+    if (list.empty()) {
+        return fail("the list is empty; write \"host:port,host:port\"");
+    }
+    for (std::size_t begin = 0; begin <= list.size();) {
+        const auto end = std::min(list.find(',', begin), list.size());
+        host parsed_host;
+        if (auto detail = parse_item(list.substr(begin, end - begin), parsed_host); !detail.empty()) {
+            return fail(std::move(detail));
+        }
+        parsed.hosts.push_back(std::move(parsed_host));
+        begin = end + 1;
+    }
+    return parsed;
+}
+
+void address_book::assign(std::vector<host> hosts)
+{
+    ++generation_;
+    pending_ = 0;
+    entries_.clear();
+    for (auto& h : hosts) {
+        auto& added = entries_.emplace_back();
+        if (h.literal) {
+            added.addresses.push_back(numeric(h.name, h.port));
+        }
+        added.from = std::move(h);
+    }
+}
+
+void address_book::refresh(std::function<void()> changed)
+{
+    changed_ = std::move(changed);
+    for (std::size_t i = 0; i != entries_.size(); ++i) {
+        auto& asked = entries_[i];
+        if (asked.from.literal || asked.resolving) {
+            continue;
+        }
+        asked.resolving = true;
+        ++pending_;
+        resolver_.async_resolve(
+            asked.from.name, asked.from.port, asio::ip::resolver_base::numeric_service,
+            [self = shared_from_this(), i, generation = generation_](
+                const error_code& ec, const asio::ip::tcp::resolver::results_type& results) {
+                if (generation != self->generation_) {
+                    return;
+                }
+                --self->pending_;
+                auto& answered = self->entries_[i];
+                answered.resolving = false;
+                if (ec) {
+                    // What was known of the name stays: a failing name server is no reason to forget it.
+                    self->last_failure_ = "host " + answered.from.name + ": " + ec.message();
+                } else {
+                    answered.addresses.clear();
+                    for (const auto& result : results) {
+                        answered.addresses.push_back(
+                            numeric(result.endpoint().address().to_string(), answered.from.port));
+                    }
+                }
+                if (self->changed_) {
+                    self->changed_();
+                }
+            });
+    }
+}
+
+std::vector<std::string> address_book::addresses()
+{
+    std::vector<std::string> all;
+    for (const auto& e : entries_) {
+        all.insert(all.end(), e.addresses.begin(), e.addresses.end());
+    }
+    std::ranges::sort(all);
+    all.erase(std::ranges::unique(all).begin(), all.end());
+    std::ranges::shuffle(all, random_);
+    return all;
+}
+
+void address_book::cancel()
+{
+    ++generation_;
+    pending_ = 0;
+    changed_ = nullptr;
+    resolver_.cancel();
+    for (auto& e : entries_) {
+        e.resolving = false;
+    }
+}
+
+} // namespace colock::zk
