@@ -45,32 +45,63 @@ struct fault {
     std::string detail;
 };
 
-fault path_fault_of(std::string_view path, create_mode mode)
+// `mode` is that of the node to be created, if any.
+fault path_fault_of(std::string_view path, std::optional<create_mode> mode, bool has_chroot)
 {
-    if (auto what = protocol::path_fault(path, is_sequential(mode)); !what.empty()) {
-        auto shown = std::string{path.substr(0, 200)};
-        std::ranges::replace(shown, '\0', '?');
-        return {errc::invalid_path, "path \"" + shown + "\" " + what};
+    const bool sequential = mode && is_sequential(*mode);
+    auto what = protocol::path_fault(path, sequential);
+    if (what.empty() && sequential && has_chroot && path == "/") {
+        // The C client would append the number to the chroot's own name.
+        what = "has no name before the number, which a chroot does not allow";
     }
-    return {};
+    if (what.empty()) {
+        return {};
+    }
+    auto shown = std::string{path.substr(0, 200)};
+    std::ranges::replace(shown, '\0', '?');
+    return {errc::invalid_path, "path \"" + shown + "\" " + what};
 }
 
 // The C client aborts the program at what would be found here in a transaction.
-fault fault_of(const zk::call& c)
+fault fault_of(const zk::call& c, bool has_chroot)
 {
     if (c.op != zk::opcode::multi) {
-        return path_fault_of(c.path, c.mode);
-    }
-    for (const auto& op : c.ops) {
-        if (auto f = path_fault_of(op.path, op.create.mode); f.error) {
+        const bool creates = c.op == zk::opcode::create;
+        if (auto f = path_fault_of(c.path, creates ? std::optional{c.mode} : std::nullopt, has_chroot);
+            f.error) {
             return f;
         }
-        if (op.type == transaction_op::kind::create && has_ttl(op.create.mode)) {
+        constexpr milliseconds longest_ttl{0xff'ffff'ffff}; // as ZooKeeper has it
+        if (creates && has_ttl(c.mode) && (c.ttl <= milliseconds{0} || c.ttl > longest_ttl)) {
+            return {errc::invalid_option, "path \"" + c.path + "\": the time to live is " +
+                                              std::to_string(c.ttl.count()) + " ms; it must be positive"};
+        }
+        return {};
+    }
+    for (const auto& op : c.ops) {
+        const bool creates = op.type == transaction_op::kind::create;
+        if (auto f = path_fault_of(op.path, creates ? std::optional{op.create.mode} : std::nullopt,
+                                   has_chroot);
+            f.error) {
+            return f;
+        }
+        if (creates && has_ttl(op.create.mode)) {
             return {errc::invalid_option, "path \"" + op.path +
                                               "\": a transaction cannot create a node with a time to live"};
         }
     }
     return {};
+}
+
+// What an error of the servers is about. In a transaction, the steps before the one that failed have no
+// error, and those behind it a general one.
+std::string subject_of(const zk::call& c, const zk::reply& r)
+{
+    std::size_t i = 0;
+    while (i < r.results.size() && i < c.ops.size() && !r.results[i].error) {
+        ++i;
+    }
+    return "path " + (i < c.ops.size() ? c.ops[i].path : c.path);
 }
 
 } // namespace
@@ -192,14 +223,17 @@ request_ptr client_core::unlink(request& r)
 void client_core::submit(request_ptr r)
 {
     error_code refused = unavailable();
-    if (auto f = fault_of(r->call); f.error) {
+    if (auto f = fault_of(r->call, options_.chroot.size() > 1); f.error) {
         note_error(f.detail);
         refused = f.error;
+    } else if (refused && r->policy != on_loss::fail) {
+        note_error(subject_of(r->call, {}) + ": " + refused.message());
     }
     if (!refused && r->policy == on_loss::fail && !is_connected()) {
         refused = zookeeper_errc::connection_loss;
     }
-    if (refused) {
+    const bool nothing_to_do = r->call.op == zk::opcode::multi && r->call.ops.empty();
+    if (refused || nothing_to_do) { // an empty transaction would make the C client abort the program
         r->done({.error = refused});
     } else if (is_connected()) {
         send(std::move(r));
@@ -223,7 +257,7 @@ void client_core::send(request_ptr r)
             watches_.withdraw(back->call.path, back->call.kind);
         }
         if (!is_unsent(ec)) {
-            note_error("path " + back->call.path + ": " + ec.message());
+            note_error(subject_of(back->call, {}) + ": " + ec.message());
             back->done({.error = ec});
         } else if (back->policy == on_loss::fail) {
             back->done({.error = zookeeper_errc::connection_loss});
@@ -281,8 +315,9 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
         } else if (reply.error == zookeeper_errc::closing) {
             reply.error = zookeeper_errc::connection_loss; // the handle of the broken connection was closed
         }
-        if (reply.error && r.policy != on_loss::fail) {
-            note_error("path " + r.call.path + ": " + reply.error.message());
+        const bool expected = r.call.op == zk::opcode::exists && reply.error == zookeeper_errc::no_node;
+        if (reply.error && !expected && r.policy != on_loss::fail) {
+            note_error(subject_of(r.call, reply) + ": " + reply.error.message());
         }
         r.done(std::move(reply));
     }
@@ -698,6 +733,9 @@ void client_core::begin_close(const error_code& why)
         op.complete(why);
     }
     fail_waiting(why);
+    // The connection lives on for a while and may bring events, which nobody is to hear any more: the
+    // listeners drop their watches without a word.
+    watches_.clear();
     notify([&why](session_listener& l) { l.closed(why); });
     listeners_.clear();
     if (!is_connected()) {

@@ -64,6 +64,8 @@ public:
         colock::layout layout = curator_layout();
         blocking_rule rule = &exclusive_rule;
         bool rejoin_on_expiry = true;
+
+        friend bool operator==(const settings&, const settings&) = default;
     };
 
     contender(settings s, guid first) : settings_{std::move(s)}, guid_{first} {}
@@ -97,6 +99,7 @@ public:
 
     // A text that is equal for equal states; for the walk over all of them.
     [[nodiscard]] std::string fingerprint() const;
+    friend bool operator==(const contender&, const contender&) = default;
 
 private:
     enum class state {

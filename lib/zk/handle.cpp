@@ -144,8 +144,9 @@ static void on_multi(int rc, const void* data)
 {
     std::unique_ptr<pending_multi> multi{static_cast<pending_multi*>(const_cast<void*>(data))};
     reply r{.error = to_error(rc)};
-    // Without an answer of the server the C client fills in nothing.
-    for (std::size_t i = 0; i != multi->results.size(); ++i) {
+    // Without an answer of the server there is nothing to tell of the steps.
+    const std::size_t steps = outcome_unknown(r.error) ? 0 : multi->results.size();
+    for (std::size_t i = 0; i != steps; ++i) {
         transaction_result result{to_error(multi->results[i].err), {}, {}};
         if (rc == ZOK) {
             if (multi->kinds[i] == transaction_op::kind::create) {

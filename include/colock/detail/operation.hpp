@@ -179,15 +179,14 @@ public:
         auto work = std::move(work_);
         bound_handler<Handler, Results...> bound{std::move(handler_), this->link_ != nullptr,
                                                  std::move(results)...};
-        destroy();
+        free(allocator_type{bound.get_allocator()});
         asio::post(work.get_executor(), std::move(bound));
     }
 
     void destroy() noexcept override
     {
-        allocator_type allocator{asio::get_associated_allocator(handler_)};
-        this->~operation_of();
-        allocator_traits::deallocate(allocator, this, 1);
+        const Handler handler{std::move(handler_)};
+        free(allocator_type{asio::get_associated_allocator(handler)});
     }
 
 private:
@@ -198,6 +197,14 @@ private:
     {
     }
     ~operation_of() = default;
+
+    // The allocator is asked of a handler that lives, neither moved from nor destroyed: it may be a view of
+    // what the handler owns.
+    void free(allocator_type allocator) noexcept
+    {
+        this->~operation_of();
+        allocator_traits::deallocate(allocator, this, 1);
+    }
 
     Handler handler_;
     asio::executor_work_guard<executor_type> work_;

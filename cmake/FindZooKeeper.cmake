@@ -1,0 +1,54 @@
+#[=======================================================================[
+Finds the single-threaded build of Apache ZooKeeper's C client
+(Debian: libzookeeper-st-dev).
+
+Target
+  ZooKeeper::st              libzookeeper_st, with the directory of zookeeper/zookeeper.h
+
+Results
+  ZooKeeper_FOUND
+  ZooKeeper_VERSION          such as 3.8.0
+
+Hints: ZooKeeper_ROOT, CMAKE_PREFIX_PATH, or set the cache variables
+  ZooKeeper_INCLUDE_DIR      the directory that contains zookeeper/zookeeper.h
+  ZooKeeper_ST_LIBRARY       the library
+
+The header declares the single-threaded interface only while THREADED is not defined.
+#]=======================================================================]
+
+find_path(ZooKeeper_INCLUDE_DIR zookeeper/zookeeper.h)
+find_library(ZooKeeper_ST_LIBRARY zookeeper_st)
+mark_as_advanced(ZooKeeper_INCLUDE_DIR ZooKeeper_ST_LIBRARY)
+
+# Since 3.6 the version is a string, before that three numbers.
+unset(ZooKeeper_VERSION)
+set(version_file "${ZooKeeper_INCLUDE_DIR}/zookeeper/zookeeper_version.h")
+if(EXISTS "${version_file}")
+    file(STRINGS "${version_file}" lines REGEX "^#define ZOO_")
+    if(lines MATCHES "ZOO_VERSION \"([0-9.]+)")
+        set(ZooKeeper_VERSION "${CMAKE_MATCH_1}")
+    else()
+        foreach(part IN ITEMS MAJOR MINOR PATCH)
+            if(lines MATCHES "ZOO_${part}_VERSION ([0-9]+)")
+                list(APPEND ZooKeeper_VERSION "${CMAKE_MATCH_1}")
+            endif()
+        endforeach()
+        list(JOIN ZooKeeper_VERSION "." ZooKeeper_VERSION)
+    endif()
+    unset(lines)
+endif()
+unset(version_file)
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(
+    ZooKeeper
+    REQUIRED_VARS ZooKeeper_ST_LIBRARY ZooKeeper_INCLUDE_DIR
+    VERSION_VAR ZooKeeper_VERSION
+    REASON_FAILURE_MESSAGE "the single-threaded C client is missing (Debian: libzookeeper-st-dev)")
+
+if(ZooKeeper_FOUND AND NOT TARGET ZooKeeper::st)
+    add_library(ZooKeeper::st UNKNOWN IMPORTED)
+    set_target_properties(
+        ZooKeeper::st PROPERTIES IMPORTED_LOCATION "${ZooKeeper_ST_LIBRARY}"
+                                 INTERFACE_INCLUDE_DIRECTORIES "${ZooKeeper_INCLUDE_DIR}")
+endif()

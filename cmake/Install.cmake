@@ -1,0 +1,28 @@
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/colock")
+
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/colock"
+        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+        FILES_MATCHING PATTERN "*.hpp")
+install(
+    TARGETS colock
+    EXPORT colockTargets
+    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(EXPORT colockTargets NAMESPACE colock:: DESTINATION "${package_dir}")
+
+get_target_property(colock_type colock TYPE)
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/colockConfig.cmake.in"
+                              "${PROJECT_BINARY_DIR}/colockConfig.cmake"
+                              INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/colockConfigVersion.cmake"
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/colockConfig.cmake"
+              "${PROJECT_BINARY_DIR}/colockConfigVersion.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/FindZooKeeper.cmake"
+        DESTINATION "${package_dir}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

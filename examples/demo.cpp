@@ -1,0 +1,217 @@
+// The demo: several processes take turns at updating one file, with nothing but colock between them.
+// One is killed while it holds the lock, another one loses its connection. Then the same without the
+// lock, to see that the lock was what kept the count right.
+//
+// Needs no server: it starts a private one, and ends it.
+#include "demo/process.hpp"
+#include "demo/race.hpp"
+#include "demo/timeline.hpp"
+#include "demo/verdict.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace fs = std::filesystem;
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::string_view help = R"(demo: processes take turns at one file, with colock between them
+
+usage: demo [--help]
+
+Starts a private ZooKeeper and five processes, shows who holds the lock and who waits for it, cuts a
+connection, kills a holder, and compares the count in the file with the number of turns. Then lets the
+same processes run without the lock. Takes about ten seconds; exit status 0 when all is as it has to be.
+Needs the programs turn_taker and private_zookeeper in its own directory, and Java. Ctrl-C ends it
+at any time; it leaves nothing behind. NO_COLOR=1 turns colours off.
+)";
+
+constexpr std::chrono::milliseconds session{3000}, tick{500}, hold{50};
+
+// The directory of this program.
+fs::path beside_me()
+{
+    return fs::read_symlink("/proc/self/exe").parent_path();
+}
+
+class temporary_directory {
+public:
+    temporary_directory()
+    {
+        auto name = (fs::temp_directory_path() / "colock-demo-XXXXXX").string();
+        if (::mkdtemp(name.data()) == nullptr) {
+            throw std::system_error{errno, std::generic_category(), "cannot make a directory " + name};
+        }
+        path_ = name;
+    }
+    temporary_directory(const temporary_directory&) = delete;
+    temporary_directory& operator=(const temporary_directory&) = delete;
+    ~temporary_directory()
+    {
+        std::error_code ignored;
+        fs::remove_all(path_, ignored);
+    }
+
+    [[nodiscard]] const fs::path& path() const noexcept { return path_; }
+
+private:
+    fs::path path_;
+};
+
+// What private_zookeeper prints when it is ready.
+struct connect_strings {
+    std::string direct, proxied;
+};
+
+asio::awaitable<connect_strings> wait_until_ready(demo::process& zookeeper)
+{
+    constexpr std::string_view direct = "connect string: ", proxied = "through the proxy: ";
+    connect_strings found;
+    while (!zookeeper.at_end()) {
+        co_await zookeeper.wait_readable();
+        for (const auto& line : zookeeper.read_lines()) {
+            if (line.starts_with(direct)) {
+                found.direct = line.substr(direct.size());
+            } else if (line.starts_with(proxied)) {
+                found.proxied = line.substr(proxied.size());
+                co_return found;
+            }
+        }
+    }
+    throw std::runtime_error{"private_zookeeper did not start; it says above why"};
+}
+
+demo::plan common_plan(const fs::path& file)
+{
+    demo::plan p;
+    p.names = {"alpha", "bravo", "charlie", "delta", "echo"};
+    p.file = file.string();
+    p.session = session;
+    p.command = {(beside_me() / "turn_taker").string(),
+                 "--file", p.file,
+                 "--coroutines", std::to_string(p.coroutines),
+                 "--turns", std::to_string(p.turns),
+                 "--hold", std::to_string(hold.count()),
+                 "--session", std::to_string(session.count()),
+                 "--tick", std::to_string(tick.count())};
+    return p;
+}
+
+asio::awaitable<bool> run_with_lock(demo::plan p, demo::timeline& shown)
+{
+    using demo::tone;
+    shown.line(tone::plain, "Starting a private ZooKeeper ...");
+    demo::process zookeeper{co_await asio::this_coro::executor,
+                            {(beside_me() / "private_zookeeper").string(), "--proxy", "--tick",
+                             std::to_string(tick.count())},
+                            {SIGTERM, std::chrono::seconds{20}}};
+    const auto servers = co_await wait_until_ready(zookeeper);
+    p.zookeeper = &zookeeper;
+    p.hosts = servers.direct;
+    p.proxied_hosts = servers.proxied;
+
+    shown.line(tone::plain, "... it listens at " + servers.direct + ", and for " + p.names.back() +
+                                " at a proxy at " + servers.proxied + ".\n");
+    shown.line(tone::plain,
+               demo::counted(p.names.size(), "process") + "es with " +
+                   demo::counted(static_cast<std::size_t>(p.coroutines), "coroutine") +
+                   " each. A turn reads a number from the file, takes " +
+                   std::to_string(hold.count()) + " ms,\nand writes the number plus one. Marks: "
+                   "#  holds the lock   .  waits   ~  waits without connection   x  dead\n");
+    const auto result = co_await demo::race{co_await asio::this_coro::executor, p, shown}.run();
+    shown.line(tone::plain, "");
+    co_return demo::judge(result, shown);
+}
+
+// A control that shows nothing proves nothing: when no update is lost by accident, it is repeated.
+asio::awaitable<bool> run_without_lock(demo::plan p, demo::timeline& shown)
+{
+    using demo::tone;
+    p.lines = 6;
+    for (int attempt = 1; attempt <= 4; ++attempt) {
+        shown.line(tone::plain, "\nControl: the same without the lock.\n");
+        const auto result = co_await demo::race{co_await asio::this_coro::executor, p, shown}.run();
+        const auto lost = demo::lost_updates(result);
+        shown.line(tone::plain, "            ...\n");
+        for (const auto& complaint : result.complaints) {
+            shown.line(tone::bad, "  FAIL  " + complaint);
+        }
+        if (!result.complaints.empty()) {
+            co_return false;
+        }
+        if (lost != 0) {
+            shown.line(tone::good, "  PASS  control: " + demo::counted(result.turns.size(), "turn") +
+                                       ", but the file says " + std::to_string(result.count) + ": " +
+                                       demo::counted(lost, "update") + " lost, as expected");
+            co_return true;
+        }
+        shown.line(tone::warning, "  Nothing was lost, by accident. Once more, with more turns.");
+        p.turns *= 2;
+        p.command.insert(p.command.end(), {"--turns", std::to_string(p.turns)});
+    }
+    shown.line(tone::bad, "  FAIL  control: nothing was lost, so that the first run proves nothing");
+    co_return false;
+}
+
+asio::awaitable<void> run(const fs::path& directory, demo::timeline& shown, bool& good)
+{
+    const bool with = co_await run_with_lock(common_plan(directory / "with-lock"), shown);
+    const bool without = co_await run_without_lock(common_plan(directory / "without-lock"), shown);
+    good = with && without;
+    shown.line(good ? demo::tone::good : demo::tone::bad,
+               good ? "\nPASS: the lock kept the count right, through a cut and a kill." : "\nFAIL");
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    if (argc > 1) {
+        const bool asked = argc == 2 && std::string_view{argv[1]} == "--help";
+        (asked ? std::cout : std::cerr) << help;
+        return asked ? 0 : 2;
+    }
+    std::signal(SIGPIPE, SIG_IGN); // `demo | head` ends it like any other error
+    try {
+        demo::timeline shown;
+        const temporary_directory directory;
+        asio::io_context context{1};
+        bool good = false;
+        int interrupted = 0;
+        asio::signal_set signals{context, SIGINT, SIGTERM, SIGHUP};
+        signals.async_wait([&](boost::system::error_code, int signal) {
+            interrupted = signal;
+            context.stop(); // its destructor ends the processes
+        });
+        asio::co_spawn(context, run(directory.path(), shown, good), [&](std::exception_ptr failure) {
+            signals.cancel();
+            if (failure) {
+                std::rethrow_exception(failure);
+            }
+        });
+        context.run();
+        if (interrupted != 0) {
+            std::cout << "\ninterrupted; ending all that was started" << std::endl;
+            return 128 + interrupted;
+        }
+        return good ? 0 : 1;
+    } catch (const std::exception& failure) {
+        std::cerr << "\ndemo: " << failure.what() << '\n';
+        return 1;
+    }
+}

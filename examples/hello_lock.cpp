@@ -1,0 +1,38 @@
+// Waits for its turn, prints its fencing token, and lets the next one in.
+//
+//     hello_lock [HOST:PORT]
+//
+#include <colock/colock.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <iostream>
+
+namespace asio = boost::asio;
+
+asio::awaitable<void> hello(colock::client& zk)
+{
+    co_await zk.async_connect();
+    colock::mutex greetings{zk, "/locks/greetings"};
+
+    colock::unique_lock held = co_await greetings.async_lock(); // waits for its turn
+    std::cout << "hello, my fencing token is " << held.token() << std::endl;
+
+    co_await held.async_unlock();
+    co_await zk.async_close();
+}
+
+int main(int argc, char** argv)
+{
+    asio::io_context context;
+    colock::client zk{context, {.hosts = argc > 1 ? argv[1] : "localhost:2181"}};
+    try {
+        asio::co_spawn(context, hello(zk), [](std::exception_ptr e) { if (e) std::rethrow_exception(e); });
+        context.run();
+    } catch (const std::exception& e) {
+        std::cerr << e.what() << "\n  " << zk.last_error_detail() << '\n';
+        return 1;
+    }
+}

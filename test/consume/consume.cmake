@@ -1,0 +1,48 @@
+# Builds one of the projects beside this file and runs its program.
+#   PROJECT       find_package or add_subdirectory
+#   COLOCK_BUILD  find_package: the build tree to install from
+#   WORK          a directory to work in
+#   GENERATOR, COMPILER, LAUNCHER (may be empty)
+cmake_minimum_required(VERSION 3.25)
+set(source "${CMAKE_CURRENT_LIST_DIR}/${PROJECT}")
+set(build "${WORK}/${PROJECT}")
+set(prefix "${build}-prefix")
+cmake_host_system_information(RESULT jobs QUERY NUMBER_OF_LOGICAL_CORES)
+
+function(run)
+    execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+# build_and_run(<source> <build> [<argument for cmake>...])
+function(build_and_run from to)
+    run("${CMAKE_COMMAND}" -S "${from}" -B "${to}" -G "${GENERATOR}" --fresh
+        "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}"
+        "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror" ${ARGN})
+    run("${CMAKE_COMMAND}" --build "${to}" --parallel ${jobs})
+    run("${to}/consumer")
+endfunction()
+
+file(REMOVE_RECURSE "${prefix}")
+
+if(PROJECT STREQUAL "find_package")
+    run("${CMAKE_COMMAND}" --install "${COLOCK_BUILD}" --prefix "${prefix}")
+    build_and_run("${source}" "${build}" "-DCMAKE_PREFIX_PATH=${prefix}")
+else()
+    build_and_run("${source}" "${build}" -DBUILD_SHARED_LIBS=ON -DCOLOCK_INSTALL=ON)
+
+    # It exports what is declared so, and nothing else.
+    file(GLOB_RECURSE library "${build}/libcolock.so")
+    execute_process(COMMAND nm --dynamic --defined-only --demangle "${library}"
+                    OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+    string(REGEX MATCHALL "[^\n]* [TDB] [^\n]*" symbols "${symbols}")
+    foreach(symbol IN LISTS symbols)
+        if(NOT symbol MATCHES " [TDB] ((vtable|typeinfo|typeinfo name|guard variable|VTT) for )?colock::"
+           OR symbol MATCHES "colock::(protocol|zk)::")
+            message(SEND_ERROR "libcolock.so exports ${symbol}")
+        endif()
+    endforeach()
+
+    run("${CMAKE_COMMAND}" --install "${build}" --prefix "${prefix}")
+    build_and_run("${CMAKE_CURRENT_LIST_DIR}/find_package" "${build}-installed"
+                  "-DCMAKE_PREFIX_PATH=${prefix}")
+endif()

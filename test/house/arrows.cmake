@@ -1,0 +1,48 @@
+# Which part of colock may include which:
+#
+#   include/colock  <-  lib/lock  ->  lib/protocol
+#                          |              ^
+#                          v              |
+#                       lib/client  ------+  ->  lib/zk
+#
+# tools, bench and examples see the public headers only, and one file sees ZooKeeper's.
+cmake_minimum_required(VERSION 3.25)
+get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
+set(faults 0)
+
+# rule(<directory> <regex>...): files below it include nothing that matches.
+function(rule directory)
+    file(GLOB_RECURSE files RELATIVE "${root}" "${root}/${directory}/*.hpp" "${root}/${directory}/*.cpp")
+    foreach(file IN LISTS files)
+        file(STRINGS "${root}/${file}" lines REGEX "^[ \t]*#[ \t]*include")
+        foreach(line IN LISTS lines)
+            if(file STREQUAL "lib/zk/handle.cpp" AND line MATCHES "<zookeeper/zookeeper.h>")
+                continue()
+            endif()
+            foreach(forbidden IN LISTS ARGN)
+                if(line MATCHES "${forbidden}")
+                    message("${file}: ${line}")
+                    math(EXPR faults "${faults} + 1")
+                endif()
+            endforeach()
+        endforeach()
+    endforeach()
+    set(faults ${faults} PARENT_SCOPE)
+endfunction()
+
+set(io "[<\"]boost/asio" "[<\"]zookeeper/")
+set(internal "[\"/](lib|protocol|zk|client|lock)/")
+
+rule(include "[<\"]zookeeper/" "[<\"]boost/asio\\.hpp" ${internal})
+rule(lib "[<\"]zookeeper/" "[<\"]boost/asio\\.hpp")
+rule(lib/protocol ${io} "\"(\\.\\./)*(zk|client|lock)/" "<colock/(client|mutex|unique_lock|detail/(init|oper))")
+rule(lib/zk "\"(\\.\\./)*(protocol|client|lock)/")
+rule(lib/client "\"(\\.\\./)*lock/")
+# The C client is one of the systems that the benchmarks compare.
+rule(bench ${internal})
+rule(examples "[<\"]zookeeper/" ${internal})
+rule(tools "[<\"]zookeeper/" ${internal})
+
+if(faults)
+    message(FATAL_ERROR "${faults} include(s) against the direction of the arrows, see CONTRIBUTING.md")
+endif()

@@ -1,0 +1,603 @@
+// Contenders, each a client with a session of its own, their server and an adversary: the steps that can
+// happen next, and what has to be true after each of them.
+#pragma once
+
+#include "automaton.hpp"
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace colock::model {
+
+// What one walk is about. The budgets are those of the adversary.
+struct scenario {
+    std::size_t clients = 3;
+    std::size_t tries = 0; // so many of them, the last ones, do not wait
+    unsigned cancels = 0;
+    unsigned breaks = 0;   // of a connection
+    unsigned expiries = 0; // of a session
+    unsigned removals = 0; // of any node, by an operator
+    unsigned changes = 0;  // of any node's data, by an operator
+    unsigned reaps = 0;    // of the directory, while it is empty
+    bool directory_exists = true;
+    bool guard = true; // holders watch their node
+    bool rejoin_on_expiry = true;
+};
+
+struct violation : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+enum class step_kind : std::uint8_t {
+    process, // the server takes the next request of a client
+    deliver, // a client takes the next reply or event
+    join,
+    leave, // after the grant
+    notice_break,
+    notice_expiry,
+    notice_both, // the connection ends and its session is known to be over, at once
+    reconnect,
+    // The adversary's. Everything has to end well without any of these.
+    cancel,
+    break_connection,
+    expire,
+    remove_node,
+    change_node,
+    reap,
+};
+
+struct step {
+    step_kind kind;
+    std::uint8_t which = 0; // the client, or the index of the node
+
+    [[nodiscard]] bool is_adverse() const noexcept { return kind >= step_kind::cancel; }
+};
+
+inline std::string to_string(const step& s)
+{
+    static constexpr const char* names[] = {"process",       "deliver",     "join",        "leave",
+                                            "notice break",  "notice expiry", "notice both", "reconnect",
+                                            "cancel",        "break",       "expire",      "remove node",
+                                            "change node",   "reap"};
+    return std::string{names[static_cast<std::size_t>(s.kind)]} + ' ' + std::to_string(s.which);
+}
+
+using steps = boost::container::static_vector<step, 64>;
+
+// What does not change while a world does.
+class laboratory {
+public:
+    explicit laboratory(const scenario& s) : scenario_{s}
+    {
+        for (std::size_t i = 0; i != s.clients; ++i) {
+            protocol::contender::settings settings;
+            settings.rejoin_on_expiry = s.rejoin_on_expiry;
+            automata_.push_back(std::make_unique<automaton>(
+                text_, protocol::contender{settings, {.high = i + 1, .low = 1}}, is_try(i)));
+        }
+    }
+
+    [[nodiscard]] const scenario& rules() const noexcept { return scenario_; }
+    [[nodiscard]] bool is_try(std::size_t client) const noexcept
+    {
+        return client + scenario_.tries >= scenario_.clients;
+    }
+    [[nodiscard]] automaton& contenders(std::size_t client) { return *automata_[client]; }
+    [[nodiscard]] texts& text() noexcept { return text_; }
+
+private:
+    scenario scenario_;
+    texts text_;
+    std::vector<std::unique_ptr<automaton>> automata_;
+};
+
+// The client side of one contender. The watch table does what zk::watch_registry does.
+struct client {
+    struct watch_entry {
+        text_id name;
+        std::uint8_t announced = 0;
+        bool set = false;
+        bool subscribed = false;
+    };
+
+    state_id contender = 0;
+    bool joined = false;
+    bool left = false; // the user wants no more of it
+    bool granted = false;
+    bool refused = false; // busy or failed
+    bool lost = false;
+    bool gone = false;
+    text_id held = 0;   // the node of the grant
+    text_id led = 0;    // the node of this client that it has last seen to be the lowest
+    text_id robbed = 0; // the node that the adversary removed
+    boost::container::static_vector<watch_entry, max_clients + 2> watches = {};
+};
+
+class world {
+public:
+    explicit world(const scenario& s)
+        : cancels_{s.cancels}, breaks_{s.breaks}, expiries_{s.expiries}, removals_{s.removals},
+          changes_{s.changes}, reaps_{s.reaps}, server_{s.clients, s.directory_exists}, clients_(s.clients)
+    {
+    }
+
+    [[nodiscard]] steps possible() const
+    {
+        steps all;
+        const auto add = [&](step_kind kind, std::size_t which) {
+            all.push_back({kind, static_cast<std::uint8_t>(which)});
+        };
+        for (std::size_t i = 0; i != clients_.size(); ++i) {
+            const auto& c = clients_[i];
+            const auto& s = server_.sessions[i];
+            if (!c.joined && (i == 0 || clients_[i - 1].joined)) {
+                add(step_kind::join, i); // in this order: they do not differ otherwise
+            }
+            if (!s.requests.empty() && s.alive) {
+                add(step_kind::process, i);
+            }
+            if (!s.messages.empty()) {
+                add(step_kind::deliver, i);
+            }
+            const bool queues = c.joined && !c.gone;
+            if (c.granted && !c.left && queues) {
+                add(step_kind::leave, i);
+            }
+            if (!c.gone && !s.alive) {
+                add(s.connected ? step_kind::notice_break : step_kind::notice_expiry, i);
+                if (s.connected) {
+                    add(step_kind::notice_both, i);
+                }
+            }
+            if (!c.gone && s.alive && !s.connected) {
+                add(step_kind::reconnect, i);
+            }
+            if (queues && !c.granted && !c.left && cancels_ != 0) {
+                add(step_kind::cancel, i);
+            }
+            if (!c.gone && s.alive && s.connected && breaks_ != 0) {
+                add(step_kind::break_connection, i);
+            }
+            if (queues && s.alive && expiries_ != 0) {
+                add(step_kind::expire, i);
+            }
+        }
+        for (std::size_t at = 0; at != server_.nodes.size(); ++at) {
+            if (removals_ != 0) {
+                add(step_kind::remove_node, at);
+            }
+            if (changes_ != 0) {
+                add(step_kind::change_node, at);
+            }
+        }
+        if (reaps_ != 0 && server_.directory && server_.nodes.empty()) {
+            add(step_kind::reap, 0);
+        }
+        return all;
+    }
+
+    void take(const step& s, laboratory& lab)
+    {
+        const std::size_t i = s.which;
+        switch (s.kind) {
+        case step_kind::process:
+            server_.woken = 0;
+            server_.process(i, lab.text());
+            check_herd();
+            break;
+        case step_kind::deliver: deliver(i, lab); break;
+        case step_kind::join:
+            clients_[i].joined = true;
+            run(i, lab,
+                {.kind = input_kind::join,
+                 .connected = server_.sessions[i].connected,
+                 .session = server_.sessions[i].id});
+            break;
+        case step_kind::cancel: --cancels_; [[fallthrough]];
+        case step_kind::leave:
+            clients_[i].left = true;
+            run(i, lab, {.kind = input_kind::leave});
+            break;
+        case step_kind::break_connection: --breaks_; [[fallthrough]];
+        case step_kind::notice_break:
+            drop_connection(i, lab);
+            run(i, lab, {.kind = input_kind::suspended});
+            break;
+        case step_kind::notice_both: drop_connection(i, lab); [[fallthrough]];
+        case step_kind::notice_expiry:
+            server_.new_session(i);
+            run(i, lab, {.kind = input_kind::expired});
+            break;
+        case step_kind::reconnect:
+            server_.connect(i);
+            run(i, lab, {.kind = input_kind::connected, .session = server_.sessions[i].id});
+            break;
+        case step_kind::expire:
+            --expiries_;
+            server_.expire(i);
+            check_herd();
+            break;
+        case step_kind::remove_node:
+            --removals_;
+            clients_[server_.nodes[i].client].robbed = server_.nodes[i].name;
+            server_.remove(i);
+            check_herd();
+            break;
+        case step_kind::change_node:
+            --changes_;
+            server_.change(i);
+            break;
+        case step_kind::reap:
+            --reaps_;
+            server_.reap();
+            break;
+        }
+        check(lab);
+    }
+
+    // No step of the adversary included, nothing can happen any more.
+    void check_end() const
+    {
+        for (const auto& c : clients_) {
+            require(c.gone, "G4: a contender is stuck");
+        }
+    }
+
+    // A text that is equal for equal worlds.
+    void write(std::string& to) const
+    {
+        const auto byte = [&](auto value) { to += static_cast<char>(value); };
+        const auto word = [&](auto value) {
+            for (unsigned shift = 0; shift < 8 * sizeof value; shift += 8) {
+                to += static_cast<char>(value >> shift);
+            }
+        };
+        byte(cancels_ | breaks_ << 2 | expiries_ << 4 | removals_ << 6);
+        byte(changes_ | reaps_ << 2 | unsigned{server_.directory} << 4);
+        byte(server_.counter);
+        byte(server_.creations);
+        byte(last_granted_);
+        byte(server_.nodes.size());
+        for (const auto& n : server_.nodes) {
+            word(n.name); // which determines the client
+            byte(n.owner);
+            byte(n.czxid);
+        }
+        for (std::size_t i = 0; i != clients_.size(); ++i) {
+            const auto& c = clients_[i];
+            word(c.contender);
+            byte(c.joined | c.left << 1 | c.granted << 2 | c.refused << 3 | c.lost << 4 | c.gone << 5);
+            word(c.held);
+            word(c.led);
+            word(c.robbed);
+            byte(c.watches.size());
+            for (const auto& w : c.watches) {
+                word(w.name);
+                byte(w.announced | w.set << 6 | w.subscribed << 7);
+            }
+            const auto& s = server_.sessions[i];
+            byte(s.id);
+            byte(s.alive | s.connected << 1);
+            word(s.led);
+            byte(s.requests.size());
+            for (const auto& r : s.requests) {
+                byte(static_cast<unsigned>(r.op) | unsigned{r.wanted} << 7);
+                word(r.name);
+            }
+            byte(s.messages.size());
+            for (const auto& m : s.messages) {
+                byte(static_cast<unsigned>(m.op) | unsigned{m.wanted} << 7 | unsigned{m.is_event} << 6 |
+                     unsigned{m.deleted} << 5);
+                byte(m.code);
+                word(m.name);
+                byte(m.owner);
+                byte(m.czxid);
+                word(m.led);
+                byte(m.children.size());
+                for (const auto child : m.children) {
+                    word(child);
+                }
+            }
+            byte(s.watches.size());
+            for (const auto w : s.watches) {
+                word(w);
+            }
+        }
+    }
+
+private:
+    static void require(bool truth, const char* what)
+    {
+        if (!truth) {
+            throw violation{what};
+        }
+    }
+
+    // ---- a client and its contender
+
+    void run(std::size_t i, laboratory& lab, const input& in)
+    {
+        auto& contenders = lab.contenders(i);
+        auto& c = clients_[i];
+        const auto& t = contenders.apply(c.contender, in);
+        c.contender = t.next;
+        const bool was_granted = c.granted;
+        for (const auto& o : t.outputs) {
+            obey(i, o, lab);
+        }
+        if (c.granted && !was_granted && lab.rules().guard) {
+            run(i, lab, {.kind = input_kind::guard});
+        }
+    }
+
+    void obey(std::size_t i, const output& o, laboratory& lab)
+    {
+        using kind = protocol::command::kind;
+        auto& c = clients_[i];
+        require(!c.gone, "contract: a command after gone");
+        switch (o.type) {
+        case kind::make_directory: send(i, {operation::make_directory}); break;
+        case kind::create: send(i, {operation::create, o.name}); break;
+        case kind::list: send(i, {operation::list}); break;
+        case kind::watch:
+            ++entry(c, o.name).announced;
+            send(i, {operation::watch, o.name});
+            break;
+        case kind::remove: send(i, {operation::remove, o.name}); break;
+        case kind::unwatch: unwatch(i, o.name); break;
+        case kind::granted:
+            require(!c.granted && !c.refused, "contract: a second outcome");
+            c.granted = true;
+            c.held = lab.contenders(i).name(c.contender);
+            require(c.led == c.held, "G1: granted without having seen the own node to be the lowest");
+            check_order(c.held, lab);
+            break;
+        case kind::busy:
+            require(!c.granted && !c.refused, "contract: a second outcome");
+            require(lab.is_try(i), "contract: busy, but it was to wait");
+            require(std::ranges::count(clients_, true, &client::joined) > 1,
+                    "contract: busy, but nobody else is there");
+            c.refused = true;
+            break;
+        case kind::failed:
+            require(!c.granted && !c.refused, "contract: a second outcome");
+            require(!lab.rules().rejoin_on_expiry && o.error == errc::session_expired,
+                    "contract: failed without a reason");
+            c.refused = true;
+            break;
+        case kind::lost:
+            require(c.granted && !c.lost, "contract: lost what was not held");
+            require(o.error == errc::session_expired || o.error == errc::node_deleted,
+                    "G5: lost without a reason");
+            require(o.error != errc::node_deleted || !server_.exists(c.held),
+                    "G5: said to be deleted, but it is there");
+            c.lost = true;
+            break;
+        case kind::gone:
+            require(c.granted || c.refused || c.left, "contract: gone without an outcome");
+            require(!o.error, "G3: gone with an error");
+            c.gone = true;
+            break;
+        }
+    }
+
+    void send(std::size_t i, const request& r)
+    {
+        require(server_.sessions[i].connected, "contract: a request without a connection");
+        server_.sessions[i].requests.push_back(r);
+    }
+
+    void unwatch(std::size_t i, text_id name)
+    {
+        auto& c = clients_[i];
+        auto& s = server_.sessions[i];
+        auto& e = entry(c, name);
+        if (e.subscribed) {
+            e.subscribed = false;
+            settle(i, name);
+            return;
+        }
+        const auto refers = [&](const auto& m) {
+            return m.op == operation::watch && m.name == name && m.wanted;
+        };
+        const auto sent = std::ranges::find_if(s.requests, refers);
+        if (sent != s.requests.end()) {
+            sent->wanted = false;
+            return;
+        }
+        const auto answered = std::ranges::find_if(
+            s.messages, [&](const message& m) { return !m.is_event && refers(m); });
+        require(answered != s.messages.end(), "contract: unwatch of what is not watched");
+        answered->wanted = false;
+    }
+
+    static client::watch_entry& entry(client& c, text_id name)
+    {
+        const auto at = std::ranges::lower_bound(c.watches, name, {}, &client::watch_entry::name);
+        return at != c.watches.end() && at->name == name ? *at : *c.watches.insert(at, {name});
+    }
+
+    void settle(std::size_t i, text_id name)
+    {
+        auto& watches = clients_[i].watches;
+        const auto at = std::ranges::find(watches, name, &client::watch_entry::name);
+        if (at == watches.end() || at->announced != 0 || at->subscribed) {
+            return;
+        }
+        const bool set = at->set;
+        watches.erase(at);
+        if (set) {
+            send(i, {operation::forget, name});
+        }
+    }
+
+    void deliver(std::size_t i, laboratory& lab)
+    {
+        auto& c = clients_[i];
+        auto& messages = server_.sessions[i].messages;
+        const auto m = messages.front();
+        messages.erase(messages.begin());
+        if (m.led != 0) {
+            c.led = m.led;
+        }
+        if (m.is_event) {
+            auto& e = entry(c, m.name);
+            e.set = false;
+            const bool told = std::exchange(e.subscribed, false);
+            settle(i, m.name);
+            if (told) {
+                run(i, lab,
+                    {.kind = m.deleted ? input_kind::deleted : input_kind::changed, .name = m.name});
+            }
+            return;
+        }
+        if (m.op == operation::watch) {
+            auto& e = entry(c, m.name);
+            --e.announced;
+            if (m.code == result::ok) {
+                e.set = true;
+                e.subscribed = e.subscribed || m.wanted;
+            }
+            settle(i, m.name);
+            if (!m.wanted) {
+                return;
+            }
+        }
+        run(i, lab, reply(m, static_cast<answer>(m.code)));
+    }
+
+    static input reply(const message& m, answer code)
+    {
+        static constexpr input_kind kinds[] = {input_kind::directory_made, input_kind::created,
+                                               input_kind::listed, input_kind::watched,
+                                               input_kind::removed};
+        const auto kind = kinds[static_cast<std::size_t>(m.op)];
+        if (code != answer::ok) {
+            // The name is the client's own knowledge only of a watch.
+            return {.kind = kind, .code = code, .name = m.op == operation::watch ? m.name : text_id{0}};
+        }
+        return {.kind = kind, .session = m.owner, .czxid = m.czxid, .name = m.name, .children = m.children};
+    }
+
+    // Everything that is open is answered: what became of it is not known.
+    void drop_connection(std::size_t i, laboratory& lab)
+    {
+        auto& s = server_.sessions[i];
+        boost::container::static_vector<message, 32> open;
+        for (const auto& m : s.messages) {
+            if (!m.is_event) {
+                open.push_back(m);
+            }
+        }
+        for (const auto& r : s.requests) {
+            open.push_back({.op = r.op, .wanted = r.wanted, .name = r.name});
+        }
+        server_.disconnect(i);
+        clients_[i].watches.clear();
+        for (const auto& m : open) {
+            if (m.op != operation::forget && m.wanted) {
+                run(i, lab, reply(m, answer::unknown));
+            }
+        }
+    }
+
+    // ---- what has to be true
+
+    void check_herd() const
+    {
+        // One more may be told whose queueing has just ended: its word to forget the watch is on its way.
+        require(server_.woken <= 2, "G7: a deletion wakes more than two");
+    }
+
+    // The numbers of the grants only grow; without foreign intervention also in the order of their
+    // reports.
+    void check_order(text_id name, laboratory& lab)
+    {
+        const auto& rules = lab.rules();
+        const auto number = protocol::number_of(curator_layout(), lab.text()[name]);
+        if (rules.expiries == 0 && rules.removals == 0 && rules.reaps == 0) {
+            require(static_cast<std::uint8_t>(*number + 1) > last_granted_, "G2: granted out of order");
+        }
+        last_granted_ = static_cast<std::uint8_t>(*number + 1);
+    }
+
+    void check(laboratory& lab)
+    {
+        for (std::size_t i = 0; i != clients_.size(); ++i) {
+            auto& c = clients_[i];
+            const auto& s = server_.sessions[i];
+            const auto& contender = lab.contenders(i)[c.contender];
+            require(contender.holds() == (c.granted && !c.left && !c.lost), "contract: holds()");
+            require(contender.is_gone() == c.gone, "contract: is_gone()");
+            require(server_.nodes_of(i) <= 1, "G3: a contender has two nodes");
+            require(!c.gone || !server_.has_node(i), "G3: a contender is gone, and its node is left");
+            if (contender.holds() && s.alive && c.robbed != c.held) {
+                // Of all nodes: so nobody else can be in the same situation.
+                require(!server_.nodes.empty() && server_.nodes.front().name == c.held,
+                        "G1: a holder's node is not the lowest");
+            }
+            if (c.gone) {
+                c.held = c.led = c.robbed = 0; // of no further interest
+                server_.sessions[i].led = 0;
+            }
+        }
+        if (is_quiet()) {
+            check_quiet(lab);
+        }
+    }
+
+    // Nothing is under way.
+    [[nodiscard]] bool is_quiet() const
+    {
+        for (std::size_t i = 0; i != clients_.size(); ++i) {
+            const auto& s = server_.sessions[i];
+            if (!clients_[i].gone && (!s.connected || !s.alive)) {
+                return false;
+            }
+            if (s.alive && (!s.requests.empty() || !s.messages.empty())) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    // Then everybody has to be where he belongs without waiting for anything else to happen.
+    void check_quiet(laboratory& lab) const
+    {
+        for (std::size_t i = 0; i != clients_.size(); ++i) {
+            const auto& c = clients_[i];
+            const auto& s = server_.sessions[i];
+            const auto& contender = lab.contenders(i)[c.contender];
+            if (!s.alive) {
+                continue;
+            }
+            if (!c.joined || c.gone) {
+                require(s.watches.empty(), "G3: a watch is left");
+                require(c.watches.empty(), "G3: an entry of the watch table is left");
+                continue;
+            }
+            require(c.watches.size() == s.watches.size(), "G3: watches of client and server differ");
+            require(s.watches.size() <= (contender.holds() ? 1u : 3u), "G3: too many watches");
+            require(!c.left, "G3: a contender does not end");
+            const auto at = server_.find(lab.contenders(i).name(c.contender));
+            if (at == server_.nodes.size()) {
+                require(contender.holds() && !lab.rules().guard,
+                        contender.holds() ? "G5: a holder is not told that its node is gone"
+                                          : "G4: a contender waits without a node");
+                continue;
+            }
+            require((at == 0) == contender.holds(),
+                    at == 0 ? "G4: the lowest node's contender is not granted" : "G1: a holder is not first");
+        }
+    }
+
+    unsigned cancels_, breaks_, expiries_, removals_, changes_, reaps_;
+    std::uint8_t last_granted_ = 0; // its number and one
+    zookeeper server_;
+    boost::container::static_vector<client, max_clients> clients_;
+};
+
+} // namespace colock::model

@@ -1,0 +1,279 @@
+// ZooKeeper as far as a lock's directory depends on it, small enough to be walked through exhaustively.
+//
+// One server stands for the ensemble. A replica that lags answers a read with an older state, but not with
+// one that is older than what its client has seen; whatever such a client does could as well have been done
+// earlier, before the writes that the replica had not seen. Hence one server whose answers and events take
+// arbitrarily long shows every order that matters, given the barrier on every new connection.
+#pragma once
+
+#include <boost/container/static_vector.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace colock::model {
+
+constexpr std::size_t max_clients = 6;
+
+// Texts as small numbers, so that states are small and quick to compare. 0 is "".
+using text_id = std::uint16_t;
+
+class texts {
+public:
+    [[nodiscard]] text_id operator()(std::string_view text)
+    {
+        const auto [at, inserted] = ids_.try_emplace(std::string{text}, static_cast<text_id>(all_.size()));
+        if (inserted) {
+            all_.push_back(at->first);
+        }
+        return at->second;
+    }
+
+    [[nodiscard]] const std::string& operator[](text_id id) const { return all_[id]; }
+
+private:
+    std::unordered_map<std::string, text_id> ids_{{"", text_id{0}}};
+    std::vector<std::string> all_{""};
+};
+
+enum class operation : std::uint8_t { make_directory, create, list, watch, remove, forget };
+
+struct request {
+    operation op;
+    text_id name = 0;
+    bool wanted = true; // of a watch: the client still wants it. Known to the client only.
+};
+
+enum class result : std::uint8_t { ok, no_node, node_exists };
+
+// What a connection carries to its client: replies and events in one order.
+struct message {
+    bool is_event = false;
+    bool deleted = false; // of an event: else the data changed
+    operation op = operation::list; // of a reply
+    bool wanted = true;             // copied from the request
+    result code = result::ok;
+    text_id name = 0;
+    std::uint8_t owner = 0; // of the node created or read
+    std::uint8_t czxid = 0;
+    boost::container::static_vector<text_id, max_clients + 2> children = {};
+    // For the check of G1 only: the node of this client that had most recently been the lowest, as the
+    // server knew it when it wrote this.
+    text_id led = 0;
+};
+
+struct node {
+    text_id name;
+    std::uint8_t client;
+    std::uint8_t owner; // its session
+    std::uint8_t number;
+    std::uint8_t czxid;
+};
+
+struct session {
+    std::uint8_t id = 0;
+    bool alive = true;
+    // Whether there is a connection. Requests that were sent on the last one may still be on their way to
+    // the leader when it is gone.
+    bool connected = true;
+    boost::container::static_vector<request, 16> requests = {};
+    boost::container::static_vector<message, 16> messages = {};
+    boost::container::static_vector<text_id, max_clients + 2> watches = {};
+    text_id led = 0;
+};
+
+// The server. Each function is one step of it.
+class zookeeper {
+public:
+    zookeeper(std::size_t clients, bool directory_exists) : directory{directory_exists}
+    {
+        for (std::size_t i = 0; i != clients; ++i) {
+            sessions.push_back({.id = static_cast<std::uint8_t>(i + 1)});
+        }
+    }
+
+    // The next request of a client, whether or not its connection still stands.
+    void process(std::size_t client, texts& text)
+    {
+        auto& s = sessions[client];
+        const auto r = s.requests.front();
+        s.requests.erase(s.requests.begin());
+        message reply{.op = r.op, .wanted = r.wanted, .name = r.name};
+        const auto at = find(r.name);
+        switch (r.op) {
+        case operation::make_directory: directory = true; break;
+        case operation::create:
+            if (directory) {
+                char digits[11];
+                std::snprintf(digits, sizeof digits, "%010u", static_cast<unsigned>(counter));
+                nodes.push_back({text(text[r.name] + digits), static_cast<std::uint8_t>(client), s.id,
+                                 counter++, ++creations});
+                note_leader();
+                reply.name = nodes.back().name;
+                reply.owner = s.id;
+                reply.czxid = nodes.back().czxid;
+            } else {
+                reply.code = result::no_node;
+            }
+            break;
+        case operation::list:
+            if (directory) {
+                // Not in their order, which a client must not rely on.
+                for (auto i = nodes.size(); i != 0; --i) {
+                    reply.children.push_back(nodes[i - 1].name);
+                }
+            } else {
+                reply.code = result::no_node;
+            }
+            break;
+        case operation::watch:
+            if (at == nodes.size()) {
+                reply.code = result::no_node; // and sets no watch
+            } else {
+                reply.owner = nodes[at].owner;
+                reply.czxid = nodes[at].czxid;
+                // A watch ends with its connection.
+                if (s.connected && !watches(s, r.name)) {
+                    s.watches.insert(std::ranges::lower_bound(s.watches, r.name), r.name);
+                }
+            }
+            break;
+        case operation::remove:
+            if (at == nodes.size()) {
+                reply.code = result::no_node;
+            } else {
+                remove(at);
+            }
+            break;
+        case operation::forget: forget(s, r.name); return; // nobody looks at the answer
+        }
+        if (s.connected) {
+            reply.led = s.led;
+            s.messages.push_back(reply); // behind the events of its own write
+        }
+    }
+
+    // The directory stays a container; a node of it goes, whoever asked for that.
+    void remove(std::size_t at)
+    {
+        const auto name = nodes[at].name;
+        const auto owner = nodes[at].client;
+        nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(at));
+        note_leader();
+        woken = 0;
+        for (std::size_t client = 0; client != sessions.size(); ++client) {
+            auto& s = sessions[client];
+            if (watches(s, name)) {
+                forget(s, name);
+                s.messages.push_back({.is_event = true, .deleted = true, .name = name, .led = s.led});
+                woken += client != owner && has_node(client) ? 1u : 0u;
+            }
+        }
+    }
+
+    // Somebody writes to the node.
+    void change(std::size_t at)
+    {
+        for (auto& s : sessions) {
+            if (watches(s, nodes[at].name)) {
+                forget(s, nodes[at].name);
+                s.messages.push_back({.is_event = true, .name = nodes[at].name, .led = s.led});
+            }
+        }
+    }
+
+    void expire(std::size_t client)
+    {
+        auto& s = sessions[client];
+        s.alive = false; // its requests are not carried out any more
+        // The connection may carry the events of this before it is closed.
+        for (auto at = nodes.size(); at != 0; --at) {
+            if (nodes[at - 1].client == client) {
+                remove(at - 1);
+            }
+        }
+        s.watches.clear();
+    }
+
+    // Answers and events on their way to the client are lost, those to the server are not yet.
+    void disconnect(std::size_t client)
+    {
+        auto& s = sessions[client];
+        s.connected = false;
+        s.messages.clear();
+        s.watches.clear();
+    }
+
+    // Behind a barrier: nothing of the previous connection comes later.
+    void connect(std::size_t client)
+    {
+        auto& s = sessions[client];
+        s.connected = true;
+        s.requests.clear();
+    }
+
+    void new_session(std::size_t client)
+    {
+        auto& s = sessions[client];
+        s = {.id = static_cast<std::uint8_t>(s.id + sessions.size()), .connected = false, .led = s.led};
+    }
+
+    // A server removes an empty container after a while, and with it the counter.
+    void reap()
+    {
+        directory = false;
+        counter = 0;
+    }
+
+    [[nodiscard]] std::size_t find(text_id name) const
+    {
+        return static_cast<std::size_t>(std::ranges::find(nodes, name, &node::name) - nodes.begin());
+    }
+
+    [[nodiscard]] bool exists(text_id name) const { return find(name) != nodes.size(); }
+
+    [[nodiscard]] std::size_t nodes_of(std::size_t client) const
+    {
+        return static_cast<std::size_t>(std::ranges::count(nodes, client, &node::client));
+    }
+
+    [[nodiscard]] bool has_node(std::size_t client) const { return nodes_of(client) != 0; }
+
+    bool directory;
+    std::uint8_t counter = 0;   // of the directory
+    std::uint8_t creations = 0; // ever
+    // In the order of their numbers.
+    boost::container::static_vector<node, 2 * max_clients> nodes = {};
+    boost::container::static_vector<session, max_clients> sessions = {};
+    // Of the last removal: the clients that were told and queue themselves, without the node's own.
+    std::size_t woken = 0;
+
+private:
+    static bool watches(const session& s, text_id name)
+    {
+        return std::ranges::find(s.watches, name) != s.watches.end();
+    }
+
+    static void forget(session& s, text_id name)
+    {
+        const auto at = std::ranges::find(s.watches, name);
+        if (at != s.watches.end()) {
+            s.watches.erase(at);
+        }
+    }
+
+    void note_leader()
+    {
+        if (!nodes.empty()) {
+            sessions[nodes.front().client].led = nodes.front().name;
+        }
+    }
+};
+
+} // namespace colock::model

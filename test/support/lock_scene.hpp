@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COLOCK_TEST_SUPPORT_LOCK_SCENE_HPP
+#define COLOCK_TEST_SUPPORT_LOCK_SCENE_HPP
+
+#include <colock/colock.hpp>
+#include <support/admin_session.hpp>
+#include <support/outcome.hpp>
+#include <support/session_killer.hpp>
+#include <support/tcp_proxy.hpp>
+#include <support/wait_until.hpp>
+#include <support/zookeeper_server.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace colock::test {
+
+using namespace std::chrono_literals;
+
+/// One server for all cases of a program; a case that stops or kills one starts its own.
+inline zookeeper_server& common_server()
+{
+    static zookeeper_server server;
+    return server;
+}
+
+/// A directory that no other case of the program uses. It does not exist yet.
+inline std::string fresh_directory()
+{
+    static int number = 0;
+    return "/lock" + std::to_string(++number);
+}
+
+/// What the cases about locks have in common: a server, an operator, clients that share one context and
+/// this thread, and a directory of their own.
+/** Clients act only while the context is run, by the functions that wait for something. */
+struct lock_scene {
+    explicit lock_scene(zookeeper_server& s = common_server())
+        : server{s}, admin{s.connect_string()}, directory{fresh_directory()}
+    {
+    }
+    lock_scene(const lock_scene&) = delete;
+    lock_scene& operator=(const lock_scene&) = delete;
+
+    /// Ends the sessions, so that nothing of this case is left for the next one.
+    ~lock_scene()
+    {
+        try {
+            close_all();
+        } catch (...) {
+        }
+    }
+
+    /// A connected client. `options.hosts` is filled in when it is empty.
+    client& connect(client_options options = {})
+    {
+        if (options.hosts.empty()) {
+            options.hosts = server.connect_string();
+        }
+        auto& c = clients.emplace_back(io, std::move(options));
+        outcome<> connected;
+        c.async_connect(connected.handler());
+        value_of(io, connected);
+        sessions.insert(c.session_id());
+        return c;
+    }
+    client& connect_through(const tcp_proxy& proxy, client_options options = {})
+    {
+        options.hosts = proxy.connect_string();
+        return connect(std::move(options));
+    }
+
+    outcome<unique_lock> start_lock(client& c, lock_options options = {})
+    {
+        outcome<unique_lock> o;
+        mutex{c, directory, std::move(options)}.async_lock(o.handler());
+        return o;
+    }
+    outcome<unique_lock> start_try_lock(client& c, lock_options options = {})
+    {
+        outcome<unique_lock> o;
+        mutex{c, directory, std::move(options)}.async_try_lock(o.handler());
+        return o;
+    }
+    unique_lock hold(client& c, lock_options options = {})
+    {
+        return value_of(io, start_lock(c, std::move(options)));
+    }
+
+    /// A lock that has to wait: returns once its node is in the queue.
+    outcome<unique_lock> start_waiter(client& c, lock_options options = {})
+    {
+        const auto before = queue().size();
+        auto o = start_lock(c, std::move(options));
+        if (!until([&] { return queue().size() > before; }) || o.done()) {
+            throw std::runtime_error("the lock does not wait");
+        }
+        return o;
+    }
+
+    error_code unlock(unique_lock& held)
+    {
+        outcome<> o;
+        held.async_unlock(o.handler());
+        return code_of(io, o);
+    }
+
+    /// The children of the directory that end in a number, in the order of their numbers.
+    std::vector<std::string> queue() { return queue_of(directory); }
+    std::vector<std::string> queue_of(const std::string& path)
+    {
+        std::vector<std::string> names;
+        try {
+            names = admin.children(path);
+        } catch (const admin_error& e) {
+            if (e.code() != -101) {
+                throw;
+            }
+        }
+        const auto number = [](const std::string& name) {
+            return name.size() < 10 ? name : name.substr(name.size() - 10);
+        };
+        std::ranges::sort(names, {}, number);
+        return names;
+    }
+
+    /// Waits until all clients that wait have set their watches: those of a queue of `size`.
+    bool watched_by(const client& c, std::size_t watches)
+    {
+        return until([&] { return watches_of(c).size() >= watches; });
+    }
+
+    template <class Condition>
+    bool until(Condition&& condition, std::chrono::milliseconds limit = long_enough)
+    {
+        return becomes_true(io, condition, limit);
+    }
+
+    /// The paths that a client watches, as the server sees it.
+    std::set<std::string> watches_of(const client& c)
+    {
+        std::set<std::string> paths;
+        for (const auto& [path, watchers] : server.watches()) {
+            if (watchers.contains(c.session_id())) {
+                paths.insert(path);
+            }
+        }
+        return paths;
+    }
+
+    /// G3: no node, no watch of this case's sessions, nothing under way in the clients.
+    void check_nothing_left()
+    {
+        BOOST_TEST(until([&] { return queue().empty(); }), "a node is left in " + directory);
+        BOOST_TEST(until([&] {
+            for (const auto& [path, watchers] : server.watches()) {
+                for (const auto session : watchers) {
+                    if (sessions.contains(session)) {
+                        return false;
+                    }
+                }
+            }
+            return true;
+        }),
+                   "a watch is left on the server");
+        for (const auto& c : clients) {
+            BOOST_TEST(c.stats().contenders == 0U);
+        }
+    }
+
+    void close_all()
+    {
+        std::vector<outcome<>> closing;
+        for (auto& c : clients) {
+            c.async_close(closing.emplace_back().handler());
+        }
+        run_until(io, [&] {
+            return std::ranges::all_of(closing, [](const auto& o) { return o.done(); });
+        });
+        clients.clear();
+    }
+
+    zookeeper_server& server;
+    asio::io_context io;
+    admin_session admin; // the operator
+    const std::string directory;
+    std::set<std::int64_t> sessions; // of the clients when they connected
+    std::list<client> clients;
+};
+
+} // namespace colock::test
+
+#endif

@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "zookeeper_server.hpp"
+
+#include "blocking_socket.hpp"
+#include "loopback_port.hpp"
+#include "subprocess.hpp"
+#include "temporary_directory.hpp"
+#include "wait_until.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <deque>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+#include <unistd.h>
+
+namespace colock::test {
+
+using namespace std::chrono_literals;
+
+struct zookeeper_server::membership {
+    struct ports {
+        loopback_port client, quorum, election;
+    };
+    std::size_t number;               ///< From 1.
+    std::vector<ports> const& members; ///< Of the whole ensemble; the reservations are the others'.
+};
+
+namespace {
+
+constexpr int start_attempts = 5;
+
+std::string class_path()
+{
+    if (char const* const chosen = std::getenv("COLOCK_TEST_ZOOKEEPER_CLASSPATH"))
+        return chosen;
+    // Debian's jar names those that it needs in its manifest; slf4j-simple is for the log.
+    std::string const jar = "/usr/share/java/zookeeper.jar";
+    if (::access(jar.c_str(), R_OK) != 0)
+        throw std::runtime_error("zookeeper_server: there is no " + jar
+                                 + "; install libzookeeper-java, or set "
+                                   "COLOCK_TEST_ZOOKEEPER_CLASSPATH");
+    return jar + ":/usr/share/java/slf4j-simple.jar";
+}
+
+std::string java()
+{
+    char const* const home = std::getenv("JAVA_HOME");
+    auto const found = find_program(home && *home ? std::string(home) + "/bin/java" : "java");
+    if (found.empty())
+        throw std::runtime_error("zookeeper_server: there is no java"
+                                 + std::string(home && *home ? " in JAVA_HOME" : "")
+                                 + "; install default-jre-headless");
+    return found;
+}
+
+std::string number(std::chrono::milliseconds duration)
+{
+    return std::to_string(duration.count());
+}
+
+std::vector<std::string> command_line(zookeeper_options const& options,
+                                      std::string const& directory)
+{
+    std::vector<std::string> line{java(), "-Xshare:auto", "-XX:+UseSerialGC",
+                                  // Its file in /tmp would stay behind when the server is killed.
+                                  "-XX:-UsePerfData", "-Djava.io.tmpdir=" + directory,
+                                  "-XX:ErrorFile=" + directory + "/crash.log",
+                                  "-Djava.net.preferIPv4Stack=true"};
+    if (options.optimising_jvm)
+        line.insert(line.end(), {"-Xms256m", "-Xmx1g"});
+    else
+        line.insert(line.end(), {"-Xmx256m", "-XX:TieredStopAtLevel=1"});
+    auto const log = std::string("-Dorg.slf4j.simpleLogger.");
+    line.insert(line.end(),
+                {log + "showDateTime=true", log + "dateTimeFormat=HH:mm:ss.SSS",
+                 log + "showShortLogName=true",
+                 // One line for each connection and administrative command.
+                 log + "log.org.apache.zookeeper.server.NIOServerCnxn=warn",
+                 log + "log.org.apache.zookeeper.server.NettyServerCnxn=warn"});
+    line.push_back(std::string("-Dzookeeper.forceSync=") + (options.force_sync ? "yes" : "no"));
+    if (options.container_check_interval)
+        line.push_back("-Dznode.container.checkIntervalMs="
+                       + number(*options.container_check_interval));
+    if (options.extended_types)
+        line.push_back("-Dzookeeper.extendedTypesEnabled=true");
+    if (options.snap_count)
+        line.push_back("-Dzookeeper.snapCount=" + std::to_string(*options.snap_count));
+    line.insert(line.end(), options.jvm_flags.begin(), options.jvm_flags.end());
+    line.insert(line.end(), {"-cp", class_path(),
+                             "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+                             directory + "/zoo.cfg"});
+    return line;
+}
+
+void write_file(std::string const& path, std::string const& text)
+{
+    std::ofstream file(path);
+    file << text;
+    if (!file.flush())
+        throw std::runtime_error("zookeeper_server: cannot write " + path);
+}
+
+std::vector<std::string> lines_of(std::string const& text)
+{
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) {
+        if (!line.empty() && line.back() == '\r')
+            line.pop_back();
+        lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
+// "0x1000..." to a session id; 0 when it is none.
+std::int64_t session_id(std::string const& text)
+{
+    auto const begin = text.find("0x");
+    if (begin == text.npos)
+        return 0;
+    return static_cast<std::int64_t>(std::strtoull(text.c_str() + begin, nullptr, 16));
+}
+
+// Whether the line is nothing but a session id, as in dump: "0x1000..." or, from the leader's
+// tracker, "0x1000...\t30000ms".
+bool starts_with_session(std::string const& line)
+{
+    auto const begin = line.find_first_not_of(" \t");
+    return begin != line.npos && line.compare(begin, 2, "0x") == 0;
+}
+
+std::int64_t field(std::map<std::string, std::string> const& values, std::string const& name)
+{
+    auto const found = values.find(name);
+    if (found == values.end())
+        throw std::runtime_error("zookeeper_server: mntr does not tell " + name);
+    return std::stoll(found->second);
+}
+
+} // namespace
+
+struct zookeeper_server::impl {
+    impl(zookeeper_options chosen, storage where) : options(std::move(chosen)), directory(where) {}
+
+    zookeeper_options options;
+    temporary_directory directory;
+    std::optional<loopback_port> own_port; // a member's port belongs to the ensemble
+    std::uint16_t port = 0;
+    std::unique_ptr<subprocess> process;
+    std::atomic<bool> stopped{false};
+
+    // The server counts each four-letter word as a packet; see packets_received().
+    std::atomic<std::int64_t> words_sent{0};
+
+    host_and_port address() const { return {"127.0.0.1", port}; }
+
+    void configure(membership const* place)
+    {
+        auto const tick = options.tick_time;
+        auto const ticks = [tick](std::chrono::milliseconds least) {
+            return static_cast<int>((least + tick - 1ms) / tick);
+        };
+        std::ostringstream config;
+        config << "dataDir=" << directory.path() << "\n"
+               << "clientPort=" << port << "\n"
+               << "clientPortAddress=127.0.0.1\n"
+               << "tickTime=" << tick.count() << "\n"
+               << "admin.enableServer=false\n"
+               << "4lw.commands.whitelist=*\n"
+               << "maxClientCnxns=0\n";
+        if (options.min_session_timeout)
+            config << "minSessionTimeout=" << options.min_session_timeout->count() << "\n";
+        if (options.max_session_timeout)
+            config << "maxSessionTimeout=" << options.max_session_timeout->count() << "\n";
+        if (place) {
+            config << "initLimit=" << std::max(10, ticks(20s)) << "\n"
+                   << "syncLimit=" << options.sync_limit.value_or(std::max(5, ticks(3s))) << "\n";
+            for (std::size_t i = 0; i < place->members.size(); ++i)
+                config << "server." << i + 1 << "=127.0.0.1:"
+                       << place->members[i].quorum.number() << ":"
+                       << place->members[i].election.number() << "\n";
+            write_file(directory.path() + "/myid", std::to_string(place->number) + "\n");
+        }
+        for (auto const& line : options.config_lines)
+            config << line << "\n";
+        write_file(directory.path() + "/zoo.cfg", config.str());
+    }
+};
+
+zookeeper_server::zookeeper_server(zookeeper_options options)
+    : impl_(std::make_unique<impl>(std::move(options),
+                                   options.force_sync ? storage::disk : storage::memory))
+{
+    for (int attempt = 1;; ++attempt) {
+        impl_->own_port.emplace();
+        impl_->port = impl_->own_port->number();
+        impl_->configure(nullptr);
+        try {
+            start();
+            return;
+        } catch (std::exception const&) {
+            kill();
+            // The server does not tell in its exit code that a stranger took its port meanwhile.
+            if (attempt == start_attempts || !impl_->own_port->occupied())
+                throw;
+        }
+    }
+}
+
+zookeeper_server::zookeeper_server(zookeeper_options options, membership const& place)
+    : impl_(std::make_unique<impl>(std::move(options),
+                                   options.force_sync ? storage::disk : storage::memory))
+{
+    impl_->port = place.members[place.number - 1].client.number();
+    impl_->configure(&place);
+}
+
+zookeeper_server::~zookeeper_server() = default;
+
+std::uint16_t zookeeper_server::port() const
+{
+    return impl_->port;
+}
+
+std::string zookeeper_server::connect_string() const
+{
+    return impl_->address().text();
+}
+
+std::string const& zookeeper_server::directory() const
+{
+    return impl_->directory.path();
+}
+
+pid_t zookeeper_server::pid() const
+{
+    return running() ? impl_->process->pid() : -1;
+}
+
+bool zookeeper_server::running() const
+{
+    return impl_->process && impl_->process->running();
+}
+
+void zookeeper_server::start()
+{
+    launch();
+    wait_until_serving();
+}
+
+void zookeeper_server::launch()
+{
+    if (running())
+        throw std::runtime_error("zookeeper_server: it runs already");
+    subprocess_options how;
+    how.output_file = directory() + "/server.log";
+    how.working_directory = directory();
+    impl_->words_sent = 0;
+    impl_->stopped = false;
+    impl_->process = std::make_unique<subprocess>(command_line(impl_->options, directory()), how);
+}
+
+void zookeeper_server::wait_until_serving()
+{
+    auto const timeout = impl_->options.start_timeout;
+    bool ended = false;
+    // A question asked at the wrong moment of the start is never answered (the server runs into a
+    // null pointer and forgets the connection): ask again soon, but not so soon that a slow machine
+    // is never heard.
+    auto patience = 50ms;
+    auto const settled = [&] {
+        auto const asked = std::chrono::steady_clock::now();
+        if (serving(patience))
+            return true;
+        if (std::chrono::steady_clock::now() - asked >= patience)
+            patience = std::min(2 * patience, 2000ms);
+        return ended = !running();
+    };
+    bool const done = wait_until(settled, timeout);
+    if (ended)
+        throw std::runtime_error("zookeeper_server: the server at " + connect_string()
+                                 + " ended while it was starting; the end of its log:\n"
+                                 + log_tail());
+    if (!done)
+        throw std::runtime_error("zookeeper_server: the server at " + connect_string()
+                                 + " does not serve after " + number(timeout)
+                                 + " ms; the end of its log:\n" + log_tail());
+}
+
+void zookeeper_server::kill()
+{
+    if (impl_->process)
+        impl_->process->kill();
+}
+
+void zookeeper_server::shutdown()
+{
+    if (!impl_->process)
+        return;
+    impl_->process->send_signal(SIGTERM);
+    impl_->process->resume(); // a stopped process would not see the other signal
+    if (!impl_->process->wait_for(5s))
+        kill();
+}
+
+void zookeeper_server::restart()
+{
+    kill();
+    start();
+}
+
+void zookeeper_server::stop_process()
+{
+    if (!impl_->process || !impl_->process->stop())
+        throw std::runtime_error("zookeeper_server: there is no process to stop");
+    impl_->stopped = true;
+}
+
+void zookeeper_server::continue_process()
+{
+    if (!running())
+        throw std::runtime_error("zookeeper_server: there is no process to continue");
+    impl_->stopped = false;
+    impl_->process->resume();
+}
+
+bool zookeeper_server::stopped() const
+{
+    return impl_->stopped && running();
+}
+
+bool zookeeper_server::serving(std::chrono::milliseconds timeout) const
+{
+    return !mode(timeout).empty();
+}
+
+std::string zookeeper_server::mode(std::chrono::milliseconds timeout) const
+{
+    if (!running() || stopped())
+        return {};
+    std::string answer;
+    try {
+        answer = four_letter_word("srvr", timeout);
+    } catch (std::runtime_error const&) {
+        return {};
+    }
+    std::string const label = "Mode: ";
+    for (auto const& line : lines_of(answer))
+        if (line.rfind(label, 0) == 0)
+            return line.substr(label.size());
+    return {};
+}
+
+std::string zookeeper_server::four_letter_word(std::string_view word,
+                                               std::chrono::milliseconds timeout) const
+{
+    auto const until = after(timeout);
+    blocking_socket socket(impl_->address(), until);
+    ++impl_->words_sent;
+    socket.send(word, until);
+    return socket.receive_all(until);
+}
+
+std::map<std::string, std::string> zookeeper_server::mntr() const
+{
+    std::map<std::string, std::string> values;
+    auto const answer = four_letter_word("mntr");
+    for (auto const& line : lines_of(answer))
+        if (auto const tab = line.find('\t'); tab != line.npos)
+            values[line.substr(0, tab)] = line.substr(tab + 1);
+    if (values.empty())
+        throw std::runtime_error("zookeeper_server: mntr: " + answer);
+    return values;
+}
+
+std::int64_t zookeeper_server::packets_received() const
+{
+    return field(mntr(), "zk_packets_received") - impl_->words_sent;
+}
+
+std::int64_t zookeeper_server::watch_count() const
+{
+    return field(mntr(), "zk_watch_count");
+}
+
+std::int64_t zookeeper_server::node_count() const
+{
+    return field(mntr(), "zk_znode_count");
+}
+
+std::map<std::string, std::set<std::int64_t>> zookeeper_server::watches() const
+{
+    // A path, then its watchers, one on each indented line.
+    std::map<std::string, std::set<std::int64_t>> found;
+    std::set<std::int64_t>* watchers = nullptr;
+    for (auto const& line : lines_of(four_letter_word("wchp"))) {
+        if (line.rfind('/', 0) == 0)
+            watchers = &found[line];
+        else if (watchers && starts_with_session(line))
+            watchers->insert(session_id(line));
+    }
+    return found;
+}
+
+std::vector<server_connection> zookeeper_server::connections() const
+{
+    // " /127.0.0.1:41234[1](queued=0,recved=3,sent=3,sid=0x1...,lop=PING,...,to=30000,...)"
+    std::vector<server_connection> found;
+    for (auto const& line : lines_of(four_letter_word("cons"))) {
+        auto const slash = line.find('/');
+        auto const bracket = line.find('[');
+        auto const open = line.find('(');
+        auto const close = line.rfind(')');
+        if (slash == line.npos || bracket == line.npos || open == line.npos || close == line.npos)
+            continue;
+        server_connection one;
+        one.address = line.substr(slash + 1, bracket - slash - 1);
+        std::istringstream fields(line.substr(open + 1, close - open - 1));
+        for (std::string item; std::getline(fields, item, ',');) {
+            auto const equals = std::min(item.find('='), item.size() - 1);
+            auto const name = item.substr(0, equals);
+            auto const value = item.substr(equals + 1);
+            if (name == "sid")
+                one.session = session_id(value);
+            else if (name == "to")
+                one.timeout = std::chrono::milliseconds(std::stoll(value));
+            else if (name == "queued")
+                one.queued = std::stoll(value);
+            else if (name == "recved")
+                one.received = std::stoll(value);
+            else if (name == "sent")
+                one.sent = std::stoll(value);
+            else if (name == "lop")
+                one.last_operation = value;
+        }
+        if (one.session)
+            found.push_back(std::move(one));
+    }
+    return found;
+}
+
+std::set<std::int64_t> zookeeper_server::sessions() const
+{
+    // The trackers' lists come first; behind this heading the same ids stand as owners.
+    std::set<std::int64_t> found;
+    for (auto const& line : lines_of(four_letter_word("dump"))) {
+        if (line.find("ephemeral nodes dump") != line.npos)
+            break;
+        if (starts_with_session(line))
+            found.insert(session_id(line));
+    }
+    return found;
+}
+
+std::map<std::int64_t, std::set<std::string>> zookeeper_server::ephemerals() const
+{
+    std::map<std::int64_t, std::set<std::string>> found;
+    bool inside = false;
+    std::set<std::string>* paths = nullptr;
+    for (auto const& line : lines_of(four_letter_word("dump"))) {
+        if (line.find("ephemeral nodes dump") != line.npos) {
+            inside = true;
+        } else if (line.find("Connections dump") != line.npos) {
+            break;
+        } else if (inside && starts_with_session(line)) {
+            paths = &found[session_id(line)];
+        } else if (auto const slash = line.find('/'); paths && slash != line.npos) {
+            paths->insert(line.substr(slash));
+        }
+    }
+    return found;
+}
+
+std::string zookeeper_server::log_tail(std::size_t lines) const
+{
+    std::ifstream file(directory() + "/server.log");
+    std::deque<std::string> last;
+    for (std::string line; std::getline(file, line);) {
+        last.push_back(std::move(line));
+        if (last.size() > lines)
+            last.pop_front();
+    }
+    std::string text;
+    for (auto const& line : last)
+        text += line + "\n";
+    return text.empty() ? "(the log is empty)\n" : text;
+}
+
+struct zookeeper_ensemble::reservations {
+    explicit reservations(std::size_t size) : members(size) {}
+
+    std::vector<zookeeper_server::membership::ports> members;
+
+    bool lost_to_a_stranger() const
+    {
+        return std::any_of(members.begin(), members.end(), [](auto const& ports) {
+            return ports.client.occupied() || ports.quorum.occupied() || ports.election.occupied();
+        });
+    }
+};
+
+zookeeper_ensemble::zookeeper_ensemble(zookeeper_options options, std::size_t size)
+{
+    for (int attempt = 1;; ++attempt) {
+        ports_ = std::make_unique<reservations>(size);
+        try {
+            launch_all(options);
+            return;
+        } catch (std::exception const&) {
+            members_.clear();
+            if (attempt == start_attempts || !ports_->lost_to_a_stranger())
+                throw;
+        }
+    }
+}
+
+zookeeper_ensemble::~zookeeper_ensemble() = default;
+
+void zookeeper_ensemble::launch_all(zookeeper_options const& options)
+{
+    for (std::size_t number = 1; number <= ports_->members.size(); ++number) {
+        zookeeper_server::membership const place{number, ports_->members};
+        members_.push_back(std::make_unique<zookeeper_server>(options, place));
+        members_.back()->launch();
+    }
+    for (auto const& member : members_)
+        member->wait_until_serving();
+    wait_until_complete(options.start_timeout);
+}
+
+std::string zookeeper_ensemble::connect_string() const
+{
+    std::string all;
+    for (auto const& member : members_)
+        all += (all.empty() ? "" : ",") + member->connect_string();
+    return all;
+}
+
+std::optional<std::size_t> zookeeper_ensemble::leader() const
+{
+    for (std::size_t i = 0; i < members_.size(); ++i)
+        if (members_[i]->mode() == "leader")
+            return i;
+    return std::nullopt;
+}
+
+std::vector<std::size_t> zookeeper_ensemble::followers() const
+{
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < members_.size(); ++i)
+        if (members_[i]->mode() == "follower")
+            found.push_back(i);
+    return found;
+}
+
+std::size_t zookeeper_ensemble::wait_for_leader(std::chrono::milliseconds timeout) const
+{
+    std::optional<std::size_t> found;
+    if (!wait_until([&] { return (found = leader()).has_value(); }, timeout))
+        throw std::runtime_error("zookeeper_ensemble: no leader after " + number(timeout) + " ms");
+    return *found;
+}
+
+void zookeeper_ensemble::wait_until_complete(std::chrono::milliseconds timeout) const
+{
+    std::string modes;
+    auto const complete = [&] {
+        std::size_t leaders = 0, followers = 0;
+        modes.clear();
+        for (auto const& member : members_) {
+            auto const mode = member->mode();
+            leaders += mode == "leader";
+            followers += mode == "follower";
+            modes += (modes.empty() ? "" : ", ") + (mode.empty() ? "none" : mode);
+        }
+        return leaders == 1 && followers == members_.size() - 1;
+    };
+    if (!wait_until(complete, timeout))
+        throw std::runtime_error("zookeeper_ensemble: not complete after " + number(timeout)
+                                 + " ms: " + modes);
+}
+
+void zookeeper_ensemble::start_missing()
+{
+    for (auto const& member : members_)
+        if (!member->running())
+            member->launch();
+    wait_until_complete();
+}
+
+} // namespace colock::test
