@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <string>
 #include <utility>
 
 namespace asio = boost::asio;

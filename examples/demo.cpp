@@ -8,29 +8,34 @@
 #include "demo/timeline.hpp"
 #include "demo/verdict.hpp"
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace fs = std::filesystem;
 namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::string_view help = R"(demo: processes take turns at one file, with colock between them
+constexpr std::string_view help =
+    R"(demo: processes take turns at one file, with colock between them
 
 usage: demo [--help]
 
@@ -55,7 +60,8 @@ public:
     {
         auto name = (fs::temp_directory_path() / "colock-demo-XXXXXX").string();
         if (::mkdtemp(name.data()) == nullptr) {
-            throw std::system_error{errno, std::generic_category(), "cannot make a directory " + name};
+            throw std::system_error{errno, std::generic_category(),
+                                    "cannot make a directory " + name};
         }
         path_ = name;
     }
@@ -72,6 +78,14 @@ public:
 private:
     fs::path path_;
 };
+
+std::unique_ptr<demo::process> start_zookeeper(const asio::any_io_executor& executor)
+{
+    const std::vector<std::string> command{(beside_me() / "private_zookeeper").string(), "--proxy",
+                                           "--tick", std::to_string(tick.count())};
+    return std::make_unique<demo::process>(
+        executor, command, demo::process::ending{SIGTERM, std::chrono::seconds{20}});
+}
 
 // What private_zookeeper prints when it is ready.
 struct connect_strings {
@@ -103,12 +117,16 @@ demo::plan common_plan(const fs::path& file)
     p.file = file.string();
     p.session = session;
     p.command = {(beside_me() / "turn_taker").string(),
-                 "--file", p.file,
-                 "--coroutines", std::to_string(p.coroutines),
-                 "--turns", std::to_string(p.turns),
-                 "--hold", std::to_string(hold.count()),
-                 "--session", std::to_string(session.count()),
-                 "--tick", std::to_string(tick.count())};
+                 "--file",
+                 p.file,
+                 "--coroutines",
+                 std::to_string(p.coroutines),
+                 "--hold",
+                 std::to_string(hold.count()),
+                 "--session",
+                 std::to_string(session.count()),
+                 "--tick",
+                 std::to_string(tick.count())};
     return p;
 }
 
@@ -116,23 +134,21 @@ asio::awaitable<bool> run_with_lock(demo::plan p, demo::timeline& shown)
 {
     using demo::tone;
     shown.line(tone::plain, "Starting a private ZooKeeper ...");
-    demo::process zookeeper{co_await asio::this_coro::executor,
-                            {(beside_me() / "private_zookeeper").string(), "--proxy", "--tick",
-                             std::to_string(tick.count())},
-                            {SIGTERM, std::chrono::seconds{20}}};
-    const auto servers = co_await wait_until_ready(zookeeper);
-    p.zookeeper = &zookeeper;
+    const auto zookeeper = start_zookeeper(co_await asio::this_coro::executor);
+    const auto servers = co_await wait_until_ready(*zookeeper);
+    p.zookeeper = zookeeper.get();
     p.hosts = servers.direct;
     p.proxied_hosts = servers.proxied;
 
     shown.line(tone::plain, "... it listens at " + servers.direct + ", and for " + p.names.back() +
                                 " at a proxy at " + servers.proxied + ".\n");
-    shown.line(tone::plain,
-               demo::counted(p.names.size(), "process") + "es with " +
-                   demo::counted(static_cast<std::size_t>(p.coroutines), "coroutine") +
-                   " each. A turn reads a number from the file, takes " +
-                   std::to_string(hold.count()) + " ms,\nand writes the number plus one. Marks: "
-                   "#  holds the lock   .  waits   ~  waits without connection   x  dead\n");
+    shown.line(
+        tone::plain,
+        std::to_string(p.names.size()) + " processes with " + std::to_string(p.coroutines) +
+            " coroutines each. A turn reads a number from the file, takes " +
+            std::to_string(hold.count()) +
+            " ms,\nand writes the number plus one. The marks, one for each coroutine:\n"
+            "  #  holds the lock   .  waits for it   ~  waits without a connection   x  dead\n");
     const auto result = co_await demo::race{co_await asio::this_coro::executor, p, shown}.run();
     shown.line(tone::plain, "");
     co_return demo::judge(result, shown);
@@ -155,16 +171,17 @@ asio::awaitable<bool> run_without_lock(demo::plan p, demo::timeline& shown)
             co_return false;
         }
         if (lost != 0) {
-            shown.line(tone::good, "  PASS  control: " + demo::counted(result.turns.size(), "turn") +
-                                       ", but the file says " + std::to_string(result.count) + ": " +
-                                       demo::counted(lost, "update") + " lost, as expected");
+            shown.line(tone::good,
+                       "  PASS  control: " + demo::counted(result.turns.size(), "turn") +
+                           ", but the file says " + std::to_string(result.count) + ": " +
+                           demo::counted(lost, "update") + " lost, as expected");
             co_return true;
         }
         shown.line(tone::warning, "  Nothing was lost, by accident. Once more, with more turns.");
         p.turns *= 2;
-        p.command.insert(p.command.end(), {"--turns", std::to_string(p.turns)});
     }
-    shown.line(tone::bad, "  FAIL  control: nothing was lost, so that the first run proves nothing");
+    shown.line(tone::bad,
+               "  FAIL  control: nothing was lost, so that the first run proves nothing");
     co_return false;
 }
 
@@ -174,7 +191,8 @@ asio::awaitable<void> run(const fs::path& directory, demo::timeline& shown, bool
     const bool without = co_await run_without_lock(common_plan(directory / "without-lock"), shown);
     good = with && without;
     shown.line(good ? demo::tone::good : demo::tone::bad,
-               good ? "\nPASS: the lock kept the count right, through a cut and a kill." : "\nFAIL");
+               good ? "\nPASS: the lock kept the count right, through a cut and a kill."
+                    : "\nFAIL");
 }
 
 } // namespace
@@ -198,14 +216,20 @@ int main(int argc, char** argv)
             interrupted = signal;
             context.stop(); // its destructor ends the processes
         });
-        asio::co_spawn(context, run(directory.path(), shown, good), [&](std::exception_ptr failure) {
-            signals.cancel();
-            if (failure) {
-                std::rethrow_exception(failure);
-            }
-        });
+        asio::co_spawn(context, run(directory.path(), shown, good),
+                       [&](std::exception_ptr failure) {
+                           signals.cancel();
+                           if (failure) {
+                               std::rethrow_exception(failure);
+                           }
+                       });
         context.run();
         if (interrupted != 0) {
+            signals.clear();
+            for (const int each : {SIGINT, SIGTERM, SIGHUP}) {
+                std::signal(each,
+                            SIG_IGN); // the ending is not to be interrupted; it takes a second
+            }
             std::cout << "\ninterrupted; ending all that was started" << std::endl;
             return 128 + interrupted;
         }

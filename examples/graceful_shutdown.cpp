@@ -15,6 +15,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <exception>
 #include <iostream>
 
 namespace asio = boost::asio;
@@ -52,7 +53,11 @@ int main(int argc, char** argv)
     asio::io_context context;
     colock::client zk{context, {.hosts = argc > 1 ? argv[1] : "localhost:2181"}};
     try {
-        asio::co_spawn(context, run(zk), [](std::exception_ptr e) { if (e) std::rethrow_exception(e); });
+        asio::co_spawn(context, run(zk), [](std::exception_ptr e) {
+            if (e) {
+                std::rethrow_exception(e);
+            }
+        });
         context.run();
     } catch (const std::exception& e) {
         std::cerr << e.what() << "\n  " << zk.last_error_detail() << '\n';

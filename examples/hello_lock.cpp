@@ -1,13 +1,11 @@
-// Waits for its turn, prints its fencing token, and lets the next one in.
-//
-//     hello_lock [HOST:PORT]
-//
+// hello_lock [HOST:PORT]: waits for its turn, prints its fencing token, and lets the next one in.
 #include <colock/colock.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include <exception>
 #include <iostream>
 
 namespace asio = boost::asio;
@@ -29,7 +27,11 @@ int main(int argc, char** argv)
     asio::io_context context;
     colock::client zk{context, {.hosts = argc > 1 ? argv[1] : "localhost:2181"}};
     try {
-        asio::co_spawn(context, hello(zk), [](std::exception_ptr e) { if (e) std::rethrow_exception(e); });
+        asio::co_spawn(context, hello(zk), [](std::exception_ptr e) {
+            if (e) {
+                std::rethrow_exception(e);
+            }
+        });
         context.run();
     } catch (const std::exception& e) {
         std::cerr << e.what() << "\n  " << zk.last_error_detail() << '\n';

@@ -199,8 +199,7 @@ asio::awaitable<void> run(const settings& s, colock::client& zk)
     int running = s.coroutines;
     asio::steady_timer all_done{executor, asio::steady_timer::time_point::max()};
     for (int i = 1; i <= s.coroutines; ++i) {
-        asio::co_spawn(executor,
-                       s.no_lock ? take_turns_without_lock(s, i) : take_turns(s, lock, i),
+        asio::co_spawn(executor, s.no_lock ? take_turns_without_lock(s, i) : take_turns(s, lock, i),
                        [&](std::exception_ptr failure) {
                            rethrow(failure);
                            if (--running == 0) {
@@ -233,8 +232,7 @@ int main(int argc, char** argv)
     }
 
     asio::io_context context{1};
-    colock::client zk{context,
-                      {.hosts = s.hosts, .session_timeout = s.session, .tick = s.tick}};
+    colock::client zk{context, {.hosts = s.hosts, .session_timeout = s.session, .tick = s.tick}};
     try {
         if (::access(s.file.c_str(), F_OK) != 0) {
             demo::write_record(s.file, {});

@@ -3,12 +3,10 @@
 #include "shared_file.hpp"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 
 #include <chrono>
 #include <csignal>
-#include <exception>
 
 namespace demo {
 
@@ -17,13 +15,6 @@ namespace {
 constexpr std::chrono::milliseconds outage{600};
 // Somebody who has waited for so long has certainly joined the queue.
 constexpr std::chrono::milliseconds settled{100};
-
-void rethrow(std::exception_ptr failure)
-{
-    if (failure) {
-        std::rethrow_exception(failure);
-    }
-}
 
 } // namespace
 
@@ -39,7 +30,7 @@ void race::disturb()
     auto& proxied = takers_.back();
     if (stage_ == stage::calm && over * 4 >= all && waiting(proxied) == proxied.coroutines.size()) {
         stage_ = stage::cut;
-        asio::co_spawn(executor_, interrupt_connection(), rethrow);
+        spawn(interrupt_connection());
     } else if (stage_ == stage::reconnected && over * 2 >= all && holder_ != &proxied) {
         kill_holder();
     }
@@ -103,16 +94,15 @@ void race::kill_holder()
     shown_.note(killed_at_, tone::plain,
                 "nobody else gets the lock before its session has expired, which takes about " +
                     seconds(plan_.session));
-    asio::co_spawn(executor_, wait_for_take_over(), rethrow);
+    spawn(wait_for_take_over());
 }
 
 asio::awaitable<void> race::wait_for_take_over()
 {
-    asio::steady_timer timer{executor_, asio::steady_timer::clock_type::now()};
     for (;;) {
-        timer.expires_at(timer.expiry() + std::chrono::seconds{1});
-        co_await timer.async_wait(asio::as_tuple(asio::deferred));
-        if (outcome_.taken_over || running_ == 0) {
+        take_over_.expires_after(std::chrono::seconds{1});
+        co_await take_over_.async_wait(asio::as_tuple(asio::deferred));
+        if (outcome_.taken_over || all_ended()) {
             co_return;
         }
         std::size_t queue = 0;

@@ -101,7 +101,8 @@ std::vector<std::string> process::read_lines()
             break;
         }
         at_end_ = length <= 0;
-        for (const char c : std::string_view{buffer.data(), at_end_ ? 0 : static_cast<std::size_t>(length)}) {
+        for (const char c :
+             std::string_view{buffer.data(), at_end_ ? 0 : static_cast<std::size_t>(length)}) {
             if (c != '\n') {
                 unfinished_ += c;
                 continue;

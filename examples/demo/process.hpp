@@ -28,7 +28,8 @@ public:
     };
 
     // Throws when there is no such program.
-    process(const asio::any_io_executor& executor, const std::vector<std::string>& command, ending how);
+    process(const asio::any_io_executor& executor, const std::vector<std::string>& command,
+            ending how);
     process(const process&) = delete;
     process& operator=(const process&) = delete;
     ~process();

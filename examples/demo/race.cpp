@@ -18,17 +18,11 @@ namespace {
 
 constexpr std::chrono::seconds patience{60};
 
-void rethrow(std::exception_ptr failure)
-{
-    if (failure) {
-        std::rethrow_exception(failure); // out of io_context::run()
-    }
-}
-
 } // namespace
 
 race::race(asio::any_io_executor executor, plan p, timeline& shown)
-    : executor_{std::move(executor)}, plan_{std::move(p)}, shown_{shown}, end_{executor_}
+    : executor_{std::move(executor)}, plan_{std::move(p)}, shown_{shown}, end_{executor_},
+      take_over_{executor_}
 {
 }
 
@@ -40,7 +34,8 @@ asio::awaitable<outcome> race::run()
     start();
 
     end_.expires_after(patience);
-    if (const auto [cancelled] = co_await end_.async_wait(asio::as_tuple(asio::deferred)); !cancelled) {
+    if (const auto [cancelled] = co_await end_.async_wait(asio::as_tuple(asio::deferred));
+        !cancelled) {
         std::string who;
         for (const auto& t : takers_) {
             who += t.running->at_end() ? "" : ' ' + t.name;
@@ -60,27 +55,35 @@ void race::start()
     takers_.reserve(plan_.names.size()); // their addresses are kept
     for (const auto& name : plan_.names) {
         auto command = plan_.command;
-        command.insert(command.end(), {"--name", name});
+        command.insert(command.end(), {"--name", name, "--turns", std::to_string(plan_.turns)});
         if (locked()) {
             const bool proxied = name == plan_.names.back();
             command.insert(command.end(), {"--hosts", proxied ? plan_.proxied_hosts : plan_.hosts});
         } else {
             command.emplace_back("--no-lock");
         }
-        takers_.push_back({name,
-                           std::make_unique<process>(executor_, command,
-                                                     process::ending{SIGKILL, std::chrono::seconds{5}}),
-                           std::vector<coroutine_state>(static_cast<std::size_t>(plan_.coroutines))});
+        takers_.push_back(
+            {name,
+             std::make_unique<process>(executor_, command,
+                                       process::ending{SIGKILL, std::chrono::seconds{5}}),
+             std::vector<coroutine_state>(static_cast<std::size_t>(plan_.coroutines))});
     }
-    running_ = takers_.size();
     for (auto& t : takers_) {
-        asio::co_spawn(executor_, follow(t), [this](std::exception_ptr failure) {
-            rethrow(failure);
-            if (--running_ == 0) {
-                end_.cancel();
-            }
-        });
+        spawn(follow(t));
     }
+}
+
+void race::spawn(asio::awaitable<void> task)
+{
+    ++tasks_;
+    asio::co_spawn(executor_, std::move(task), [this](std::exception_ptr failure) {
+        if (failure) {
+            std::rethrow_exception(failure); // out of io_context::run()
+        }
+        if (--tasks_ == 0) {
+            end_.cancel();
+        }
+    });
 }
 
 asio::awaitable<void> race::follow(taker& t)
@@ -90,6 +93,15 @@ asio::awaitable<void> race::follow(taker& t)
         collect();
         disturb();
     }
+    if (all_ended()) {
+        take_over_.cancel();
+    }
+}
+
+bool race::all_ended() const
+{
+    return std::all_of(takers_.begin(), takers_.end(),
+                       [](const taker& t) { return t.running->at_end(); });
 }
 
 // Handles what has been reported, in the order in which it happened. What has led to an event was
@@ -145,9 +157,11 @@ void race::handle(taker& t, const event& e)
         c.mark = mark_absent;
         break;
     case happening::lost:
-        outcome_.turns[c.turn].to = e.at;
         outcome_.turns[c.turn].lost = true;
-        c.mark = mark_absent;
+        if (c.mark == mark_holding) { // it is not only the release that has failed
+            outcome_.turns[c.turn].to = e.at;
+            c.mark = mark_absent;
+        }
         shown_.note(e.at, tone::bad, t.name + " has lost the lock: " + e.text);
         break;
     default: break;
@@ -165,6 +179,7 @@ void race::granted(taker& t, const event& e)
     holder_ = &t;
     if (killed_at_.count() != 0 && !outcome_.taken_over) {
         outcome_.taken_over = e.at - killed_at_;
+        take_over_.cancel();
         shown_.note(e.at, tone::good,
                     "TAKE-OVER: " + t.name + " has the lock, " + seconds(*outcome_.taken_over) +
                         " after its holder was killed");
@@ -210,8 +225,9 @@ void race::check_place(const taker& t, const event& e)
     }
     shown_.note(e.at, overtaken_ == 0 ? tone::good : tone::warning,
                 t.name + "'s places in the queue: " +
-                    (overtaken_ == 0 ? "kept, nobody who came after the cut went before them"
-                                     : counted(overtaken_, "turn") + " of later comers went before"));
+                    (overtaken_ == 0
+                         ? "kept, nobody who came after the cut went before them"
+                         : counted(overtaken_, "turn") + " of later comers went before"));
 }
 
 void race::check_exit(taker& t)
@@ -232,7 +248,7 @@ race::coroutine_state* race::holding(taker& t)
     return c == t.coroutines.end() ? nullptr : &*c;
 }
 
-std::size_t race::waiting(const taker& t) const
+std::size_t race::waiting(const taker& t)
 {
     return static_cast<std::size_t>(
         std::count_if(t.coroutines.begin(), t.coroutines.end(),

@@ -22,7 +22,7 @@
 namespace demo {
 
 struct plan {
-    std::vector<std::string> command; // of a turn taker; its name and servers are added
+    std::vector<std::string> command; // of a turn taker; name, turns and servers are added
     std::vector<std::string> names;   // of the processes; the last one connects through the proxy
     std::string file;
     int coroutines = 3;
@@ -82,6 +82,7 @@ private:
     };
 
     void start();
+    void spawn(asio::awaitable<void> task);
     asio::awaitable<void> follow(taker& t);
     void collect();
     void drain();
@@ -91,9 +92,9 @@ private:
     void check_place(const taker& t, const event& e);
     void check_exit(taker& t);
 
-    // The coroutine that holds the lock, if any; its process in `holder_`.
-    coroutine_state* holding(taker& t);
-    [[nodiscard]] std::size_t waiting(const taker& t) const;
+    // Its coroutine that holds the lock, if any.
+    static coroutine_state* holding(taker& t);
+    static std::size_t waiting(const taker& t);
     [[nodiscard]] std::vector<std::string> lanes() const;
     [[nodiscard]] bool locked() const { return plan_.zookeeper != nullptr; }
 
@@ -101,21 +102,23 @@ private:
     asio::awaitable<void> interrupt_connection();
     void kill_holder();
     asio::awaitable<void> wait_for_take_over();
+    [[nodiscard]] bool all_ended() const;
 
     asio::any_io_executor executor_;
     plan plan_;
     timeline& shown_;
     asio::steady_timer end_;
+    std::size_t tasks_ = 0; // coroutines at work; `run` waits for all of them
     std::vector<taker> takers_;
-    std::size_t running_ = 0;
     std::vector<pending> pending_;
-    taker* holder_ = nullptr;
+    taker* holder_ = nullptr; // had the last grant
     outcome outcome_;
 
     enum class stage { calm, cut, reconnected, killed } stage_ = stage::calm;
     microseconds cut_at_{0}, killed_at_{0};
-    std::set<int> places_;      // coroutines that waited when the connection was cut
-    std::size_t overtaken_ = 0; // turns of those who came later, before theirs
+    asio::steady_timer take_over_; // wakes `wait_for_take_over`
+    std::set<int> places_;         // coroutines that waited when the connection was cut
+    std::size_t overtaken_ = 0;    // turns of those who came later, before theirs
 };
 
 } // namespace demo

@@ -31,7 +31,8 @@ namespace detail {
 
 class open_file {
 public:
-    open_file(const std::string& path, int flags) : fd_{::open(path.c_str(), flags | O_CLOEXEC, 0600)}
+    open_file(const std::string& path, int flags)
+        : fd_{::open(path.c_str(), flags | O_CLOEXEC, 0600)}
     {
         if (fd_ < 0) {
             throw std::system_error{errno, std::generic_category(), "cannot open the file " + path};
@@ -57,7 +58,8 @@ inline record read_record(const std::string& path)
     record r;
     if (length != static_cast<::ssize_t>(record_length) ||
         !(std::istringstream{line} >> r.count >> r.token >> r.writer)) {
-        throw std::runtime_error{"the file " + path + " does not hold a count; start with a new one"};
+        throw std::runtime_error{"the file " + path +
+                                 " does not hold a count; start with a new one"};
     }
     return r;
 }

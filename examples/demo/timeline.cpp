@@ -23,7 +23,9 @@ std::string padded(std::string text, std::size_t width)
 
 } // namespace
 
-timeline::timeline() : colours_{::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr} {}
+timeline::timeline() : colours_{::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr}
+{
+}
 
 void timeline::line(tone t, const std::string& text) const
 {
@@ -102,7 +104,8 @@ std::string short_token(const std::string& token)
 std::string seconds(microseconds duration)
 {
     std::ostringstream text;
-    text << std::fixed << std::setprecision(2) << static_cast<double>(duration.count()) / 1e6 << " s";
+    text << std::fixed << std::setprecision(2) << static_cast<double>(duration.count()) / 1e6
+         << " s";
     return text.str();
 }
 

@@ -63,16 +63,18 @@ bool judge(const outcome& o, const timeline& shown)
     const auto unwritten = o.turns.size() - written(o.turns);
     check(o.count == written(o.turns),
           "count: " + counted(o.turns.size(), "turn") + " granted" +
-              (unwritten == 0 ? ""
-                              : ", less " + std::to_string(unwritten) +
-                                    " that ended before its write, is " +
-                                    std::to_string(written(o.turns))) +
+              (unwritten == 0
+                   ? ""
+                   : ", less " + std::to_string(unwritten) + " that ended before its write, is " +
+                         std::to_string(written(o.turns))) +
               "; the file says " + std::to_string(o.count));
-    check(overlaps(o.turns) == 0,
-          "exclusion: " + counted(overlaps(o.turns), "turn") + " began while another one lasted");
+    check(
+        overlaps(o.turns) == 0,
+        "exclusion: " +
+            (overlaps(o.turns) == 0 ? std::string{"no turn"} : counted(overlaps(o.turns), "turn")) +
+            " began while another one lasted");
     check(out_of_order(o.turns) == 0,
-          "order: the fencing token of each turn is greater than the one before, and each found the "
-          "count of the one before");
+          "order: each turn has a greater fencing token than the one before, and found its count");
     check(o.cut, "disturbance: a connection was cut");
     check(o.killed && o.taken_over,
           "disturbance: a holder was killed" +

@@ -281,7 +281,8 @@ public:
     ///
     /// Completion signature: `void(error_code, std::vector<transaction_result>)`.
     /// Errors: that of the first step that failed, the results say which; `errc::invalid_option` for a
-    /// mode with a time to live, which ZooKeeper's C client cannot put into a transaction.
+    /// container or a mode with a time to live, which ZooKeeper's C client cannot put into a transaction.
+    /// An empty transaction succeeds, and sends nothing.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_multi(std::vector<transaction_op> ops, CompletionToken&& token = CompletionToken())
     {
@@ -341,7 +342,7 @@ public:
     /// Completes with the state as soon as it is another than `seen`.
     ///
     /// Completion signature: `void(error_code, connection_state)`.
-    /// Errors: `operation_aborted`.
+    /// Errors: `errc::client_closed` there will be no other state; `operation_aborted`.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_state_change(connection_state seen, CompletionToken&& token = CompletionToken())
     {

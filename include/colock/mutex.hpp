@@ -43,8 +43,9 @@ public:
     /// as long as the session lives.
     ///
     /// Completion signature: `void(error_code, unique_lock)`.
-    /// Errors: `errc::invalid_path`; `errc::not_connected`; `errc::client_closed`;
-    /// `errc::conflicting_use`; `errc::sequence_exhausted`; `errc::duplicate_sequence`;
+    /// Errors: `errc::invalid_path`; `errc::invalid_option` the owner data does not fit into a packet;
+    /// `errc::not_connected`, or why the attempt to connect failed that it waited for;
+    /// `errc::client_closed`; `errc::conflicting_use`; `errc::sequence_exhausted`; `errc::duplicate_sequence`;
     /// `errc::session_expired` only without `lock_options::rejoin_on_expiry`; `zookeeper_errc::no_auth`
     /// and other codes of the server for which trying again is of no use; `operation_aborted` cancelled.
     /// No node stays behind, whatever the error.
@@ -65,7 +66,7 @@ public:
     /// A busy mutex costs one read and no write.
     ///
     /// Completion signature: `void(error_code, unique_lock)`.
-    /// Errors: `errc::disconnected` there is no connection; those of `async_lock`.
+    /// Errors: `errc::disconnected` there is no connection, or it broke meanwhile; those of `async_lock`.
     /// Cancellation and executor: as for `async_lock`.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock(CompletionToken&& token = CompletionToken())

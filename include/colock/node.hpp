@@ -79,6 +79,9 @@ inline access_control_list creator_acl()
 }
 
 /// How to create a node.
+///
+/// GCC 12 destroys twice what an aggregate holds that is made within a `co_await` expression. There, give one
+/// with an `acl` a name first: `const create_options mine{.acl = creator_acl()};`.
 struct create_options {
     create_mode mode = create_mode::persistent;
     /// Access control of the new node; `client_options::acl` when empty.
@@ -125,7 +128,7 @@ inline transaction_op check_op(std::string path, std::int32_t version = any_vers
     return {transaction_op::kind::check, std::move(path), {}, version, {}};
 }
 
-/// Creates a node. The modes with a time to live are not possible in a transaction.
+/// Creates a node. Containers and the modes with a time to live are not possible in a transaction.
 inline transaction_op create_op(std::string path, std::string data = {}, create_options options = {})
 {
     return {transaction_op::kind::create, std::move(path), std::move(data), any_version,

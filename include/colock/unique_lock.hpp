@@ -60,7 +60,8 @@ public:
     /// for one, or for the end of the session.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors: `errc::not_held` this object is empty; why it was lost, when it was lost before; an error
+    /// Errors: `errc::not_held` this object is empty; why it was lost, when it was lost before, also when
+    /// that shows only now (`errc::node_deleted`: the node was not there any more); an error
     /// of the server for which the node remains until the session ends; `errc::client_closed`;
     /// `operation_aborted` cancelled.
     /// Cancellation: terminal and partial complete at once, and the release goes on in the background;

@@ -85,9 +85,10 @@ fault fault_of(const zk::call& c, bool has_chroot)
             f.error) {
             return f;
         }
-        if (creates && has_ttl(op.create.mode)) {
-            return {errc::invalid_option, "path \"" + op.path +
-                                              "\": a transaction cannot create a node with a time to live"};
+        if (creates && (has_ttl(op.create.mode) || op.create.mode == create_mode::container)) {
+            return {errc::invalid_option,
+                    "path \"" + op.path +
+                        "\": a transaction cannot create a container or a node with a time to live"};
         }
     }
     return {};
@@ -159,6 +160,9 @@ void client_core::context_gone() noexcept
     const auto closing = std::move(closing_ops_);
     const auto waiters = std::move(state_waiters_);
     const auto listeners = std::move(listeners_);
+    for (const auto& [key, listener] : listeners) {
+        listener->discarded();
+    }
     watches_.clear();
     waiting.clear_and_dispose(dispose);
     lost.clear_and_dispose(dispose);
@@ -173,6 +177,9 @@ void client_core::release()
 {
     const auto self = shared_from_this();
     const error_code aborted = asio::error::operation_aborted;
+    for (auto& waiter : std::exchange(state_waiters_, {})) {
+        waiter.op.complete(aborted, state_);
+    }
     if (state_ == connection_state::closed) {
         return;
     }
@@ -437,6 +444,9 @@ void client_core::connect(operation_ptr<error_code> op)
             }
         });
     }
+    if (connecting_.empty()) {
+        return; // cancelled before it could begin
+    }
     if (first) {
         deadline_timer_->expires_after(options_.connect_timeout);
         deadline_timer_->async_wait(
@@ -446,9 +456,9 @@ void client_core::connect(operation_ptr<error_code> op)
                 }
             });
     }
-    if (idle && !connecting_.empty()) {
+    if (idle) {
         last_failure_ = errc::connect_timeout;
-        last_failure_detail_ = "no server answered in time";
+        last_failure_detail_ = "hosts " + options_.hosts + ": no answer in time";
         set_state(connection_state::connecting);
         backoff_.reset();
         start_pass();
@@ -578,17 +588,18 @@ void client_core::established()
     }
     log(log_level::info, (resumed ? "connected again to " : "connected with a new session to ") + attempting_);
 
-    if (!options_.chroot.empty() && !chroot_seen_) {
+    if (!options_accepted_ && !(options_.chroot.empty() && options_.credentials.empty())) {
+        // The credentials are sent before this, and answered before it.
         send(make_request({.op = zk::opcode::exists, .path = "/"}, on_loss::fail, [this](zk::reply&& r) {
             if (!r.error) {
-                chroot_seen_ = true;
+                options_accepted_ = true;
                 become_connected();
             } else if (r.error == zookeeper_errc::no_node) {
                 note_error("chroot " + options_.chroot + " does not exist on " + attempting_);
                 give_up(errc::no_chroot);
-            } else if (!is_loss(r.error)) {
+            } else if (!is_loss(r.error) && r.error != zookeeper_errc::auth_failed) {
                 give_up(r.error);
-            }
+            } // else broken() comes
         }));
         return;
     }
@@ -684,6 +695,7 @@ void client_core::give_up(const error_code& ec)
     untried_.clear();
     set_state(connection_state::idle);
     fail_waiting(ec);
+    notify([&ec](session_listener& l) { l.given_up(ec); });
     for (auto& op : std::exchange(connecting_, {})) {
         op.complete(ec);
     }
@@ -895,6 +907,10 @@ void client_core::wait_state_change(connection_state seen,
         op.complete({}, state_);
         return;
     }
+    if (seen == connection_state::closed) {
+        op.complete(errc::client_closed, seen); // there is no way out of it
+        return;
+    }
     const auto at = state_waiters_.insert(state_waiters_.end(), {seen, std::move(op)});
     if (const auto& link = at->op.cancellation()) {
         link->bind([this, at](asio::cancellation_type) {
@@ -925,7 +941,9 @@ std::string client_core::session_password() const
 void client_core::log(log_level level, const std::string& message) const
 {
     if (options_.log) {
+        logging_.store(true, std::memory_order_relaxed);
         options_.log(level, message);
+        logging_.store(false, std::memory_order_relaxed);
     }
 }
 

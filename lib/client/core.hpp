@@ -11,6 +11,7 @@
 #include <colock/lock_options.hpp>
 
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
 
 #include <atomic>
 #include <deque>
@@ -30,7 +31,12 @@ public:
     virtual void suspended() = 0;
     virtual void expired() = 0;
     virtual void closed(const error_code& why) = 0; // the last call; `why` for operations that wait
+    // Without a session; no further attempt to connect is made until the user asks for one.
+    virtual void given_up(const error_code& /*why*/) {}
     virtual void reminded() {}                      // see client_core::remind
+    // Instead of closed() when the execution context is being destroyed: lets go of operations that wait,
+    // whose memory and executors are still there now, and calls nothing.
+    virtual void discarded() noexcept {}
 
 protected:
     ~session_listener() = default;
@@ -51,11 +57,17 @@ public:
     [[nodiscard]] const asio::any_io_executor& executor() const noexcept { return executor_; }
     [[nodiscard]] const client_options& options() const noexcept { return options_; }
 
-    // Any thread: runs the function on the strand, inside this call when that is possible.
+    // Any thread: runs the function on the strand, inside this call when that is possible; but not in the
+    // middle of what the client is telling the user's log.
     template <class Function>
     void dispatch(Function&& function)
     {
-        if (!context_gone_.load(std::memory_order_acquire)) {
+        if (context_gone_.load(std::memory_order_acquire)) {
+            return;
+        }
+        if (logging_.load(std::memory_order_relaxed) && strand_->running_in_this_thread()) {
+            asio::post(*strand_, std::forward<Function>(function));
+        } else {
             asio::dispatch(*strand_, std::forward<Function>(function));
         }
     }
@@ -183,6 +195,7 @@ private:
     const client_options options_;
     std::optional<zk::strand_type> strand_; // empty once the context is gone
     std::atomic<bool> context_gone_{false};
+    mutable std::atomic<bool> logging_{false}; // the user's log is on the strand's stack
 
     // The connection, and how the next one is found.
     std::shared_ptr<zk::connection> connection_;
@@ -203,7 +216,7 @@ private:
 
     zk::session_identity session_;
     std::chrono::milliseconds session_timeout_{0}; // smallest that was granted in this session
-    bool chroot_seen_ = false;
+    bool options_accepted_ = false; // the servers have the chroot, and take the credentials
     bool closing_ = false;
     bool ending_ = false; // the close has been handed to the connection
     std::uint64_t connection_id_ = 0; // 0 while not connected

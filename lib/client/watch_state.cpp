@@ -7,6 +7,10 @@ namespace colock::detail {
 void watch_state::begin(std::optional<node_stat> found)
 {
     seen_ = std::move(found);
+    if (core_->is_closing()) {
+        closed(errc::client_closed); // nobody will call it any more
+        return;
+    }
     set_ = true;
     core_->add(shared_from_this());
 }
@@ -39,10 +43,18 @@ void watch_state::wait(operation_ptr<error_code, watch_event> op)
     }
 }
 
+void watch_state::dropped()
+{
+    end();
+    if (waiting_) {
+        std::exchange(waiting_, {}).complete(asio::error::operation_aborted, {});
+    }
+}
+
 std::shared_ptr<void> watch_state::make_handle()
 {
     return {static_cast<void*>(this), [self = shared_from_this()](void*) {
-                self->core_->dispatch([self] { self->end(); });
+                self->core_->dispatch([self] { self->dropped(); });
             }};
 }
 
@@ -59,6 +71,10 @@ void watch_state::connected(std::int64_t)
                 return; // with the connection gone, the next one brings another read
             }
             self->set_ = !absent || self->op_ == zk::opcode::exists;
+            if (self->over_) {
+                self->end(); // dropped while this answer was on its way
+                return;
+            }
             const auto found = absent ? std::nullopt : std::optional{r.stat};
             if (const auto what = self->difference(found)) {
                 self->deliver({}, {*what, self->path_});
@@ -86,7 +102,13 @@ std::optional<watch_event_type> watch_state::difference(const std::optional<node
 void watch_state::closed(const error_code& why)
 {
     set_ = false;
-    deliver(why, {});
+    // `why` is for those who wait. Who asks later is told that the client is closed.
+    deliver(waiting_ ? why : errc::client_closed, {});
+}
+
+void watch_state::discarded() noexcept
+{
+    const auto dropped_op = std::move(waiting_);
 }
 
 void watch_state::watch_fired(const watch_event& event) noexcept

@@ -23,6 +23,8 @@ public:
     void begin(std::optional<node_stat> found);
     // Nobody wants the event any more.
     void end();
+    // The last `watch` object is gone.
+    void dropped();
 
     void wait(operation_ptr<error_code, watch_event> op);
 
@@ -40,6 +42,7 @@ private:
     void suspended() override { set_ = false; }
     void expired() override { set_ = false; }
     void closed(const error_code& why) override;
+    void discarded() noexcept override;
     void watch_fired(const watch_event& event) noexcept override;
 
     // What happened while nobody watched, if anything.

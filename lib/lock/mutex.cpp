@@ -5,6 +5,14 @@
 
 namespace colock {
 
+namespace {
+
+// The server drops the connection of whoever sends a packet of more than a megabyte (jute.maxbuffer), and
+// would do so again at every repetition.
+constexpr std::size_t max_owner_data = 1'000'000;
+
+} // namespace
+
 mutex::mutex(client& c, std::string path, lock_options options)
     : core_{c.core_}, path_{std::move(path)}, options_{std::move(options)}
 {
@@ -30,6 +38,9 @@ void mutex::start_lock(const std::shared_ptr<detail::client_core>& core,
             op.complete(asio::error::operation_aborted, {});
         } else if (const auto fault = protocol::path_fault(path); !fault.empty()) {
             refuse(errc::invalid_path, "the path " + fault);
+        } else if (options.owner_data && options.owner_data->size() > max_owner_data) {
+            refuse(errc::invalid_option, "the owner data is longer than " +
+                                             std::to_string(max_owner_data) + " bytes");
         } else if (const auto ec = core->unavailable(); ec) {
             refuse(ec, ec.message());
         } else if (try_only && !core->is_connected()) {

@@ -37,11 +37,10 @@ struct queue_member::watch_target final : zk::watch_registry::subscriber {
 
     void watch_fired(const watch_event& event) noexcept override
     {
-        subscribed = false;
         const auto self = member->shared_from_this();
-        const auto gone_too = name; // *this may go while its event is fed
+        const auto over = self->drop_target(*this); // *this lives until the end of this function
         self->feed([&](protocol::contender& c, protocol::commands& out) {
-            c.fired(gone_too, event.type == watch_event_type::deleted, out);
+            c.fired(over->name, event.type == watch_event_type::deleted, out);
         });
     }
 
@@ -67,6 +66,7 @@ void queue_member::lock(operation_ptr<error_code, unique_lock> op, bool try_only
 {
     const auto self = shared_from_this();
     locking_ = std::move(op);
+    trying_ = try_only;
     core_->add(self);
     ++core_->count.contenders;
     feed([&](protocol::contender& c, protocol::commands& out) {
@@ -130,6 +130,11 @@ void queue_member::suspended()
 {
     watches_.clear(); // the client has cleared theirs
     contender_.suspended();
+    if (trying_ && locking_ && !cancelled_) {
+        // A try does not wait for a connection.
+        std::exchange(locking_, {}).complete(errc::disconnected, {});
+        leave();
+    }
 }
 
 void queue_member::expired()
@@ -141,12 +146,12 @@ void queue_member::expired()
 void queue_member::closed(const error_code& why)
 {
     const auto self = shared_from_this();
+    over_ = true; // first: the user's log may do anything
+    watches_.clear();
+    commands_.clear();
     if (contender_.holds()) {
         lose(errc::client_closed);
     }
-    over_ = true;
-    watches_.clear();
-    commands_.clear();
     --core_->count.contenders;
     core_->release_path(path_);
     if (locking_) {
@@ -157,9 +162,27 @@ void queue_member::closed(const error_code& why)
     }
 }
 
+void queue_member::given_up(const error_code& why)
+{
+    if (locking_) {
+        std::exchange(locking_, {}).complete(cancelled_ ? error_code{asio::error::operation_aborted} : why, {});
+    }
+    leave();
+}
+
 void queue_member::reminded()
 {
     feed([](protocol::contender& c, protocol::commands& out) { c.guard(out); });
+}
+
+void queue_member::discarded() noexcept
+{
+    over_ = true;
+    if (contender_.holds()) {
+        lost_ = static_cast<int>(errc::client_closed); // a guard that outlives the context says so
+    }
+    const auto locking = std::move(locking_);
+    const auto unlocking = std::move(unlocking_);
 }
 
 // ---- the contender
@@ -289,6 +312,9 @@ void queue_member::watch(const std::string& name)
                                  if (!target->wanted) {
                                      return;
                                  }
+                                 if (r.error) {
+                                     self->drop_target(*target); // no watch was set
+                                 }
                                  target->subscribed = !r.error;
                                  self->feed([&](protocol::contender& c, protocol::commands& out) {
                                      c.watched(target->name, r.error,
@@ -317,6 +343,19 @@ void queue_member::unwatch(const std::string& name)
     }
 }
 
+// A target that fired, or was never set, must not be found again under its name, which a later watch
+// may have.
+std::shared_ptr<queue_member::watch_target> queue_member::drop_target(const watch_target& target)
+{
+    const auto at = std::ranges::find_if(watches_, [&](const auto& w) { return w.get() == &target; });
+    if (at == watches_.end()) {
+        return nullptr; // all of them were dropped: the client is closed
+    }
+    auto dropped = *at;
+    watches_.erase(at);
+    return dropped;
+}
+
 // ---- what it comes to
 
 void queue_member::granted()
@@ -324,6 +363,7 @@ void queue_member::granted()
     token_ = {static_cast<std::uint64_t>(contender_.identity().czxid), 0};
     node_ = child(contender_.name());
     core_->count.locks_granted.fetch_add(1, std::memory_order_relaxed);
+    granted_ = true;
     if (!locking_) {
         leave(); // cancelled in the same breath
         return;
@@ -354,9 +394,11 @@ void queue_member::gone(const error_code& ec)
     if (locking_) {
         std::exchange(locking_, {}).complete(asio::error::operation_aborted, {});
     }
-    if (unlocking_) {
+    if (granted_ && !lost()) {
         core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
-        std::exchange(unlocking_, {}).complete(ec);
+    }
+    if (unlocking_) {
+        std::exchange(unlocking_, {}).complete(ec ? ec : lost());
     }
     core_->remove(*this);
 }

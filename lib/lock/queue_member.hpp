@@ -43,7 +43,9 @@ private:
     void suspended() override;
     void expired() override;
     void closed(const error_code& why) override;
+    void given_up(const error_code& why) override;
     void reminded() override;
+    void discarded() noexcept override;
 
     template <class Input>
     void feed(Input&& input);
@@ -53,6 +55,7 @@ private:
     void list();
     void watch(const std::string& name);
     void unwatch(const std::string& name);
+    std::shared_ptr<watch_target> drop_target(const watch_target& target);
     void remove(const std::string& name);
     void granted();
     void lose(errc why);
@@ -68,6 +71,8 @@ private:
     protocol::contender contender_;
     std::deque<protocol::command> commands_; // still to be performed
     bool performing_ = false;
+    bool trying_ = false;
+    bool granted_ = false;
     bool over_ = false; // gone, or the client is closed
     std::vector<std::shared_ptr<watch_target>> watches_;
 

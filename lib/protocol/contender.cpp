@@ -291,8 +291,16 @@ void contender::fired(std::string_view name, bool deleted, commands& out)
 
 void contender::removed(const error_code& ec, commands& out)
 {
-    if (state_ != state::leaving || outcome_unknown(ec)) {
+    if (state_ != state::leaving) {
+        return;
+    }
+    if (outcome_unknown(ec)) {
+        remove_lost_ = true;
         return; // repeated after the reconnection
+    }
+    if (no_node(ec) && held_ && !remove_lost_) {
+        // Somebody else deleted it, while the lock was held and its node not watched yet.
+        out.push_back({command::kind::lost, {}, errc::node_deleted});
     }
     if (!ec || no_node(ec)) {
         finish({}, out);
@@ -472,7 +480,7 @@ void contender::grant(commands& out)
     drop(nearest_, out);
     drop(ahead_, out);
     state_ = state::granted;
-    reported_ = true;
+    reported_ = held_ = true;
     out.push_back({command::kind::granted});
 }
 
@@ -517,7 +525,8 @@ std::string contender::fingerprint() const
 {
     std::ostringstream text;
     const auto slot = [&](const watch_slot& s) { text << s.name << ':' << static_cast<int>(s.state) << ' '; };
-    text << static_cast<int>(state_) << connected_ << try_only_ << begun_ << reported_ << identity_known_
+    text << static_cast<int>(state_) << connected_ << try_only_ << begun_ << reported_ << held_ << remove_lost_
+         << identity_known_
          << stock_taken_ << ' ' << session_ << ' ' << guid_.low << ' ' << open_lists_ << ' '
          << stale_lists_ << ' ' << own_ << ' ' << identity_.czxid << ' ' << identity_.owner << ' '
          << blocking_ << ' ';

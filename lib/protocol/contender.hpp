@@ -31,7 +31,7 @@ struct command {
         // Reports, each at most once.
         granted, // the lock is held from now on
         busy,    // of a try: somebody else has it
-        lost,    // `error` says why; follows granted only
+        lost,    // `error` says why; follows granted only, also when it shows as late as at the release
         failed,  // `error` says why; instead of granted
         gone,    // the last: no node is left, answers are ignored; `error` if a node may remain after all
     };
@@ -149,6 +149,8 @@ private:
     bool try_only_ = false;
     bool begun_ = false;       // join or try_join was called
     bool reported_ = false;    // granted, busy or failed was reported
+    bool held_ = false;        // granted was
+    bool remove_lost_ = false; // a remove was not answered: it may have been carried out
     unsigned open_lists_ = 0;  // unanswered
     unsigned stale_lists_ = 0; // those of them that belong to an earlier join
 

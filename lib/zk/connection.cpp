@@ -100,7 +100,7 @@ void connection::step()
     in_step_ = true;
     if (settle()) {
         // After a stall the answer may lie in the socket: the C client would time out before it looks.
-        if (established_ && clock::now() - last_read_ > session_timeout() / 3) {
+        if (established_ && clock::now() >= due_) {
             drain();
         }
     }
@@ -109,6 +109,7 @@ void connection::step()
         {
             const library_call guard{*this};
             next = handle_->next_interest();
+            due_ = clock::now() + next.timeout - std::chrono::milliseconds{5};
         }
         if (settle()) {
             if (!descriptor_.is_open() && next.descriptor != -1) {
@@ -144,7 +145,6 @@ void connection::take_descriptor(int descriptor)
 
 void connection::drain()
 {
-    last_read_ = clock::now();
     for (int i = 0; handle_ && !close_requested_ && i != packets_a_turn; ++i) {
         bool more = false;
         {
@@ -317,7 +317,11 @@ void connection::close(bool last_words) noexcept
     const auto self = weak_from_this().lock();
     ended_ = nullptr;
     if (last_words && established_ && !end_sent_) {
-        static_cast<void>(handle_->send_close());
+        // Not into the middle of a request that is only half written.
+        const library_call guard{*this};
+        if (!handle_->next_interest().write) {
+            static_cast<void>(handle_->send_close());
+        }
     }
     error_code ignored;
     descriptor_.close(ignored);

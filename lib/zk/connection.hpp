@@ -87,7 +87,8 @@ private:
     asio::posix::stream_descriptor descriptor_;
     asio::steady_timer timer_;
     std::chrono::steady_clock::time_point timer_at_ = std::chrono::steady_clock::time_point::max();
-    std::chrono::steady_clock::time_point last_read_ = std::chrono::steady_clock::time_point::max();
+    // Until then the C client has nothing to time out. A little early: it counts whole milliseconds.
+    std::chrono::steady_clock::time_point due_ = std::chrono::steady_clock::time_point::max();
 
     bool established_ = false;
     bool reading_ = false;

@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_path_that_only_the_server_refuses_gets_the_servers_error)
         return value_of(s.io, locked);
     }();
     BOOST_TEST(s.unlock(held) == error_code{});
-    BOOST_TEST((c.state() == connection_state::connected));
+    BOOST_TEST(c.state() == connection_state::connected);
 }
 
 BOOST_AUTO_TEST_CASE(no_permission_is_an_error_and_no_node_stays)
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(data_that_no_packet_holds_is_an_error_and_not_a_loop)
     auto& c = s.connect();
     BOOST_TEST(code_of(s.io, s.start_lock(c, {.owner_data = std::string(2'000'000, 'x')})) ==
                errc::invalid_option);
-    BOOST_TEST((c.state() == connection_state::connected));
+    BOOST_TEST(c.state() == connection_state::connected);
     BOOST_TEST(c.stats().connections == 1U);
     BOOST_TEST(s.queue().empty());
 }
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(G1_a_foreign_contender_behind_me_is_no_business_of_mine)
     auto waiting = s.start_waiter(c);
     BOOST_TEST(s.unlock(held) == error_code{});
     BOOST_TEST(s.until([&] { return s.queue().size() == 2; }));
-    linger(s.io, 50ms);
+    go_on(s.io, 50ms);
     BOOST_TEST(!waiting.done()); // it is their turn
     s.admin.remove(theirs);
     held = value_of(s.io, waiting);

@@ -11,6 +11,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -21,8 +23,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <unistd.h>
 
 using namespace colock::test;
 using namespace std::chrono_literals;
@@ -320,8 +320,8 @@ BOOST_AUTO_TEST_CASE(a_chosen_request_never_arrives)
     admin_session admin(server.connect_string());
     admin_session client(proxy.connect_string());
     auto const before = proxy.requests(opcode::create);
-    auto const cut = proxy.on_request(opcode::create, reaction::drop_and_cut,
-                                      {.how = cut_kind::finish});
+    auto const cut =
+        proxy.on_request(opcode::create, reaction::drop_and_cut, {.how = cut_kind::finish});
     BOOST_CHECK_EXCEPTION(client.create("/never"), admin_error, with_code(-4));
     BOOST_TEST(cut.wait(5s));
     BOOST_TEST(!admin.exists("/never"));
@@ -348,9 +348,8 @@ BOOST_AUTO_TEST_CASE(a_reply_is_held_until_it_is_released)
     BOOST_TEST(creating.get().empty());
 
     auto request = proxy.on_request(opcode::remove, reaction::hold);
-    auto removing = std::async(std::launch::async, [&] {
-        admin_session(proxy.connect_string()).remove("/held");
-    });
+    auto removing = std::async(std::launch::async,
+                               [&] { admin_session(proxy.connect_string()).remove("/held"); });
     BOOST_TEST(request.wait(10s));
     BOOST_TEST(admin.exists("/held").has_value());
     proxy.clear_rules();

@@ -79,8 +79,8 @@ struct admin_session::impl {
 
     [[noreturn]] static void fail(int code, std::string const& what, std::string const& why = {})
     {
-        throw admin_error(code, "admin_session: " + what + ": "
-                                    + (why.empty() ? describe_zookeeper_error(code) : why));
+        throw admin_error(code, "admin_session: " + what + ": " +
+                                    (why.empty() ? describe_zookeeper_error(code) : why));
     }
 
     void connect(session_identity const& wanted, time_limit until)
@@ -272,8 +272,8 @@ void admin_session::remove_tree(std::string_view path)
 
 std::optional<admin_session::stat> admin_session::exists(std::string_view path)
 {
-    auto const answer
-        = impl_->call(opcode::exists, jute_writer().text(path).boolean(false).bytes(), path);
+    auto const answer =
+        impl_->call(opcode::exists, jute_writer().text(path).boolean(false).bytes(), path);
     if (answer.error == no_node)
         return std::nullopt;
     if (answer.error)
@@ -284,8 +284,8 @@ std::optional<admin_session::stat> admin_session::exists(std::string_view path)
 
 std::string admin_session::get(std::string_view path, stat* details)
 {
-    auto const body
-        = impl_->require(opcode::get_data, jute_writer().text(path).boolean(false).bytes(), path);
+    auto const body =
+        impl_->require(opcode::get_data, jute_writer().text(path).boolean(false).bytes(), path);
     jute_reader in(body);
     std::string data(in.text());
     if (details)
@@ -309,8 +309,8 @@ admin_session::stat admin_session::set(std::string_view path, std::string_view d
 
 std::vector<std::string> admin_session::children(std::string_view path)
 {
-    auto const body = impl_->require(opcode::get_children,
-                                     jute_writer().text(path).boolean(false).bytes(), path);
+    auto const body =
+        impl_->require(opcode::get_children, jute_writer().text(path).boolean(false).bytes(), path);
     jute_reader in(body);
     std::vector<std::string> names;
     for (auto count = in.integer(); count > 0; --count)

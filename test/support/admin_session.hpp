@@ -34,8 +34,8 @@ private:
  *
  * No thread pings for it. When it is used again after its session has expired, or after the server
  * was restarted, it connects again, under a new session if need be; only if it had made ephemeral
- * nodes, whose loss would falsify a test, that is an error. Whoever needs ephemeral nodes for longer
- * than the session time-out calls `ping()` now and then, or gives the server a larger
+ * nodes, whose loss would falsify a test, that is an error. Whoever needs ephemeral nodes for
+ * longer than the session time-out calls `ping()` now and then, or gives the server a larger
  * `max_session_timeout`.
  *
  * Not for several threads at a time. The destructor closes the session.
@@ -94,8 +94,8 @@ public:
     std::optional<stat> exists(std::string_view path);
     std::string get(std::string_view path, stat* details = nullptr);
 
-    /// Leaves a data watch on a node. Its event is dropped here; it shows in the server's watches and
-    /// at a proxy.
+    /// Leaves a data watch on a node. Its event is dropped here; it shows in the server's watches
+    /// and at a proxy.
     void watch(std::string_view path);
 
     stat set(std::string_view path, std::string_view data, std::int32_t version = -1);

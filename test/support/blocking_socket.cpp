@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "blocking_socket.hpp"
 
-#include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <cstring>
-#include <stdexcept>
-#include <utility>
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
 
 namespace colock::test {
 
@@ -26,12 +26,12 @@ std::vector<host_and_port> parse_hosts(std::string_view connect_string)
         auto const colon = item.rfind(':');
         auto const digits = colon == item.npos ? std::string_view() : item.substr(colon + 1);
         host_and_port parsed;
-        auto const [rest, error]
-            = std::from_chars(digits.data(), digits.data() + digits.size(), parsed.port);
-        if (digits.empty() || error != std::errc() || rest != digits.data() + digits.size()
-            || parsed.port == 0)
-            throw std::invalid_argument("\"" + std::string(connect_string)
-                                        + "\" is not host:port[,host:port...]");
+        auto const [rest, error] =
+            std::from_chars(digits.data(), digits.data() + digits.size(), parsed.port);
+        if (digits.empty() || error != std::errc() || rest != digits.data() + digits.size() ||
+            parsed.port == 0)
+            throw std::invalid_argument("\"" + std::string(connect_string) +
+                                        "\" is not host:port[,host:port...]");
         parsed.host = item.substr(0, colon);
         if (parsed.host == "localhost")
             parsed.host = "127.0.0.1";
@@ -90,15 +90,15 @@ blocking_socket::~blocking_socket()
 
 void blocking_socket::fail(std::string const& what, int error) const
 {
-    throw std::runtime_error(name_ + ": " + what + (error ? std::string(": ") : std::string())
-                             + (error ? std::strerror(error) : ""));
+    throw std::runtime_error(name_ + ": " + what + (error ? std::string(": ") : std::string()) +
+                             (error ? std::strerror(error) : ""));
 }
 
 void blocking_socket::wait(short events, time_limit until) const
 {
     for (;;) {
-        auto const left = std::chrono::ceil<std::chrono::milliseconds>(
-            until - std::chrono::steady_clock::now());
+        auto const left =
+            std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
         pollfd ready{fd_, events, 0};
         int const count = ::poll(&ready, 1, static_cast<int>(std::max<long>(left.count(), 0)));
         if (count > 0)

@@ -10,8 +10,8 @@ namespace colock::test {
 
 namespace {
 
-// Far above what a server takes (1 MB, unless configured otherwise), far below what the letters of an
-// administrative command make when they are read as a length.
+// Far above what a server takes (1 MB, unless configured otherwise), far below what the letters of
+// an administrative command make when they are read as a length.
 constexpr std::int32_t largest_frame = 256 << 20;
 
 // Replies to these have numbers of their own instead of their request's.

@@ -25,9 +25,9 @@ std::optional<std::size_t> frame_size(std::string_view bytes);
 struct frame {
     std::optional<opcode> kind; ///< Empty: not understood; to be forwarded and left alone.
     std::int32_t xid = 0;
-    std::int32_t error = 0; ///< Replies.
-    std::string path;       ///< The request's, also for its reply; the event's.
-    session_identity session;  ///< Replies to connect; id 0 when there is none.
+    std::int32_t error = 0;   ///< Replies.
+    std::string path;         ///< The request's, also for its reply; the event's.
+    session_identity session; ///< Replies to connect; id 0 when there is none.
 };
 
 /// Tells what the frames of one connection are; remembers requests to name their replies.

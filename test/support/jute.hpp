@@ -13,8 +13,14 @@ namespace colock::test {
 /// Appends values in ZooKeeper's encoding: big-endian integers, strings after their length.
 class jute_writer {
 public:
-    jute_writer& integer(std::int32_t value) { return big_endian(static_cast<std::uint32_t>(value), 4); }
-    jute_writer& longer(std::int64_t value) { return big_endian(static_cast<std::uint64_t>(value), 8); }
+    jute_writer& integer(std::int32_t value)
+    {
+        return big_endian(static_cast<std::uint32_t>(value), 4);
+    }
+    jute_writer& longer(std::int64_t value)
+    {
+        return big_endian(static_cast<std::uint64_t>(value), 8);
+    }
     jute_writer& boolean(bool value)
     {
         bytes_.push_back(value ? '\1' : '\0');

@@ -5,11 +5,15 @@
 #include <colock/colock.hpp>
 #include <support/admin_session.hpp>
 #include <support/outcome.hpp>
+#include <support/print.hpp>
 #include <support/session_killer.hpp>
 #include <support/tcp_proxy.hpp>
 #include <support/wait_until.hpp>
 #include <support/zookeeper_server.hpp>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -173,7 +177,7 @@ struct lock_scene {
         }),
                    "a watch is left on the server");
         for (const auto& c : clients) {
-            BOOST_TEST(c.stats().contenders == 0U);
+            BOOST_TEST(until([&] { return c.stats().contenders == 0; }));
         }
     }
 

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "loopback_port.hpp"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -10,19 +16,13 @@
 #include <stdexcept>
 #include <utility>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 namespace colock::test {
 
 namespace {
 
 // Ports outside the range from which the kernel takes source ports. A port inside it would be
-// unsafe however it was picked: while the server is down, any outgoing connection can take its port,
-// and a client that keeps trying to reconnect over loopback can even connect to itself.
+// unsafe however it was picked: while the server is down, any outgoing connection can take its
+// port, and a client that keeps trying to reconnect over loopback can even connect to itself.
 struct port_range {
     unsigned first;
     unsigned last;
@@ -57,8 +57,8 @@ bool bindable(unsigned port)
     return free;
 }
 
-// An abstract Unix socket with the port in its name: exclusive, in the same network namespace as the
-// port itself, and gone with the process. Returns -1 when somebody has it.
+// An abstract Unix socket with the port in its name: exclusive, in the same network namespace as
+// the port itself, and gone with the process. Returns -1 when somebody has it.
 int reserve(unsigned port)
 {
     int const fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -66,8 +66,8 @@ int reserve(unsigned port)
         throw std::runtime_error(std::string("loopback_port: socket: ") + std::strerror(errno));
     sockaddr_un name{};
     name.sun_family = AF_UNIX;
-    int const length = std::snprintf(name.sun_path + 1, sizeof name.sun_path - 1,
-                                     "colock.test.port.%u", port);
+    int const length =
+        std::snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "colock.test.port.%u", port);
     auto const size = offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length);
     if (::bind(fd, reinterpret_cast<sockaddr*>(&name), static_cast<socklen_t>(size)) != 0) {
         ::close(fd);
@@ -95,8 +95,8 @@ loopback_port::loopback_port()
         }
         ::close(reservation);
     }
-    throw std::runtime_error("loopback_port: no free port on 127.0.0.1 between "
-                             + std::to_string(range.first) + " and " + std::to_string(range.last));
+    throw std::runtime_error("loopback_port: no free port on 127.0.0.1 between " +
+                             std::to_string(range.first) + " and " + std::to_string(range.last));
 }
 
 loopback_port::loopback_port(loopback_port&& other) noexcept

@@ -82,8 +82,8 @@ public:
 
     bool contains(opcode which) const
     {
-        return members_.empty()
-               || std::find(members_.begin(), members_.end(), which) != members_.end();
+        return members_.empty() ||
+               std::find(members_.begin(), members_.end(), which) != members_.end();
     }
 
 private:

@@ -105,7 +105,7 @@ bool becomes_true(asio::io_context& io, Condition&& condition,
 
 /// Runs the context for a while in which something wrong would happen, if it happens. Proves little: use
 /// it beside a condition that is waited for.
-inline void linger(asio::io_context& io, std::chrono::milliseconds duration)
+inline void go_on(asio::io_context& io, std::chrono::milliseconds duration)
 {
     becomes_true(io, [] { return false; }, duration);
 }

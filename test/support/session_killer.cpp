@@ -31,8 +31,8 @@ std::optional<std::string> kill_session(std::string_view connect_string, std::in
 {
     if (session_id == 0 || password.size() != 16)
         throw std::invalid_argument("kill_session: needs a session id other than 0 and a password "
-                                    "of 16 bytes, not of "
-                                    + std::to_string(password.size()));
+                                    "of 16 bytes, not of " +
+                                    std::to_string(password.size()));
     // The time-out wanted is at most lowered by the server, so an unlucky end of this function
     // cannot make the session live longer than its owner chose by much.
     session_identity const wanted{session_id, std::string(password), std::chrono::seconds(10)};

@@ -3,6 +3,13 @@
 
 #include "wait_until.hpp"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
@@ -12,13 +19,6 @@
 #include <stdexcept>
 #include <thread>
 #include <utility>
-
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 extern char** environ;
 
@@ -171,13 +171,13 @@ struct launch {
         ::setpgid(0, 0);
 
         // All three are either -1 or at least 3: the parent keeps its standard descriptors open.
-        if ((input >= 0 && ::dup2(input, 0) < 0) || (output >= 0 && ::dup2(output, 1) < 0)
-            || (error_output >= 0 && ::dup2(error_output, 2) < 0))
+        if ((input >= 0 && ::dup2(input, 0) < 0) || (output >= 0 && ::dup2(output, 1) < 0) ||
+            (error_output >= 0 && ::dup2(error_output, 2) < 0))
             fail();
         if (*directory && ::chdir(directory) != 0)
             fail();
 
-        struct sigaction plain{};
+        struct sigaction plain {};
         plain.sa_handler = SIG_DFL;
         for (int number = 1; number < NSIG; ++number)
             ::sigaction(number, &plain, nullptr);

@@ -2,6 +2,8 @@
 #ifndef COLOCK_TEST_SUPPORT_SUBPROCESS_HPP
 #define COLOCK_TEST_SUPPORT_SUBPROCESS_HPP
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <csignal>
 #include <memory>
@@ -9,8 +11,6 @@
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <sys/types.h>
 
 namespace colock::test {
 
@@ -44,9 +44,9 @@ struct exit_status {
  * standard three, and a process group of its own (so Ctrl-C in a terminal reaches the parent alone,
  * which then cleans up in order). The destructor kills it, stopped or not, and waits for it.
  *
- * When this process ends in any way, SIGKILL included, the kernel kills the child: PR_SET_PDEATHSIG.
- * That signal is bound to the *thread* that forked, therefore all children are forked by one thread
- * that never ends. Grandchildren are not covered.
+ * When this process ends in any way, SIGKILL included, the kernel kills the child:
+ * PR_SET_PDEATHSIG. That signal is bound to the *thread* that forked, therefore all children are
+ * forked by one thread that never ends. Grandchildren are not covered.
  *
  * All functions may be called from any thread, except that `read_line` serves one reader at a time.
  */

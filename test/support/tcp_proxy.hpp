@@ -56,21 +56,22 @@ struct rule_options {
 /**
  * Listens on a loopback port of its own and forwards every connection to the target, with
  * TCP_NODELAY on both sides. It has one thread; all functions may be called from any thread at any
- * time, and what they ask for has been done when they return. The destructor resets all connections.
+ * time, and what they ask for has been done when they return. The destructor resets all
+ * connections.
  *
  * Bytes are forwarded frame by frame of ZooKeeper's protocol (a frame in several pieces is put
  * together first). A connection that does not speak it, such as a four-letter word, is forwarded as
  * it comes.
  *
- * **Delay.** Each frame is delivered `one_way` after its arrival, in order, any number of them on the
- * way at a time; the end of a stream likewise. Connecting takes no round trip: the proxy accepts at
- * once and connects to the target itself. If the target refuses, the client sees an accepted
- * connection that is reset.
+ * **Delay.** Each frame is delivered `one_way` after its arrival, in order, any number of them on
+ * the way at a time; the end of a stream likewise. Connecting takes no round trip: the proxy
+ * accepts at once and connects to the target itself. If the target refuses, the client sees an
+ * accepted connection that is reset.
  *
  * **Rules** choose frames by their kind, across all connections of the proxy, from the moment the
- * rule is made. A frame that several rules choose obeys the oldest; for the others it counts as seen.
- * A request of `multi` has the path of its first operation; set_watches, auth, ping, connect and close
- * have none.
+ * rule is made. A frame that several rules choose obeys the oldest; for the others it counts as
+ * seen. A request of `multi` has the path of its first operation; set_watches, auth, ping, connect
+ * and close have none.
  */
 class tcp_proxy {
     struct impl;
@@ -78,7 +79,8 @@ class tcp_proxy {
     struct rule_state;
 
 public:
-    /// A rule in force; a handle that may be copied, dropped (the rule stays), and outlive the proxy.
+    /// A rule in force; a handle that may be copied, dropped (the rule stays), and outlive the
+    /// proxy.
     class rule {
     public:
         /// Waits until the rule has done what it is for (the frame is dropped, the connection cut,
@@ -119,8 +121,8 @@ public:
     /// Refuses new connections, or accepts them again; those that exist stay.
     void refuse(bool on, refusal how = refusal::not_listening);
 
-    /// A black hole: connections stay and are accepted, but nothing is read or delivered, not even an
-    /// end, until it is switched off; then all goes on, nothing is lost. One direction or both.
+    /// A black hole: connections stay and are accepted, but nothing is read or delivered, not even
+    /// an end, until it is switched off; then all goes on, nothing is lost. One direction or both.
     void stall(bool on);
     void stall(bool on, direction which);
 
@@ -128,7 +130,8 @@ public:
     rule on_request(opcode_set which, reaction what, rule_options details = {});
 
     /// Chooses among the replies to requests of these kinds, and watch events
-    /// (`opcode::notification`). `drop_and_cut` means: the server has done it, the client never hears.
+    /// (`opcode::notification`). `drop_and_cut` means: the server has done it, the client never
+    /// hears.
     rule on_reply(opcode_set which, reaction what, rule_options details = {});
 
     /// Ends all rules; what they hold goes on.
@@ -146,12 +149,12 @@ public:
     /// Replies and watch events delivered to clients.
     std::size_t replies(opcode_set which = {}) const;
 
-    /// The sessions that began, or were taken up again, through the proxy, in the order of their first
-    /// appearance. `kill_session` can end them.
+    /// The sessions that began, or were taken up again, through the proxy, in the order of their
+    /// first appearance. `kill_session` can end them.
     std::vector<session_identity> sessions() const;
 
-    /// A record of the frames that arrived and what became of them, one line each; off at first. The
-    /// last 10,000 are kept.
+    /// A record of the frames that arrived and what became of them, one line each; off at first.
+    /// The last 10,000 are kept.
     void log_frames(bool on);
     std::vector<std::string> frame_log() const;
 

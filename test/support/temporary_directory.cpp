@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "temporary_directory.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
 #include <system_error>
-
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace colock::test {
 
@@ -49,9 +49,9 @@ void remove_abandoned(std::string const& parent)
     for (auto i = fs::directory_iterator(parent, ignored); i != fs::directory_iterator();
          i.increment(ignored)) {
         auto const path = i->path();
-        struct stat status{};
-        if (path.filename().string().rfind(prefix, 0) != 0 || ::lstat(path.c_str(), &status) != 0
-            || status.st_uid != ::geteuid())
+        struct stat status {};
+        if (path.filename().string().rfind(prefix, 0) != 0 || ::lstat(path.c_str(), &status) != 0 ||
+            status.st_uid != ::geteuid())
             continue;
         int const lock = try_lock(path.string());
         if (lock < 0)
@@ -70,12 +70,12 @@ temporary_directory::temporary_directory(storage where)
     for (int attempt = 0; attempt < 100; ++attempt) {
         auto path = parent + "/" + prefix + std::to_string(::getpid()) + "-XXXXXX";
         if (!::mkdtemp(path.data()))
-            throw std::runtime_error("temporary_directory: cannot make a directory in " + parent
-                                     + ": " + std::strerror(errno) + "; set TMPDIR");
+            throw std::runtime_error("temporary_directory: cannot make a directory in " + parent +
+                                     ": " + std::strerror(errno) + "; set TMPDIR");
         // Between mkdtemp and the lock another process may take ours for an abandoned one: then try
         // again with another name.
         lock_ = try_lock(path);
-        struct stat status{};
+        struct stat status {};
         if (lock_ >= 0 && ::fstat(lock_, &status) == 0 && status.st_nlink > 0) {
             path_ = std::move(path);
             return;

@@ -3,6 +3,10 @@
 #include "tcp_proxy.hpp"
 #include "zookeeper_server.hpp"
 
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -15,10 +19,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <poll.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 using namespace colock::test;
 
@@ -189,9 +189,10 @@ int serve(installation& zookeeper, int signals, bool until_eof)
         case SIGUSR2: zookeeper.toggle_refusing(); break;
         case SIGCHLD:
             if (auto const* fallen = zookeeper.fallen()) {
-                std::fprintf(stderr,
-                             "private_zookeeper: the server at %s has ended; the end of its log:\n%s",
-                             fallen->connect_string().c_str(), fallen->log_tail().c_str());
+                std::fprintf(
+                    stderr,
+                    "private_zookeeper: the server at %s has ended; the end of its log:\n%s",
+                    fallen->connect_string().c_str(), fallen->log_tail().c_str());
                 return 1;
             }
             break;

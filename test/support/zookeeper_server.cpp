@@ -7,6 +7,8 @@
 #include "temporary_directory.hpp"
 #include "wait_until.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -16,8 +18,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include <unistd.h>
-
 namespace colock::test {
 
 using namespace std::chrono_literals;
@@ -26,7 +26,7 @@ struct zookeeper_server::membership {
     struct ports {
         loopback_port client, quorum, election;
     };
-    std::size_t number;               ///< From 1.
+    std::size_t number;                ///< From 1.
     std::vector<ports> const& members; ///< Of the whole ensemble; the reservations are the others'.
 };
 
@@ -41,9 +41,9 @@ std::string class_path()
     // Debian's jar names those that it needs in its manifest; slf4j-simple is for the log.
     std::string const jar = "/usr/share/java/zookeeper.jar";
     if (::access(jar.c_str(), R_OK) != 0)
-        throw std::runtime_error("zookeeper_server: there is no " + jar
-                                 + "; install libzookeeper-java, or set "
-                                   "COLOCK_TEST_ZOOKEEPER_CLASSPATH");
+        throw std::runtime_error("zookeeper_server: there is no " + jar +
+                                 "; install libzookeeper-java, or set "
+                                 "COLOCK_TEST_ZOOKEEPER_CLASSPATH");
     return jar + ":/usr/share/java/slf4j-simple.jar";
 }
 
@@ -52,9 +52,9 @@ std::string java()
     char const* const home = std::getenv("JAVA_HOME");
     auto const found = find_program(home && *home ? std::string(home) + "/bin/java" : "java");
     if (found.empty())
-        throw std::runtime_error("zookeeper_server: there is no java"
-                                 + std::string(home && *home ? " in JAVA_HOME" : "")
-                                 + "; install default-jre-headless");
+        throw std::runtime_error("zookeeper_server: there is no java" +
+                                 std::string(home && *home ? " in JAVA_HOME" : "") +
+                                 "; install default-jre-headless");
     return found;
 }
 
@@ -76,24 +76,23 @@ std::vector<std::string> command_line(zookeeper_options const& options,
     else
         line.insert(line.end(), {"-Xmx256m", "-XX:TieredStopAtLevel=1"});
     auto const log = std::string("-Dorg.slf4j.simpleLogger.");
-    line.insert(line.end(),
-                {log + "showDateTime=true", log + "dateTimeFormat=HH:mm:ss.SSS",
-                 log + "showShortLogName=true",
-                 // One line for each connection and administrative command.
-                 log + "log.org.apache.zookeeper.server.NIOServerCnxn=warn",
-                 log + "log.org.apache.zookeeper.server.NettyServerCnxn=warn"});
+    line.insert(line.end(), {log + "showDateTime=true", log + "dateTimeFormat=HH:mm:ss.SSS",
+                             log + "showShortLogName=true",
+                             // One line for each connection and administrative command.
+                             log + "log.org.apache.zookeeper.server.NIOServerCnxn=warn",
+                             log + "log.org.apache.zookeeper.server.NettyServerCnxn=warn"});
     line.push_back(std::string("-Dzookeeper.forceSync=") + (options.force_sync ? "yes" : "no"));
     if (options.container_check_interval)
-        line.push_back("-Dznode.container.checkIntervalMs="
-                       + number(*options.container_check_interval));
+        line.push_back("-Dznode.container.checkIntervalMs=" +
+                       number(*options.container_check_interval));
     if (options.extended_types)
         line.push_back("-Dzookeeper.extendedTypesEnabled=true");
     if (options.snap_count)
         line.push_back("-Dzookeeper.snapCount=" + std::to_string(*options.snap_count));
     line.insert(line.end(), options.jvm_flags.begin(), options.jvm_flags.end());
-    line.insert(line.end(), {"-cp", class_path(),
-                             "org.apache.zookeeper.server.quorum.QuorumPeerMain",
-                             directory + "/zoo.cfg"});
+    line.insert(line.end(),
+                {"-cp", class_path(), "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+                 directory + "/zoo.cfg"});
     return line;
 }
 
@@ -181,9 +180,8 @@ struct zookeeper_server::impl {
             config << "initLimit=" << std::max(10, ticks(20s)) << "\n"
                    << "syncLimit=" << options.sync_limit.value_or(std::max(5, ticks(3s))) << "\n";
             for (std::size_t i = 0; i < place->members.size(); ++i)
-                config << "server." << i + 1 << "=127.0.0.1:"
-                       << place->members[i].quorum.number() << ":"
-                       << place->members[i].election.number() << "\n";
+                config << "server." << i + 1 << "=127.0.0.1:" << place->members[i].quorum.number()
+                       << ":" << place->members[i].election.number() << "\n";
             write_file(directory.path() + "/myid", std::to_string(place->number) + "\n");
         }
         for (auto const& line : options.config_lines)
@@ -283,13 +281,13 @@ void zookeeper_server::wait_until_serving()
     };
     bool const done = wait_until(settled, timeout);
     if (ended)
-        throw std::runtime_error("zookeeper_server: the server at " + connect_string()
-                                 + " ended while it was starting; the end of its log:\n"
-                                 + log_tail());
+        throw std::runtime_error("zookeeper_server: the server at " + connect_string() +
+                                 " ended while it was starting; the end of its log:\n" +
+                                 log_tail());
     if (!done)
-        throw std::runtime_error("zookeeper_server: the server at " + connect_string()
-                                 + " does not serve after " + number(timeout)
-                                 + " ms; the end of its log:\n" + log_tail());
+        throw std::runtime_error("zookeeper_server: the server at " + connect_string() +
+                                 " does not serve after " + number(timeout) +
+                                 " ms; the end of its log:\n" + log_tail());
 }
 
 void zookeeper_server::kill()
@@ -581,8 +579,8 @@ void zookeeper_ensemble::wait_until_complete(std::chrono::milliseconds timeout) 
         return leaders == 1 && followers == members_.size() - 1;
     };
     if (!wait_until(complete, timeout))
-        throw std::runtime_error("zookeeper_ensemble: not complete after " + number(timeout)
-                                 + " ms: " + modes);
+        throw std::runtime_error("zookeeper_ensemble: not complete after " + number(timeout) +
+                                 " ms: " + modes);
 }
 
 void zookeeper_ensemble::start_missing()

@@ -2,6 +2,8 @@
 #ifndef COLOCK_TEST_SUPPORT_ZOOKEEPER_SERVER_HPP
 #define COLOCK_TEST_SUPPORT_ZOOKEEPER_SERVER_HPP
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -13,13 +15,11 @@
 #include <string_view>
 #include <vector>
 
-#include <sys/types.h>
-
 namespace colock::test {
 
 struct zookeeper_options {
-    /// ZooKeeper's unit of time. Sessions last between 2 and 20 of them (see below), and a session's
-    /// end is noticed up to one tick late.
+    /// ZooKeeper's unit of time. Sessions last between 2 and 20 of them (see below), and a
+    /// session's end is noticed up to one tick late.
     std::chrono::milliseconds tick_time{2000};
     std::optional<std::chrono::milliseconds> min_session_timeout = {};
     std::optional<std::chrono::milliseconds> max_session_timeout = {};
@@ -118,9 +118,9 @@ public:
     std::string mode(std::chrono::milliseconds timeout = std::chrono::milliseconds(1000)) const;
 
     /// Sends one of the administrative commands ("mntr", "srvr", ...) and returns the whole answer.
-    std::string four_letter_word(
-        std::string_view word,
-        std::chrono::milliseconds timeout = std::chrono::milliseconds(10'000)) const;
+    std::string
+    four_letter_word(std::string_view word,
+                     std::chrono::milliseconds timeout = std::chrono::milliseconds(10'000)) const;
 
     std::map<std::string, std::string> mntr() const;
 

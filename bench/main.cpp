@@ -1,0 +1,141 @@
+// The benchmark: what colock costs, beside what ZooKeeper itself costs, on one server in one run.
+#include "report.hpp"
+#include "scenario.hpp"
+#include "targets.hpp"
+#include "worker.hpp"
+
+#include <charconv>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace {
+
+constexpr std::string_view help = R"(colock_bench: colock beside the raw C client, on private servers
+
+usage: ./dev bench [options]
+
+  --only SCENARIO  one of uncontended, handover, requests, idle
+  --quick          shorter, for a first look
+  --full           longer: more clients, servers away for a minute
+  --rounds N       rounds of each measurement (5)
+  --json FILE      where the figures go (build/bench/results.json)
+  --no-targets     measure only; do not hold the figures against what they must reach
+
+Exit status: 0, or 1 when a target was missed or something failed, or 2 for bad arguments.
+)";
+
+struct scenario {
+    std::string_view name;
+    void (*run)(const bench::run_options&, bench::report&);
+};
+
+constexpr scenario scenarios[] = {{"uncontended", &bench::uncontended},
+                                  {"handover", &bench::handover},
+                                  {"requests", &bench::requests},
+                                  {"idle", &bench::idle}};
+
+struct bad_usage : std::runtime_error {
+    using runtime_error::runtime_error;
+};
+
+struct arguments {
+    bench::run_options run;
+    std::string only;
+    std::string json;
+    bool targets = true;
+    bool help = false;
+};
+
+int number(std::string_view option, std::string_view text)
+{
+    int value = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (failed != std::errc{} || end != text.data() + text.size() || value < 1) {
+        throw bad_usage{std::string{option} + " takes a whole number from 1, not \"" + std::string{text} + '"'};
+    }
+    return value;
+}
+
+arguments parse(int argc, char** argv)
+{
+    arguments a;
+    a.run.self = std::filesystem::read_symlink("/proc/self/exe");
+    // build/PRESET/bin/colock_bench: the results go beside the presets.
+    a.json = std::filesystem::path{a.run.self}.parent_path().parent_path().parent_path() / "bench/results.json";
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view option = argv[i];
+        const auto value = [&]() -> std::string_view {
+            if (++i == argc) {
+                throw bad_usage{std::string{option} + " needs a value"};
+            }
+            return argv[i];
+        };
+        if (option == "--quick") {
+            a.run.quick = true;
+            a.run.rounds = 3;
+        } else if (option == "--full") {
+            a.run.full = true;
+        } else if (option == "--only") {
+            a.only = value();
+        } else if (option == "--rounds") {
+            a.run.rounds = number(option, value());
+        } else if (option == "--json") {
+            a.json = value();
+        } else if (option == "--no-targets") {
+            a.targets = false;
+        } else if (option == "--help") {
+            a.help = true;
+        } else {
+            throw bad_usage{"there is no option \"" + std::string{option} + '"'};
+        }
+    }
+    bool known = a.only.empty();
+    for (const auto& s : scenarios) {
+        known = known || s.name == a.only;
+    }
+    if (!known) {
+        throw bad_usage{"there is no scenario \"" + a.only + '"'};
+    }
+    return a;
+}
+
+int run(const arguments& a)
+{
+    bench::report out;
+    for (const auto& s : scenarios) {
+        if (a.only.empty() || s.name == a.only) {
+            s.run(a.run, out);
+        }
+    }
+    out.write_json(a.json);
+    std::printf("\nfigures: %s\n\n", a.json.c_str());
+    return a.targets && !bench::check_targets(out) ? 1 : 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    try {
+        if (argc == 5 && argv[1] == std::string_view{"--worker"}) {
+            return bench::work(argv[2], argv[3], number("--worker", argv[4]));
+        }
+        const auto a = parse(argc, argv);
+        if (a.help) {
+            std::cout << help;
+            return 0;
+        }
+        return run(a);
+    } catch (const bad_usage& mistake) {
+        std::cerr << "colock_bench: " << mistake.what() << "; see --help\n";
+        return 2;
+    } catch (const std::exception& failure) {
+        std::cerr << "colock_bench: " << failure.what() << '\n';
+        return 1;
+    }
+}

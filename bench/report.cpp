@@ -1,0 +1,85 @@
+#include "report.hpp"
+
+#include <boost/json/src.hpp> // header-only: here, and nowhere else
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+namespace bench {
+
+double median(std::vector<double> values)
+{
+    std::ranges::sort(values);
+    const auto middle = values.size() / 2;
+    return values.size() % 2 != 0 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+double figure::median() const
+{
+    return bench::median(rounds);
+}
+
+double figure::min() const
+{
+    return *std::ranges::min_element(rounds);
+}
+
+double figure::max() const
+{
+    return *std::ranges::max_element(rounds);
+}
+
+void report::add(figure f)
+{
+    if (figures_.empty()) {
+        std::printf("%-12s %-8s %6s %7s  %-34s %12s %12s %12s  %s\n", "scenario", "system", "rtt", "clients",
+                    "metric", "median", "min", "max", "unit");
+    }
+    std::printf("%-12s %-8s %3g ms %7d  %-34s %12.4g %12.4g %12.4g  %s\n", f.scenario.c_str(),
+                f.system.c_str(), f.rtt_ms, f.clients, f.metric.c_str(), f.median(), f.min(), f.max(),
+                f.unit.c_str());
+    std::fflush(stdout);
+    figures_.push_back(std::move(f));
+}
+
+const figure* report::find(const std::string& scenario, const std::string& system, double rtt_ms,
+                           int clients, const std::string& metric) const
+{
+    const auto at = std::ranges::find_if(figures_, [&](const figure& f) {
+        return f.scenario == scenario && f.system == system && f.rtt_ms == rtt_ms &&
+               f.clients == clients && f.metric == metric;
+    });
+    return at != figures_.end() ? &*at : nullptr;
+}
+
+void report::write_json(const std::string& path) const
+{
+    std::error_code failed; // of making the directory; opening the file tells
+    std::filesystem::create_directories(std::filesystem::path{path}.parent_path(), failed);
+    std::ofstream out{path};
+    const char* separator = "[\n  ";
+    for (const auto& f : figures_) {
+        out << separator
+            << boost::json::serialize(boost::json::object{{"scenario", f.scenario},
+                                                          {"system", f.system},
+                                                          {"rtt_ms", f.rtt_ms},
+                                                          {"clients", f.clients},
+                                                          {"servers", f.servers},
+                                                          {"metric", f.metric},
+                                                          {"unit", f.unit},
+                                                          {"median", f.median()},
+                                                          {"min", f.min()},
+                                                          {"max", f.max()},
+                                                          {"rounds", f.rounds.size()}});
+        separator = ",\n  ";
+    }
+    out << (figures_.empty() ? "[]\n" : "\n]\n");
+    if (!out.flush()) {
+        throw std::runtime_error{"cannot write " + path};
+    }
+}
+
+} // namespace bench

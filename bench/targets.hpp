@@ -1,0 +1,11 @@
+// What the figures must reach.
+#pragma once
+
+#include "report.hpp"
+
+namespace bench {
+
+// Prints a line for each target whose figures were measured; false when one was missed.
+[[nodiscard]] bool check_targets(const report& r);
+
+} // namespace bench
