@@ -10,10 +10,11 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/this_coro.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/use_future.hpp>
 
 #include <deque>
-#include <exception>
+#include <future>
 #include <stdexcept>
 #include <thread>
 
@@ -23,6 +24,15 @@ namespace {
 
 namespace asio = boost::asio;
 using colock::test::zookeeper_server;
+
+template <class T>
+T wait(std::future<T> future)
+{
+    if (future.wait_for(std::chrono::seconds{60}) != std::future_status::ready) {
+        throw std::runtime_error{"no answer within a minute"};
+    }
+    return future.get();
+}
 
 // Several clients on one thread of their own, until they are destroyed.
 class crowd {
@@ -49,15 +59,6 @@ public:
         }
         context_.stop();
         thread_.join();
-    }
-
-    template <class Future>
-    static auto wait(Future future)
-    {
-        if (future.wait_for(std::chrono::seconds{60}) != std::future_status::ready) {
-            throw std::runtime_error{"no answer within a minute"};
-        }
-        return future.get();
     }
 
     colock::client& operator[](std::size_t i) { return clients_[i]; }
@@ -108,35 +109,35 @@ double requests_a_turn(zookeeper_server& server, const std::string& path, int cl
 double woken_by_a_release(zookeeper_server& server, const std::string& path, int waiters)
 {
     crowd all{server.connect_string(), path, waiters + 1};
-    auto held = crowd::wait(all.lock(0));
+    auto held = wait(all.lock(0));
     std::vector<std::future<colock::unique_lock>> waiting;
     // Each watches itself and two before it, the first waiter only one; the holder watches itself.
     const auto watches = [](int n) { return n == 0 ? 1 : 3 * n; };
-    for (int i = 1; i <= waiters; ++i) {
+    for (int i = 1; i <= waiters; ++i) { // one by one, so that they queue in this order
         waiting.push_back(all.lock(static_cast<std::size_t>(i)));
-    }
-    if (!colock::test::wait_until([&] { return server.watch_count() == watches(waiters); },
-                                  std::chrono::seconds{60})) {
-        throw std::runtime_error{"the waiters do not wait"};
+        if (!colock::test::wait_until([&] { return server.watch_count() == watches(i); },
+                                      std::chrono::seconds{60})) {
+            throw std::runtime_error{"a waiter does not wait"};
+        }
     }
     std::vector<std::uint64_t> before;
     for (std::size_t i = 1; i != all.size(); ++i) {
         before.push_back(all[i].stats().watch_events);
     }
-    crowd::wait(held.async_unlock(asio::use_future));
-    held = crowd::wait(std::move(waiting[0]));
+    wait(held.async_unlock(asio::use_future));
+    held = wait(std::move(waiting[0]));
     // A read of each client comes behind whatever the server had to tell it.
     int woken = 0;
     for (std::size_t i = 1; i != all.size(); ++i) {
-        crowd::wait(all[i].async_sync("/", asio::use_future));
+        wait(all[i].async_sync("/", asio::use_future));
         woken += all[i].stats().watch_events != before[i - 1] ? 1 : 0;
     }
     // Let the others go, in order.
     for (std::size_t i = 1; i < waiting.size(); ++i) {
-        crowd::wait(held.async_unlock(asio::use_future));
-        held = crowd::wait(std::move(waiting[i]));
+        wait(held.async_unlock(asio::use_future));
+        held = wait(std::move(waiting[i]));
     }
-    crowd::wait(held.async_unlock(asio::use_future));
+    wait(held.async_unlock(asio::use_future));
     return woken;
 }
 

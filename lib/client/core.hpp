@@ -158,6 +158,7 @@ private:
     // zk::connection::observer
     void established() override;
     void broken(zk::handle::status why) override;
+    [[nodiscard]] bool expects_answers() const noexcept override { return !sent_.empty(); }
     // zk::watch_receiver
     void watch_fired(watch_event&& event) noexcept override;
 

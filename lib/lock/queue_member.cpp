@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <random>
 #include <utility>
 
@@ -196,19 +197,20 @@ void queue_member::feed(Input&& input)
     const auto self = shared_from_this();
     protocol::commands out;
     input(contender_, out);
-    commands_.insert(commands_.end(), std::make_move_iterator(out.begin()),
-                     std::make_move_iterator(out.end()));
     if (performing_) {
-        return; // an answer that came at once; its commands come behind those at hand
+        // An answer that came at once: its commands come behind those at hand.
+        std::ranges::move(out, std::back_inserter(commands_));
+        return;
     }
+    commands_ = std::move(out);
     performing_ = true;
     {
         const client_core::batch together{*core_};
-        while (!commands_.empty()) {
-            const auto next = std::move(commands_.front());
-            commands_.pop_front();
+        for (std::size_t i = 0; i < commands_.size(); ++i) { // it grows on the way
+            const auto next = std::move(commands_[i]);
             perform(next);
         }
+        commands_.clear();
     }
     performing_ = false;
 }
@@ -236,12 +238,13 @@ void queue_member::perform(const protocol::command& c)
     }
 }
 
-void queue_member::submit(zk::call call, std::function<void(zk::reply&&)> answer)
+// `answer` may refer to *this.
+template <class Answer>
+void queue_member::submit(zk::call call, Answer answer)
 {
     core_->submit(make_request(std::move(call), on_loss::fail,
-                               [self = shared_from_this(), answer = std::move(answer)](zk::reply&& r) {
-                                   answer(std::move(r));
-                               }));
+                               [self = shared_from_this(), answer = std::move(answer)](
+                                   zk::reply&& r) mutable { answer(std::move(r)); }));
 }
 
 // Creates the directory and whatever is missing above it, in one go. What counts is the answer for the

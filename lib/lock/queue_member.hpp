@@ -7,7 +7,6 @@
 #include <colock/unique_lock.hpp>
 
 #include <atomic>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,7 +59,8 @@ private:
     void granted();
     void lose(errc why);
     void gone(const error_code& ec);
-    void submit(zk::call call, std::function<void(zk::reply&&)> answer);
+    template <class Answer>
+    void submit(zk::call call, Answer answer);
     void cancel(asio::cancellation_type type);
     [[nodiscard]] std::string child(const std::string& name) const;
 
@@ -69,7 +69,7 @@ private:
     const access_control_list acl_;
     const std::string owner_data_;
     protocol::contender contender_;
-    std::deque<protocol::command> commands_; // still to be performed
+    protocol::commands commands_; // being performed
     bool performing_ = false;
     bool trying_ = false;
     bool granted_ = false;

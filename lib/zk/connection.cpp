@@ -151,7 +151,8 @@ void connection::drain()
             const library_call guard{*this};
             more = handle_->process_read();
         }
-        if (!settle() || !more) {
+        // With no answer to come there is hardly anything else to read, and the next wait would tell.
+        if (!settle() || !more || !observer_.expects_answers()) {
             break;
         }
     }

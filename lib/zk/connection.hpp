@@ -28,6 +28,8 @@ public:
     public:
         virtual void established() = 0;
         virtual void broken(handle::status why) = 0;
+        // Whether an answer is still to come.
+        [[nodiscard]] virtual bool expects_answers() const noexcept = 0;
 
     protected:
         ~observer() = default;
