@@ -73,13 +73,20 @@ bool judge(const outcome& o, const timeline& shown)
         "exclusion: " +
             (overlaps(o.turns) == 0 ? std::string{"no turn"} : counted(overlaps(o.turns), "turn")) +
             " began while another one lasted");
-    check(out_of_order(o.turns) == 0,
-          "order: each turn has a greater fencing token than the one before, and found its count");
-    check(o.cut, "disturbance: a connection was cut");
+    const auto disorder = out_of_order(o.turns);
+    check(disorder == 0,
+          disorder == 0
+              ? "order: each turn has a greater fencing token than the one before, and found its "
+                "count"
+              : "order: " + counted(disorder, "turn") +
+                    " without a greater fencing token than the one before, or not its count");
+    check(o.cut, o.cut ? "disturbance: a connection was cut"
+                       : "disturbance: there was no occasion to cut a connection");
     check(o.killed && o.taken_over,
-          "disturbance: a holder was killed" +
-              (o.taken_over ? ", and the lock taken over " + seconds(*o.taken_over) + " later"
-                            : std::string{o.killed ? ", and nobody took over" : ""}));
+          !o.killed       ? "disturbance: there was no occasion to kill a holder"
+          : !o.taken_over ? "disturbance: a holder was killed, and nobody took over"
+                          : "disturbance: a holder was killed, and the lock taken over " +
+                                seconds(*o.taken_over) + " later");
     for (const auto& complaint : o.complaints) {
         check(false, complaint);
     }

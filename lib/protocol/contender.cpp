@@ -147,6 +147,8 @@ void contender::directory_made(const error_code& ec, commands& out)
         begin_again(out);
     } else if (outcome_unknown(ec)) {
         state_ = state::idle;
+    } else if (is_retryable(ec)) {
+        out.push_back({command::kind::make_directory});
     } else {
         fail(ec, out);
     }
@@ -250,8 +252,13 @@ void contender::watched(std::string_view name, const error_code& ec, node_identi
     }
     if (ec) {
         slot = {};
-        if (!outcome_unknown(ec) && state_ == state::waiting) {
+        if (outcome_unknown(ec)) {
+            return; // armed again after the reconnection
+        }
+        if (state_ == state::waiting) {
             is_retryable(ec) ? send_list(out) : fail(ec, out);
+        } else if (state_ == state::granted && own && is_retryable(ec)) {
+            arm(own_watch_, own_, out); // or nobody would be told of the node's end
         }
         return;
     }

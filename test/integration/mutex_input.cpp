@@ -244,6 +244,7 @@ BOOST_AUTO_TEST_CASE(data_written_to_a_node_of_the_queue_grants_nothing_and_leav
     auto waiting = s.start_waiter(second);
     auto last = s.start_waiter(third);
     const auto queue = s.queue();
+    BOOST_TEST(s.until([&] { return s.watches_of(third).size() == 3; }));
     for (int i = 0; i != 3; ++i) {
         for (const auto& name : queue) {
             s.admin.set(s.directory + "/" + name, "__REVOKE__");

@@ -25,7 +25,7 @@ enum class input_kind : std::uint8_t {
     removed,
 };
 
-enum class answer : std::uint8_t { ok, no_node, node_exists, unknown };
+enum class answer : std::uint8_t { ok, no_node, throttled, unknown };
 
 struct input {
     input_kind kind;
@@ -105,7 +105,7 @@ private:
 
     transition run(protocol::contender value, const input& in)
     {
-        static const error_code codes[] = {{}, zookeeper_errc::no_node, zookeeper_errc::node_exists,
+        static const error_code codes[] = {{}, zookeeper_errc::no_node, zookeeper_errc::throttled_op,
                                            zookeeper_errc::connection_loss};
         const auto& ec = codes[static_cast<std::size_t>(in.code)];
         const auto& name = text_[in.name];

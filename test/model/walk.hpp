@@ -45,7 +45,7 @@ public:
     // False when it is there already.
     bool insert(const digest& d)
     {
-        if (2 * (count_ + 1) > slots_.size()) {
+        if (4 * (count_ + 1) > 3 * slots_.size()) {
             grow();
         }
         auto& slot = find(d);
@@ -144,6 +144,59 @@ private:
     visited_states visited_;
     std::vector<step> path_;
     std::string buffer_;
+    outcome result_;
+};
+
+// One path after the other, for worlds that are too large to be walked through. Not proof, but reaches what
+// the bounds of the exhaustive walks leave out.
+class random_walk {
+public:
+    random_walk(const scenario& s, std::uint64_t seed) : rules_{s}, random_{seed} {}
+
+    outcome operator()(std::size_t paths)
+    {
+        std::optional<laboratory> lab;
+        for (std::size_t i = 0; i != paths; ++i) {
+            if (i % 256 == 0) {
+                lab.emplace(rules_); // or its tables grow for ever
+            }
+            try {
+                follow(*lab);
+            } catch (const std::exception& found) {
+                result_.violated = found.what();
+                for (const auto& s : path_) {
+                    result_.violated += "\n    " + to_string(s);
+                }
+                break;
+            }
+        }
+        return result_;
+    }
+
+private:
+    void follow(laboratory& lab)
+    {
+        path_.clear();
+        world w{rules_};
+        for (auto all = w.possible(); !all.empty(); all = w.possible()) {
+            if (std::ranges::all_of(all, &step::is_adverse)) {
+                w.check_end();
+            }
+            auto s = all[random_() % all.size()];
+            if (s.is_adverse() && random_() % 4 != 0) {
+                s = all[random_() % all.size()]; // seldom, or it is all over at the beginning
+            }
+            path_.push_back(s);
+            ++result_.transitions;
+            w.take(s, lab);
+        }
+        ++result_.ends;
+        result_.depth = std::max(result_.depth, path_.size());
+    }
+
+    scenario rules_;
+    std::mt19937_64 random_;
+    std::vector<step> path_;
     outcome result_;
 };
 

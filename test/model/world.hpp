@@ -21,9 +21,11 @@ struct scenario {
     unsigned expiries = 0; // of a session
     unsigned removals = 0; // of any node, by an operator
     unsigned changes = 0;  // of any node's data, by an operator
+    unsigned refusals = 0; // of a request, which can be repeated
     unsigned reaps = 0;    // of the directory, while it is empty
     bool directory_exists = true;
-    bool guard = true; // holders watch their node
+    bool one_by_one = false; // a contender joins when nothing is under way
+    bool guard = true;       // holders watch their node
     bool rejoin_on_expiry = true;
 };
 
@@ -46,6 +48,7 @@ enum class step_kind : std::uint8_t {
     expire,
     remove_node,
     change_node,
+    refuse,
     reap,
 };
 
@@ -61,7 +64,7 @@ inline std::string to_string(const step& s)
     static constexpr const char* names[] = {"process",       "deliver",     "join",        "leave",
                                             "notice break",  "notice expiry", "notice both", "reconnect",
                                             "cancel",        "break",       "expire",      "remove node",
-                                            "change node",   "reap"};
+                                            "change node",   "refuse",      "reap"};
     return std::string{names[static_cast<std::size_t>(s.kind)]} + ' ' + std::to_string(s.which);
 }
 
@@ -113,14 +116,15 @@ struct client {
     text_id held = 0;   // the node of the grant
     text_id led = 0;    // the node of this client that it has last seen to be the lowest
     text_id robbed = 0; // the node that the adversary removed
+    bool robbed_holding = false; // while it was held
     boost::container::static_vector<watch_entry, max_clients + 2> watches = {};
 };
 
 class world {
 public:
     explicit world(const scenario& s)
-        : cancels_{s.cancels}, breaks_{s.breaks}, expiries_{s.expiries}, removals_{s.removals},
-          changes_{s.changes}, reaps_{s.reaps}, server_{s.clients, s.directory_exists}, clients_(s.clients)
+        : one_by_one_{s.one_by_one}, cancels_{s.cancels}, breaks_{s.breaks}, expiries_{s.expiries}, removals_{s.removals},
+          changes_{s.changes}, refusals_{s.refusals}, reaps_{s.reaps}, server_{s.clients, s.directory_exists}, clients_(s.clients)
     {
     }
 
@@ -133,11 +137,15 @@ public:
         for (std::size_t i = 0; i != clients_.size(); ++i) {
             const auto& c = clients_[i];
             const auto& s = server_.sessions[i];
-            if (!c.joined && (i == 0 || clients_[i - 1].joined)) {
-                add(step_kind::join, i); // in this order: they do not differ otherwise
+            // In this order: they do not differ otherwise.
+            if (!c.joined && (i == 0 || clients_[i - 1].joined) && (!one_by_one_ || is_quiet())) {
+                add(step_kind::join, i);
             }
             if (!s.requests.empty() && s.alive) {
                 add(step_kind::process, i);
+                if (refusals_ != 0 && s.requests.front().op != operation::forget) {
+                    add(step_kind::refuse, i);
+                }
             }
             if (!s.messages.empty()) {
                 add(step_kind::deliver, i);
@@ -184,7 +192,7 @@ public:
         const std::size_t i = s.which;
         switch (s.kind) {
         case step_kind::process:
-            server_.woken = 0;
+            server_.woken.clear();
             server_.process(i, lab.text());
             check_herd();
             break;
@@ -222,13 +230,17 @@ public:
             break;
         case step_kind::remove_node:
             --removals_;
-            clients_[server_.nodes[i].client].robbed = server_.nodes[i].name;
+            rob(clients_[server_.nodes[i].client], server_.nodes[i].name);
             server_.remove(i);
             check_herd();
             break;
         case step_kind::change_node:
             --changes_;
             server_.change(i);
+            break;
+        case step_kind::refuse:
+            --refusals_;
+            server_.refuse(i);
             break;
         case step_kind::reap:
             --reaps_;
@@ -256,7 +268,7 @@ public:
             }
         };
         byte(cancels_ | breaks_ << 2 | expiries_ << 4 | removals_ << 6);
-        byte(changes_ | reaps_ << 2 | unsigned{server_.directory} << 4);
+        byte(changes_ | refusals_ << 2 | reaps_ << 4 | unsigned{server_.directory} << 6);
         byte(server_.counter);
         byte(server_.creations);
         byte(last_granted_);
@@ -269,7 +281,8 @@ public:
         for (std::size_t i = 0; i != clients_.size(); ++i) {
             const auto& c = clients_[i];
             word(c.contender);
-            byte(c.joined | c.left << 1 | c.granted << 2 | c.refused << 3 | c.lost << 4 | c.gone << 5);
+            byte(c.joined | c.left << 1 | c.granted << 2 | c.refused << 3 | c.lost << 4 | c.gone << 5 |
+                 c.robbed_holding << 6);
             word(c.held);
             word(c.led);
             word(c.robbed);
@@ -314,6 +327,12 @@ private:
         if (!truth) {
             throw violation{what};
         }
+    }
+
+    static void rob(client& c, text_id name)
+    {
+        c.robbed = name;
+        c.robbed_holding = c.held == name && !c.left;
     }
 
     // ---- a client and its contender
@@ -372,13 +391,16 @@ private:
             require(c.granted && !c.lost, "contract: lost what was not held");
             require(o.error == errc::session_expired || o.error == errc::node_deleted,
                     "G5: lost without a reason");
-            require(o.error != errc::node_deleted || !server_.exists(c.held),
-                    "G5: said to be deleted, but it is there");
+            require(o.error != errc::node_deleted || c.robbed == c.held || !server_.sessions[i].alive,
+                    "G5: said to be deleted, but nobody did");
+            require(o.error != errc::session_expired || !c.left, "G5: lost after the release");
             c.lost = true;
             break;
         case kind::gone:
             require(c.granted || c.refused || c.left, "contract: gone without an outcome");
             require(!o.error, "G3: gone with an error");
+            require(!c.robbed_holding || c.lost || lab.rules().breaks + lab.rules().expiries != 0,
+                    "G5: not told that somebody deleted the node");
             c.gone = true;
             break;
         }
@@ -508,8 +530,20 @@ private:
 
     void check_herd() const
     {
-        // One more may be told whose queueing has just ended: its word to forget the watch is on its way.
-        require(server_.woken <= 2, "G7: a deletion wakes more than two");
+        // Others may be told whose word to forget the watch, or the news that their own node is gone, is
+        // still on its way. They stand in no queue behind this node, and do not grow with it.
+        std::size_t count = 0;
+        for (const auto i : server_.woken) {
+            const auto& s = server_.sessions[i];
+            const auto refers = [&](const auto& m) { return m.name == server_.removed && m.subscribed; };
+            const auto answers = [&](const message& m) {
+                return !m.is_event && m.op == operation::watch && m.name == server_.removed && m.wanted;
+            };
+            const bool wants = std::ranges::any_of(clients_[i].watches, refers) ||
+                               std::ranges::any_of(s.messages, answers);
+            count += wants && server_.has_node(i) ? 1u : 0u;
+        }
+        require(count <= 2, "G7: a deletion wakes more than two");
     }
 
     // The numbers of the grants only grow; without foreign intervention also in the order of their
@@ -541,6 +575,7 @@ private:
             }
             if (c.gone) {
                 c.held = c.led = c.robbed = 0; // of no further interest
+                c.robbed_holding = false;
                 server_.sessions[i].led = 0;
             }
         }
@@ -594,7 +629,8 @@ private:
         }
     }
 
-    unsigned cancels_, breaks_, expiries_, removals_, changes_, reaps_;
+    bool one_by_one_;
+    unsigned cancels_, breaks_, expiries_, removals_, changes_, refusals_, reaps_;
     std::uint8_t last_granted_ = 0; // its number and one
     zookeeper server_;
     boost::container::static_vector<client, max_clients> clients_;

@@ -50,7 +50,7 @@ struct request {
     bool wanted = true; // of a watch: the client still wants it. Known to the client only.
 };
 
-enum class result : std::uint8_t { ok, no_node, node_exists };
+enum class result : std::uint8_t { ok, no_node, throttled };
 
 // What a connection carries to its client: replies and events in one order.
 struct message {
@@ -159,20 +159,35 @@ public:
         }
     }
 
+    // It is answered, but not carried out, for a reason that will pass.
+    void refuse(std::size_t client)
+    {
+        auto& s = sessions[client];
+        const auto r = s.requests.front();
+        s.requests.erase(s.requests.begin());
+        if (s.connected && r.op != operation::forget) {
+            s.messages.push_back({.op = r.op,
+                                  .wanted = r.wanted,
+                                  .code = result::throttled,
+                                  .name = r.name,
+                                  .led = s.led});
+        }
+    }
+
     // The directory stays a container; a node of it goes, whoever asked for that.
     void remove(std::size_t at)
     {
         const auto name = nodes[at].name;
-        const auto owner = nodes[at].client;
         nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(at));
         note_leader();
-        woken = 0;
+        removed = name;
+        woken.clear();
         for (std::size_t client = 0; client != sessions.size(); ++client) {
             auto& s = sessions[client];
             if (watches(s, name)) {
                 forget(s, name);
                 s.messages.push_back({.is_event = true, .deleted = true, .name = name, .led = s.led});
-                woken += client != owner && has_node(client) ? 1u : 0u;
+                woken.push_back(client);
             }
         }
     }
@@ -251,8 +266,9 @@ public:
     // In the order of their numbers.
     boost::container::static_vector<node, 2 * max_clients> nodes = {};
     boost::container::static_vector<session, max_clients> sessions = {};
-    // Of the last removal: the clients that were told and queue themselves, without the node's own.
-    std::size_t woken = 0;
+    // The last removal: the node, and the clients that are told.
+    text_id removed = 0;
+    boost::container::static_vector<std::size_t, max_clients> woken = {};
 
 private:
     static bool watches(const session& s, text_id name)

@@ -137,11 +137,6 @@ struct lock_scene {
         return names;
     }
 
-    /// Waits until all clients that wait have set their watches: those of a queue of `size`.
-    bool watched_by(const client& c, std::size_t watches)
-    {
-        return until([&] { return watches_of(c).size() >= watches; });
-    }
 
     template <class Condition>
     bool until(Condition&& condition, std::chrono::milliseconds limit = long_enough)
@@ -159,6 +154,13 @@ struct lock_scene {
             }
         }
         return paths;
+    }
+
+    /// Waits until a client watches so many paths: those of a waiter are its own node and the one or two
+    /// before it; a holder watches its own, if it holds for longer than a moment.
+    bool wait_for_watches(const client& c, std::size_t number)
+    {
+        return until([&] { return watches_of(c).size() == number; });
     }
 
     /// G3: no node, no watch of this case's sessions, nothing under way in the clients.
