@@ -41,11 +41,11 @@ private:
     }
 };
 
-/// A node with the name of the current test case, made if need be, on the shared server.
-inline std::string own_node()
+/// A node with the name of the current test case, made if need be.
+inline std::string own_node(zookeeper_server& server = one_server::get())
 {
     auto const path = "/" + boost::unit_test::framework::current_test_case().p_name.get();
-    admin_session(one_server::get().connect_string()).create_path(path);
+    admin_session(server.connect_string()).create_path(path);
     return path;
 }
 
