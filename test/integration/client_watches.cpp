@@ -1,12 +1,7 @@
 // One-shot watches: their events, and what becomes of them on the server, in a disconnection, at the end.
 #include <colock/client.hpp>
 
-#include <support/admin_session.hpp>
-#include <support/one_server.hpp>
-#include <support/print.hpp>
-#include <support/run.hpp>
-#include <support/session_killer.hpp>
-#include <support/tcp_proxy.hpp>
+#include <support/client_scene.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -44,28 +39,17 @@ client_options to(std::string hosts)
     return options;
 }
 
-// A client of the shared server, through a proxy, and an operator who goes past it.
-struct scene {
-    tcp_proxy proxy{one_server::get().connect_string()};
-    admin_session admin{one_server::get().connect_string()};
-    std::string root = own_node();
-    asio::io_context context;
-    client zk{context, to(proxy.connect_string())};
-
+struct scene : client_scene {
     // Runs a test with the client connected, and closes it.
     template <class Body>
     void play(Body body)
     {
-        run(context, [](client& c, Body& b) -> asio::awaitable<void> {
-            co_await c.async_connect();
-            co_await b();
-            co_await c.async_close();
-        }(zk, body));
-        BOOST_TEST(run_to_the_end(context));
+        connect();
+        run(io, [](Body& b) -> asio::awaitable<void> { co_await b(); }(body));
+        close();
     }
 
-    // Cuts the connection and keeps it cut.
-    asio::awaitable<void> disconnect()
+    asio::awaitable<void> drop_connection()
     {
         proxy.refuse(true);
         proxy.cut();
@@ -73,18 +57,10 @@ struct scene {
             co_await zk.async_wait_state_change(connection_state::connected);
         }
     }
-    asio::awaitable<void> reconnect()
+    asio::awaitable<void> restore_connection()
     {
         proxy.refuse(false);
         co_await zk.async_connect();
-    }
-
-    // Whether the server has a watch of this client on the path.
-    bool watched(const std::string& path) const
-    {
-        const auto all = one_server::get().watches();
-        const auto at = all.find(path);
-        return at != all.end() && at->second.contains(zk.session_id());
     }
 };
 
@@ -94,21 +70,7 @@ void check(const watch_event& event, happened expected, const std::string& path)
     BOOST_TEST(event.path == path);
 }
 
-// What a callback was told, and how often.
-struct outcome {
-    int calls = 0;
-    error_code ec;
-    watch_event event;
-
-    auto handler()
-    {
-        return [this](error_code e, watch_event v) {
-            ++calls;
-            ec = e;
-            event = std::move(v);
-        };
-    }
-};
+using event_outcome = outcome<watch_event>;
 
 } // namespace
 
@@ -278,22 +240,22 @@ BOOST_AUTO_TEST_CASE(what_happened_while_disconnected_is_reported_afterwards)
         auto w_gone = co_await s.zk.async_watch_exists(deleted);
 
         // One that is waited for already, and one that is not.
-        outcome first;
+        event_outcome first;
         w_changed.changes.async_wait(first.handler());
         const auto session = s.zk.session_id();
-        co_await s.disconnect();
+        co_await s.drop_connection();
         s.admin.set(changed, "x");
         s.admin.remove(deleted);
         s.admin.create(parent + "/c");
         s.admin.remove(replaced);
         s.admin.create(replaced);
         s.admin.create(created);
-        BOOST_TEST(first.calls == 0);
-        co_await s.reconnect();
+        BOOST_TEST(!first.done());
+        co_await s.restore_connection();
         BOOST_TEST(s.zk.session_id() == session);
 
-        BOOST_TEST(co_await eventually([&] { return first.calls == 1; }));
-        check(first.event, happened::changed, changed);
+        BOOST_TEST(co_await eventually([&] { return first.done(); }));
+        check(first.value(), happened::changed, changed);
         check(co_await w_deleted.changes.async_wait(), happened::deleted, deleted);
         check(co_await w_gone.changes.async_wait(), happened::deleted, deleted);
         check(co_await w_children.changes.async_wait(), happened::children_changed, parent);
@@ -316,13 +278,13 @@ BOOST_AUTO_TEST_CASE(cancelling_the_wait_keeps_the_watch)
         for (const auto how : {asio::cancellation_type::terminal, asio::cancellation_type::partial,
                                asio::cancellation_type::total}) {
             asio::cancellation_signal cancel;
-            outcome o;
+            event_outcome o;
             w.changes.async_wait(asio::bind_cancellation_slot(cancel.slot(), o.handler()));
             auto [second, event] = co_await w.changes.async_wait(no_throw); // one at a time
             BOOST_TEST(second == errc::not_held);
             cancel.emit(how);
-            BOOST_TEST(co_await eventually([&] { return o.calls == 1; }));
-            BOOST_TEST(o.ec == asio::error::operation_aborted);
+            BOOST_TEST(co_await eventually([&] { return o.done(); }));
+            BOOST_TEST(o.error() == asio::error::operation_aborted);
         }
         s.admin.set(s.root, "x");
         check(co_await w.changes.async_wait(), happened::changed, s.root);
@@ -333,14 +295,14 @@ BOOST_AUTO_TEST_CASE(a_wait_ends_when_its_watch_is_destroyed)
 {
     scene s;
     s.play([&]() -> asio::awaitable<void> {
-        outcome o;
+        event_outcome o;
         {
             auto w = co_await s.zk.async_watch(s.root);
             w.changes.async_wait(o.handler());
         }
-        BOOST_TEST(o.calls == 0);
-        BOOST_TEST(co_await eventually([&] { return o.calls == 1; }));
-        BOOST_TEST(o.ec == asio::error::operation_aborted);
+        BOOST_TEST(!o.done());
+        BOOST_TEST(co_await eventually([&] { return o.done(); }));
+        BOOST_TEST(o.error() == asio::error::operation_aborted);
     });
 }
 
@@ -349,7 +311,7 @@ BOOST_AUTO_TEST_CASE(a_watch_that_is_destroyed_while_it_is_set_again_is_forgotte
     scene s;
     s.play([&]() -> asio::awaitable<void> {
         std::optional w{co_await s.zk.async_watch(s.root)};
-        co_await s.disconnect();
+        co_await s.drop_connection();
         auto reply = s.proxy.on_reply(opcode::get_data, reaction::hold);
         s.proxy.refuse(false);
         BOOST_TEST(co_await eventually([&] { return reply.fired() == 1; }));
@@ -366,7 +328,7 @@ BOOST_AUTO_TEST_CASE(closing_the_client_ends_every_wait_and_the_watch_may_live_o
 {
     scene s;
     colock::watched<colock::get_result> idle, waiting, late;
-    outcome o;
+    event_outcome o;
     std::optional<error_code> read;
     s.play([&]() -> asio::awaitable<void> {
         idle = co_await s.zk.async_watch(s.root);
@@ -378,15 +340,15 @@ BOOST_AUTO_TEST_CASE(closing_the_client_ends_every_wait_and_the_watch_may_live_o
             late = std::move(result);
         });
     });
-    BOOST_TEST(o.calls == 1);
-    BOOST_TEST(o.ec == errc::client_closed);
+    BOOST_TEST(o.done());
+    BOOST_TEST(o.error() == errc::client_closed);
     BOOST_REQUIRE(read.has_value());
     for (auto* w : {&idle, &late}) {
-        outcome after;
+        event_outcome after;
         w->changes.async_wait(after.handler());
-        run_until(s.context, [&] { return after.calls == 1; });
+        run_until(s.io, [&] { return after.done(); });
         if (w == &idle || !*read) {
-            BOOST_TEST(after.ec == errc::client_closed);
+            BOOST_TEST(after.error() == errc::client_closed);
         }
     }
 }
@@ -402,16 +364,16 @@ BOOST_AUTO_TEST_CASE(a_watch_may_outlive_its_client)
         w = co_await zk->async_watch(root);
         other = co_await zk->async_watch(root);
     }());
-    outcome o;
+    event_outcome o;
     w.changes.async_wait(o.handler());
     zk.reset();
     BOOST_TEST(run_to_the_end(context));
-    BOOST_TEST(o.calls == 1);
-    BOOST_TEST(o.ec == asio::error::operation_aborted); // it was waiting when the client went
-    outcome late;
+    BOOST_TEST(o.done());
+    BOOST_TEST(o.error() == asio::error::operation_aborted); // it was waiting when the client went
+    event_outcome late;
     other.changes.async_wait(late.handler());
     BOOST_TEST(run_to_the_end(context));
-    BOOST_TEST(late.ec == errc::client_closed);
+    BOOST_TEST(late.error() == errc::client_closed);
 }
 
 BOOST_AUTO_TEST_CASE(a_watch_may_outlive_its_execution_context)
@@ -424,13 +386,13 @@ BOOST_AUTO_TEST_CASE(a_watch_may_outlive_its_execution_context)
         co_await zk.async_connect();
         w = co_await zk.async_watch(root);
     }());
-    outcome o;
+    event_outcome o;
     const auto alive = std::make_shared<int>();
     w.changes.async_wait([alive, h = o.handler()](error_code ec, watch_event e) mutable { h(ec, e); });
     context->restart();
     context->poll();
     context.reset();
-    BOOST_TEST(o.calls == 0);
+    BOOST_TEST(!o.done());
     BOOST_TEST(alive.use_count() == 1); // the handler is destroyed with its context
 }
 

@@ -65,9 +65,11 @@ public:
     std::shared_ptr<std::ptrdiff_t*> balance_;
 };
 
-// Runs `start(handler)` for each operation in turn; `handler` is called with an error and maybe a result.
+// Runs `test(name, start)` for each operation in turn, where `start(handler)` initiates it; the handler gets an
+// error and maybe a result. With `bound` handlers that have an executor of their own, also an operation for
+// which there is no client's executor.
 template <class Test>
-void with_each_operation(token_scene& s, Test test)
+void with_each_operation(token_scene& s, Test test, bool bound = false)
 {
     unique_lock held;
     test("async_connect", [&](auto&& token) { s.idle.async_connect(std::forward<decltype(token)>(token)); });
@@ -76,9 +78,10 @@ void with_each_operation(token_scene& s, Test test)
     test("async_lock", [&](auto&& token) { s.lock.async_lock(std::forward<decltype(token)>(token)); });
     held = s.hold(s.zk);
     test("async_unlock", [&](auto&& token) { held.async_unlock(std::forward<decltype(token)>(token)); });
-    unique_lock empty;
-    test("async_unlock of nothing",
-         [&](auto&& token) { empty.async_unlock(std::forward<decltype(token)>(token)); });
+    if (bound) {
+        test("async_unlock of nothing",
+             [](auto&& token) { unique_lock{}.async_unlock(std::forward<decltype(token)>(token)); });
+    }
 }
 
 } // namespace
@@ -147,7 +150,7 @@ BOOST_AUTO_TEST_CASE(the_handler_runs_on_its_own_executor)
             BOOST_TEST(s.until([&] { return calls == 1; }));
             BOOST_TEST((here == there));
         }
-    });
+    }, true);
     elsewhere.join();
     s.check_nothing_left();
 }
@@ -171,7 +174,7 @@ BOOST_AUTO_TEST_CASE(the_handlers_context_has_work_until_the_handler_has_run)
             }
             BOOST_TEST(run_to_the_end(elsewhere, 1s));
         }
-    });
+    }, true);
     s.check_nothing_left();
 }
 
@@ -290,8 +293,6 @@ BOOST_AUTO_TEST_CASE(futures_from_another_thread)
     BOOST_TEST(!s.lock.async_try_lock(asio::use_future).get());
     held.async_unlock(asio::use_future).get();
     BOOST_CHECK_THROW(held.async_unlock(asio::use_future).get(), boost::system::system_error);
-    auto [ec] = held.async_unlock(asio::as_tuple(asio::use_future)).get();
-    BOOST_TEST(ec == errc::not_held);
     s.io.stop();
     runner.join();
     work.reset();

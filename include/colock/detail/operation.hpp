@@ -9,8 +9,12 @@
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/is_executor.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/require.hpp>
 
 #include <functional>
 #include <memory>
@@ -157,6 +161,15 @@ class operation_of final : public operation<Results...> {
     using allocator_traits = std::allocator_traits<allocator_type>;
     using executor_type = asio::associated_executor_t<Handler, asio::any_io_executor>;
 
+    // Not to any_completion_executor, that of a type-erased handler, up to Boost 1.81: from there it is
+    // reached by way of the I/O executor, so that it is not called inline.
+    static constexpr bool can_post =
+        asio::is_executor<executor_type>::value ||
+        asio::can_require_v<executor_type, asio::execution::blocking_t::never_t>;
+    struct nothing {
+        explicit nothing(const asio::any_io_executor&) noexcept {}
+    };
+
 public:
     static operation<Results...>* make(Handler&& handler, const asio::any_io_executor& io_executor,
                                        const std::shared_ptr<client_core>& core)
@@ -179,8 +192,15 @@ public:
         auto work = std::move(work_);
         bound_handler<Handler, Results...> bound{std::move(handler_), this->link_ != nullptr,
                                                  std::move(results)...};
+        [[maybe_unused]] auto io_executor = std::move(io_executor_);
         free(allocator_type{bound.get_allocator()});
-        asio::post(work.get_executor(), std::move(bound));
+        if constexpr (can_post) {
+            asio::post(work.get_executor(), std::move(bound));
+        } else {
+            asio::post(io_executor, [work = std::move(work), bound = std::move(bound)]() mutable {
+                asio::dispatch(work.get_executor(), std::move(bound));
+            });
+        }
     }
 
     void destroy() noexcept override
@@ -193,7 +213,7 @@ private:
     operation_of(Handler&& handler, const asio::any_io_executor& io_executor,
                  std::shared_ptr<cancel_link>&& link)
         : operation<Results...>{std::move(link)}, handler_{std::move(handler)},
-          work_{asio::get_associated_executor(handler_, io_executor)}
+          work_{asio::get_associated_executor(handler_, io_executor)}, io_executor_{io_executor}
     {
     }
     ~operation_of() = default;
@@ -208,6 +228,7 @@ private:
 
     Handler handler_;
     asio::executor_work_guard<executor_type> work_;
+    [[no_unique_address]] std::conditional_t<can_post, nothing, asio::any_io_executor> io_executor_;
 };
 
 } // namespace colock::detail

@@ -1,0 +1,123 @@
+// What the client costs while there is no server.
+#include <colock/client.hpp>
+
+#include <support/client_scene.hpp>
+#include <support/loopback_port.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+using namespace colock::test;
+using namespace std::chrono_literals;
+
+using clock_type = std::chrono::steady_clock;
+using colock::client_options;
+using colock::connection_state;
+
+namespace {
+
+// Of this thread, which alone runs the client.
+std::chrono::microseconds processor_time()
+{
+    rusage used{};
+    ::getrusage(RUSAGE_THREAD, &used);
+    return std::chrono::seconds{used.ru_utime.tv_sec + used.ru_stime.tv_sec} +
+           std::chrono::microseconds{used.ru_utime.tv_usec + used.ru_stime.tv_usec};
+}
+
+// Runs the client for a while; returns when each of its attempts to connect was seen.
+std::vector<clock_type::time_point> attempts_during(client_scene& s, std::chrono::milliseconds duration)
+{
+    std::vector<clock_type::time_point> seen;
+    auto known = s.zk.stats().connect_attempts;
+    const auto end = clock_type::now() + duration;
+    s.io.restart();
+    while (s.io.run_one_until(end) != 0) {
+        for (; known != s.zk.stats().connect_attempts; ++known) {
+            seen.push_back(clock_type::now());
+        }
+    }
+    return seen;
+}
+
+// The most attempts in any second. They are seen a moment late, hence a little less than a second.
+std::size_t most_in_a_second(const std::vector<clock_type::time_point>& attempts)
+{
+    std::size_t most = 0;
+    for (auto first = attempts.begin(); first != attempts.end(); ++first) {
+        const auto last = std::lower_bound(first, attempts.end(), *first + 950ms);
+        most = std::max(most, static_cast<std::size_t>(last - first));
+    }
+    return most;
+}
+
+void all_servers_go_away_and_come_back(std::chrono::milliseconds duration)
+{
+    // Some that never were, and one that was.
+    const loopback_port nobody, nobody_either;
+    tcp_proxy proxy{one_server::get().connect_string()};
+    client_options options;
+    options.hosts = nobody.address() + "," + proxy.connect_string() + "," + nobody_either.address();
+    client_scene s{options};
+    s.connect();
+    proxy.refuse(true);
+    proxy.cut();
+    const auto begin = processor_time();
+    const auto attempts = attempts_during(s, duration);
+    const auto used = processor_time() - begin;
+    BOOST_TEST(s.zk.state() == connection_state::suspended);
+    BOOST_TEST(attempts.size() >= static_cast<std::size_t>(duration / 1s));
+    BOOST_TEST(attempts.size() <= static_cast<std::size_t>(10 * duration / 1s));
+    BOOST_TEST(most_in_a_second(attempts) <= 10u);
+    BOOST_TEST_MESSAGE(attempts.size() << " attempts and " << used.count() << " us of a core in "
+                                       << duration.count() << " ms");
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    BOOST_TEST((used < duration / 100));
+#endif
+    proxy.refuse(false);
+    BOOST_TEST(s.wait_for(connection_state::connected, 3s));
+    BOOST_TEST(!s.get("/").failed());
+    s.close();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(client_outage, *boost::unit_test::fixture<one_server>())
+
+BOOST_AUTO_TEST_CASE(while_all_servers_are_away_the_client_tries_seldom_and_is_back_soon)
+{
+    all_servers_go_away_and_come_back(5s);
+}
+
+// By name only: ctest runs it as a test of its own.
+BOOST_AUTO_TEST_CASE(a_minute_without_servers_costs_next_to_nothing, *boost::unit_test::disabled())
+{
+    all_servers_go_away_and_come_back(60s);
+}
+
+BOOST_AUTO_TEST_CASE(servers_that_hang_up_at_once_are_not_hammered_either)
+{
+    client_scene s;
+    s.connect();
+    s.proxy.refuse(true, refusal::close_at_once);
+    s.proxy.cut();
+    BOOST_TEST(most_in_a_second(attempts_during(s, 1'500ms)) <= 10u);
+    s.reconnect();
+
+    // Nor are those that grant the session again and again, and then hang up.
+    auto flapping = s.proxy.on_reply(opcode::connect, reaction::deliver_and_cut, {.times = 0});
+    s.proxy.cut();
+    BOOST_TEST(most_in_a_second(attempts_during(s, 1'500ms)) <= 10u);
+    BOOST_TEST(flapping.fired() > 0u);
+    flapping.release();
+    s.sync();
+    s.close();
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,49 @@
+// Every interleaving of three contenders and two different adversities: some ten million states each.
+
+#include "explore.hpp"
+
+using colock::model::explore;
+
+BOOST_AUTO_TEST_SUITE(pairs)
+
+BOOST_AUTO_TEST_CASE(G3_cancel_and_expiry)
+{
+    explore({.cancels = 1, .expiries = 1}, 11'000'000);
+}
+
+BOOST_AUTO_TEST_CASE(G3_cancel_and_deletion)
+{
+    explore({.cancels = 1, .removals = 1}, 9'000'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_break_and_expiry)
+{
+    explore({.breaks = 1, .expiries = 1}, 9'000'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_break_and_deletion)
+{
+    explore({.breaks = 1, .removals = 1}, 9'000'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_expiry_and_deletion)
+{
+    explore({.expiries = 1, .removals = 1}, 9'000'000);
+}
+
+BOOST_AUTO_TEST_CASE(G2_G4_four_undisturbed)
+{
+    explore({.clients = 4}, 4'500'000);
+}
+
+BOOST_AUTO_TEST_CASE(G7_two_of_four_cancel_and_lose_their_nodes)
+{
+    explore({.clients = 4, .cancels = 1, .removals = 1, .one_by_one = true}, 4'500'000);
+}
+
+BOOST_AUTO_TEST_CASE(G7_one_of_five_loses_its_node)
+{
+    explore({.clients = 5, .removals = 1, .one_by_one = true}, 6'000'000);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "zk/backoff.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using colock::zk::backoff;
+using clock_type = backoff::clock;
+
+// The times of the first attempts on `addresses` servers that are all away.
+std::vector<clock_type::time_point> attempts(backoff& b, std::size_t addresses, std::size_t count)
+{
+    std::vector<clock_type::time_point> times;
+    auto now = clock_type::time_point{} + 1h;
+    while (times.size() != count) {
+        for (std::size_t i = 0; i != addresses; ++i) {
+            now += b.delay(now, addresses);
+            b.attempt(now);
+            times.push_back(now);
+        }
+        b.next_pass();
+    }
+    return times;
+}
+
+BOOST_AUTO_TEST_SUITE(back_off)
+
+BOOST_AUTO_TEST_CASE(the_first_pass_does_not_wait)
+{
+    backoff b{50ms, 1s};
+    const auto times = attempts(b, 3, 3);
+    BOOST_TEST((times.front() == times.back()));
+}
+
+BOOST_AUTO_TEST_CASE(there_are_never_more_than_ten_attempts_in_a_second)
+{
+    for (const std::size_t addresses : {1, 2, 3, 7, 25}) {
+        backoff b{1ms, 2ms};
+        const auto times = attempts(b, addresses, addresses * 40);
+        for (std::size_t i = 10; i < times.size(); ++i) {
+            BOOST_TEST((times[i] - times[i - 10] >= 1s));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(pauses_grow_from_the_minimum_to_the_maximum_and_half_of_each_is_chance)
+{
+    backoff b{100ms, 800ms};
+    const auto now = clock_type::time_point{} + 1h;
+    for (const auto full : {100ms, 200ms, 400ms, 800ms, 800ms, 800ms}) {
+        b.next_pass();
+        std::vector<clock_type::duration> pauses;
+        for (int i = 0; i != 200; ++i) {
+            pauses.push_back(b.delay(now, 1));
+        }
+        const auto [least, most] = std::ranges::minmax(pauses);
+        BOOST_TEST((least >= full / 2));
+        BOOST_TEST((most <= full));
+        BOOST_TEST((most > least));
+    }
+    b.reset();
+    BOOST_TEST((b.delay(now, 1) == 0s));
+}
+
+BOOST_AUTO_TEST_CASE(the_pause_is_spread_over_the_addresses)
+{
+    backoff b{1s, 1s};
+    b.next_pass();
+    BOOST_TEST((b.delay(clock_type::time_point{} + 1h, 4) <= 250ms));
+}
+
+BOOST_AUTO_TEST_CASE(many_passes_do_not_overflow)
+{
+    backoff b{50ms, 1s};
+    for (int i = 0; i != 10'000; ++i) {
+        b.next_pass();
+    }
+    const auto pause = b.delay(clock_type::time_point{} + 1h, 1);
+    BOOST_TEST((pause >= 500ms && pause <= 1s));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace

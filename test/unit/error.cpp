@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSL-1.0
+// Every code has a text of its own that says something, and the predicates sort them.
+#include <colock/error.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <set>
+#include <string>
+
+namespace {
+
+using colock::errc;
+using colock::error_code;
+using colock::is_retryable;
+using colock::is_session_fatal;
+using colock::outcome_unknown;
+using colock::zookeeper_errc;
+
+constexpr int last_errc = static_cast<int>(errc::duplicate_sequence);
+constexpr int zookeeper_codes[] = {-1,   -2,   -3,   -4,   -5,   -6,   -7,   -8,   -9,   -13,  -14,  -15,
+                                   -100, -101, -102, -103, -108, -110, -111, -112, -113, -114, -115, -116,
+                                   -117, -118, -119, -120, -121, -123, -124, -125, -127};
+
+BOOST_AUTO_TEST_SUITE(errors)
+
+BOOST_AUTO_TEST_CASE(every_code_has_a_message_of_its_own)
+{
+    std::set<std::string> texts;
+    const auto unknown = error_code{errc{9999}}.message();
+    for (int value = 1; value <= last_errc; ++value) {
+        const error_code ec{static_cast<errc>(value)};
+        BOOST_TEST(ec.category().name() == std::string{"colock"});
+        BOOST_TEST(ec.message() != unknown);
+        BOOST_TEST(texts.insert(ec.message()).second);
+    }
+    BOOST_TEST(error_code{static_cast<errc>(last_errc + 1)}.message() == unknown);
+
+    const auto unknown_to_zookeeper = error_code{zookeeper_errc{-9999}}.message();
+    for (const int value : zookeeper_codes) {
+        const error_code ec{static_cast<zookeeper_errc>(value)};
+        BOOST_TEST(ec.category().name() == std::string{"colock.zookeeper"});
+        BOOST_TEST(ec.value() == value);
+        BOOST_TEST(ec.message() != unknown_to_zookeeper);
+        BOOST_TEST(texts.insert(ec.message()).second);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_message_without_allocation_is_the_same)
+{
+    char buffer[1];
+    const error_code ec{errc::no_server};
+    BOOST_TEST(ec.message(buffer, sizeof buffer) == ec.message());
+}
+
+BOOST_AUTO_TEST_CASE(what_was_sent_and_not_answered_has_an_unknown_outcome)
+{
+    const std::set<int> unknown{-2, -4, -7, -112, -115, -116};
+    for (const int value : zookeeper_codes) {
+        BOOST_TEST_CONTEXT("code " << value)
+        {
+            BOOST_TEST(outcome_unknown(error_code{static_cast<zookeeper_errc>(value)}) ==
+                       unknown.contains(value));
+        }
+    }
+    BOOST_TEST(!outcome_unknown({}));
+    BOOST_TEST(!outcome_unknown(errc::client_closed));
+    // The same numbers of another category mean something else.
+    BOOST_TEST(!outcome_unknown(error_code{-4, boost::system::generic_category()}));
+}
+
+BOOST_AUTO_TEST_CASE(a_session_ends_by_expiry_refusal_and_close)
+{
+    BOOST_TEST(is_session_fatal(zookeeper_errc::session_expired));
+    BOOST_TEST(is_session_fatal(zookeeper_errc::auth_failed));
+    BOOST_TEST(is_session_fatal(errc::client_closed));
+    BOOST_TEST(!is_session_fatal(zookeeper_errc::connection_loss));
+    BOOST_TEST(!is_session_fatal({}));
+}
+
+BOOST_AUTO_TEST_CASE(a_mistake_of_the_caller_is_not_worth_a_repetition)
+{
+    BOOST_TEST(is_retryable(zookeeper_errc::connection_loss));
+    BOOST_TEST(is_retryable(zookeeper_errc::session_moved));
+    BOOST_TEST(is_retryable(errc::disconnected));
+    for (const auto e : {errc::invalid_path, errc::invalid_hosts, errc::invalid_option, errc::no_chroot,
+                         errc::client_closed, errc::not_held}) {
+        BOOST_TEST(!is_retryable(e));
+    }
+    BOOST_TEST(!is_retryable(zookeeper_errc::no_auth));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace
