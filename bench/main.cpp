@@ -15,16 +15,20 @@
 
 namespace {
 
-constexpr std::string_view help = R"(colock_bench: colock beside the raw C client, on private servers
+constexpr std::string_view help =
+    R"(colock_bench: colock beside the raw C client, on private servers
 
 usage: ./dev bench [options]
 
   --only SCENARIO  one of uncontended, handover, requests, idle
   --quick          shorter, for a first look
   --full           longer: more clients, servers away for a minute
-  --rounds N       rounds of each measurement (5)
+  --rounds N       rounds of each measurement (5; with --quick 3)
   --json FILE      where the figures go (build/bench/results.json)
   --no-targets     measure only; do not hold the figures against what they must reach
+
+For a profiler, on a server of your own (./dev zookeeper):
+  --cycles SYSTEM HOSTS N   so many uncontended cycles of colock or raw, and nothing else
 
 Exit status: 0, or 1 when a target was missed or something failed, or 2 for bad arguments.
 )";
@@ -51,12 +55,23 @@ struct arguments {
     bool help = false;
 };
 
+// Of what there is, for the message that something else was asked for.
+std::string scenario_names()
+{
+    std::string all;
+    for (const auto& s : scenarios) {
+        all += (all.empty() ? "" : ", ") + std::string{s.name};
+    }
+    return all;
+}
+
 int number(std::string_view option, std::string_view text)
 {
     int value = 0;
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (failed != std::errc{} || end != text.data() + text.size() || value < 1) {
-        throw bad_usage{std::string{option} + " takes a whole number from 1, not \"" + std::string{text} + '"'};
+        throw bad_usage{std::string{option} + " takes a whole number from 1, not \"" +
+                        std::string{text} + '"'};
     }
     return value;
 }
@@ -66,7 +81,9 @@ arguments parse(int argc, char** argv)
     arguments a;
     a.run.self = std::filesystem::read_symlink("/proc/self/exe");
     // build/PRESET/bin/colock_bench: the results go beside the presets.
-    a.json = std::filesystem::path{a.run.self}.parent_path().parent_path().parent_path() / "bench/results.json";
+    const auto build = std::filesystem::path{a.run.self}.parent_path().parent_path().parent_path();
+    a.json = build / "bench/results.json";
+    int rounds = 0;
     for (int i = 1; i < argc; ++i) {
         const std::string_view option = argv[i];
         const auto value = [&]() -> std::string_view {
@@ -77,18 +94,17 @@ arguments parse(int argc, char** argv)
         };
         if (option == "--quick") {
             a.run.quick = true;
-            a.run.rounds = 3;
         } else if (option == "--full") {
             a.run.full = true;
         } else if (option == "--only") {
             a.only = value();
         } else if (option == "--rounds") {
-            a.run.rounds = number(option, value());
+            rounds = number(option, value());
         } else if (option == "--json") {
             a.json = value();
         } else if (option == "--no-targets") {
             a.targets = false;
-        } else if (option == "--help") {
+        } else if (option == "--help" || option == "-h") {
             a.help = true;
         } else {
             throw bad_usage{"there is no option \"" + std::string{option} + '"'};
@@ -99,14 +115,19 @@ arguments parse(int argc, char** argv)
         known = known || s.name == a.only;
     }
     if (!known) {
-        throw bad_usage{"there is no scenario \"" + a.only + '"'};
+        throw bad_usage{"there is no scenario \"" + a.only + "\"; there are " + scenario_names()};
     }
+    if (a.run.quick && a.run.full) {
+        throw bad_usage{"--quick and --full exclude each other"};
+    }
+    a.run.rounds = rounds != 0 ? rounds : a.run.quick ? 3 : 5;
     return a;
 }
 
 int run(const arguments& a)
 {
     bench::report out;
+    out.write_json(a.json); // a bad path is better known now than in some minutes
     for (const auto& s : scenarios) {
         if (a.only.empty() || s.name == a.only) {
             s.run(a.run, out);
@@ -123,7 +144,12 @@ int main(int argc, char** argv)
 {
     try {
         if (argc == 5 && argv[1] == std::string_view{"--worker"}) {
-            return bench::work(argv[2], argv[3], number("--worker", argv[4]));
+            bench::contend(argv[2], argv[3], number("--worker", argv[4]));
+            return 0;
+        }
+        if (argc == 5 && argv[1] == std::string_view{"--cycles"}) {
+            bench::repeat(argv[2], argv[3], number("--cycles", argv[4]));
+            return 0;
         }
         const auto a = parse(argc, argv);
         if (a.help) {

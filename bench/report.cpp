@@ -1,5 +1,7 @@
 #include "report.hpp"
 
+#include "runner.hpp"
+
 #include <boost/json/src.hpp> // header-only: here, and nowhere else
 
 #include <algorithm>
@@ -7,15 +9,9 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <utility>
 
 namespace bench {
-
-double median(std::vector<double> values)
-{
-    std::ranges::sort(values);
-    const auto middle = values.size() / 2;
-    return values.size() % 2 != 0 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 double figure::median() const
 {
@@ -35,12 +31,12 @@ double figure::max() const
 void report::add(figure f)
 {
     if (figures_.empty()) {
-        std::printf("%-12s %-8s %6s %7s  %-34s %12s %12s %12s  %s\n", "scenario", "system", "rtt", "clients",
-                    "metric", "median", "min", "max", "unit");
+        std::printf("%-12s %-7s %6s %7s  %-36s %10s %10s %10s  %s\n", "scenario", "system", "rtt",
+                    "clients", "metric", "median", "min", "max", "unit");
     }
-    std::printf("%-12s %-8s %3g ms %7d  %-34s %12.4g %12.4g %12.4g  %s\n", f.scenario.c_str(),
-                f.system.c_str(), f.rtt_ms, f.clients, f.metric.c_str(), f.median(), f.min(), f.max(),
-                f.unit.c_str());
+    std::printf("%-12s %-7s %3g ms %7d  %-36s %10.4g %10.4g %10.4g  %s\n", f.scenario.c_str(),
+                f.system.c_str(), f.rtt_ms, f.clients, f.metric.c_str(), f.median(), f.min(),
+                f.max(), f.unit.c_str());
     std::fflush(stdout);
     figures_.push_back(std::move(f));
 }

@@ -15,22 +15,17 @@ struct figure {
     int servers = 1;
     std::string metric;
     std::string unit;
-    std::vector<double> rounds; // one value each
+    std::vector<double> rounds; // one value each, at least one
 
     [[nodiscard]] double median() const;
     [[nodiscard]] double min() const;
     [[nodiscard]] double max() const;
 };
 
-// The middle of the values, or of the two in the middle. Precondition: there are some.
-[[nodiscard]] double median(std::vector<double> values);
-
 class report {
 public:
     // Prints the figure, and keeps it.
     void add(figure f);
-
-    [[nodiscard]] const std::vector<figure>& figures() const noexcept { return figures_; }
 
     // The figure with these properties; nullptr when it was not measured.
     [[nodiscard]] const figure* find(const std::string& scenario, const std::string& system,

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace bench {
@@ -31,5 +32,14 @@ public:
                                                               const std::string& path);
 [[nodiscard]] std::unique_ptr<lock_client> make_raw_client(const std::string& hosts,
                                                            const std::string& path);
+
+struct lock_system {
+    std::string_view name;
+    std::unique_ptr<lock_client> (*connect)(const std::string& hosts, const std::string& path);
+};
+
+// What colock is compared with comes last.
+inline constexpr lock_system systems[] = {{"colock", &make_colock_client},
+                                          {"raw", &make_raw_client}};
 
 } // namespace bench

@@ -5,7 +5,7 @@
 
 namespace bench {
 
-// Prints a line for each target whose figures were measured; false when one was missed.
+// Prints a line for each target whose figure was measured; false when one was missed.
 [[nodiscard]] bool check_targets(const report& r);
 
 } // namespace bench

@@ -1,9 +1,12 @@
 // Several processes, one session each, that all want the same lock all the time.
-#include "scenario.hpp"
-
+//
+// Of colock alone: the raw client does the least for one client, and has no queue to wait in.
 #include <support/subprocess.hpp>
 #include <support/tcp_proxy.hpp>
 #include <support/zookeeper_server.hpp>
+
+#include "runner.hpp"
+#include "scenario.hpp"
 
 #include <deque>
 #include <stdexcept>
@@ -19,14 +22,15 @@ double hand_overs_a_second(const run_options& options, const std::string& hosts,
 {
     std::deque<subprocess> workers;
     for (int i = 0; i != clients; ++i) {
-        workers.emplace_back(std::vector<std::string>{options.self, "--worker", hosts, "/bench/handover",
-                                                      std::to_string(time.count())},
-                             colock::test::subprocess_options{.capture_output = true, .open_input = true});
+        workers.emplace_back(
+            std::vector<std::string>{options.self, "--worker", hosts, "/bench/handover",
+                                     std::to_string(time.count())},
+            colock::test::subprocess_options{.capture_output = true, .open_input = true});
     }
     constexpr std::chrono::seconds patience{30};
     for (auto& w : workers) {
         if (w.read_line(patience) != "ready") {
-            throw std::runtime_error{"a worker could not connect"};
+            throw std::runtime_error{"handover: a worker could not connect"};
         }
     }
     for (auto& w : workers) {
@@ -36,7 +40,7 @@ double hand_overs_a_second(const run_options& options, const std::string& hosts,
     for (auto& w : workers) {
         const auto line = w.read_line(time + patience);
         if (!line) {
-            throw std::runtime_error{"a worker ended without a result"};
+            throw std::runtime_error{"handover: a worker ended without a result"};
         }
         turns += std::stoi(*line);
     }
@@ -55,11 +59,12 @@ void handover(const run_options& options, report& out)
     for (const int rtt_ms : {0, 10}) {
         const auto hosts = rtt_ms == 0 ? server.connect_string() : proxy.connect_string();
         for (const int clients : sizes) {
-            figure f{"handover", "colock", double(rtt_ms), clients, 1, "hand-overs", "1/s", {}};
-            for (int round = 0; round != options.rounds; ++round) {
-                f.rounds.push_back(hand_overs_a_second(options, hosts, clients, time));
-            }
-            out.add(std::move(f));
+            const auto measured = interleave(
+                {{"colock",
+                  [&] { return std::vector{hand_overs_a_second(options, hosts, clients, time)}; }}},
+                {options.rounds, 1});
+            out.add({"handover", "colock", double(rtt_ms), clients, 1, "hand-overs", "1/s",
+                     measured[0].values[0]});
         }
     }
 }

@@ -1,6 +1,6 @@
-#include "system.hpp"
-
 #include <colock/colock.hpp>
+
+#include "system.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>

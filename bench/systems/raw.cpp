@@ -1,7 +1,7 @@
 // The limit: ZooKeeper's C client in a poll loop, doing the least that takes and releases a lock.
 //
-// Create and list are sent back to back, as colock does, and the lock is held when the listing has come;
-// nothing checks it, nothing else is looked after. What colock adds is measured against this.
+// Create and list are sent back to back, as colock does, and the lock is held when the listing has
+// come; nothing checks it, nothing else is looked after. What colock adds is measured against this.
 #include "system.hpp"
 
 #include <zookeeper/zookeeper.h>
@@ -20,8 +20,8 @@ public:
     raw_client(const std::string& hosts, const std::string& path) : directory_{path}
     {
         zoo_set_debug_level(static_cast<ZooLogLevel>(0));
-        handle_ = zookeeper_init2(hosts.c_str(), &ignore, 10'000, nullptr, nullptr, ZOO_NO_LOG_CLIENTENV,
-                                  nullptr);
+        handle_ = zookeeper_init2(hosts.c_str(), &ignore, 10'000, nullptr, nullptr,
+                                  ZOO_NO_LOG_CLIENTENV, nullptr);
         if (handle_ == nullptr) {
             throw std::runtime_error{"raw: zookeeper_init failed"};
         }
@@ -83,7 +83,8 @@ private:
     void make(const std::string& path)
     {
         done_ = false;
-        check(zoo_acreate2(handle_, path.c_str(), "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_CONTAINER, &on_made, this));
+        check(zoo_acreate2(handle_, path.c_str(), "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_CONTAINER,
+                           &on_made, this));
         wait_for(done_);
     }
 

@@ -574,6 +574,8 @@ void client_core::drop_connection(bool last_words)
 
 void client_core::established()
 {
+    // One look at the socket, at the end: it may show that the connection is gone again.
+    const batch together{*this};
     const auto session = connection_->session();
     const bool resumed = session_.id != 0 && session.id == session_.id;
     const auto granted = connection_->session_timeout();

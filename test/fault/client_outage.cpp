@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_SUITE(client_outage, *boost::unit_test::fixture<one_server>())
 
 BOOST_AUTO_TEST_CASE(while_all_servers_are_away_the_client_tries_seldom_and_is_back_soon)
 {
-    all_servers_go_away_and_come_back(5s);
+    all_servers_go_away_and_come_back(4s);
 }
 
 // By name only: ctest runs it as a test of its own.
@@ -107,13 +107,13 @@ BOOST_AUTO_TEST_CASE(servers_that_hang_up_at_once_are_not_hammered_either)
     s.connect();
     s.proxy.refuse(true, refusal::close_at_once);
     s.proxy.cut();
-    BOOST_TEST(most_in_a_second(attempts_during(s, 1'500ms)) <= 10u);
+    BOOST_TEST(most_in_a_second(attempts_during(s, 1'200ms)) <= 10u);
     s.reconnect();
 
     // Nor are those that grant the session again and again, and then hang up.
     auto flapping = s.proxy.on_reply(opcode::connect, reaction::deliver_and_cut, {.times = 0});
     s.proxy.cut();
-    BOOST_TEST(most_in_a_second(attempts_during(s, 1'500ms)) <= 10u);
+    BOOST_TEST(most_in_a_second(attempts_during(s, 1'200ms)) <= 10u);
     BOOST_TEST(flapping.fired() > 0u);
     flapping.release();
     s.sync();

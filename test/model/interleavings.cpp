@@ -36,11 +36,6 @@ BOOST_AUTO_TEST_CASE(G4_connections_break_twice)
     explore({.breaks = 2}, 1'700'000);
 }
 
-BOOST_AUTO_TEST_CASE(G3_one_cancels_and_a_connection_breaks)
-{
-    explore({.cancels = 1, .breaks = 1}, 2'800'000);
-}
-
 BOOST_AUTO_TEST_CASE(G5_a_session_expires)
 {
     explore({.expiries = 1}, 1'200'000);
@@ -66,9 +61,9 @@ BOOST_AUTO_TEST_CASE(G4_a_node_is_written_to)
     explore({.changes = 1}, 300'000);
 }
 
-BOOST_AUTO_TEST_CASE(G4_a_request_is_refused_and_the_directory_missing)
+BOOST_AUTO_TEST_CASE(G4_a_request_is_refused)
 {
-    explore({.refusals = 1, .directory_exists = false}, 3'000'000);
+    explore({.refusals = 1}, 350'000);
 }
 
 BOOST_AUTO_TEST_CASE(G4_the_directory_is_missing_and_may_vanish_again)
@@ -158,6 +153,16 @@ BOOST_AUTO_TEST_CASE(G1_cancel_two_deletions_and_the_directory_vanishes)
 BOOST_AUTO_TEST_CASE(G4_two_breaks_expiry_and_the_directory_is_missing)
 {
     explore({.clients = 2, .breaks = 2, .expiries = 1, .directory_exists = false}, 600'000);
+}
+
+BOOST_AUTO_TEST_CASE(G5_two_refusals_and_a_deletion)
+{
+    explore({.clients = 2, .removals = 1, .refusals = 2}, 170'000);
+}
+
+BOOST_AUTO_TEST_CASE(G4_two_refusals_and_the_directory_is_missing)
+{
+    explore({.clients = 2, .refusals = 2, .directory_exists = false}, 40'000);
 }
 
 // ---- one contender, against everything

@@ -1,10 +1,16 @@
-// Every interleaving of three contenders and two different adversities: some ten million states each.
+// Every interleaving of three contenders and two different adversities, and of some more: about ten million
+// states each.
 
 #include "explore.hpp"
 
 using colock::model::explore;
 
 BOOST_AUTO_TEST_SUITE(pairs)
+
+BOOST_AUTO_TEST_CASE(G3_cancel_and_break)
+{
+    explore({.cancels = 1, .breaks = 1}, 2'800'000);
+}
 
 BOOST_AUTO_TEST_CASE(G3_cancel_and_expiry)
 {
@@ -18,17 +24,22 @@ BOOST_AUTO_TEST_CASE(G3_cancel_and_deletion)
 
 BOOST_AUTO_TEST_CASE(G1_break_and_expiry)
 {
-    explore({.breaks = 1, .expiries = 1}, 9'000'000);
+    explore({.breaks = 1, .expiries = 1}, 12'000'000);
 }
 
 BOOST_AUTO_TEST_CASE(G1_break_and_deletion)
 {
-    explore({.breaks = 1, .removals = 1}, 9'000'000);
+    explore({.breaks = 1, .removals = 1}, 11'000'000);
 }
 
 BOOST_AUTO_TEST_CASE(G1_expiry_and_deletion)
 {
-    explore({.expiries = 1, .removals = 1}, 9'000'000);
+    explore({.expiries = 1, .removals = 1, .one_by_one = true}, 1'000'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_break_expiry_and_deletion)
+{
+    explore({.breaks = 1, .expiries = 1, .removals = 1, .one_by_one = true}, 12'000'000);
 }
 
 BOOST_AUTO_TEST_CASE(G2_G4_four_undisturbed)

@@ -129,7 +129,7 @@ private:
         if (std::ranges::all_of(all, &step::is_adverse)) {
             from.check_end();
         }
-        result_.ends += all.empty() ? 1 : 0;
+        result_.ends += all.empty() ? 1u : 0u;
         for (const auto& s : all) {
             path_.push_back(s);
             ++result_.transitions;

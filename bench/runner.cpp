@@ -1,0 +1,66 @@
+#include "runner.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace bench {
+
+double median(std::vector<double> values)
+{
+    std::ranges::sort(values);
+    const auto middle = values.size() / 2;
+    return values.size() % 2 != 0 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+namespace {
+
+using table = std::vector<std::vector<double>>; // [metric][slice]
+
+void append(table& to, const std::vector<double>& row)
+{
+    to.resize(row.size());
+    for (std::size_t metric = 0; metric != row.size(); ++metric) {
+        to[metric].push_back(row[metric]);
+    }
+}
+
+std::vector<double> quotients(const std::vector<double>& a, const std::vector<double>& b)
+{
+    std::vector<double> all;
+    std::ranges::transform(a, b, std::back_inserter(all), [](double x, double y) { return x / y; });
+    return all;
+}
+
+// One more round.
+void add(outcome& to, const table& own, const table& reference)
+{
+    to.values.resize(own.size());
+    to.relative.resize(own.size());
+    for (std::size_t metric = 0; metric != own.size(); ++metric) {
+        to.values[metric].push_back(median(own[metric]));
+        to.relative[metric].push_back(median(quotients(own[metric], reference[metric])));
+    }
+}
+
+} // namespace
+
+std::vector<outcome> interleave(const std::vector<contestant>& all, schedule s)
+{
+    std::vector<outcome> outcomes(all.size());
+    for (int round = 0; round != s.rounds; ++round) {
+        std::vector<table> slices(all.size());
+        for (int slice = 0; slice != s.slices; ++slice) {
+            for (std::size_t i = 0; i != all.size(); ++i) {
+                // Nobody always comes behind the same one.
+                const auto turn = (round + slice) % 2 == 0 ? i : all.size() - 1 - i;
+                append(slices[turn], all[turn].slice());
+            }
+        }
+        for (std::size_t i = 0; i != all.size(); ++i) {
+            add(outcomes[i], slices[i], slices.back());
+        }
+    }
+    return outcomes;
+}
+
+} // namespace bench

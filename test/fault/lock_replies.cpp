@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: BSL-1.0
+// Replies and requests that are lost, and what others do to the directory in between: a contender ends up
+// with one node or with none, and with the lock when it is its turn (G3, G4).
+#include <support/lock_scene.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace colock;
+using namespace colock::test;
+
+namespace {
+
+struct proxied : lock_scene {
+    proxied() { proxy.log_frames(true); }
+
+    // A second client through the same proxy would obey its rules as well.
+    client& through() { return connect_through(proxy); }
+
+    [[nodiscard]] bool suspended(const client& c)
+    {
+        return until([&] { return c.state() == connection_state::suspended; });
+    }
+
+    // How often the directory's children have changed.
+    [[nodiscard]] int changes() { return admin.exists(directory)->cversion; }
+
+    [[nodiscard]] std::string contender_prefix() const { return directory + "/_c_"; }
+
+    tcp_proxy proxy{server.connect_string()};
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(lock_replies, proxied)
+
+// ---- the create
+
+BOOST_AUTO_TEST_CASE(G3_a_create_whose_reply_is_lost_is_found_behind_a_barrier_and_not_made_twice)
+{
+    auto& c = through();
+    admin.create(directory);
+    auto lost = proxy.on_reply(any_create(), reaction::drop_and_cut);
+    auto held = hold(c);
+    BOOST_TEST(lost.fired() == 1U);
+    BOOST_TEST(changes() == 1); // one node was ever made
+    BOOST_TEST(queue().size() == 1U);
+    BOOST_TEST(proxy.requests(any_create()) == 1U);
+    BOOST_TEST(c.stats().sessions == 1U);
+    BOOST_TEST((held.token() == fencing_token{static_cast<std::uint64_t>(admin.exists(held.node())->czxid), 0}));
+
+    // On the new connection the quorum write goes before the listing.
+    const auto log = proxy.frame_log();
+    const auto find = [&](auto from, const std::string& what) {
+        return std::find_if(from, log.end(), [&](const std::string& line) {
+            return line.find(what) != std::string::npos;
+        });
+    };
+    const auto again = find(find(log.begin(), "-> create2"), "-> connect");
+    const auto barrier = find(again, "-> multi");
+    const auto listing = find(again, "-> get_children");
+    BOOST_TEST((again < barrier && barrier < listing && listing != log.end()));
+    BOOST_TEST((find(again, "-> create") == log.end()));
+
+    BOOST_TEST(unlock(held) == error_code{});
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(G3_a_create_that_never_reached_the_server_is_sent_again)
+{
+    auto& c = through();
+    admin.create(directory);
+    auto lost = proxy.on_request(any_create(), reaction::drop_and_cut);
+    auto held = hold(c);
+    BOOST_TEST(lost.fired() == 1U);
+    BOOST_TEST(changes() == 1);
+    BOOST_TEST(unlock(held) == error_code{});
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(G3_a_create_whose_reply_and_then_session_are_lost_is_made_anew)
+{
+    auto& c = through();
+    admin.create(directory);
+    for (const bool rejoin : {true, false}) {
+        const auto before = changes();
+        proxy.refuse(true);
+        auto lost = proxy.on_reply(any_create(), reaction::drop_and_cut);
+        // cut first: refuse() concerns new connections only
+        auto o = start_lock(c, {.rejoin_on_expiry = rejoin});
+        BOOST_TEST(suspended(c));
+        BOOST_TEST(lost.wait(10s));
+        BOOST_TEST(queue().size() == 1U);
+        BOOST_TEST(!kill_session(server.connect_string(), c.session_id(), c.session_password()));
+        BOOST_TEST(queue().empty());
+        proxy.refuse(false);
+        if (rejoin) {
+            auto held = value_of(io, o);
+            BOOST_TEST(queue().size() == 1U);
+            BOOST_TEST(admin.exists(held.node())->ephemeral_owner == c.session_id());
+            BOOST_TEST(changes() - before == 3); // made, expired, made
+            BOOST_TEST(unlock(held) == error_code{});
+        } else {
+            BOOST_TEST(code_of(io, o) == errc::session_expired);
+            BOOST_TEST(until([&] { return c.state() == connection_state::connected; }));
+            BOOST_TEST(changes() - before == 2);
+        }
+        sessions.insert(c.session_id());
+        check_nothing_left();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(G3_a_create_whose_reply_is_lost_while_others_queue_keeps_its_place)
+{
+    auto& c = through();
+    auto& other = connect();
+    auto first = hold(other);
+    auto lost = proxy.on_reply(any_create(), reaction::drop_and_cut);
+    proxy.refuse(true);
+    auto waiting = start_lock(c);
+    BOOST_TEST(suspended(c));
+    BOOST_TEST(lost.wait(10s));
+    auto behind = start_waiter(other);
+    const auto before = queue();
+    BOOST_TEST(before.size() == 3U);
+    proxy.refuse(false);
+    BOOST_TEST(wait_for_watches(c, 2));
+    BOOST_TEST(queue() == before, boost::test_tools::per_element());
+    BOOST_TEST(unlock(first) == error_code{});
+    auto held = value_of(io, waiting);
+    BOOST_TEST(!behind.done());
+    BOOST_TEST(unlock(held) == error_code{});
+    held = value_of(io, behind);
+    BOOST_TEST(unlock(held) == error_code{});
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(the_listing_behind_the_create_is_lost)
+{
+    auto& c = through();
+    auto& other = connect();
+    auto first = hold(other);
+    auto lost = proxy.on_reply(any_get_children(), reaction::drop_and_cut);
+    auto waiting = start_lock(c);
+    BOOST_TEST(wait_for_watches(c, 2));
+    BOOST_TEST(lost.fired() == 1U);
+    BOOST_TEST(queue().size() == 2U);
+    BOOST_TEST(unlock(first) == error_code{});
+    auto held = value_of(io, waiting);
+    BOOST_TEST(unlock(held) == error_code{});
+    BOOST_TEST(changes() == 4);
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(a_try_does_not_wait_for_a_connection_that_breaks_under_it)
+{
+    auto& c = through();
+    admin.create(directory);
+    const opcode_set replies[] = {any_get_children(), any_create()};
+    for (const auto& which : replies) {
+        auto lost = proxy.on_reply(which, reaction::drop_and_cut);
+        proxy.refuse(true);
+        auto tried = start_try_lock(c);
+        BOOST_TEST(code_of(io, tried, 5s) == errc::disconnected);
+        BOOST_TEST(lost.wait(10s));
+        proxy.refuse(false);
+        BOOST_TEST(until([&] { return c.state() == connection_state::connected; }));
+        check_nothing_left(); // also not of the create whose reply was lost
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_that_waits_for_the_first_connection_fails_with_it)
+{
+    client_options options{.hosts = proxy.connect_string(), .connect_timeout = 200ms};
+    proxy.refuse(true);
+    client c{io, options};
+    outcome<> connected;
+    c.async_connect(connected.handler());
+    go_on(io, 1ms);
+    auto o = start_lock(c);
+    const auto ec = code_of(io, o, 5s);
+    BOOST_TEST(code_of(io, connected) == ec);
+    BOOST_TEST((ec == errc::no_server || ec == errc::connect_timeout));
+    BOOST_TEST(c.stats().contenders == 0U);
+    // And succeeds with the next.
+    proxy.refuse(false);
+    outcome<> again;
+    c.async_connect(again.handler());
+    go_on(io, 1ms);
+    o = start_lock(c);
+    auto held = value_of(io, o);
+    BOOST_TEST(unlock(held) == error_code{});
+    BOOST_TEST(code_of(io, again) == error_code{});
+}
+
+// ---- the delete
+
+BOOST_AUTO_TEST_CASE(a_delete_whose_reply_is_lost_is_repeated_and_is_no_error)
+{
+    auto& c = through();
+    for (const bool by_destructor : {false, true}) {
+        auto held = hold(c);
+        const auto removes = proxy.requests(opcode::remove);
+        auto lost = proxy.on_reply(opcode::remove, reaction::drop_and_cut);
+        if (by_destructor) {
+            held = {};
+        } else {
+            BOOST_TEST(unlock(held) == error_code{});
+        }
+        BOOST_TEST(until([&] { return c.stats().contenders == 0; }));
+        BOOST_TEST(lost.fired() == 1U);
+        BOOST_TEST(proxy.requests(opcode::remove) - removes == 2U);
+        check_nothing_left();
+    }
+    BOOST_TEST(c.stats().locks_released == 2U);
+    BOOST_TEST(c.stats().locks_lost == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_delete_that_never_reached_the_server_is_sent_again)
+{
+    auto& c = through();
+    auto held = hold(c);
+    auto lost = proxy.on_request(opcode::remove, reaction::drop_and_cut);
+    BOOST_TEST(unlock(held) == error_code{});
+    BOOST_TEST(lost.fired() == 1U);
+    BOOST_TEST(queue().empty());
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(G3_a_release_while_disconnected_goes_on_after_the_reconnection)
+{
+    auto& c = through();
+    auto& other = connect();
+    for (const bool by_destructor : {false, true}) {
+        auto held = hold(c);
+        auto waiting = start_waiter(other);
+        proxy.refuse(true);
+        proxy.cut();
+        BOOST_TEST(suspended(c));
+        outcome<> unlocked;
+        if (by_destructor) {
+            held = {};
+        } else {
+            held.async_unlock(unlocked.handler());
+        }
+        go_on(io, 20ms);
+        BOOST_TEST(!unlocked.done());
+        BOOST_TEST(!waiting.done());
+        BOOST_TEST(queue().size() == 2U);
+        proxy.refuse(false);
+        auto next = value_of(io, waiting);
+        if (!by_destructor) {
+            BOOST_TEST(code_of(io, unlocked) == error_code{});
+        }
+        BOOST_TEST(unlock(next) == error_code{});
+        check_nothing_left();
+    }
+}
+
+// ---- what goes between two requests
+
+BOOST_AUTO_TEST_CASE(G4_the_predecessor_vanishes_between_list_and_watch)
+{
+    auto& c = through();
+    auto& other = connect();
+    for (const auto what : {reaction::hold, reaction::drop_and_cut}) {
+        auto first = hold(other);
+        auto second = start_waiter(other);
+        auto between = proxy.on_request(opcode::get_data, what);
+        auto waiting = start_lock(c);
+        BOOST_TEST(until([&] { return between.fired() == 1; })); // it has its list
+        const auto names = queue();
+        BOOST_TEST(names.size() == 3U);
+        admin.remove(directory + "/" + names[1]);
+        admin.remove(directory + "/" + names[0]);
+        between.release();
+        auto held = value_of(io, waiting);
+        BOOST_TEST(until([&] { return first.lost() == errc::node_deleted; }));
+        // Nor is the other one, which has joined again, granted at the same time.
+        go_on(io, 10ms);
+        BOOST_TEST(!second.done());
+        BOOST_TEST(unlock(held) == error_code{});
+        held = value_of(io, second);
+        BOOST_TEST(unlock(held) == error_code{});
+        check_nothing_left();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_directory_vanishes_before_the_node_is_created_in_it)
+{
+    auto& c = through();
+    // The first create finds no directory; the second one is behind the making of it.
+    for (int i = 0; i != 3; ++i) {
+        auto between =
+            proxy.on_request(any_create(), reaction::hold,
+                             {.nth = 2, .path_prefix = contender_prefix()});
+        auto waiting = start_lock(c);
+        BOOST_TEST(until([&] { return between.fired() == 1 && admin.exists(directory); }));
+        admin.remove(directory);
+        between.release();
+        auto held = value_of(io, waiting);
+        BOOST_TEST(queue().size() == 1U);
+        BOOST_TEST(changes() == 1);
+        BOOST_TEST(unlock(held) == error_code{});
+        check_nothing_left();
+        admin.remove(directory);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_parent_vanishes_before_the_directory_is_created_in_it)
+{
+    auto& c = through();
+    const mutex nested{c, directory + "/a/b"};
+    for (const unsigned nth : {2U, 3U}) {
+        auto between = proxy.on_request(opcode::create_container, reaction::hold, {.nth = nth});
+        outcome<unique_lock> o;
+        mutex{nested}.async_lock(o.handler());
+        const auto above = nth == 2 ? directory : directory + "/a";
+        BOOST_TEST(until([&] { return between.fired() == 1 && admin.exists(above); }));
+        admin.remove_tree(directory);
+        between.release();
+        auto held = value_of(io, o);
+        BOOST_TEST(queue_of(nested.path()).size() == 1U);
+        BOOST_TEST(unlock(held) == error_code{});
+        BOOST_TEST(queue_of(nested.path()).empty());
+        admin.remove_tree(directory);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_directory_vanishes_with_all_in_it_between_create_and_list)
+{
+    auto& c = through();
+    admin.create(directory);
+    auto between = proxy.on_request(any_get_children(), reaction::hold);
+    auto waiting = start_lock(c);
+    BOOST_TEST(until([&] { return between.fired() == 1 && queue().size() == 1; }));
+    admin.remove_tree(directory);
+    between.release();
+    auto held = value_of(io, waiting);
+    BOOST_TEST(queue().size() == 1U);
+    BOOST_TEST(changes() == 1);
+    BOOST_TEST(unlock(held) == error_code{});
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(the_directory_vanishes_under_a_queue_and_is_made_again)
+{
+    auto& c = through();
+    auto& other = connect();
+    auto first = hold(other);
+    auto second = start_waiter(c);
+    BOOST_TEST(wait_for_watches(c, 2));
+    const auto token = first.token();
+    const auto names = queue();
+    admin.remove(directory + "/" + names[1]); // first the waiter's: it is not granted before it goes
+    admin.remove(directory + "/" + names[0]);
+    admin.remove(directory);
+    auto held = value_of(io, second);
+    BOOST_TEST((held.token() > token));
+    BOOST_TEST(until([&] { return first.lost() == errc::node_deleted; }));
+    BOOST_TEST(unlock(first) == errc::node_deleted);
+    BOOST_TEST(unlock(held) == error_code{});
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_SUITE_END()

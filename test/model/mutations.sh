@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# Proves that the walks of interleavings.cpp find faults: plants one after the other in a copy of the
+# protocol, and expects the walk named beside it to fail with the guarantee named.
+#
+#   mutations.sh SOURCE_DIR WORK_DIR COMPILER [FLAG...]
+#
+# The flags have to suffice for compiling and linking a Boost.Test program.
+set -euo pipefail
+
+source_dir=$1 work=$2 compiler=$3
+shift 3
+flags=(-std=c++20 -O1 -DBOOST_TEST_DYN_LINK "-I$source_dir/include" "$@")
+mkdir -p "$work"
+cp "$source_dir"/lib/protocol/*.hpp "$work" # for the includes of the mutants
+
+compile() # SOURCE OBJECT
+{
+    "$compiler" "${flags[@]}" "-I$source_dir/lib" "-I$source_dir/test" -c "$1" -o "$2"
+}
+
+echo "compiling the walks and the protocol"
+for file in lib/error lib/protocol/{contender,naming,guid,path} test/main test/model/interleavings; do
+    compile "$source_dir/$file.cpp" "$work/$(basename "$file").o"
+done
+
+planted=0 missed=0
+
+# Applies a sed script to a file of the protocol.
+plant() # NAME FILE SCRIPT WALK GUARANTEE
+{
+    local name=$1 file=$2 script=$3 walk=$4 guarantee=$5 mutant=$work/mutant
+    planted=$((planted + 1))
+    sed -E "$script" "$source_dir/lib/protocol/$file.cpp" > "$mutant.cpp"
+    if cmp -s "$mutant.cpp" "$source_dir/lib/protocol/$file.cpp"; then
+        echo "MISSED  $name: there is no such place in $file.cpp any more; update mutations.sh"
+        missed=$((missed + 1))
+        return
+    fi
+    compile "$mutant.cpp" "$mutant.o"
+    local objects=("$mutant.o") other
+    for other in error contender naming guid path main interleavings; do
+        test "$other" = "$file" || objects+=("$work/$other.o")
+    done
+    "$compiler" "${flags[@]}" "${objects[@]}" -lboost_unit_test_framework -o "$mutant"
+    if "$mutant" "--run_test=*/$walk" > "$mutant.txt" 2>&1; then
+        echo "MISSED  $name: $walk passes"
+        missed=$((missed + 1))
+    elif ! grep -q "error: .*$guarantee" "$mutant.txt"; then
+        echo "MISSED  $name: $walk fails, but not with $guarantee:"
+        grep "error: " "$mutant.txt" || tail -n 5 "$mutant.txt"
+        missed=$((missed + 1))
+    else
+        echo "found   $name: $(grep -o -m 1 "$guarantee.*" "$mutant.txt")"
+    fi
+}
+
+in_function() # NAME SCRIPT: the script, applied to one member function
+{
+    echo "/^[a-z].*contender::$1\(/,/^\}/ { $2 }"
+}
+
+plant "grants on an event without looking at the own watch" contender \
+    "$(in_function departed 's/ && own_watch_.state == watch_state::armed//')" \
+    G1_G5_a_node_is_deleted_by_somebody G1
+plant "does not list again when the predecessor has left first" contender \
+    "$(in_function departed 's/ \|\| in_sight < blocking_//')" \
+    G7_one_of_four_cancels G4
+plant "does not list again when it could not grant at once" contender \
+    "$(in_function departed 's/\(blocking_ == 0 \|\| /(/')" \
+    G4_a_node_is_written_to G4
+plant "takes one that it has not seen leave for gone" contender \
+    "$(in_function departed 's/if \(blocking_ == 0/if (blocking_ <= 1/')" \
+    G1_G2_G4_undisturbed G1
+plant "joins again without looking for its node" contender \
+    "$(in_function recover 's/found == children.end\(\)/true/')" \
+    G4_a_connection_breaks G3
+plant "forgets the create that is under way when it leaves" contender \
+    "$(in_function leave 's/case state::joining:.*/case state::joining: finish({}, out); break;/')" \
+    G3_one_cancels_at_any_moment G3
+plant "forgets the create of unknown outcome when it leaves" contender \
+    "$(in_function leave 's/case state::lost_track:.*/finish({}, out); break; case state::lost_track: finish({}, out); break;/')" \
+    G3_cancel_break_deletion G3
+plant "keeps the name of its node when the session has expired" contender \
+    "$(in_function expired 's/forget_node\(\);//')" \
+    G5_a_session_expires .
+plant "takes the listing of an earlier join for its own" contender \
+    "$(in_function begin_again 's/stale_lists_ = open_lists_;//')" \
+    G1_G5_a_node_is_deleted_by_somebody .
+plant "does not list again after a reconnection" contender \
+    "$(in_function connected 's/case state::waiting: send_list\(out\);/case state::waiting:/')" \
+    G4_a_connection_breaks G4
+plant "does not look after its node again after a reconnection" contender \
+    "$(in_function connected 's/case state::granted: arm.*/case state::granted: break;/')" \
+    G1_break_write_deletion G5
+plant "does not repeat a remove whose answer was lost" contender \
+    "$(in_function connected 's/out.push_back\(\{command::kind::remove, own_\}\);//')" \
+    G4_a_connection_breaks G4
+plant "does not watch again after a change" contender \
+    "$(in_function fired 's/arm\(slot, slot.name, out\);//')" \
+    G4_a_node_is_written_to G4
+plant "ignores that a predecessor is gone when it is to be watched" contender \
+    "$(in_function watched 's/departed\(slot, out\)/void()/')" \
+    G1_G2_G4_undisturbed G4
+plant "ignores that its own node is gone while it waits" contender \
+    "$(in_function own_node_vanished 's/begin_again\(out\);//')" \
+    G1_G5_a_node_is_deleted_by_somebody G4
+plant "leaves without forgetting its watches" contender \
+    "$(in_function start_leaving 's/drop\(nearest_, out\);//')" \
+    G3_one_cancels_at_any_moment .
+plant "leaves its node when it is busy" contender \
+    "$(in_function take_stock 's/start_leaving\(out\);/finish({}, out);/')" \
+    try_two_of_three_one_cancels G3
+plant "does not create the directory again when that was refused" contender \
+    "$(in_function directory_made 's/is_retryable\(ec\)/false/')" \
+    G4_two_refusals_and_the_directory_is_missing contract
+plant "does not watch its node again when that was refused" contender \
+    "$(in_function watched 's/state_ == state::granted \&\& own/false \&\& own/')" \
+    G5_two_refusals_and_a_deletion G5
+plant "orders by name" naming \
+    's/ranges::sort\(all, \{\}, &entry::number\)/ranges::sort(all, {}, \&entry::name)/; s/sort\(all, \{\}, &entry::name\)/sort(all, std::greater{}, \&entry::name)/' \
+    G1_G2_G4_undisturbed G1
+
+echo "$planted planted, $missed missed"
+test "$missed" = 0

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSL-1.0
+// One client, used by all threads of a pool at once. Meant for the thread sanitizer, and to be read as the
+// list of what may be done from several threads.
+#include <colock/colock.hpp>
+
+#include <support/run.hpp>
+#include <support/wait_until.hpp>
+#include <support/zookeeper_server.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+using colock::test::no_throw;
+
+constexpr int threads = 4;
+
+template <class T>
+T get(std::future<T> future)
+{
+    BOOST_REQUIRE((future.wait_for(60s) == std::future_status::ready));
+    return future.get();
+}
+
+struct shared_client {
+    colock::test::zookeeper_server server;
+    asio::thread_pool pool{threads};
+    std::optional<colock::client> client;
+    std::atomic<int> faults{0}; // seen in the pool's threads, where Boost.Test cannot be told
+
+    shared_client()
+    {
+        client.emplace(pool, colock::client_options{.hosts = server.connect_string()});
+        get(client->async_connect(asio::use_future));
+    }
+
+    // Runs so many coroutines on the pool at once, to their ends.
+    template <class Body>
+    void all(int count, Body body)
+    {
+        std::vector<std::future<void>> running;
+        for (int i = 0; i != count; ++i) {
+            running.push_back(asio::co_spawn(pool, body(i), asio::use_future));
+        }
+        for (auto& r : running) {
+            get(std::move(r));
+        }
+    }
+
+    void check_nothing_left()
+    {
+        get(client->async_close(asio::use_future));
+        BOOST_TEST(faults == 0);
+        BOOST_TEST(client->stats().in_flight == 0u);
+        BOOST_TEST(client->stats().contenders == 0u);
+        BOOST_TEST(server.sessions().empty());
+        BOOST_TEST(server.watch_count() == 0);
+    }
+};
+
+BOOST_FIXTURE_TEST_SUITE(one_client_many_threads, shared_client)
+
+BOOST_AUTO_TEST_CASE(G6_operations_watches_and_looking_on)
+{
+    std::atomic<int> done{0};
+    const int rounds = colock::test::repetitions(20);
+    all(32, [&](int i) -> asio::awaitable<void> {
+        auto& zk = *client;
+        const auto path = "/n" + std::to_string(i);
+        for (int round = 0; round != rounds; ++round) {
+            co_await zk.async_create(path, "a", colock::create_mode::ephemeral);
+            auto [value, changes] = co_await zk.async_watch(path);
+            co_await zk.async_set(path, value.data + "b", value.stat.version);
+            const auto event = co_await changes.async_wait();
+            faults += event.type != colock::watch_event_type::changed ? 1 : 0;
+            co_await zk.async_children("/");
+            co_await zk.async_remove(path, colock::any_version);
+            const auto stats = zk.stats();
+            done += stats.requests > 0 && zk.session_id() != 0 && zk.connection_id() == 1 &&
+                            !zk.session_password().empty() && zk.last_error_detail().empty()
+                        ? 1
+                        : 0;
+        }
+    });
+    BOOST_TEST(done == 32 * rounds);
+    check_nothing_left();
+}
+
+// The counters are plain integers: what one holder writes the next one sees, without any other means.
+BOOST_AUTO_TEST_CASE(G1_locks_order_what_their_holders_do)
+{
+    constexpr int locks = 3;
+    long counters[locks] = {};
+    const int turns = colock::test::repetitions(10);
+    all(64, [&](int i) -> asio::awaitable<void> {
+        colock::mutex m{*client, "/locks/" + std::to_string(i % locks)};
+        for (int turn = 0; turn != turns; ++turn) {
+            auto held = co_await m.async_lock();
+            ++counters[i % locks];
+            if ((i + turn) % 2 != 0) {
+                co_await held.async_unlock();
+            } // else the destructor releases it
+        }
+    });
+    BOOST_TEST(counters[0] + counters[1] + counters[2] == 64 * turns);
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(G3_G6_cancellations_and_destructors_race_with_grants)
+{
+    std::atomic<int> holders{0};
+    std::atomic<int> granted{0};
+    std::atomic<int> aborted{0};
+    const int rounds = colock::test::repetitions(10);
+    all(32, [&](int i) -> asio::awaitable<void> {
+        colock::mutex m{*client, "/locks/contended"};
+        for (int round = 0; round != rounds; ++round) {
+            // A slot and its signal belong to one strand, the user's.
+            auto strand = asio::make_strand(pool);
+            auto signal = std::make_shared<asio::cancellation_signal>();
+            asio::steady_timer soon{strand, std::chrono::microseconds{(i * 37 + round * 101) % 4000}};
+            soon.async_wait([signal](colock::error_code) {
+                signal->emit(asio::cancellation_type::terminal);
+            });
+            std::promise<void> ended;
+            auto wait = ended.get_future();
+            asio::post(strand, [this, &m, &holders, &granted, &aborted, signal, strand, &ended] {
+                m.async_lock(asio::bind_executor(
+                    strand, asio::bind_cancellation_slot(
+                                signal->slot(), [&, signal](colock::error_code ec, colock::unique_lock held) {
+                                    if (ec) {
+                                        ++(ec == asio::error::operation_aborted ? aborted : faults);
+                                    } else {
+                                        faults += ++holders != 1 ? 1 : 0;
+                                        ++granted;
+                                        --holders;
+                                    }
+                                    { const auto released = std::move(held); }
+                                    ended.set_value();
+                                })));
+            });
+            while (wait.wait_for(0s) != std::future_status::ready) {
+                co_await colock::test::pause(1ms);
+            }
+        }
+    });
+    BOOST_TEST(granted + aborted == 32 * rounds);
+    BOOST_TEST(holders == 0);
+    BOOST_TEST(colock::test::wait_until([&] { return client->stats().contenders == 0; }, 60s));
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(G6_the_client_is_destroyed_while_all_threads_use_locks)
+{
+    std::atomic<int> ended{0};
+    std::vector<colock::mutex> mutexes;
+    for (int i = 0; i != 64; ++i) {
+        mutexes.emplace_back(*client, "/locks/doomed" + std::to_string(i % 4));
+    }
+    for (auto& m : mutexes) {
+        asio::co_spawn(
+            pool,
+            [&m, &ended]() -> asio::awaitable<void> {
+                for (;;) {
+                    const auto [ec, held] = co_await m.async_lock(no_throw);
+                    if (ec) {
+                        break;
+                    }
+                }
+                ++ended;
+            },
+            asio::detached);
+    }
+    BOOST_REQUIRE(colock::test::wait_until([&] { return client->stats().locks_granted > 20; }, 60s));
+    client.reset();
+    pool.join();
+    BOOST_TEST(ended == 64);
+    BOOST_TEST(colock::test::wait_until([&] { return server.sessions().empty(); }, 60s));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace
