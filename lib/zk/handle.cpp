@@ -359,11 +359,11 @@ void handle::abort() noexcept
         // The C client must not read the answer to the close, at which it would abort the program: what
         // it reads from now on is the end of /dev/null. The connection itself is closed in good order.
         if (const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC); null != -1) {
-            ::dup2(null, descriptor_);
+            static_cast<void>(::dup2(null, descriptor_));
             ::close(null);
         } else {
             const sockaddr unspecified{AF_UNSPEC, {}};
-            ::connect(descriptor_, &unspecified, sizeof unspecified);
+            static_cast<void>(::connect(descriptor_, &unspecified, sizeof unspecified)); // cannot fail
         }
     } else {
         ::shutdown(descriptor_, SHUT_RDWR);

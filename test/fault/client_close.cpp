@@ -337,12 +337,13 @@ BOOST_AUTO_TEST_CASE(the_end_of_the_context_destroys_handlers_without_calling_th
             zk.async_close(handler);
             io->poll();
         }
-        const auto before = std::chrono::steady_clock::now();
+        const int before = called;
+        const auto begin = std::chrono::steady_clock::now();
         BOOST_TEST(alive.use_count() > 2);
         io.reset();
-        BOOST_TEST((std::chrono::steady_clock::now() - before < 500ms));
+        BOOST_TEST((std::chrono::steady_clock::now() - begin < 500ms));
         BOOST_TEST(alive.use_count() == 2); // mine, and that in `handler`
-        BOOST_TEST((stalled ? called == 0 : called <= 6));
+        BOOST_TEST(called == before);
     } // the client and the watch are destroyed behind their context
 }
 
@@ -360,11 +361,14 @@ BOOST_AUTO_TEST_CASE(a_context_that_ends_while_the_client_connects_or_reconnects
         }
         proxy.refuse(true);
         proxy.cut();
+        if (was_connected) {
+            BOOST_TEST(becomes_true(*io, [&] { return zk.state() == connection_state::suspended; }));
+        }
         const auto alive = std::make_shared<int>();
         zk.async_connect([alive](error_code) { BOOST_ERROR("called"); });
         zk.async_get("/", [alive](error_code, const get_result&) { BOOST_ERROR("called"); });
-        const auto wanted = was_connected ? connection_state::suspended : connection_state::connecting;
-        BOOST_TEST(becomes_true(*io, [&] { return zk.state() == wanted; }));
+        const auto attempts = zk.stats().connect_attempts;
+        BOOST_TEST(becomes_true(*io, [&] { return zk.stats().connect_attempts > attempts; }));
         BOOST_TEST(alive.use_count() > 1);
         io.reset();
         BOOST_TEST(alive.use_count() == 1);

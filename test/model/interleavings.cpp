@@ -155,6 +155,11 @@ BOOST_AUTO_TEST_CASE(G4_two_breaks_expiry_and_the_directory_is_missing)
     explore({.clients = 2, .breaks = 2, .expiries = 1, .directory_exists = false}, 600'000);
 }
 
+BOOST_AUTO_TEST_CASE(G3_two_cancels_and_two_refusals)
+{
+    explore({.clients = 2, .cancels = 2, .refusals = 2}, 65'000);
+}
+
 BOOST_AUTO_TEST_CASE(G5_two_refusals_and_a_deletion)
 {
     explore({.clients = 2, .removals = 1, .refusals = 2}, 170'000);

@@ -45,12 +45,12 @@ plant() # NAME FILE SCRIPT WALK GUARANTEE
     if "$mutant" "--run_test=*/$walk" > "$mutant.txt" 2>&1; then
         echo "MISSED  $name: $walk passes"
         missed=$((missed + 1))
-    elif ! grep -q "error: .*$guarantee" "$mutant.txt"; then
+    elif ! grep -q "error: in .*\": $guarantee" "$mutant.txt"; then
         echo "MISSED  $name: $walk fails, but not with $guarantee:"
         grep "error: " "$mutant.txt" || tail -n 5 "$mutant.txt"
         missed=$((missed + 1))
     else
-        echo "found   $name: $(grep -o -m 1 "$guarantee.*" "$mutant.txt")"
+        echo "found   $name: $(sed -n 's/.*error: in .*": //p' "$mutant.txt" | head -n 1)"
     fi
 }
 
@@ -61,6 +61,10 @@ in_function() # NAME SCRIPT: the script, applied to one member function
 
 plant "grants on an event without looking at the own watch" contender \
     "$(in_function departed 's/ && own_watch_.state == watch_state::armed//')" \
+    G1_break_write_deletion G1
+plant "the same, and watches its own node last" contender \
+    "$(in_function departed 's/ && own_watch_.state == watch_state::armed//');
+     $(in_function take_stock 's|// The own node first.*|watch_only(b.nearest ? b.nearest->name : std::string{}, b.ahead ? b.ahead->name : std::string{}, out);|')" \
     G1_G5_a_node_is_deleted_by_somebody G1
 plant "does not list again when the predecessor has left first" contender \
     "$(in_function departed 's/ \|\| in_sight < blocking_//')" \
@@ -82,10 +86,10 @@ plant "forgets the create of unknown outcome when it leaves" contender \
     G3_cancel_break_deletion G3
 plant "keeps the name of its node when the session has expired" contender \
     "$(in_function expired 's/forget_node\(\);//')" \
-    G5_a_session_expires .
+    G3_cancel_break_expiry G3
 plant "takes the listing of an earlier join for its own" contender \
     "$(in_function begin_again 's/stale_lists_ = open_lists_;//')" \
-    G1_G5_a_node_is_deleted_by_somebody .
+    G3_two_cancels_and_two_refusals G3
 plant "does not list again after a reconnection" contender \
     "$(in_function connected 's/case state::waiting: send_list\(out\);/case state::waiting:/')" \
     G4_a_connection_breaks G4
@@ -94,7 +98,7 @@ plant "does not look after its node again after a reconnection" contender \
     G1_break_write_deletion G5
 plant "does not repeat a remove whose answer was lost" contender \
     "$(in_function connected 's/out.push_back\(\{command::kind::remove, own_\}\);//')" \
-    G4_a_connection_breaks G4
+    G4_a_connection_breaks G3
 plant "does not watch again after a change" contender \
     "$(in_function fired 's/arm\(slot, slot.name, out\);//')" \
     G4_a_node_is_written_to G4
@@ -105,8 +109,8 @@ plant "ignores that its own node is gone while it waits" contender \
     "$(in_function own_node_vanished 's/begin_again\(out\);//')" \
     G1_G5_a_node_is_deleted_by_somebody G4
 plant "leaves without forgetting its watches" contender \
-    "$(in_function start_leaving 's/drop\(nearest_, out\);//')" \
-    G3_one_cancels_at_any_moment .
+    "$(in_function drop 's/out.push_back.*;//')" \
+    G3_one_cancels_at_any_moment G3
 plant "leaves its node when it is busy" contender \
     "$(in_function take_stock 's/start_leaving\(out\);/finish({}, out);/')" \
     try_two_of_three_one_cancels G3

@@ -84,6 +84,17 @@ BOOST_AUTO_TEST_CASE(many_passes_do_not_overflow)
     BOOST_TEST((pause >= 500ms && pause <= 1s));
 }
 
+BOOST_AUTO_TEST_CASE(the_longest_times_do_not_overflow)
+{
+    constexpr std::chrono::milliseconds longest{0x7fffffff};
+    backoff b{longest, longest};
+    for (int i = 0; i != 20; ++i) {
+        b.next_pass();
+        const auto pause = b.delay(clock_type::time_point{} + 1h, 1);
+        BOOST_TEST((pause >= longest / 2 && pause <= longest));
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
