@@ -19,6 +19,8 @@ target_compile_options(
     colock_project_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                                      # Designated initialisers leave members out on purpose.
                                      -Wno-missing-field-initializers
+                                     # GCC 12 mistakes the allocation of large coroutines.
+                                     $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>
                                      $<$<BOOL:${COLOCK_WERROR}>:-Werror>)
 set(CMAKE_CXX_EXTENSIONS OFF)
 

@@ -203,10 +203,10 @@ void connection::wait_until(clock::time_point when)
 
 void connection::on_readable()
 {
-    wakeups_.fetch_add(1, std::memory_order_relaxed);
     if (!handle_) {
-        return;
+        return; // nor may what belongs to the owner be touched any more
     }
+    wakeups_.fetch_add(1, std::memory_order_relaxed);
     if (end_sent_) {
         await_end();
         return;
@@ -220,10 +220,10 @@ void connection::on_readable()
 
 void connection::on_writable()
 {
-    wakeups_.fetch_add(1, std::memory_order_relaxed);
     if (!handle_ || end_sent_) {
         return;
     }
+    wakeups_.fetch_add(1, std::memory_order_relaxed);
     {
         const library_call guard{*this};
         handle_->process_write();
@@ -233,10 +233,10 @@ void connection::on_writable()
 
 void connection::on_timer()
 {
-    wakeups_.fetch_add(1, std::memory_order_relaxed);
     if (!handle_ || end_sent_) {
         return;
     }
+    wakeups_.fetch_add(1, std::memory_order_relaxed);
     if (established_) {
         drain();
     }

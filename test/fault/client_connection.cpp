@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 #include <sys/resource.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -245,6 +246,37 @@ BOOST_AUTO_TEST_CASE(an_idle_client_wakes_a_few_times_in_each_third_of_its_time_
     BOOST_TEST(after.requests == before.requests);
     BOOST_TEST(after.connections == 1u);
     s.close();
+}
+
+BOOST_AUTO_TEST_CASE(without_a_free_file_descriptor_the_client_waits_for_better_times)
+{
+    const auto with_a_limit = [](auto&& body) {
+        rlimit before{};
+        BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+        const rlimit none{3, before.rlim_max};
+        BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+        body();
+        ::setrlimit(RLIMIT_NOFILE, &before);
+    };
+    client_options options;
+    options.hosts = one_server::get().connect_string(); // the proxy needs descriptors of its own
+    client_scene s{options};
+    s.connect();
+    const auto session = s.zk.session_id();
+    const auto sockets = sockets_to(one_server::get().port());
+    with_a_limit([&] {
+        for (const int fd : sockets) {
+            ::shutdown(fd, SHUT_RDWR); // the operator's as well, who connects again
+        }
+        const auto attempts = s.zk.stats().connect_attempts;
+        BOOST_TEST(becomes_true(s.io, [&] { return s.zk.stats().connect_attempts > attempts + 2; }));
+        BOOST_TEST(s.zk.state() == connection_state::suspended);
+    });
+    BOOST_TEST(s.wait_for(connection_state::connected));
+    BOOST_TEST(s.zk.session_id() == session);
+    BOOST_TEST(!s.get("/").failed());
+    with_a_limit([&] { s.close(); });
+    BOOST_TEST(!s.server.sessions().contains(session));
 }
 
 BOOST_AUTO_TEST_CASE(cancelling_takes_back_what_was_not_sent_and_stops_waiting_for_what_was)

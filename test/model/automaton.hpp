@@ -1,9 +1,8 @@
 // The shipped contender as a table of its states: each pair of state and input is run once.
 #pragma once
 
-#include "zookeeper_model.hpp"
-
 #include "protocol/contender.hpp"
+#include "zookeeper_model.hpp"
 
 #include <stdexcept>
 
@@ -62,8 +61,9 @@ public:
     {
         const auto key = (std::uint64_t{from} << 32) | id_of(in);
         const auto at = transitions_.find(key);
-        return at != transitions_.end() ? at->second
-                                        : transitions_.emplace(key, run(states_[from], in)).first->second;
+        return at != transitions_.end()
+                   ? at->second
+                   : transitions_.emplace(key, run(states_[from], in)).first->second;
     }
 
     [[nodiscard]] const protocol::contender& operator[](state_id id) const { return states_[id]; }
@@ -105,7 +105,9 @@ private:
 
     transition run(protocol::contender value, const input& in)
     {
-        static const error_code codes[] = {{}, zookeeper_errc::no_node, zookeeper_errc::throttled_op,
+        static const error_code codes[] = {{},
+                                           zookeeper_errc::no_node,
+                                           zookeeper_errc::throttled_op,
                                            zookeeper_errc::connection_loss};
         const auto& ec = codes[static_cast<std::size_t>(in.code)];
         const auto& name = text_[in.name];

@@ -11,15 +11,16 @@
 namespace colock::model {
 
 #if defined(__has_feature)
-#    if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#        define COLOCK_MODEL_SLOW_BUILD 1
-#    endif
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define COLOCK_MODEL_SLOW_BUILD 1
+#endif
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
-#    define COLOCK_MODEL_SLOW_BUILD 1
+#define COLOCK_MODEL_SLOW_BUILD 1
 #endif
 
-// Walks this large would take minutes in a build that is ten times slower; they find no other faults there.
+// Walks this large would take minutes in a build that is ten times slower; they find no other
+// faults there.
 #if defined(COLOCK_MODEL_SLOW_BUILD)
 constexpr std::size_t too_large = 200'000;
 #else

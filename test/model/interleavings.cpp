@@ -1,5 +1,6 @@
-// Every interleaving of contenders, their server and an adversary, with the contenders that ship. What has
-// to be true in each state is in world.hpp; a test's name says which guarantee it is chiefly about.
+// Every interleaving of contenders, their server and an adversary, with the contenders that ship.
+// What has to be true in each state is in world.hpp; a test's name says which guarantee it is
+// chiefly about.
 //
 // A walk has one adversity, or several when it has fewer contenders; pairs.cpp has them in pairs.
 

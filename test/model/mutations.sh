@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Proves that the walks of interleavings.cpp find faults: plants one after the other in a copy of the
-# protocol, and expects the walk named beside it to fail with the guarantee named.
+# Proves that the walks of interleavings.cpp find faults: plants one after the other in a copy of
+# the protocol, and expects the walk named beside it to fail with the guarantee named.
 #
 #   mutations.sh SOURCE_DIR WORK_DIR COMPILER [FLAG...]
 #
@@ -19,7 +19,8 @@ compile() # SOURCE OBJECT
 }
 
 echo "compiling the walks and the protocol"
-for file in lib/error lib/protocol/{contender,naming,guid,path} test/main test/model/interleavings; do
+for file in lib/error lib/protocol/{contender,naming,guid,path} \
+    test/main test/model/interleavings; do
     compile "$source_dir/$file.cpp" "$work/$(basename "$file").o"
 done
 
@@ -108,7 +109,7 @@ plant "ignores that a predecessor is gone when it is to be watched" contender \
 plant "ignores that its own node is gone while it waits" contender \
     "$(in_function own_node_vanished 's/begin_again\(out\);//')" \
     G1_G5_a_node_is_deleted_by_somebody G4
-plant "leaves without forgetting its watches" contender \
+plant "never forgets a watch" contender \
     "$(in_function drop 's/out.push_back.*;//')" \
     G3_one_cancels_at_any_moment G3
 plant "leaves its node when it is busy" contender \

@@ -1,5 +1,5 @@
-// Every interleaving of three contenders and two different adversities, and of some more: about ten million
-// states each.
+// Every interleaving of three contenders and two different adversities, and of some more: about ten
+// million states each.
 
 #include "explore.hpp"
 

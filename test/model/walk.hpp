@@ -7,8 +7,8 @@
 
 namespace colock::model {
 
-// 128 bits of a state, instead of the state: among ten million states two are mistaken for one with a
-// probability below 10^-24.
+// 128 bits of a state, instead of the state: among ten million states two are mistaken for one with
+// a probability below 10^-24.
 struct digest {
     std::uint64_t high = 0;
     std::uint64_t low = 0;
@@ -111,7 +111,8 @@ public:
     }
 
 private:
-    // Every step uses something up: a request, a message, a turn of the user, the adversary's budget.
+    // Every step uses something up: a request, a message, a turn of the user, the adversary's
+    // budget.
     static constexpr std::size_t max_depth = 400;
 
     void visit(const world& from)
@@ -147,8 +148,8 @@ private:
     outcome result_;
 };
 
-// One path after the other, for worlds that are too large to be walked through. Not proof, but reaches what
-// the bounds of the exhaustive walks leave out.
+// One path after the other, for worlds that are too large to be walked through. Not proof, but
+// reaches what the bounds of the exhaustive walks leave out.
 class random_walk {
 public:
     random_walk(const scenario& s, std::uint64_t seed) : rules_{s}, random_{seed} {}

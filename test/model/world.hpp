@@ -1,5 +1,5 @@
-// Contenders, each a client with a session of its own, their server and an adversary: the steps that can
-// happen next, and what has to be true after each of them.
+// Contenders, each a client with a session of its own, their server and an adversary: the steps
+// that can happen next, and what has to be true after each of them.
 #pragma once
 
 #include "automaton.hpp"
@@ -61,10 +61,10 @@ struct step {
 
 inline std::string to_string(const step& s)
 {
-    static constexpr const char* names[] = {"process",       "deliver",     "join",        "leave",
-                                            "notice break",  "notice expiry", "notice both", "reconnect",
-                                            "cancel",        "break",       "expire",      "remove node",
-                                            "change node",   "refuse",      "reap"};
+    static constexpr const char* names[] = {
+        "process",       "deliver",     "join",        "leave",  "notice break",
+        "notice expiry", "notice both", "reconnect",   "cancel", "break",
+        "expire",        "remove node", "change node", "refuse", "reap"};
     return std::string{names[static_cast<std::size_t>(s.kind)]} + ' ' + std::to_string(s.which);
 }
 
@@ -113,9 +113,9 @@ struct client {
     bool refused = false; // busy or failed
     bool lost = false;
     bool gone = false;
-    text_id held = 0;   // the node of the grant
-    text_id led = 0;    // the node of this client that it has last seen to be the lowest
-    text_id robbed = 0; // the node that the adversary removed
+    text_id held = 0;            // the node of the grant
+    text_id led = 0;             // the node of this client that it has last seen to be the lowest
+    text_id robbed = 0;          // the node that the adversary removed
     bool robbed_holding = false; // while it was held
     boost::container::static_vector<watch_entry, max_clients + 2> watches = {};
 };
@@ -123,8 +123,9 @@ struct client {
 class world {
 public:
     explicit world(const scenario& s)
-        : one_by_one_{s.one_by_one}, cancels_{s.cancels}, breaks_{s.breaks}, expiries_{s.expiries}, removals_{s.removals},
-          changes_{s.changes}, refusals_{s.refusals}, reaps_{s.reaps}, server_{s.clients, s.directory_exists}, clients_(s.clients)
+        : one_by_one_{s.one_by_one}, cancels_{s.cancels}, breaks_{s.breaks}, expiries_{s.expiries},
+          removals_{s.removals}, changes_{s.changes}, refusals_{s.refusals}, reaps_{s.reaps},
+          server_{s.clients, s.directory_exists}, clients_(s.clients)
     {
     }
 
@@ -281,8 +282,8 @@ public:
         for (std::size_t i = 0; i != clients_.size(); ++i) {
             const auto& c = clients_[i];
             word(c.contender);
-            byte(c.joined | c.left << 1 | c.granted << 2 | c.refused << 3 | c.lost << 4 | c.gone << 5 |
-                 c.robbed_holding << 6);
+            byte(c.joined | c.left << 1 | c.granted << 2 | c.refused << 3 | c.lost << 4 |
+                 c.gone << 5 | c.robbed_holding << 6);
             word(c.held);
             word(c.led);
             word(c.robbed);
@@ -302,8 +303,8 @@ public:
             }
             byte(s.messages.size());
             for (const auto& m : s.messages) {
-                byte(static_cast<unsigned>(m.op) | unsigned{m.wanted} << 7 | unsigned{m.is_event} << 6 |
-                     unsigned{m.deleted} << 5);
+                byte(static_cast<unsigned>(m.op) | unsigned{m.wanted} << 7 |
+                     unsigned{m.is_event} << 6 | unsigned{m.deleted} << 5);
                 byte(m.code);
                 word(m.name);
                 byte(m.owner);
@@ -371,7 +372,8 @@ private:
             require(!c.granted && !c.refused, "contract: a second outcome");
             c.granted = true;
             c.held = lab.contenders(i).name(c.contender);
-            require(c.led == c.held, "G1: granted without having seen the own node to be the lowest");
+            require(c.led == c.held,
+                    "G1: granted without having seen the own node to be the lowest");
             check_order(c.held, lab);
             break;
         case kind::busy:
@@ -391,7 +393,8 @@ private:
             require(c.granted && !c.lost, "contract: lost what was not held");
             require(o.error == errc::session_expired || o.error == errc::node_deleted,
                     "G5: lost without a reason");
-            require(o.error != errc::node_deleted || c.robbed == c.held || !server_.sessions[i].alive,
+            require(o.error != errc::node_deleted || c.robbed == c.held ||
+                        !server_.sessions[i].alive,
                     "G5: said to be deleted, but nobody did");
             require(o.error != errc::session_expired || !c.left, "G5: lost after the release");
             c.lost = true;
@@ -472,7 +475,8 @@ private:
             settle(i, m.name);
             if (told) {
                 run(i, lab,
-                    {.kind = m.deleted ? input_kind::deleted : input_kind::changed, .name = m.name});
+                    {.kind = m.deleted ? input_kind::deleted : input_kind::changed,
+                     .name = m.name});
             }
             return;
         }
@@ -499,9 +503,14 @@ private:
         const auto kind = kinds[static_cast<std::size_t>(m.op)];
         if (code != answer::ok) {
             // The name is the client's own knowledge only of a watch.
-            return {.kind = kind, .code = code, .name = m.op == operation::watch ? m.name : text_id{0}};
+            return {
+                .kind = kind, .code = code, .name = m.op == operation::watch ? m.name : text_id{0}};
         }
-        return {.kind = kind, .session = m.owner, .czxid = m.czxid, .name = m.name, .children = m.children};
+        return {.kind = kind,
+                .session = m.owner,
+                .czxid = m.czxid,
+                .name = m.name,
+                .children = m.children};
     }
 
     // Everything that is open is answered: what became of it is not known.
@@ -530,14 +539,18 @@ private:
 
     void check_herd() const
     {
-        // Others may be told whose word to forget the watch, or the news that their own node is gone, is
-        // still on its way. They stand in no queue behind this node, and do not grow with it.
+        // Others may be told whose word to forget the watch, or the news that their own node is
+        // gone, is still on its way. They stand in no queue behind this node, and do not grow with
+        // it.
         std::size_t count = 0;
         for (const auto i : server_.woken) {
             const auto& s = server_.sessions[i];
-            const auto refers = [&](const auto& m) { return m.name == server_.removed && m.subscribed; };
+            const auto refers = [&](const auto& m) {
+                return m.name == server_.removed && m.subscribed;
+            };
             const auto answers = [&](const message& m) {
-                return !m.is_event && m.op == operation::watch && m.name == server_.removed && m.wanted;
+                return !m.is_event && m.op == operation::watch && m.name == server_.removed &&
+                       m.wanted;
             };
             const bool wants = std::ranges::any_of(clients_[i].watches, refers) ||
                                std::ranges::any_of(s.messages, answers);
@@ -553,7 +566,8 @@ private:
         const auto& rules = lab.rules();
         const auto number = protocol::number_of(curator_layout(), lab.text()[name]);
         if (rules.expiries == 0 && rules.removals == 0 && rules.reaps == 0) {
-            require(static_cast<std::uint8_t>(*number + 1) > last_granted_, "G2: granted out of order");
+            require(static_cast<std::uint8_t>(*number + 1) > last_granted_,
+                    "G2: granted out of order");
         }
         last_granted_ = static_cast<std::uint8_t>(*number + 1);
     }
@@ -567,7 +581,8 @@ private:
             require(contender.holds() == (c.granted && !c.left && !c.lost), "contract: holds()");
             require(contender.is_gone() == c.gone, "contract: is_gone()");
             require(server_.nodes_of(i) <= 1, "G3: a contender has two nodes");
-            require(!c.gone || !server_.has_node(i), "G3: a contender is gone, and its node is left");
+            require(!c.gone || !server_.has_node(i),
+                    "G3: a contender is gone, and its node is left");
             if (contender.holds() && s.alive && c.robbed != c.held) {
                 // Of all nodes: so nobody else can be in the same situation.
                 require(!server_.nodes.empty() && server_.nodes.front().name == c.held,
@@ -614,7 +629,8 @@ private:
                 require(c.watches.empty(), "G3: an entry of the watch table is left");
                 continue;
             }
-            require(c.watches.size() == s.watches.size(), "G3: watches of client and server differ");
+            require(c.watches.size() == s.watches.size(),
+                    "G3: watches of client and server differ");
             require(s.watches.size() <= (contender.holds() ? 1u : 3u), "G3: too many watches");
             require(!c.left, "G3: a contender does not end");
             const auto at = server_.find(lab.contenders(i).name(c.contender));
@@ -625,7 +641,8 @@ private:
                 continue;
             }
             require((at == 0) == contender.holds(),
-                    at == 0 ? "G4: the lowest node's contender is not granted" : "G1: a holder is not first");
+                    at == 0 ? "G4: the lowest node's contender is not granted"
+                            : "G1: a holder is not first");
         }
     }
 

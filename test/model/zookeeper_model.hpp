@@ -1,9 +1,11 @@
-// ZooKeeper as far as a lock's directory depends on it, small enough to be walked through exhaustively.
+// ZooKeeper as far as a lock's directory depends on it, small enough to be walked through
+// exhaustively.
 //
-// One server stands for the ensemble. A replica that lags answers a read with an older state, but not with
-// one that is older than what its client has seen; whatever such a client does could as well have been done
-// earlier, before the writes that the replica had not seen. Hence one server whose answers and events take
-// arbitrarily long shows every order that matters, given the barrier on every new connection.
+// One server stands for the ensemble. A replica that lags answers a read with an older state, but
+// not with one that is older than what its client has seen; whatever such a client does could as
+// well have been done earlier, before the writes that the replica had not seen. Hence one server
+// whose answers and events take arbitrarily long shows every order that matters, given the barrier
+// on every new connection.
 #pragma once
 
 #include <boost/container/static_vector.hpp>
@@ -28,7 +30,8 @@ class texts {
 public:
     [[nodiscard]] text_id operator()(std::string_view text)
     {
-        const auto [at, inserted] = ids_.try_emplace(std::string{text}, static_cast<text_id>(all_.size()));
+        const auto [at, inserted] =
+            ids_.try_emplace(std::string{text}, static_cast<text_id>(all_.size()));
         if (inserted) {
             all_.push_back(at->first);
         }
@@ -55,7 +58,7 @@ enum class result : std::uint8_t { ok, no_node, throttled };
 // What a connection carries to its client: replies and events in one order.
 struct message {
     bool is_event = false;
-    bool deleted = false; // of an event: else the data changed
+    bool deleted = false;           // of an event: else the data changed
     operation op = operation::list; // of a reply
     bool wanted = true;             // copied from the request
     result code = result::ok;
@@ -63,8 +66,8 @@ struct message {
     std::uint8_t owner = 0; // of the node created or read
     std::uint8_t czxid = 0;
     boost::container::static_vector<text_id, max_clients + 2> children = {};
-    // For the check of G1 only: the node of this client that had most recently been the lowest, as the
-    // server knew it when it wrote this.
+    // For the check of G1 only: the node of this client that had most recently been the lowest, as
+    // the server knew it when it wrote this.
     text_id led = 0;
 };
 
@@ -79,8 +82,8 @@ struct node {
 struct session {
     std::uint8_t id = 0;
     bool alive = true;
-    // Whether there is a connection. Requests that were sent on the last one may still be on their way to
-    // the leader when it is gone.
+    // Whether there is a connection. Requests that were sent on the last one may still be on their
+    // way to the leader when it is gone.
     bool connected = true;
     boost::container::static_vector<request, 16> requests = {};
     boost::container::static_vector<message, 16> messages = {};
@@ -112,8 +115,8 @@ public:
             if (directory) {
                 char digits[11];
                 std::snprintf(digits, sizeof digits, "%010u", static_cast<unsigned>(counter));
-                nodes.push_back({text(text[r.name] + digits), static_cast<std::uint8_t>(client), s.id,
-                                 counter++, ++creations});
+                nodes.push_back({text(text[r.name] + digits), static_cast<std::uint8_t>(client),
+                                 s.id, counter++, ++creations});
                 note_leader();
                 reply.name = nodes.back().name;
                 reply.owner = s.id;
@@ -186,7 +189,8 @@ public:
             auto& s = sessions[client];
             if (watches(s, name)) {
                 forget(s, name);
-                s.messages.push_back({.is_event = true, .deleted = true, .name = name, .led = s.led});
+                s.messages.push_back(
+                    {.is_event = true, .deleted = true, .name = name, .led = s.led});
                 woken.push_back(client);
             }
         }
@@ -236,7 +240,9 @@ public:
     void new_session(std::size_t client)
     {
         auto& s = sessions[client];
-        s = {.id = static_cast<std::uint8_t>(s.id + sessions.size()), .connected = false, .led = s.led};
+        s = {.id = static_cast<std::uint8_t>(s.id + sessions.size()),
+             .connected = false,
+             .led = s.led};
     }
 
     // A server removes an empty container after a while, and with it the counter.
@@ -248,7 +254,8 @@ public:
 
     [[nodiscard]] std::size_t find(text_id name) const
     {
-        return static_cast<std::size_t>(std::ranges::find(nodes, name, &node::name) - nodes.begin());
+        return static_cast<std::size_t>(std::ranges::find(nodes, name, &node::name) -
+                                        nodes.begin());
     }
 
     [[nodiscard]] bool exists(text_id name) const { return find(name) != nodes.size(); }

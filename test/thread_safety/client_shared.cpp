@@ -192,6 +192,28 @@ BOOST_AUTO_TEST_CASE(clients_of_their_own_in_several_threads_do_not_disturb_each
     BOOST_TEST(wait_until([&] { return one_server::get().sessions().empty(); }, long_enough));
 }
 
+BOOST_AUTO_TEST_CASE(a_client_may_be_given_a_strand_of_the_users)
+{
+    const auto root = own_node();
+    asio::thread_pool pool{threads};
+    const auto strand = asio::make_strand(pool);
+    client zk{strand, client_options{.hosts = one_server::get().connect_string()}};
+    zk.async_connect(asio::use_future).get();
+    int done = 0; // the strand guards it
+    std::atomic<bool> all = false;
+    for (int i = 0; i != 500; ++i) {
+        asio::post(pool, [&] {
+            zk.async_get(root, [&](error_code, const colock::get_result&) {
+                BOOST_TEST(strand.running_in_this_thread());
+                all = ++done == 500;
+            });
+        });
+    }
+    BOOST_TEST(wait_until([&] { return all.load(); }, long_enough));
+    zk.async_close(asio::use_future).get();
+    pool.join();
+}
+
 BOOST_AUTO_TEST_CASE(a_client_may_be_destroyed_in_any_thread_with_operations_under_way)
 {
     const auto root = own_node();

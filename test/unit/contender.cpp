@@ -1,0 +1,1111 @@
+// What a contender says to each input: the scenarios of the queue protocol, one by one. That it is
+// right in every order of events is the business of test/model; here is what it costs, and what it
+// does about errors that only a person can cause.
+
+#include "protocol/contender.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <initializer_list>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace colock;
+using colock::protocol::command;
+using colock::protocol::commands;
+using colock::protocol::guid;
+using colock::protocol::node_identity;
+
+namespace {
+
+constexpr std::int64_t session = 0x51;
+const error_code lost_connection = zookeeper_errc::connection_loss;
+const error_code no_node = zookeeper_errc::no_node;
+const error_code no_auth = zookeeper_errc::no_auth;
+const error_code throttled = zookeeper_errc::throttled_op;
+
+std::string digits(std::int64_t number)
+{
+    char text[16];
+    std::snprintf(text, sizeof text, "%010lld", static_cast<long long>(number));
+    return text;
+}
+
+// A contender, whose inputs return what it says to them, as a text: "create #1, list", where #1 is
+// the join, or "watch 7", where 7 is the number of the node.
+class play {
+public:
+    explicit play(protocol::contender::settings s = {}) : contender_{s, guid{1, 1}} {}
+
+    std::string join(bool connected = true)
+    {
+        contender_.join(connected, session, out_);
+        return said();
+    }
+    std::string try_join(bool connected = true)
+    {
+        contender_.try_join(connected, session, out_);
+        return said();
+    }
+    std::string leave()
+    {
+        contender_.leave(out_);
+        return said();
+    }
+    std::string guard()
+    {
+        contender_.guard(out_);
+        return said();
+    }
+    std::string connected(std::int64_t with = session)
+    {
+        contender_.connected(with, out_);
+        return said();
+    }
+    void suspended() { contender_.suspended(); }
+    std::string expired()
+    {
+        contender_.expired(out_);
+        return said();
+    }
+    std::string directory_made(const error_code& ec = {})
+    {
+        contender_.directory_made(ec, out_);
+        return said();
+    }
+    std::string created(std::int64_t number, std::int64_t owner = session)
+    {
+        own_ = prefix_ + digits(number);
+        contender_.created({}, own_, {1000 + number, owner}, out_);
+        return said();
+    }
+    std::string created(const error_code& ec)
+    {
+        contender_.created(ec, {}, {}, out_);
+        return said();
+    }
+    std::string listed(const std::vector<std::string>& children)
+    {
+        contender_.listed({}, children, out_);
+        return said();
+    }
+    // Others by their numbers, and `own` by its name, if it is among them.
+    std::string listed(std::initializer_list<int> numbers)
+    {
+        std::vector<std::string> children;
+        for (const auto n : numbers) {
+            children.push_back(name(n));
+        }
+        return listed(children);
+    }
+    std::string listed(const error_code& ec)
+    {
+        contender_.listed(ec, {}, out_);
+        return said();
+    }
+    std::string watched(int number, std::int64_t owner = session)
+    {
+        contender_.watched(name(number), {}, {1000 + number, owner}, out_);
+        return said();
+    }
+    std::string watched(int number, const error_code& ec)
+    {
+        contender_.watched(name(number), ec, {}, out_);
+        return said();
+    }
+    std::string deleted(int number)
+    {
+        contender_.fired(name(number), true, out_);
+        return said();
+    }
+    std::string changed(int number)
+    {
+        contender_.fired(name(number), false, out_);
+        return said();
+    }
+    std::string removed(const error_code& ec = {})
+    {
+        contender_.removed(ec, out_);
+        return said();
+    }
+    // The connection breaks. `open`: the requests that had not been answered.
+    std::string broken(std::initializer_list<std::string_view> open)
+    {
+        std::string all;
+        for (const auto request : open) {
+            all += request == "make"     ? directory_made(lost_connection)
+                   : request == "create" ? created(lost_connection)
+                   : request == "list"   ? listed(lost_connection)
+                   : request == "remove"
+                       ? removed(lost_connection)
+                       : watched(std::stoi(std::string{request}), lost_connection);
+        }
+        suspended();
+        return all;
+    }
+
+    // The name of a node: the own one where it has this number, else somebody's.
+    [[nodiscard]] std::string name(int number) const
+    {
+        return own_.ends_with(digits(number)) ? own_ : foreign(number);
+    }
+    [[nodiscard]] static std::string foreign(std::int64_t number)
+    {
+        return "_c_99999999-0000-0000-0000-000000000000-lock-" + digits(number);
+    }
+    // What the last create made, as a listing shows it before its answer came.
+    std::string made(int number) { return own_ = prefix_ + digits(number); }
+
+    [[nodiscard]] const protocol::contender& operator*() const { return contender_; }
+
+private:
+    std::string said()
+    {
+        static constexpr const char* words[] = {"make directory", "create",  "list",    "watch",
+                                                "remove",         "unwatch", "granted", "busy",
+                                                "lost",           "failed",  "gone"};
+        std::string text;
+        for (const auto& c : out_) {
+            text += text.empty() ? "" : ", ";
+            text += words[static_cast<std::size_t>(c.type)];
+            if (c.type == command::kind::create) {
+                prefix_ = c.name;
+                text += " #" + std::to_string(std::stoi(c.name.substr(27, 12), nullptr, 16));
+            } else if (!c.name.empty()) {
+                text += ' ' + std::to_string(std::stoll(c.name.substr(c.name.size() - 10)));
+                if (c.type == command::kind::remove) {
+                    BOOST_TEST(c.name == own_); // never anybody else's
+                }
+            }
+            if (c.error) {
+                text += ": " + (c.error.category() == colock_category()
+                                    ? std::string{short_name(static_cast<errc>(c.error.value()))}
+                                    : std::to_string(c.error.value()));
+            }
+        }
+        out_.clear();
+        return text;
+    }
+
+    static const char* short_name(errc e)
+    {
+        switch (e) {
+        case errc::session_expired: return "session_expired";
+        case errc::node_deleted: return "node_deleted";
+        case errc::sequence_exhausted: return "sequence_exhausted";
+        case errc::duplicate_sequence: return "duplicate_sequence";
+        default: return "?";
+        }
+    }
+
+    protocol::contender contender_;
+    commands out_;
+    std::string prefix_;
+    std::string own_;
+};
+
+// Waits behind two: 5 is its own number, 4 and 3 are watched.
+play waiting()
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed({3, 4, 5}) == "watch 5, watch 4, watch 3");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.watched(4) == "");
+    BOOST_TEST(p.watched(3) == "");
+    return p;
+}
+
+// Holds the lock with the number 5, uncontended.
+play holding()
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed({5}) == "granted");
+    return p;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(contender)
+
+// ---- joining
+
+BOOST_AUTO_TEST_CASE(uncontended_join_is_two_requests_sent_together)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(0) == "");
+    BOOST_TEST(p.listed({0}) == "granted");
+    BOOST_TEST((*p).holds());
+    BOOST_TEST((*p).identity().czxid == 1000);
+    BOOST_TEST((*p).identity().owner == session);
+    BOOST_TEST(p.leave() == "remove 0");
+    BOOST_TEST(!(*p).holds());
+    BOOST_TEST(p.removed() == "gone");
+    BOOST_TEST((*p).is_gone());
+    BOOST_TEST(!(*p).has_node());
+}
+
+BOOST_AUTO_TEST_CASE(join_without_a_connection_waits_for_one)
+{
+    play p;
+    BOOST_TEST(p.join(false) == "");
+    BOOST_TEST(p.connected() == "create #1, list");
+    BOOST_TEST(p.created(0) == "");
+    BOOST_TEST(p.listed({0}) == "granted");
+}
+
+BOOST_AUTO_TEST_CASE(missing_directory_is_made_and_joined_again)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(no_node) == "make directory");
+    BOOST_TEST(p.listed(no_node) == ""); // of the first join
+    BOOST_TEST(p.directory_made() == "create #2, list");
+    BOOST_TEST(p.created(0) == "");
+    BOOST_TEST(p.listed({0}) == "granted");
+}
+
+// The answer to the first listing comes late: it must not be taken for that of the second join.
+BOOST_AUTO_TEST_CASE(stale_listing_is_ignored)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(throttled) == "create #2, list");
+    BOOST_TEST(p.leave() == "");
+    BOOST_TEST(p.listed({3}) == ""); // does not have #2, but was made before it
+    BOOST_TEST(p.created(4) == "remove 4");
+    BOOST_TEST(p.listed({3, 4}) == "");
+    BOOST_TEST(p.removed() == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(making_the_directory_is_repeated_when_refused)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(no_node) == "make directory");
+    BOOST_TEST(p.listed(no_node) == "");
+    BOOST_TEST(p.directory_made(throttled) == "make directory");
+    BOOST_TEST(p.directory_made() == "create #2, list");
+}
+
+BOOST_AUTO_TEST_CASE(making_the_directory_begins_again_after_a_reconnection)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(no_node) == "make directory");
+    BOOST_TEST(p.listed(no_node) == "");
+    BOOST_TEST(p.broken({"make"}) == "");
+    BOOST_TEST(p.connected() == "create #1, list");
+}
+
+// ---- waiting
+
+BOOST_AUTO_TEST_CASE(own_watch_first_then_the_nearest_then_the_one_ahead)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(7) == "");
+    BOOST_TEST(p.listed({1, 3, 7, 5, 9}) == "watch 7, watch 5, watch 3");
+}
+
+BOOST_AUTO_TEST_CASE(second_in_the_queue_has_nobody_ahead_of_its_predecessor)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(7) == "");
+    BOOST_TEST(p.listed({3, 7}) == "watch 7, watch 3");
+    BOOST_TEST(p.watched(7) == "");
+    BOOST_TEST(p.watched(3) == "");
+    BOOST_TEST(p.deleted(3) == "granted");
+}
+
+BOOST_AUTO_TEST_CASE(granted_on_the_event_without_a_listing)
+{
+    auto p = waiting();
+    BOOST_TEST(p.deleted(3) == ""); // nobody else: the predecessor is in sight
+    BOOST_TEST(p.deleted(4) == "granted");
+}
+
+BOOST_AUTO_TEST_CASE(lists_when_the_one_ahead_has_left_and_more_are_before_it)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed({1, 2, 3, 4, 5}) == "watch 5, watch 4, watch 3");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.watched(4) == "");
+    BOOST_TEST(p.watched(3) == "");
+    BOOST_TEST(p.deleted(3) == "list");
+    BOOST_TEST(p.listed({2, 4, 5}) == "watch 2"); // the others are watched already
+    BOOST_TEST(p.watched(2) == "");
+    BOOST_TEST(p.deleted(2) == "");
+    BOOST_TEST(p.deleted(4) == "granted");
+}
+
+BOOST_AUTO_TEST_CASE(predecessor_goes_first_and_the_one_ahead_takes_its_place)
+{
+    auto p = waiting();
+    BOOST_TEST(p.deleted(4) == ""); // 3 is the only one left, and watched
+    BOOST_TEST(p.deleted(3) == "granted");
+}
+
+BOOST_AUTO_TEST_CASE(predecessor_goes_first_with_more_before_it)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed({2, 3, 4, 5}) == "watch 5, watch 4, watch 3");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.watched(4) == "");
+    BOOST_TEST(p.watched(3) == "");
+    BOOST_TEST(p.deleted(4) == "list");
+    // While the listing is under way nothing more is asked.
+    BOOST_TEST(p.deleted(3) == "");
+    BOOST_TEST(p.listed({2, 5}) == "watch 2");
+    BOOST_TEST(p.watched(2) == "");
+    BOOST_TEST(p.deleted(2) == "granted");
+}
+
+BOOST_AUTO_TEST_CASE(granted_on_the_event_while_a_listing_is_under_way)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed({2, 3, 4, 5}) == "watch 5, watch 4, watch 3");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.watched(4) == "");
+    BOOST_TEST(p.watched(3) == "");
+    BOOST_TEST(p.deleted(3) == "list");
+    BOOST_TEST(p.deleted(4) == "");
+    BOOST_TEST(p.listed({5}) == "granted");
+}
+
+BOOST_AUTO_TEST_CASE(predecessor_vanished_between_listing_and_watch)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed({4, 5}) == "watch 5, watch 4");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.watched(4, no_node) == "granted");
+}
+
+BOOST_AUTO_TEST_CASE(both_before_it_vanished_between_listing_and_watch)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed({3, 4, 5}) == "watch 5, watch 4, watch 3");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.watched(4, no_node) == "");
+    BOOST_TEST(p.watched(3, no_node) == "granted");
+}
+
+BOOST_AUTO_TEST_CASE(middle_waiter_leaves)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(6) == "");
+    BOOST_TEST(p.listed({4, 5, 6}) == "watch 6, watch 5, watch 4");
+    BOOST_TEST(p.watched(6) == "");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.watched(4) == "");
+    BOOST_TEST(p.deleted(5) == ""); // not granted: 4 is still there
+    BOOST_TEST(!(*p).holds());
+    BOOST_TEST(p.deleted(4) == "granted");
+}
+
+BOOST_AUTO_TEST_CASE(changed_nodes_are_watched_again)
+{
+    auto p = waiting();
+    BOOST_TEST(p.changed(5) == "watch 5");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.changed(4) == "watch 4");
+    BOOST_TEST(p.changed(3) == "watch 3");
+    BOOST_TEST(p.watched(4) == "");
+    BOOST_TEST(p.watched(3, no_node) == "");
+    BOOST_TEST(p.deleted(4) == "granted");
+}
+
+// G1: between the two the own node may have been deleted.
+BOOST_AUTO_TEST_CASE(G1_not_granted_on_an_event_while_the_own_watch_is_not_armed)
+{
+    auto p = waiting();
+    BOOST_TEST(p.deleted(3) == "");
+    BOOST_TEST(p.changed(5) == "watch 5");
+    BOOST_TEST(p.deleted(4) == "list");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.listed({5}) == "granted");
+}
+
+// An operator deletes the node. Whoever comes next must not be held up by a contender without one,
+// nor be granted beside it.
+BOOST_AUTO_TEST_CASE(G1_own_node_deleted_while_waiting)
+{
+    auto p = waiting();
+    BOOST_TEST(p.deleted(5) == "unwatch 4, unwatch 3, create #2, list");
+    BOOST_TEST(!(*p).has_node());
+    BOOST_TEST(p.deleted(3) == ""); // not wanted any more
+    BOOST_TEST(p.deleted(4) == "");
+    BOOST_TEST(p.created(7) == "");
+    BOOST_TEST(p.listed({6, 7}) == "watch 7, watch 6");
+    BOOST_TEST(p.watched(7) == "");
+    BOOST_TEST(p.watched(6) == "");
+    BOOST_TEST(p.deleted(6) == "granted");
+}
+
+BOOST_AUTO_TEST_CASE(own_node_deleted_before_it_was_watched)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed({4, 5}) == "watch 5, watch 4");
+    BOOST_TEST(p.watched(5, no_node) == "unwatch 4, create #2, list");
+}
+
+BOOST_AUTO_TEST_CASE(own_node_missing_in_the_listing)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed({4}) == "create #2, list");
+    BOOST_TEST(p.created(6) == "");
+    BOOST_TEST(p.listed(no_node) == "create #3, list"); // so is the directory
+}
+
+BOOST_AUTO_TEST_CASE(foreign_children_are_ignored)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed({"config", "0000000001", "ffffffff__lock__0000000002", p.name(5),
+                         "_c_99999999-__READ__0000000003", "lock-004"}) == "granted");
+}
+
+// ---- held
+
+BOOST_AUTO_TEST_CASE(G5_own_node_deleted_while_held)
+{
+    auto p = waiting();
+    BOOST_TEST(p.deleted(3) == "");
+    BOOST_TEST(p.deleted(4) == "granted");
+    BOOST_TEST(p.deleted(5) == "lost: node_deleted, gone");
+    BOOST_TEST(p.leave() == "");
+}
+
+BOOST_AUTO_TEST_CASE(guard_watches_the_own_node_once)
+{
+    auto p = holding();
+    BOOST_TEST(p.guard() == "watch 5");
+    BOOST_TEST(p.guard() == "");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.guard() == "");
+    BOOST_TEST(p.changed(5) == "watch 5");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.deleted(5) == "lost: node_deleted, gone");
+}
+
+BOOST_AUTO_TEST_CASE(guard_finds_that_the_own_node_is_gone)
+{
+    auto p = holding();
+    BOOST_TEST(p.guard() == "watch 5");
+    BOOST_TEST(p.watched(5, no_node) == "lost: node_deleted, gone");
+}
+
+BOOST_AUTO_TEST_CASE(guard_is_repeated_when_refused)
+{
+    auto p = holding();
+    BOOST_TEST(p.guard() == "watch 5");
+    BOOST_TEST(p.watched(5, throttled) == "watch 5");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.deleted(5) == "lost: node_deleted, gone");
+}
+
+BOOST_AUTO_TEST_CASE(guard_does_nothing_unless_held_and_connected)
+{
+    play idle;
+    BOOST_TEST(idle.guard() == "");
+    auto queued = waiting();
+    BOOST_TEST(queued.guard() == "");
+    auto p = holding();
+    BOOST_TEST(p.broken({}) == "");
+    BOOST_TEST(p.guard() == "");
+    BOOST_TEST(p.connected() == "watch 5"); // without being asked
+    BOOST_TEST(p.guard() == "");
+    BOOST_TEST(p.leave() == "remove 5");
+    BOOST_TEST(p.guard() == "");
+}
+
+BOOST_AUTO_TEST_CASE(G5_node_deleted_by_somebody_shows_at_the_release)
+{
+    auto p = holding(); // and does not watch its node
+    BOOST_TEST(p.leave() == "remove 5");
+    BOOST_TEST(p.removed(no_node) == "lost: node_deleted, gone");
+}
+
+BOOST_AUTO_TEST_CASE(G5_own_removal_of_unknown_outcome_is_no_loss)
+{
+    auto p = holding();
+    BOOST_TEST(p.leave() == "remove 5");
+    BOOST_TEST(p.broken({"remove"}) == "");
+    BOOST_TEST(p.connected() == "remove 5");
+    BOOST_TEST(p.removed(no_node) == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(G5_held_through_a_disconnection)
+{
+    auto p = holding();
+    BOOST_TEST(p.broken({}) == "");
+    BOOST_TEST((*p).holds());
+    BOOST_TEST(p.connected() == "watch 5");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST((*p).holds());
+}
+
+BOOST_AUTO_TEST_CASE(G5_deleted_during_a_disconnection)
+{
+    auto p = holding();
+    BOOST_TEST(p.broken({}) == "");
+    BOOST_TEST(p.connected() == "watch 5");
+    BOOST_TEST(p.watched(5, no_node) == "lost: node_deleted, gone");
+}
+
+BOOST_AUTO_TEST_CASE(G5_session_expired_while_held)
+{
+    auto p = holding();
+    BOOST_TEST(p.broken({}) == "");
+    BOOST_TEST(p.expired() == "lost: session_expired, gone");
+    BOOST_TEST(p.connected(session + 1) == "");
+}
+
+// ---- disconnected
+
+BOOST_AUTO_TEST_CASE(create_of_unknown_outcome_is_found)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.broken({"create", "list"}) == "");
+    BOOST_TEST(p.connected() == "list");
+    // Its czxid, which the fencing token needs, comes with the watched read.
+    BOOST_TEST(p.listed({p.made(5)}) == "watch 5");
+    BOOST_TEST(p.watched(5) == "granted");
+    BOOST_TEST((*p).identity().czxid == 1005);
+}
+
+BOOST_AUTO_TEST_CASE(create_of_unknown_outcome_is_found_in_the_queue)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.broken({"create", "list"}) == "");
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.listed({p.foreign(3), p.foreign(4), p.made(5)}) == "watch 5, watch 4, watch 3");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.watched(4, no_node) == "");
+    BOOST_TEST(p.watched(3, no_node) == "granted");
+    BOOST_TEST((*p).identity().czxid == 1005);
+}
+
+BOOST_AUTO_TEST_CASE(create_of_unknown_outcome_is_not_found)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.broken({"create", "list"}) == "");
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.listed({3}) == "create #2, list");
+    BOOST_TEST(p.created(4) == "");
+    BOOST_TEST(p.listed({3, 4}) == "watch 4, watch 3");
+}
+
+BOOST_AUTO_TEST_CASE(create_of_unknown_outcome_and_no_directory)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.broken({"create", "list"}) == "");
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.listed(no_node) == "create #2, list");
+    BOOST_TEST(p.created(no_node) == "make directory");
+}
+
+BOOST_AUTO_TEST_CASE(connection_breaks_again_while_it_looks_for_its_node)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.broken({"create", "list"}) == "");
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.broken({"list"}) == "");
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.listed({p.made(5)}) == "watch 5");
+    BOOST_TEST(p.broken({"5"}) == "");
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.listed({5}) == "watch 5");
+    BOOST_TEST(p.watched(5) == "granted");
+}
+
+// The session expired meanwhile: whatever became of the create, it is gone with it.
+BOOST_AUTO_TEST_CASE(create_of_unknown_outcome_and_the_session_expired)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.broken({"create", "list"}) == "");
+    BOOST_TEST(p.expired() == "");
+    BOOST_TEST(p.connected(session + 1) == "create #2, list");
+    BOOST_TEST(p.created(6, session + 1) == "");
+    BOOST_TEST(p.listed({6}) == "granted");
+}
+
+BOOST_AUTO_TEST_CASE(recovered_node_is_owned_by_another_session)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.broken({"create", "list"}) == "");
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.listed({p.made(5)}) == "watch 5");
+    BOOST_TEST(p.watched(5, session + 1) == "unwatch 5, create #2, list");
+}
+
+BOOST_AUTO_TEST_CASE(place_in_the_queue_is_kept_through_a_disconnection)
+{
+    auto p = waiting();
+    BOOST_TEST(p.broken({}) == "");
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.listed({4, 5}) == "watch 5, watch 4");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.watched(4) == "");
+    BOOST_TEST(p.deleted(4) == "granted");
+}
+
+BOOST_AUTO_TEST_CASE(its_turn_came_during_a_disconnection)
+{
+    auto p = waiting();
+    BOOST_TEST(p.broken({}) == "");
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.listed({5}) == "granted");
+}
+
+BOOST_AUTO_TEST_CASE(own_node_deleted_during_a_disconnection)
+{
+    auto p = waiting();
+    BOOST_TEST(p.broken({}) == "");
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.listed({4}) == "create #2, list");
+}
+
+BOOST_AUTO_TEST_CASE(session_expired_while_waiting)
+{
+    auto p = waiting();
+    BOOST_TEST(p.broken({}) == "");
+    BOOST_TEST(p.expired() == "");
+    BOOST_TEST(!(*p).has_node());
+    BOOST_TEST(p.connected(session + 1) == "create #2, list");
+}
+
+BOOST_AUTO_TEST_CASE(session_expired_while_waiting_and_that_is_an_error)
+{
+    play p{{.rejoin_on_expiry = false}};
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed({4, 5}) == "watch 5, watch 4");
+    BOOST_TEST(p.broken({"5", "4"}) == "");
+    BOOST_TEST(p.expired() == "failed: session_expired, gone");
+    BOOST_TEST(p.connected(session + 1) == "");
+}
+
+BOOST_AUTO_TEST_CASE(session_expired_before_the_first_create_costs_no_place)
+{
+    play p{{.rejoin_on_expiry = false}};
+    BOOST_TEST(p.join(false) == "");
+    BOOST_TEST(p.expired() == "");
+    BOOST_TEST(p.connected(session + 1) == "create #1, list");
+}
+
+// ---- leaving
+
+BOOST_AUTO_TEST_CASE(leave_before_anything)
+{
+    play p;
+    BOOST_TEST(p.leave() == "gone");
+    BOOST_TEST(p.connected() == "");
+}
+
+BOOST_AUTO_TEST_CASE(leave_while_waiting_for_a_connection)
+{
+    play p;
+    BOOST_TEST(p.join(false) == "");
+    BOOST_TEST(p.leave() == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(leave_while_the_directory_is_made)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(no_node) == "make directory");
+    BOOST_TEST(p.leave() == "gone");
+    BOOST_TEST(p.listed(no_node) == "");
+    BOOST_TEST(p.directory_made() == "");
+}
+
+BOOST_AUTO_TEST_CASE(G3_leave_with_the_create_under_way)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.leave() == "");
+    BOOST_TEST(p.leave() == ""); // twice
+    BOOST_TEST(p.created(5) == "remove 5");
+    BOOST_TEST(p.listed({5}) == "");
+    BOOST_TEST(p.removed() == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(G3_leave_with_a_create_that_fails)
+{
+    for (const auto& ec : {no_node, no_auth, throttled}) {
+        play p;
+        BOOST_TEST(p.join() == "create #1, list");
+        BOOST_TEST(p.leave() == "");
+        BOOST_TEST(p.created(ec) == "gone");
+        BOOST_TEST(p.listed(no_node) == "");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(G3_leave_with_the_create_under_way_and_its_outcome_lost)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.leave() == "");
+    BOOST_TEST(p.broken({"create", "list"}) == "");
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.listed({p.foreign(4), p.made(5)}) == "remove 5");
+    BOOST_TEST(p.removed() == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(G3_leave_after_the_outcome_was_lost)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.broken({"create", "list"}) == "");
+    BOOST_TEST(p.leave() == "");
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.listed({4}) == "gone"); // there never was one
+}
+
+BOOST_AUTO_TEST_CASE(G3_leave_while_it_looks_for_its_node)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.broken({"create", "list"}) == "");
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.leave() == "");
+    BOOST_TEST(p.listed({p.made(5)}) == "remove 5");
+    BOOST_TEST(p.removed() == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(G3_leave_after_the_outcome_was_lost_and_the_session_expired)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.broken({"create", "list"}) == "");
+    BOOST_TEST(p.leave() == "");
+    BOOST_TEST(p.expired() == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(G3_leave_with_the_listing_under_way)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.leave() == "remove 5");
+    BOOST_TEST(p.listed({5}) == "");
+    BOOST_TEST(p.removed() == "gone");
+}
+
+// The own watch goes with the node.
+BOOST_AUTO_TEST_CASE(G3_leave_while_waiting_forgets_the_watches_of_others)
+{
+    auto p = waiting();
+    BOOST_TEST(p.leave() == "unwatch 4, unwatch 3, remove 5");
+    BOOST_TEST(p.deleted(5) == "");
+    BOOST_TEST(p.removed() == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(G3_leave_with_watches_under_way)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed({4, 5}) == "watch 5, watch 4");
+    BOOST_TEST(p.leave() == "unwatch 4, remove 5");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.deleted(5) == "");
+    BOOST_TEST(p.removed() == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(G3_leave_while_disconnected_removes_at_the_reconnection)
+{
+    auto p = waiting();
+    BOOST_TEST(p.broken({}) == "");
+    BOOST_TEST(p.leave() == "");
+    BOOST_TEST(p.connected() == "remove 5");
+    BOOST_TEST(p.removed() == "gone");
+
+    auto q = holding();
+    BOOST_TEST(q.broken({}) == "");
+    BOOST_TEST(q.leave() == "");
+    BOOST_TEST(q.connected() == "remove 5");
+    BOOST_TEST(q.removed() == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(G3_leave_while_disconnected_and_the_session_expired)
+{
+    auto p = holding();
+    BOOST_TEST(p.broken({}) == "");
+    BOOST_TEST(p.leave() == "");
+    BOOST_TEST(p.expired() == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(G3_remove_of_unknown_outcome_is_repeated)
+{
+    auto p = waiting();
+    BOOST_TEST(p.leave() == "unwatch 4, unwatch 3, remove 5");
+    BOOST_TEST(p.broken({"remove"}) == "");
+    BOOST_TEST(p.connected() == "remove 5");
+    BOOST_TEST(p.broken({"remove"}) == "");
+    BOOST_TEST(p.connected() == "remove 5");
+    BOOST_TEST(p.removed(no_node) == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(G3_remove_is_repeated_when_refused)
+{
+    auto p = holding();
+    BOOST_TEST(p.leave() == "remove 5");
+    BOOST_TEST(p.removed(throttled) == "remove 5");
+    BOOST_TEST(p.removed() == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_said_after_gone)
+{
+    auto p = holding();
+    BOOST_TEST(p.leave() == "remove 5");
+    BOOST_TEST(p.removed() == "gone");
+    BOOST_TEST(p.leave() == "");
+    BOOST_TEST(p.guard() == "");
+    BOOST_TEST(p.deleted(5) == "");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.listed({}) == "");
+    BOOST_TEST(p.removed(no_node) == "");
+    p.suspended();
+    BOOST_TEST(p.connected() == "");
+    BOOST_TEST(p.expired() == "");
+    BOOST_TEST((*p).is_gone());
+}
+
+// ---- try
+
+BOOST_AUTO_TEST_CASE(try_busy_costs_one_listing_and_no_write)
+{
+    play p;
+    BOOST_TEST(p.try_join() == "list");
+    BOOST_TEST(p.listed({3}) == "busy, gone");
+}
+
+BOOST_AUTO_TEST_CASE(try_free)
+{
+    play p;
+    BOOST_TEST(p.try_join() == "list");
+    BOOST_TEST(p.listed({"config"}) == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed({5}) == "granted");
+}
+
+BOOST_AUTO_TEST_CASE(try_loses_the_race_after_its_create)
+{
+    play p;
+    BOOST_TEST(p.try_join() == "list");
+    BOOST_TEST(p.listed({}) == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed({4, 5}) == "busy, remove 5");
+    BOOST_TEST(p.removed() == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(try_makes_the_directory)
+{
+    play p;
+    BOOST_TEST(p.try_join() == "list");
+    BOOST_TEST(p.listed(no_node) == "make directory");
+    BOOST_TEST(p.directory_made() == "list");
+    BOOST_TEST(p.listed({}) == "create #2, list");
+}
+
+BOOST_AUTO_TEST_CASE(try_goes_on_after_a_disconnection)
+{
+    play p;
+    BOOST_TEST(p.try_join() == "list");
+    BOOST_TEST(p.broken({"list"}) == "");
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.listed({}) == "create #1, list");
+    BOOST_TEST(p.broken({"create", "list"}) == "");
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.listed({p.foreign(4), p.made(5)}) == "busy, remove 5");
+    BOOST_TEST(p.removed() == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(try_cancelled)
+{
+    play p;
+    BOOST_TEST(p.try_join() == "list");
+    BOOST_TEST(p.leave() == "gone");
+    BOOST_TEST(p.listed({}) == "");
+
+    play q;
+    BOOST_TEST(q.try_join() == "list");
+    BOOST_TEST(q.listed({}) == "create #1, list");
+    BOOST_TEST(q.leave() == "");
+    BOOST_TEST(q.created(5) == "remove 5");
+}
+
+// ---- numbers
+
+BOOST_AUTO_TEST_CASE(sequence_exhausted_by_the_own_number)
+{
+    play last;
+    BOOST_TEST(last.join() == "create #1, list");
+    BOOST_TEST(last.created(protocol::last_number - 1) == "");
+    BOOST_TEST(last.listed({last.name(protocol::last_number - 1)}) == "granted");
+
+    for (const std::int64_t number :
+         {protocol::last_number, std::int64_t{2147483647}, std::int64_t{-2147483648}}) {
+        play p;
+        BOOST_TEST(p.join() == "create #1, list");
+        BOOST_TEST(p.created(number).starts_with("failed: sequence_exhausted, remove "));
+        BOOST_TEST(p.listed({}) == "");
+        BOOST_TEST(p.removed() == "gone");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(sequence_exhausted_by_a_recovered_number)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.broken({"create", "list"}) == "");
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.listed({p.made(2147483647)}) == "failed: sequence_exhausted, remove 2147483647");
+}
+
+// One negative number says that the counter has overflowed, and that numbers mean nothing any more.
+BOOST_AUTO_TEST_CASE(sequence_exhausted_by_a_foreign_number)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed({p.foreign(-2147483648), p.name(5)}) ==
+               "failed: sequence_exhausted, remove 5");
+}
+
+BOOST_AUTO_TEST_CASE(duplicate_of_the_own_number)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed({p.foreign(5), p.name(5)}) == "failed: duplicate_sequence, remove 5");
+    BOOST_TEST(p.removed() == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(duplicate_of_other_numbers_is_no_concern)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed({"a-lock-0000000004", "b-lock-0000000004", p.name(5)}) ==
+               "watch 5, watch 4, watch 4");
+}
+
+// ---- errors that stay
+
+BOOST_AUTO_TEST_CASE(permanent_error_of_the_create)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(no_auth) == "failed: -102, gone");
+    BOOST_TEST(p.listed({}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(permanent_error_of_making_the_directory)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(no_node) == "make directory");
+    BOOST_TEST(p.listed(no_node) == "");
+    BOOST_TEST(p.directory_made(no_auth) == "failed: -102, gone");
+}
+
+BOOST_AUTO_TEST_CASE(permanent_error_of_the_listing)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed(no_auth) == "failed: -102, remove 5");
+    BOOST_TEST(p.removed() == "gone");
+
+    play q;
+    BOOST_TEST(q.try_join() == "list");
+    BOOST_TEST(q.listed(no_auth) == "failed: -102, gone");
+}
+
+// Nobody can say whether there is a node.
+BOOST_AUTO_TEST_CASE(permanent_error_of_the_listing_that_looks_for_its_node)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.broken({"create", "list"}) == "");
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.listed(no_auth) == "failed: -102, gone: -102");
+
+    play q;
+    BOOST_TEST(q.join() == "create #1, list");
+    BOOST_TEST(q.broken({"create", "list"}) == "");
+    BOOST_TEST(q.leave() == "");
+    BOOST_TEST(q.connected() == "list");
+    BOOST_TEST(q.listed(no_auth) == "gone: -102");
+}
+
+BOOST_AUTO_TEST_CASE(permanent_error_of_a_watch)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed({3, 4, 5}) == "watch 5, watch 4, watch 3");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.watched(4, no_auth) == "failed: -102, unwatch 3, remove 5");
+    BOOST_TEST(p.deleted(5) == "");
+    BOOST_TEST(p.removed() == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(permanent_error_of_the_remove)
+{
+    auto p = holding();
+    BOOST_TEST(p.guard() == "watch 5");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.leave() == "remove 5");
+    BOOST_TEST(p.removed(no_auth) == "unwatch 5, gone: -102");
+}
+
+BOOST_AUTO_TEST_CASE(refused_listing_and_watches_are_repeated)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed(throttled) == "list");
+    BOOST_TEST(p.listed({4, 5}) == "watch 5, watch 4");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.watched(4, throttled) == "list");
+    BOOST_TEST(p.listed({4, 5}) == "watch 4");
+    BOOST_TEST(p.watched(4, no_node) == "granted");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,162 @@
+// Which children of a directory are contenders, and in which order they stand.
+
+#include "protocol/naming.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace std::literals;
+using namespace colock;
+using namespace colock::protocol;
+
+namespace {
+
+constexpr guid some{0x0123456789abcdef, 0xfedcba9876543210};
+
+std::vector<std::string> names(const std::vector<entry>& queue)
+{
+    std::vector<std::string> all;
+    for (const auto& e : queue) {
+        all.push_back(e.name);
+    }
+    return all;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(naming)
+
+BOOST_AUTO_TEST_CASE(guid_text)
+{
+    BOOST_TEST(to_string(some) == "01234567-89ab-cdef-fedc-ba9876543210");
+    BOOST_TEST(to_string(guid{}) == "00000000-0000-0000-0000-000000000000");
+    BOOST_TEST(to_string(guid{~std::uint64_t{0}, ~std::uint64_t{0}}) ==
+               "ffffffff-ffff-ffff-ffff-ffffffffffff");
+}
+
+// A recovery looks for the guid of the last join only.
+BOOST_AUTO_TEST_CASE(next_guid_is_another)
+{
+    auto g = some;
+    g.next();
+    BOOST_TEST(to_string(g) == "01234567-89ab-cdef-fedc-ba9876543211");
+    guid last{7, ~std::uint64_t{0}};
+    last.next();
+    BOOST_TEST(to_string(last) == "00000000-0000-0007-0000-000000000000");
+}
+
+BOOST_AUTO_TEST_CASE(prefix_as_curator_writes_it)
+{
+    BOOST_TEST(name_prefix(curator_layout(), some) ==
+               "_c_01234567-89ab-cdef-fedc-ba9876543210-lock-");
+}
+
+BOOST_AUTO_TEST_CASE(prefix_and_number_come_back)
+{
+    for (const layout& l : {curator_layout(), layout{"", "x-"}, layout{"n_", "__lock__"}}) {
+        BOOST_TEST(number_of(l, name_prefix(l, some) + "0000000042").value() == 42);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(number_of_each_kind_of_name)
+{
+    struct row {
+        std::string_view name;
+        std::optional<std::int64_t> number;
+    };
+    const row rows[] = {
+        // Curator's, with and without protection; go-zookeeper's.
+        {"_c_01234567-89ab-cdef-fedc-ba9876543210-lock-0000000007", 7},
+        {"_c_01234567-89ab-cdef-fedc-ba9876543210-lock-2147483647", 2147483647},
+        {"lock-0000000000", 0},
+        {"_c_0123456789abcdeffedcba9876543210-lock-0000000012", 12},
+        // Behind the overflow of the counter.
+        {"_c_01234567-89ab-cdef-fedc-ba9876543210-lock--2147483648", -2147483648},
+        {"lock--2147483647", -2147483647},
+        {"lock--0000000000", {}},
+        {"lock---2147483648", {}},
+        // Malformed.
+        {"", {}},
+        {"lock-", {}},
+        {"0000000001", {}},
+        {"lock-000000001", {}},   // nine digits
+        {"lock-00000000001", {}}, // eleven
+        {"lock-000000000a", {}},
+        {"lock-+000000001", {}},
+        {"lock- 000000001", {}},
+        {"lock-0000000001 ", {}},
+        {"lock-0000000001-", {}},
+        {"lock0000000001", {}},
+        {"LOCK-0000000001", {}},
+        {"lock-\0"
+         "000000001"sv,
+         {}},
+        // Of other recipes.
+        {"0123456789abcdeffedcba9876543210__lock__0000000001", {}}, // kazoo
+        {"_c_01234567-89ab-cdef-fedc-ba9876543210-__WRIT__0000000001", {}},
+        {"_c_01234567-89ab-cdef-fedc-ba9876543210-__READ__0000000001", {}},
+        {"_c_01234567-89ab-cdef-fedc-ba9876543210-lease-0000000001", {}},
+        {"x-72057594037927936-0000000001", {}},
+        {"locks", {}},
+        {"leases", {}},
+    };
+    for (const auto& r : rows) {
+        const auto number = number_of(curator_layout(), r.name);
+        BOOST_TEST_CONTEXT(r.name)
+        {
+            BOOST_TEST(number.has_value() == r.number.has_value());
+            BOOST_TEST(number.value_or(0) == r.number.value_or(0));
+        }
+    }
+}
+
+// "lock-" and "lock--" are told apart by what precedes the digits.
+BOOST_AUTO_TEST_CASE(number_behind_a_marker_that_ends_in_two_dashes)
+{
+    const layout l{"_c_", "lock--"};
+    BOOST_TEST(number_of(l, "_c_x-lock--0000000007").value() == 7);
+    BOOST_TEST(number_of(l, "_c_x-lock---2147483648").value() == -2147483648);
+    BOOST_TEST(!number_of(l, "_c_x-lock-0000000007").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(order_is_of_numbers_not_of_names)
+{
+    const std::vector<std::string> children{
+        "_c_aaaaaaaa-0000-0000-0000-000000000000-lock-0000000010",
+        "_c_ffffffff-0000-0000-0000-000000000000-lock-0000000002",
+        "_c_bbbbbbbb-0000-0000-0000-000000000000-lock-2147483647",
+        "_c_cccccccc-0000-0000-0000-000000000000-lock-0000000009",
+        "lock-0000000003",
+        // Sorted as texts these two would be the other way round.
+        "_c_dddddddd-0000-0000-0000-000000000000-lock--2147483647",
+        "_c_eeeeeeee-0000-0000-0000-000000000000-lock--2147483648",
+    };
+    const std::vector<std::string> expected{children[6], children[5], children[1], children[4],
+                                            children[3], children[0], children[2]};
+    BOOST_TEST(names(contenders(curator_layout(), children)) == expected,
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(others_are_no_contenders)
+{
+    BOOST_TEST(contenders(curator_layout(), {}).empty());
+    BOOST_TEST(
+        contenders(curator_layout(), {"config", "ffff__lock__0000000000", "lock-12"}).empty());
+    const std::vector<std::string> expected{"lock-0000000004"};
+    BOOST_TEST(names(contenders(curator_layout(),
+                                {"config", "lock-0000000004", "lease-0000000001"})) == expected,
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(duplicate_numbers_are_all_kept)
+{
+    BOOST_TEST(contenders(curator_layout(), {"a-lock-0000000004", "b-lock-0000000004"}).size() ==
+               2u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
