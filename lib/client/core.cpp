@@ -478,7 +478,8 @@ void client_core::connect_deadline_reached()
     }
 }
 
-void client_core::start_pass()
+// `paused`: the pause before its first attempt is over.
+void client_core::start_pass(bool paused)
 {
     addresses_->refresh([weak = weak_from_this()] {
         // An answer while nothing is being tried: the pass had no address to begin with.
@@ -497,7 +498,7 @@ void client_core::start_pass()
     untried_ = addresses_->addresses();
     pass_size_ = untried_.size();
     if (pass_size_ != 0) {
-        next_attempt();
+        paused ? attempt() : next_attempt();
     }
 }
 
@@ -508,7 +509,7 @@ void client_core::next_attempt()
     attempt_timer_->async_wait(
         [self = shared_from_this(), use = ++attempt_timer_use_](const error_code& ec) {
             if (!ec && use == self->attempt_timer_use_) {
-                self->untried_.empty() ? self->start_pass() : self->attempt();
+                self->untried_.empty() ? self->start_pass(true) : self->attempt();
             }
         });
 }
@@ -529,9 +530,12 @@ void client_core::attempt()
         attempt_failed(errc::no_server, "server " + attempting_ + ": the C client refuses the address");
         return;
     }
-    // A server that does not even answer must not use up the session's time alone.
-    const auto patience =
+    // A server that does not even answer must not use up the session's time alone. At first it gets
+    // a second only: one that is just starting forgets those that come too early (3.8.0 fails to
+    // close them), and answers the next attempt at once.
+    const auto limit =
         std::max(milliseconds{1000}, wanted / static_cast<milliseconds::rep>(2 * pass_size_));
+    const auto patience = std::min(limit, milliseconds{1000 << std::min(unanswered_, 10U)});
     attempt_timer_->expires_after(patience);
     attempt_timer_->async_wait(
         [self = shared_from_this(), use = ++attempt_timer_use_](const error_code& ec) {
@@ -543,6 +547,7 @@ void client_core::attempt()
 
 void client_core::attempt_timed_out()
 {
+    ++unanswered_;
     drop_connection();
     attempt_failed(errc::connect_timeout, "server " + attempting_ + " did not answer in time");
 }
@@ -620,6 +625,7 @@ void client_core::become_connected()
     connection_id_ = ++connections_made_;
     public_connection_id_ = connection_id_;
     backoff_.reset();
+    unanswered_ = 0;
     untried_.clear();
     deadline_timer_->cancel();
     ++deadline_timer_use_;

@@ -169,7 +169,7 @@ private:
     void fail_waiting(const error_code& ec);
 
     error_code check_options();
-    void start_pass();
+    void start_pass(bool paused = false);
     void next_attempt();
     void attempt();
     void attempt_timed_out();
@@ -205,6 +205,7 @@ private:
     std::size_t pass_size_ = 0;
     std::string attempting_; // the address
     zk::backoff backoff_;
+    unsigned unanswered_ = 0; // attempts that timed out, since the last connection
     std::optional<asio::steady_timer> attempt_timer_; // back-off, or the attempt's deadline
     std::optional<asio::steady_timer> deadline_timer_; // of connect or close
     std::optional<asio::steady_timer> reminder_timer_;

@@ -243,6 +243,23 @@ BOOST_AUTO_TEST_CASE(a_cancelled_connect_gives_up_and_may_be_tried_again)
     }
 }
 
+BOOST_AUTO_TEST_CASE(one_connect_of_several_may_be_cancelled_without_harm_to_the_others)
+{
+    client_scene s;
+    s.proxy.stall(true);
+    asio::cancellation_signal cancel;
+    const outcome<> cancelled, other;
+    s.zk.async_connect(asio::bind_cancellation_slot(cancel.slot(), cancelled.handler()));
+    s.zk.async_connect(other.handler());
+    BOOST_TEST(s.wait_for(connection_state::connecting));
+    cancel.emit(asio::cancellation_type::total);
+    BOOST_TEST(code_of(s.io, cancelled, 1s) == asio::error::operation_aborted);
+    BOOST_TEST(s.zk.state() == connection_state::connecting);
+    s.proxy.stall(false);
+    BOOST_TEST(!code_of(s.io, other).failed());
+    s.close();
+}
+
 BOOST_AUTO_TEST_CASE(the_destructor_aborts_what_is_outstanding_and_ends_the_session)
 {
     for (const bool connected : {true, false}) {

@@ -98,11 +98,14 @@ BOOST_AUTO_TEST_CASE(a_host_that_accepts_and_never_answers_is_given_up_for_the_n
     silent.stall(true);
     // The order is random: until it has been tried first.
     while (silent.accepted() == 0) {
-        auto options = with_session_of(1s);
+        auto options = with_session_of(4s);
         tcp_proxy alive{one_server::get().connect_string()};
         options.hosts = silent.connect_string() + "," + alive.connect_string();
         client_scene s{options};
         s.connect();
+        alive.cut();
+        BOOST_TEST(becomes_true(s.io, [&] { return s.zk.stats().connections == 2; }, 5s));
+        BOOST_TEST(s.zk.stats().sessions == 1u);
         s.close();
     }
 }
@@ -154,6 +157,26 @@ BOOST_AUTO_TEST_CASE(a_ping_that_cannot_be_sent_is_noticed_and_does_not_spin)
     s.proxy.cut();
     s.proxy.stall(false);
     BOOST_TEST(s.wait_for(connection_state::connected));
+    s.close();
+}
+
+BOOST_AUTO_TEST_CASE(a_connection_that_falls_silent_is_given_up_before_the_session_is)
+{
+    client_scene s{with_session_of(1'500ms)};
+    s.connect();
+    const auto session = s.zk.session_id();
+    s.proxy.stall(true);
+    const outcome<create_result> write;
+    const outcome<get_result> read;
+    s.zk.async_create(s.root + "/n", "", create_mode::persistent, write.handler());
+    s.zk.async_get("/", read.handler());
+    BOOST_TEST(s.wait_for(connection_state::suspended, 1'400ms));
+    BOOST_TEST(colock::outcome_unknown(code_of(s.io, write)));
+    BOOST_TEST(!read.done());
+    s.proxy.cut();
+    s.proxy.stall(false);
+    BOOST_TEST(!code_of(s.io, read, 3s).failed());
+    BOOST_TEST(s.zk.session_id() == session);
     s.close();
 }
 

@@ -12,10 +12,13 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -247,6 +250,59 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_silent_or_hangs_up_is_told_from_one_that_i
     proxy.stall(false);
     proxy.refuse(true, refusal::close_at_once);
     refuses(options, errc::no_server, proxy.connect_string(), 1);
+}
+
+BOOST_AUTO_TEST_CASE(something_else_than_zookeeper_behind_the_port_is_no_server)
+{
+    using boost::asio::ip::tcp;
+    const auto frame = [](std::uint32_t length, const std::string& content) {
+        std::string bytes;
+        for (int shift = 24; shift >= 0; shift -= 8) {
+            bytes += static_cast<char>(length >> shift & 0xff);
+        }
+        return bytes + content;
+    };
+    const std::string speeches[] = {
+        "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\n\r\n" + std::string(5'000, 'x'),
+        "SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n",
+        std::string(5'000, '\0'),
+        std::string(5'000, '\xff'),
+        frame(0, ""),
+        frame(1, "x"),
+        frame(37, std::string(37, '\xff')),
+        frame(36, std::string(36, '\0')),
+        frame(100, std::string(100, '\x7f')),
+        frame(4'000'000, std::string(10'000, 'x')),
+        frame(0x7fffffff, std::string(10'000, 'x')),
+        frame(0x80000000, std::string(10'000, 'x'))};
+    for (const auto& speech : speeches) {
+        asio::io_context io;
+        tcp::acceptor listening{io, {asio::ip::address_v4::loopback(), 0}};
+        std::vector<std::unique_ptr<tcp::socket>> peers;
+        std::function<void()> accept = [&] {
+            listening.async_accept([&](error_code ec, tcp::socket peer) {
+                if (!ec) {
+                    peers.push_back(std::make_unique<tcp::socket>(std::move(peer)));
+                    asio::async_write(*peers.back(), asio::buffer(speech), [](error_code, std::size_t) {});
+                    accept();
+                }
+            });
+        };
+        accept();
+        auto options = good();
+        options.connect_timeout = 300ms;
+        options.hosts = "127.0.0.1:" + std::to_string(listening.local_endpoint().port());
+        client zk{io, options};
+        std::optional<error_code> got;
+        zk.async_connect([&](error_code ec) { got = ec; });
+        run_until(io, [&] { return got.has_value(); }, 10s);
+        BOOST_TEST((*got == errc::no_server || *got == errc::connect_timeout),
+                   *got << " from \"" << speech.substr(0, 8) << "\"");
+        BOOST_TEST(mentions(zk.last_error_detail(), options.hosts));
+        listening.close();
+        peers.clear();
+        BOOST_TEST(run_to_the_end(io));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(names_that_nobody_knows_are_told_from_a_name_service_that_fails)
