@@ -200,6 +200,15 @@ BOOST_AUTO_TEST_CASE(try_alone_is_never_busy)
             900'000);
 }
 
+// ---- the model is not too kind
+
+BOOST_AUTO_TEST_CASE(G3_is_broken_without_the_barrier)
+{
+    const colock::model::scenario s{.clients = 1, .cancels = 1, .breaks = 1, .barrier = false};
+    const auto o = colock::model::exhaustive_walk{s}();
+    BOOST_TEST(o.violated.starts_with("G3: a contender is gone, and its node is left"), o.violated);
+}
+
 // ---- six contenders, everything at once, some paths out of many
 
 BOOST_AUTO_TEST_CASE(random_paths)

@@ -27,6 +27,7 @@ struct scenario {
     bool one_by_one = false; // a contender joins when nothing is under way
     bool guard = true;       // holders watch their node
     bool rejoin_on_expiry = true;
+    bool barrier = true; // stands before what is sent on a new connection
 };
 
 struct violation : std::runtime_error {
@@ -42,6 +43,7 @@ enum class step_kind : std::uint8_t {
     notice_expiry,
     notice_both, // the connection ends and its session is known to be over, at once
     reconnect,
+    process_late,
     // The adversary's. Everything has to end well without any of these.
     cancel,
     break_connection,
@@ -62,9 +64,9 @@ struct step {
 inline std::string to_string(const step& s)
 {
     static constexpr const char* names[] = {
-        "process",       "deliver",     "join",        "leave",  "notice break",
-        "notice expiry", "notice both", "reconnect",   "cancel", "break",
-        "expire",        "remove node", "change node", "refuse", "reap"};
+        "process",     "deliver",     "join",         "leave",  "notice break", "notice expiry",
+        "notice both", "reconnect",   "process late", "cancel", "break",        "expire",
+        "remove node", "change node", "refuse",       "reap"};
     return std::string{names[static_cast<std::size_t>(s.kind)]} + ' ' + std::to_string(s.which);
 }
 
@@ -164,6 +166,9 @@ public:
             if (!c.gone && s.alive && !s.connected) {
                 add(step_kind::reconnect, i);
             }
+            if (s.alive && s.connected && !s.late.empty()) {
+                add(step_kind::process_late, i);
+            }
             if (queues && !c.granted && !c.left && cancels_ != 0) {
                 add(step_kind::cancel, i);
             }
@@ -221,9 +226,10 @@ public:
             run(i, lab, {.kind = input_kind::expired});
             break;
         case step_kind::reconnect:
-            server_.connect(i);
+            server_.connect(i, lab.rules().barrier);
             run(i, lab, {.kind = input_kind::connected, .session = server_.sessions[i].id});
             break;
+        case step_kind::process_late: server_.process_late(i, lab.text()); break;
         case step_kind::expire:
             --expiries_;
             server_.expire(i);
@@ -299,6 +305,11 @@ public:
             byte(s.requests.size());
             for (const auto& r : s.requests) {
                 byte(static_cast<unsigned>(r.op) | unsigned{r.wanted} << 7);
+                word(r.name);
+            }
+            byte(s.late.size());
+            for (const auto& r : s.late) {
+                byte(r.op);
                 word(r.name);
             }
             byte(s.messages.size());
@@ -607,7 +618,7 @@ private:
             if (!clients_[i].gone && (!s.connected || !s.alive)) {
                 return false;
             }
-            if (s.alive && (!s.requests.empty() || !s.messages.empty())) {
+            if (s.alive && (!s.requests.empty() || !s.messages.empty() || !s.late.empty())) {
                 return false;
             }
         }

@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace colock::model {
@@ -86,6 +87,8 @@ struct session {
     // way to the leader when it is gone.
     bool connected = true;
     boost::container::static_vector<request, 16> requests = {};
+    // Those of previous connections that no barrier has stopped.
+    boost::container::static_vector<request, 16> late = {};
     boost::container::static_vector<message, 16> messages = {};
     boost::container::static_vector<text_id, max_clients + 2> watches = {};
     text_id led = 0;
@@ -229,12 +232,27 @@ public:
         s.watches.clear();
     }
 
-    // Behind a barrier: nothing of the previous connection comes later.
-    void connect(std::size_t client)
+    // Behind a barrier nothing of the previous connection comes later.
+    void connect(std::size_t client, bool barrier)
     {
         auto& s = sessions[client];
         s.connected = true;
+        if (!barrier) {
+            s.late.insert(s.late.end(), s.requests.begin(), s.requests.end());
+        }
         s.requests.clear();
+    }
+
+    // The next request of a previous connection, whose answer nobody gets.
+    void process_late(std::size_t client, texts& text)
+    {
+        auto& s = sessions[client];
+        const auto requests = std::exchange(s.requests, {s.late.front()});
+        s.late.erase(s.late.begin());
+        s.connected = false;
+        process(client, text);
+        s.connected = true;
+        s.requests = requests;
     }
 
     void new_session(std::size_t client)
