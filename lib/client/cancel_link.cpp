@@ -4,6 +4,9 @@ namespace colock::detail {
 
 void cancel_link::request(asio::cancellation_type type)
 {
+    if (type == asio::cancellation_type::none) {
+        return;
+    }
     if (const auto core = core_.lock()) {
         core->dispatch([self = shared_from_this(), type] { self->deliver(type); });
     }

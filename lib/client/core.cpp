@@ -160,8 +160,8 @@ void client_core::context_gone() noexcept
     const auto closing = std::move(closing_ops_);
     const auto waiters = std::move(state_waiters_);
     const auto listeners = std::move(listeners_);
-    for (const auto& [key, listener] : listeners) {
-        listener->discarded();
+    for (const auto& [key, each] : listeners) {
+        each.listener->discarded();
     }
     watches_.clear();
     waiting.clear_and_dispose(dispose);
@@ -813,7 +813,7 @@ void client_core::closed(const error_code& ec)
 void client_core::add(std::shared_ptr<session_listener> listener)
 {
     auto* key = listener.get();
-    listeners_.emplace(key, std::move(listener));
+    listeners_.emplace(key, registration{++registrations_, std::move(listener)});
 }
 
 void client_core::remove(session_listener& listener)
@@ -825,15 +825,16 @@ void client_core::remove(session_listener& listener)
 template <class Call>
 void client_core::notify(Call&& call)
 {
-    std::vector<std::shared_ptr<session_listener>> all;
+    std::vector<registration> all;
     all.reserve(listeners_.size());
-    for (const auto& [key, listener] : listeners_) {
-        all.push_back(listener);
+    for (const auto& [key, each] : listeners_) {
+        all.push_back(each);
     }
+    std::ranges::sort(all, {}, &registration::number);
     const batch together{*this};
-    for (const auto& listener : all) {
-        if (listeners_.contains(listener.get())) {
-            call(*listener);
+    for (const auto& each : all) {
+        if (listeners_.contains(each.listener.get())) {
+            call(*each.listener);
         }
     }
 }

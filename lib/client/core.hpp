@@ -232,7 +232,12 @@ private:
     bool unflushed_ = false;
 
     zk::watch_registry watches_;
-    std::unordered_map<session_listener*, std::shared_ptr<session_listener>> listeners_;
+    struct registration {
+        std::uint64_t number; // they are told in the order in which they came
+        std::shared_ptr<session_listener> listener;
+    };
+    std::unordered_map<session_listener*, registration> listeners_;
+    std::uint64_t registrations_ = 0;
 
     std::deque<std::pair<clock::time_point, std::weak_ptr<session_listener>>> reminders_; // by time
 

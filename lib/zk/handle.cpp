@@ -264,7 +264,10 @@ handle::status handle::state() const noexcept
 {
     const int state = zoo_state(raw(native_));
     if (state == ZOO_CONNECTED_STATE) {
-        return status::connected;
+        // The C client takes any bytes for a session. One without a number is not of ZooKeeper's.
+        return zoo_client_id(raw(native_))->client_id != 0 && zoo_recv_timeout(raw(native_)) > 0
+                   ? status::connected
+                   : status::broken;
     }
     if (state == ZOO_CONNECTING_STATE || state == ZOO_ASSOCIATING_STATE) {
         return status::connecting;
@@ -352,7 +355,8 @@ bool handle::send_close() noexcept
 
 void handle::abort() noexcept
 {
-    if (state() != status::connected) {
+    const auto connected = [this] { return zoo_state(raw(native_)) == ZOO_CONNECTED_STATE; };
+    if (!connected()) {
         return;
     }
     if (closing_) {
@@ -369,7 +373,7 @@ void handle::abort() noexcept
         ::shutdown(descriptor_, SHUT_RDWR);
     }
     // Answers that are already in the socket are processed on the way, one in each step.
-    while (state() == status::connected) {
+    while (connected()) {
         zookeeper_process(raw(native_), ZOOKEEPER_READ);
     }
 }

@@ -197,6 +197,31 @@ BOOST_AUTO_TEST_CASE(a_lock_that_waits_for_the_first_connection_fails_with_it)
     BOOST_TEST(code_of(io, again) == error_code{});
 }
 
+BOOST_AUTO_TEST_CASE(G2_locks_started_without_a_connection_join_in_that_order)
+{
+    client c{io, {.hosts = proxy.connect_string()}};
+    outcome<> connected;
+    c.async_connect(connected.handler());
+    constexpr int count = 50;
+    for (int round = 0; round != 2; ++round) {
+        std::vector<int> order;
+        for (int i = 0; i != count; ++i) {
+            mutex{c, directory}.async_lock([&order, i](error_code ec, const unique_lock&) {
+                BOOST_TEST(ec == error_code{});
+                order.push_back(i);
+            });
+        }
+        proxy.refuse(false);
+        BOOST_TEST(until([&] { return order.size() == count; }));
+        BOOST_TEST(std::ranges::is_sorted(order));
+        BOOST_TEST(code_of(io, connected) == error_code{});
+        // Once more while it is suspended.
+        proxy.refuse(true);
+        proxy.cut();
+        BOOST_TEST(suspended(c));
+    }
+}
+
 // ---- the delete
 
 BOOST_AUTO_TEST_CASE(a_delete_whose_reply_is_lost_is_repeated_and_is_no_error)
