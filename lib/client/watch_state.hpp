@@ -42,6 +42,7 @@ private:
     void suspended() override { set_ = false; }
     void expired() override { set_ = false; }
     void closed(const error_code& why) override;
+    void given_up(const error_code& why) override { deliver(why, {}); }
     void discarded() noexcept override;
     void watch_fired(const watch_event& event) noexcept override;
 
