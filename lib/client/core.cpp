@@ -298,6 +298,16 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
         return;
     }
     const bool loss = is_loss(reply.error);
+    if ((reply.error == zookeeper_errc::session_expired || reply.error == zookeeper_errc::session_moved) &&
+        is_connected()) {
+        // A server may say so in answer to one request, and leave the connection as it is. What it says to
+        // the next connection counts.
+        asio::post(*strand_, [self = shared_from_this(), id = connection_id_] {
+            if (self->connection_id_ == id) {
+                self->broken(zk::handle::status::broken);
+            }
+        });
+    }
     count.in_flight.store(sent_.size(), std::memory_order_relaxed);
     if (!loss) {
         count.replies.fetch_add(1, std::memory_order_relaxed);

@@ -21,8 +21,14 @@ zhandle_t* raw(void* native) noexcept
     return static_cast<zhandle_t*>(native);
 }
 
+// What a server answers that has ended the session a moment ago. The C client has no name for it.
+constexpr int unknown_session = -12;
+
 error_code to_error(int rc) noexcept
 {
+    if (rc == unknown_session) {
+        rc = ZSESSIONEXPIRED;
+    }
     return rc == ZOK ? error_code{} : error_code{rc, zookeeper_category()};
 }
 

@@ -77,6 +77,7 @@ struct pooled {
             BOOST_TEST((!admin.exists(lock) || admin.children(lock).empty()));
         }
         for (auto& c : clients) {
+            BOOST_TEST(wait_until([&] { return c.state() == connection_state::connected; }, long_enough));
             c.async_close(asio::use_future).get();
         }
         BOOST_TEST(wait_until([&] { return common_server().watch_count() == 0; }, long_enough));
