@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(a_write_whose_reply_is_lost_is_carried_out_once_and_reporte
     const auto connection = s.zk.connection_id();
     const auto lost = s.proxy.on_reply(any_create(), reaction::drop_and_cut);
     BOOST_TEST(colock::outcome_unknown(s.create(s.root + "/n-", create_mode::ephemeral_sequential)));
-    BOOST_TEST(lost.fired() == 1u);
+    BOOST_TEST(lost.wait(long_enough));
     BOOST_TEST(s.zk.last_error_detail().find(s.root + "/n-") != std::string::npos);
     BOOST_TEST(s.admin.children(s.root).size() == 1u);
     BOOST_TEST(s.wait_for(connection_state::connected));

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <string>
 
 using namespace colock::test;
@@ -35,29 +36,38 @@ client_options to(std::string hosts)
 // Measures how late the executor gets round to what is due every 5 ms.
 class ticker {
 public:
-    explicit ticker(boost::asio::io_context& io) : timer_{io} { tick(std::chrono::steady_clock::now()); }
-
-    std::chrono::milliseconds longest_lag() const
+    explicit ticker(boost::asio::io_context& io) : state_{std::make_shared<state>(io)}
     {
-        return std::chrono::duration_cast<std::chrono::milliseconds>(longest_);
+        tick(state_, std::chrono::steady_clock::now());
     }
+    ticker(const ticker&) = delete;
+    ~ticker() { state_->over = true; }
+
+    // A look-up in the executor's thread would cost all of fake_names::slowness; a busy machine costs something.
+    bool was_blocked() const { return state_->longest >= fake_names::slowness / 2; }
 
 private:
-    void tick(std::chrono::steady_clock::time_point due)
+    struct state {
+        explicit state(boost::asio::io_context& io) : timer{io} {}
+        boost::asio::steady_timer timer;
+        std::chrono::steady_clock::duration longest{};
+        bool over = false;
+    };
+
+    static void tick(const std::shared_ptr<state>& s, std::chrono::steady_clock::time_point last)
     {
-        due += 5ms;
-        timer_.expires_at(due);
-        timer_.async_wait([this, due](const colock::error_code& ec) {
-            if (!ec) {
-                const auto now = std::chrono::steady_clock::now();
-                longest_ = std::max(longest_, now - due);
-                tick(now);
+        const auto due = last + 5ms;
+        s->timer.expires_at(due);
+        s->timer.async_wait([s, due](const colock::error_code&) {
+            const auto now = std::chrono::steady_clock::now();
+            s->longest = std::max(s->longest, now - due);
+            if (!s->over) {
+                tick(s, now);
             }
         });
     }
 
-    boost::asio::steady_timer timer_;
-    std::chrono::steady_clock::duration longest_{};
+    std::shared_ptr<state> state_;
 };
 
 } // namespace
@@ -97,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_slow_name_blocks_neither_the_executor_nor_the_other_hosts
             BOOST_TEST(becomes_true(s.io, [&] { return s.zk.stats().connections == i; }));
             go_on(s.io, 300ms);
         }
-        BOOST_TEST(t.longest_lag().count() < 200);
+        BOOST_TEST(!t.was_blocked());
     }
     BOOST_TEST(!fake_names::any_in_this_thread());
     BOOST_TEST(s.zk.stats().sessions == 1u);
@@ -111,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_client_with_nothing_but_a_slow_name_connects_when_the_ans
     {
         const ticker t{s.io};
         s.connect();
-        BOOST_TEST(t.longest_lag().count() < 200);
+        BOOST_TEST(!t.was_blocked());
     }
     s.close();
 
@@ -136,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_failing_name_is_no_obstacle_beside_a_good_one)
             proxy.cut();
             BOOST_TEST(becomes_true(s.io, [&] { return s.zk.stats().connections == i; }, 3s));
         }
-        BOOST_TEST(t.longest_lag().count() < 200);
+        BOOST_TEST(!t.was_blocked());
         s.zk.async_close([](colock::error_code) {});
         BOOST_TEST(s.wait_for(connection_state::closed));
     }
