@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 // The queue over an ensemble of three whose members are killed.
 #include <support/lock_scene.hpp>
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 // Client, guard, mutex and context are destroyed in any order, at every stage of a lock: nothing crashes,
 // each handler is called once or, when its context is gone, never (G6), no session stays (G3).
 #include <support/lock_scene.hpp>

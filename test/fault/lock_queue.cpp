@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 // The queue when sessions end, connections break, operators delete nodes, and the server goes away.
 #include <support/lock_scene.hpp>
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 // Replies and requests that are lost, and what others do to the directory in between: a contender ends up
 // with one node or with none, and with the lock when it is its turn (G3, G4).
 #include <support/lock_scene.hpp>

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 // The examples do what they say, and leave nothing behind.
 #include <support/subprocess.hpp>
 #include <support/wait_until.hpp>

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 // A process that takes its turns: adds one to a file that nothing protects but the lock.
 //
 //   lock_worker HOSTS PATH FILE TURNS     prints nothing, returns 0 when all went well

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 // What a mutex does when nothing goes wrong. Names: G1..G7 of the guarantees; K, E, R, W: the conformance
 // cases of kazoo, etcd, zk-ruby and the Rust client in docs.
 #include <support/lock_scene.hpp>

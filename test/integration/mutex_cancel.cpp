@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 // Cancelling the acquisition of a mutex, at every stage of it: no node and no watch stay (G3), the handler
 // is called once (G6), and a lock that was granted is delivered.
 #include <support/lock_scene.hpp>

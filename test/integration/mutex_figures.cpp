@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 // What a mutex costs: requests, wake-ups (G7), round trips. Prints the figures.
 #include <support/lock_scene.hpp>
 

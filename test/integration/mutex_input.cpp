@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 // A mutex and what it is given: bad paths, missing permissions, directories with things in them that are
 // not its own. Nothing hangs, and nothing stays behind.
 #include <support/lock_scene.hpp>

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 // Processes take turns on a file that nothing protects but the lock.
 #include <support/admin_session.hpp>
 #include <support/subprocess.hpp>

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 // The test support on trial: what the other tests rely on must be true of a real server.
 #include <support/admin_session.hpp>
 #include <support/loopback_port.hpp>

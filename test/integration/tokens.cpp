@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 // Every kind of completion token, at one operation of the client, its connect, and the mutex's lock and
 // unlock: completes once, never inside the initiating function, on the handler's executor, with the
 // handler's memory given back before the handler runs (G6).

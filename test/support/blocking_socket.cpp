@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 #include "blocking_socket.hpp"
 
 #include <arpa/inet.h>

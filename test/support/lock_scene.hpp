@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 #ifndef COLOCK_TEST_SUPPORT_LOCK_SCENE_HPP
 #define COLOCK_TEST_SUPPORT_LOCK_SCENE_HPP
 
@@ -12,6 +11,7 @@
 #include <support/zookeeper_server.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
@@ -114,7 +114,8 @@ struct lock_scene {
     error_code unlock(unique_lock& held)
     {
         outcome<> o;
-        held.async_unlock(o.handler());
+        // An empty guard has no executor but the system's, which has threads of its own.
+        held.async_unlock(asio::bind_executor(io, o.handler()));
         return code_of(io, o);
     }
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 #include "loopback_port.hpp"
 
 #include <arpa/inet.h>

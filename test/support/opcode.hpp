@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 #ifndef COLOCK_TEST_SUPPORT_OPCODE_HPP
 #define COLOCK_TEST_SUPPORT_OPCODE_HPP
 

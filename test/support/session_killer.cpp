@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 #include "session_killer.hpp"
 
 #include "wire_connection.hpp"

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 #include "tcp_proxy.hpp"
 
 #include "blocking_socket.hpp"

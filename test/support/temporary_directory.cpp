@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 #include "temporary_directory.hpp"
 
 #include <fcntl.h>

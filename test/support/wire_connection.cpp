@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 #include "wire_connection.hpp"
 
 #include "jute.hpp"

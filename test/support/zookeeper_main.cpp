@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 // private_zookeeper: a private server or ensemble on free loopback ports, for as long as it runs.
 #include "tcp_proxy.hpp"
 #include "zookeeper_server.hpp"

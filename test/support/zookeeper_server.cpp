@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 #include "zookeeper_server.hpp"
 
 #include "blocking_socket.hpp"

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 #include "zk/backoff.hpp"
 
 #include <boost/test/unit_test.hpp>

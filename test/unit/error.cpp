@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 // Every code has a text of its own that says something, and the predicates sort them.
 #include <colock/error.hpp>
 

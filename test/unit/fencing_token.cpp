@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 #include <colock/fencing_token.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 // Lists of servers: what is understood, and how what is not is explained.
 #include "zk/hosts.hpp"
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: BSL-1.0
 // Watches are freed on the server when nobody wants them any more, and only then.
 #include "zk/watch_registry.hpp"
 
