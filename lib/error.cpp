@@ -10,37 +10,48 @@ const char* text(errc e) noexcept
 {
     switch (e) {
     case errc::invalid_path:
-        return "the path is not valid: it must begin with '/', must not end in '/', and must not contain "
+        return "the path is not valid: it must begin with '/', must not end in '/', and must not "
+               "contain "
                "\"//\", \".\", \"..\" or control characters";
     case errc::invalid_hosts:
         return "client_options::hosts is empty or malformed: write \"host:port,host:port\"";
-    case errc::invalid_option: return "an option has a value that makes no sense; see last_error_detail()";
+    case errc::invalid_option:
+        return "an option has a value that makes no sense; see last_error_detail()";
     case errc::unknown_host:
-        return "no host name of client_options::hosts could be resolved; check the names and the name "
+        return "no host name of client_options::hosts could be resolved; check the names and the "
+               "name "
                "service";
     case errc::no_server:
-        return "no server of client_options::hosts accepts connections; check that ZooKeeper is running "
+        return "no server of client_options::hosts accepts connections; check that ZooKeeper is "
+               "running "
                "and reachable";
     case errc::connect_timeout:
-        return "no server answered within client_options::connect_timeout; check that the ensemble has a "
+        return "no server answered within client_options::connect_timeout; check that the ensemble "
+               "has a "
                "quorum, or allow more time";
-    case errc::no_chroot: return "client_options::chroot does not exist on the server; create that node first";
+    case errc::no_chroot:
+        return "client_options::chroot does not exist on the server; create that node first";
     case errc::not_connected: return "the client is not connected; await async_connect() first";
-    case errc::disconnected: return "there is no connection to a server at the moment; try again later";
+    case errc::disconnected:
+        return "there is no connection to a server at the moment; try again later";
     case errc::client_closed: return "the client was closed or destroyed";
     case errc::not_held: return "this object holds nothing: it is empty, moved-from or released";
     case errc::lock_lost: return "the lock was lost while it was held";
     case errc::session_expired:
-        return "the lock was lost: the session expired before the servers heard from this client again";
+        return "the lock was lost: the session expired before the servers heard from this client "
+               "again";
     case errc::node_deleted: return "the lock was lost: somebody deleted its node";
     case errc::conflicting_use:
-        return "another lock object of this client uses this path with other options, or as another kind "
+        return "another lock object of this client uses this path with other options, or as "
+               "another kind "
                "of lock; use equal options";
     case errc::sequence_exhausted:
-        return "the sequence numbers of the lock's directory are used up; delete the directory once no "
+        return "the sequence numbers of the lock's directory are used up; delete the directory "
+               "once no "
                "contender is left in it";
     case errc::duplicate_sequence:
-        return "another node in the lock's directory has the same number; delete what was created there "
+        return "another node in the lock's directory has the same number; delete what was created "
+               "there "
                "by hand";
     }
     return "unknown colock error";
@@ -50,20 +61,27 @@ const char* text(zookeeper_errc e) noexcept
 {
     switch (e) {
     case zookeeper_errc::system_error: return "ZooKeeper: system error";
-    case zookeeper_errc::runtime_inconsistency: return "ZooKeeper: a runtime inconsistency was found";
+    case zookeeper_errc::runtime_inconsistency:
+        return "ZooKeeper: a runtime inconsistency was found";
     case zookeeper_errc::data_inconsistency: return "ZooKeeper: a data inconsistency was found";
     case zookeeper_errc::connection_loss:
-        return "ZooKeeper: the connection was lost before the answer came; the request may have been "
+        return "ZooKeeper: the connection was lost before the answer came; the request may have "
+               "been "
                "carried out";
     case zookeeper_errc::marshalling_error:
-        return "ZooKeeper: the request could not be written or the answer not be read; is it too large?";
-    case zookeeper_errc::unimplemented: return "ZooKeeper: the server does not support this operation";
+        return "ZooKeeper: the request could not be written or the answer not be read; is it too "
+               "large?";
+    case zookeeper_errc::unimplemented:
+        return "ZooKeeper: the server does not support this operation";
     case zookeeper_errc::operation_timeout:
-        return "ZooKeeper: the server did not answer in time; the request may have been carried out";
+        return "ZooKeeper: the server did not answer in time; the request may have been carried "
+               "out";
     case zookeeper_errc::bad_arguments: return "ZooKeeper: invalid arguments";
     case zookeeper_errc::invalid_state: return "ZooKeeper: the session is over";
-    case zookeeper_errc::new_config_no_quorum: return "ZooKeeper: no quorum of the new configuration";
-    case zookeeper_errc::reconfig_in_progress: return "ZooKeeper: another reconfiguration is in progress";
+    case zookeeper_errc::new_config_no_quorum:
+        return "ZooKeeper: no quorum of the new configuration";
+    case zookeeper_errc::reconfig_in_progress:
+        return "ZooKeeper: another reconfiguration is in progress";
     case zookeeper_errc::ssl_connection_error: return "ZooKeeper: TLS connection error";
     case zookeeper_errc::api_error: return "ZooKeeper: API error";
     case zookeeper_errc::no_node: return "ZooKeeper: the node does not exist";
@@ -85,7 +103,8 @@ const char* text(zookeeper_errc e) noexcept
     case zookeeper_errc::closing: return "ZooKeeper: the connection is being closed";
     case zookeeper_errc::nothing: return "ZooKeeper: nothing to process";
     case zookeeper_errc::session_moved:
-        return "ZooKeeper: the session has moved to another server; the request was not carried out";
+        return "ZooKeeper: the session has moved to another server; the request was not carried "
+               "out";
     case zookeeper_errc::not_read_only: return "ZooKeeper: the server is read-only";
     case zookeeper_errc::ephemeral_on_local_session:
         return "ZooKeeper: a local session cannot have ephemeral nodes";
@@ -116,7 +135,10 @@ class zookeeper_error_category final : public boost::system::error_category {
 public:
     zookeeper_error_category() noexcept : error_category{0x3be81f07a5d2c946} {}
     const char* name() const noexcept override { return "colock.zookeeper"; }
-    std::string message(int value) const override { return text(static_cast<zookeeper_errc>(value)); }
+    std::string message(int value) const override
+    {
+        return text(static_cast<zookeeper_errc>(value));
+    }
     const char* message(int value, char*, std::size_t) const noexcept override
     {
         return text(static_cast<zookeeper_errc>(value));

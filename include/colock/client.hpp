@@ -71,14 +71,16 @@ public:
     auto async_wait(CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, watch_event)>(
-            detail::initiate<error_code, watch_event>{executor(), core()}, token, &start_wait, state_);
+            detail::initiate<error_code, watch_event>{executor(), core()}, token, &start_wait,
+            state_);
     }
 
 private:
     friend class client;
     friend class detail::watch_state;
     // Set once the read has succeeded; its last copy removes the watch.
-    explicit watch(std::shared_ptr<void> handle, std::shared_ptr<detail::watch_state> state) noexcept;
+    explicit watch(std::shared_ptr<void> handle,
+                   std::shared_ptr<detail::watch_state> state) noexcept;
 
     [[nodiscard]] boost::asio::any_io_executor executor() const;
     [[nodiscard]] std::shared_ptr<detail::client_core> core() const noexcept;
@@ -142,7 +144,10 @@ public:
 
     /// The same on the executor of a context, such as an `io_context` or a `thread_pool`.
     template <class ExecutionContext>
-        requires requires(ExecutionContext& context) { context.get_executor(); }
+        requires requires(ExecutionContext& context)
+        {
+            context.get_executor();
+        }
     client(ExecutionContext& context, client_options options)
         : client(executor_type(context.get_executor()), std::move(options))
     {
@@ -203,8 +208,8 @@ public:
                       CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, create_result)>(
-            detail::initiate<error_code, create_result>{get_executor(), core_}, token, &start_create,
-            std::move(path), std::move(data), std::move(options));
+            detail::initiate<error_code, create_result>{get_executor(), core_}, token,
+            &start_create, std::move(path), std::move(data), std::move(options));
     }
 
     /// The same with a mode and the client's default access control.
@@ -247,7 +252,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_exists(std::string path, CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, std::optional<node_stat>)>(
+        return boost::asio::async_initiate<CompletionToken,
+                                           void(error_code, std::optional<node_stat>)>(
             detail::initiate<error_code, std::optional<node_stat>>{get_executor(), core_}, token,
             &start_exists, std::move(path));
     }
@@ -260,8 +266,8 @@ public:
     auto async_children(std::string path, CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, children_result)>(
-            detail::initiate<error_code, children_result>{get_executor(), core_}, token, &start_children,
-            std::move(path));
+            detail::initiate<error_code, children_result>{get_executor(), core_}, token,
+            &start_children, std::move(path));
     }
 
     /// Deletes a node, if it has this version and no children.
@@ -273,8 +279,8 @@ public:
                       CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{get_executor(), core_}, token, &start_remove, std::move(path),
-            version);
+            detail::initiate<error_code>{get_executor(), core_}, token, &start_remove,
+            std::move(path), version);
     }
 
     /// Carries out all steps or none, in one transaction; completes with one result a step.
@@ -288,8 +294,8 @@ public:
     {
         return boost::asio::async_initiate<CompletionToken,
                                            void(error_code, std::vector<transaction_result>)>(
-            detail::initiate<error_code, std::vector<transaction_result>>{get_executor(), core_}, token,
-            &start_multi, std::move(ops));
+            detail::initiate<error_code, std::vector<transaction_result>>{get_executor(), core_},
+            token, &start_multi, std::move(ops));
     }
 
     /// Brings the server of this connection up to date: reads that are started afterwards see every
@@ -300,7 +306,8 @@ public:
     auto async_sync(std::string path, CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{get_executor(), core_}, token, &start_sync, std::move(path));
+            detail::initiate<error_code>{get_executor(), core_}, token, &start_sync,
+            std::move(path));
     }
 
     /// Reads a node and sets a watch on its data; the event is `changed` or `deleted`.
@@ -323,8 +330,8 @@ public:
     {
         return boost::asio::async_initiate<CompletionToken,
                                            void(error_code, watched<std::optional<node_stat>>)>(
-            detail::initiate<error_code, watched<std::optional<node_stat>>>{get_executor(), core_}, token,
-            &start_watch_exists, std::move(path));
+            detail::initiate<error_code, watched<std::optional<node_stat>>>{get_executor(), core_},
+            token, &start_watch_exists, std::move(path));
     }
 
     /// Lists a node's children and sets a watch; the event is `children_changed` or `deleted`.
@@ -334,7 +341,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_watch_children(std::string path, CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, watched<children_result>)>(
+        return boost::asio::async_initiate<CompletionToken,
+                                           void(error_code, watched<children_result>)>(
             detail::initiate<error_code, watched<children_result>>{get_executor(), core_}, token,
             &start_watch_children, std::move(path));
     }
@@ -386,17 +394,20 @@ private:
     static void start_create(const core_ptr&, op<error_code, create_result>, std::string path,
                              std::string data, create_options options);
     static void start_get(const core_ptr&, op<error_code, get_result>, std::string path);
-    static void start_set(const core_ptr&, op<error_code, node_stat>, std::string path, std::string data,
-                          std::int32_t version);
+    static void start_set(const core_ptr&, op<error_code, node_stat>, std::string path,
+                          std::string data, std::int32_t version);
     static void start_exists(const core_ptr&, op<error_code, std::optional<node_stat>>,
                              std::string path);
     static void start_children(const core_ptr&, op<error_code, children_result>, std::string path);
-    static void start_remove(const core_ptr&, op<error_code>, std::string path, std::int32_t version);
+    static void start_remove(const core_ptr&, op<error_code>, std::string path,
+                             std::int32_t version);
     static void start_multi(const core_ptr&, op<error_code, std::vector<transaction_result>>,
                             std::vector<transaction_op> ops);
     static void start_sync(const core_ptr&, op<error_code>, std::string path);
-    static void start_watch_data(const core_ptr&, op<error_code, watched<get_result>>, std::string path);
-    static void start_watch_exists(const core_ptr&, op<error_code, watched<std::optional<node_stat>>>,
+    static void start_watch_data(const core_ptr&, op<error_code, watched<get_result>>,
+                                 std::string path);
+    static void start_watch_exists(const core_ptr&,
+                                   op<error_code, watched<std::optional<node_stat>>>,
                                    std::string path);
     static void start_watch_children(const core_ptr&, op<error_code, watched<children_result>>,
                                      std::string path);

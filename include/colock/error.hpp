@@ -125,8 +125,10 @@ inline error_code make_error_code(zookeeper_errc e) noexcept
 } // namespace colock
 
 template <>
-struct boost::system::is_error_code_enum<colock::errc> : std::true_type {};
+struct boost::system::is_error_code_enum<colock::errc> : std::true_type {
+};
 template <>
-struct boost::system::is_error_code_enum<colock::zookeeper_errc> : std::true_type {};
+struct boost::system::is_error_code_enum<colock::zookeeper_errc> : std::true_type {
+};
 
 #endif

@@ -21,7 +21,9 @@ namespace colock {
 class fencing_token {
 public:
     constexpr fencing_token() = default;
-    constexpr fencing_token(std::uint64_t high, std::uint64_t low) noexcept : high_{high}, low_{low} {}
+    constexpr fencing_token(std::uint64_t high, std::uint64_t low) noexcept : high_{high}, low_{low}
+    {
+    }
 
     /// The transaction that created the lock's node.
     [[nodiscard]] constexpr std::uint64_t high() const noexcept { return high_; }

@@ -57,8 +57,8 @@ public:
     auto async_lock(CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            detail::initiate<error_code, unique_lock>{get_executor(), core_}, token, &start_lock, path_,
-            options_, false);
+            detail::initiate<error_code, unique_lock>{get_executor(), core_}, token, &start_lock,
+            path_, options_, false);
     }
 
     /// Takes the mutex if nobody has it or waits for it; else completes with an empty guard and no error.
@@ -72,8 +72,8 @@ public:
     auto async_try_lock(CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            detail::initiate<error_code, unique_lock>{get_executor(), core_}, token, &start_lock, path_,
-            options_, true);
+            detail::initiate<error_code, unique_lock>{get_executor(), core_}, token, &start_lock,
+            path_, options_, true);
     }
 
 private:

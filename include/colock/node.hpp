@@ -14,17 +14,17 @@ namespace colock {
 
 /// The metadata of a node, as ZooKeeper reports it.
 struct node_stat {
-    std::int64_t czxid = 0;            ///< Transaction that created the node.
-    std::int64_t mzxid = 0;            ///< Transaction that last changed its data.
-    std::int64_t ctime = 0;            ///< Creation, in milliseconds since 1970 by the server's clock.
-    std::int64_t mtime = 0;            ///< Last change, in milliseconds since 1970.
-    std::int32_t version = 0;          ///< Number of changes to the data.
-    std::int32_t cversion = 0;         ///< Number of changes to the children.
-    std::int32_t aversion = 0;         ///< Number of changes to the access control list.
-    std::int64_t ephemeral_owner = 0;  ///< Session that owns an ephemeral node, else 0.
-    std::int32_t data_length = 0;      ///< Bytes of data.
-    std::int32_t num_children = 0;     ///< Number of children.
-    std::int64_t pzxid = 0;            ///< Transaction that last changed the children.
+    std::int64_t czxid = 0;    ///< Transaction that created the node.
+    std::int64_t mzxid = 0;    ///< Transaction that last changed its data.
+    std::int64_t ctime = 0;    ///< Creation, in milliseconds since 1970 by the server's clock.
+    std::int64_t mtime = 0;    ///< Last change, in milliseconds since 1970.
+    std::int32_t version = 0;  ///< Number of changes to the data.
+    std::int32_t cversion = 0; ///< Number of changes to the children.
+    std::int32_t aversion = 0; ///< Number of changes to the access control list.
+    std::int64_t ephemeral_owner = 0; ///< Session that owns an ephemeral node, else 0.
+    std::int32_t data_length = 0;     ///< Bytes of data.
+    std::int32_t num_children = 0;    ///< Number of children.
+    std::int64_t pzxid = 0;           ///< Transaction that last changed the children.
 
     friend bool operator==(const node_stat&, const node_stat&) = default;
 };
@@ -129,7 +129,8 @@ inline transaction_op check_op(std::string path, std::int32_t version = any_vers
 }
 
 /// Creates a node. Containers and the modes with a time to live are not possible in a transaction.
-inline transaction_op create_op(std::string path, std::string data = {}, create_options options = {})
+inline transaction_op create_op(std::string path, std::string data = {},
+                                create_options options = {})
 {
     return {transaction_op::kind::create, std::move(path), std::move(data), any_version,
             std::move(options)};

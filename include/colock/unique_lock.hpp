@@ -73,8 +73,8 @@ public:
         auto executor = get_executor();
         auto core = this->core();
         return boost::asio::async_initiate<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{std::move(executor), std::move(core)}, token, &start_unlock,
-            std::move(*this));
+            detail::initiate<error_code>{std::move(executor), std::move(core)}, token,
+            &start_unlock, std::move(*this));
     }
 
     /// The client's executor; that of the system when this object is empty.

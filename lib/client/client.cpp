@@ -15,8 +15,8 @@ using core_ptr = std::shared_ptr<detail::client_core>;
 
 // Completes an operation with what `convert` makes of the reply to its request.
 template <class... Results, class Convert>
-void start_request(const core_ptr& core, detail::operation_ptr<error_code, Results...> op, zk::call call,
-                   on_loss policy, Convert convert,
+void start_request(const core_ptr& core, detail::operation_ptr<error_code, Results...> op,
+                   zk::call call, on_loss policy, Convert convert,
                    std::shared_ptr<detail::watch_state> watching = nullptr)
 {
     core->dispatch([core, op = std::move(op), call = std::move(call), policy,
@@ -27,17 +27,18 @@ void start_request(const core_ptr& core, detail::operation_ptr<error_code, Resul
             return;
         }
         auto* subscriber = watching.get();
-        auto r = detail::make_request(
-            std::move(call), policy,
-            [op = std::move(op), convert = std::move(convert),
-             watching = std::move(watching)](zk::reply&& reply) mutable { convert(op, std::move(reply)); });
+        auto r = detail::make_request(std::move(call), policy,
+                                      [op = std::move(op), convert = std::move(convert),
+                                       watching = std::move(watching)](zk::reply&& reply) mutable {
+                                          convert(op, std::move(reply));
+                                      });
         r->subscriber = subscriber;
         if (link) {
             link->bind([core = core.get(), raw = r.get(), policy](asio::cancellation_type type) {
                 // A write that was sent cannot be taken back without a trace.
-                const bool total_only = (type & (asio::cancellation_type::terminal |
-                                                 asio::cancellation_type::partial)) ==
-                                        asio::cancellation_type::none;
+                const bool total_only =
+                    (type & (asio::cancellation_type::terminal |
+                             asio::cancellation_type::partial)) == asio::cancellation_type::none;
                 if (core->is_waiting(*raw) || policy == on_loss::repeat || !total_only) {
                     core->abandon(*raw, asio::error::operation_aborted);
                 }
@@ -119,8 +120,10 @@ void client::start_create(const core_ptr& core, op<error_code, create_result> o,
 
 void client::start_get(const core_ptr& core, op<error_code, get_result> o, std::string path)
 {
-    start_request(core, std::move(o), {.op = zk::opcode::get, .path = std::move(path)}, on_loss::repeat,
-                  [](auto& op, zk::reply&& r) { op.complete(r.error, {std::move(r.text), r.stat}); });
+    start_request(core, std::move(o), {.op = zk::opcode::get, .path = std::move(path)},
+                  on_loss::repeat, [](auto& op, zk::reply&& r) {
+                      op.complete(r.error, {std::move(r.text), r.stat});
+                  });
 }
 
 void client::start_set(const core_ptr& core, op<error_code, node_stat> o, std::string path,
@@ -138,12 +141,12 @@ void client::start_exists(const core_ptr& core, op<error_code, std::optional<nod
                           std::string path)
 {
     start_request(core, std::move(o), {.op = zk::opcode::exists, .path = std::move(path)},
-                  on_loss::repeat, [](auto& op, zk::reply&& r) {
-                      op.complete(unless_absent(r.error), found(r));
-                  });
+                  on_loss::repeat,
+                  [](auto& op, zk::reply&& r) { op.complete(unless_absent(r.error), found(r)); });
 }
 
-void client::start_children(const core_ptr& core, op<error_code, children_result> o, std::string path)
+void client::start_children(const core_ptr& core, op<error_code, children_result> o,
+                            std::string path)
 {
     start_request(core, std::move(o), {.op = zk::opcode::children, .path = std::move(path)},
                   on_loss::repeat, [](auto& op, zk::reply&& r) {
@@ -151,7 +154,8 @@ void client::start_children(const core_ptr& core, op<error_code, children_result
                   });
 }
 
-void client::start_remove(const core_ptr& core, op<error_code> o, std::string path, std::int32_t version)
+void client::start_remove(const core_ptr& core, op<error_code> o, std::string path,
+                          std::int32_t version)
 {
     start_request(core, std::move(o),
                   {.op = zk::opcode::remove, .path = std::move(path), .version = version},
@@ -169,8 +173,8 @@ void client::start_multi(const core_ptr& core, op<error_code, std::vector<transa
 
 void client::start_sync(const core_ptr& core, op<error_code> o, std::string path)
 {
-    start_request(core, std::move(o), {.op = zk::opcode::sync, .path = std::move(path)}, on_loss::repeat,
-                  &plain);
+    start_request(core, std::move(o), {.op = zk::opcode::sync, .path = std::move(path)},
+                  on_loss::repeat, &plain);
 }
 
 void client::start_watch_data(const core_ptr& core, op<error_code, watched<get_result>> o,
@@ -179,7 +183,10 @@ void client::start_watch_data(const core_ptr& core, op<error_code, watched<get_r
     const auto state = std::make_shared<detail::watch_state>(core, zk::opcode::get, path);
     start_request(
         core, std::move(o),
-        {.op = zk::opcode::get, .path = std::move(path), .watch = true, .kind = zk::watch_kind::data},
+        {.op = zk::opcode::get,
+         .path = std::move(path),
+         .watch = true,
+         .kind = zk::watch_kind::data},
         on_loss::repeat,
         [state](auto& op, zk::reply&& r) {
             watched<get_result> result;
@@ -193,12 +200,16 @@ void client::start_watch_data(const core_ptr& core, op<error_code, watched<get_r
 }
 
 void client::start_watch_exists(const core_ptr& core,
-                                op<error_code, watched<std::optional<node_stat>>> o, std::string path)
+                                op<error_code, watched<std::optional<node_stat>>> o,
+                                std::string path)
 {
     const auto state = std::make_shared<detail::watch_state>(core, zk::opcode::exists, path);
     start_request(
         core, std::move(o),
-        {.op = zk::opcode::exists, .path = std::move(path), .watch = true, .kind = zk::watch_kind::data},
+        {.op = zk::opcode::exists,
+         .path = std::move(path),
+         .watch = true,
+         .kind = zk::watch_kind::data},
         on_loss::repeat,
         [state](auto& op, zk::reply&& r) {
             watched<std::optional<node_stat>> result;
@@ -215,29 +226,29 @@ void client::start_watch_children(const core_ptr& core, op<error_code, watched<c
                                   std::string path)
 {
     const auto state = std::make_shared<detail::watch_state>(core, zk::opcode::children, path);
-    start_request(core, std::move(o),
-                  {.op = zk::opcode::children,
-                   .path = std::move(path),
-                   .watch = true,
-                   .kind = zk::watch_kind::children},
-                  on_loss::repeat,
-                  [state](auto& op, zk::reply&& r) {
-                      watched<children_result> result;
-                      if (!r.error) {
-                          state->begin(r.stat);
-                          result = {{std::move(r.names), r.stat}, watch{state->make_handle(), state}};
-                      }
-                      op.complete(r.error, std::move(result));
-                  },
-                  state);
+    start_request(
+        core, std::move(o),
+        {.op = zk::opcode::children,
+         .path = std::move(path),
+         .watch = true,
+         .kind = zk::watch_kind::children},
+        on_loss::repeat,
+        [state](auto& op, zk::reply&& r) {
+            watched<children_result> result;
+            if (!r.error) {
+                state->begin(r.stat);
+                result = {{std::move(r.names), r.stat}, watch{state->make_handle(), state}};
+            }
+            op.complete(r.error, std::move(result));
+        },
+        state);
 }
 
 void client::start_wait_state_change(const core_ptr& core, op<error_code, connection_state> o,
                                      connection_state seen)
 {
-    core->dispatch([core, seen, o = std::move(o)]() mutable {
-        core->wait_state_change(seen, std::move(o));
-    });
+    core->dispatch(
+        [core, seen, o = std::move(o)]() mutable { core->wait_state_change(seen, std::move(o)); });
 }
 
 connection_state client::state() const noexcept
@@ -314,7 +325,8 @@ void watch::start_wait(const std::shared_ptr<detail::client_core>& core,
         o.complete(errc::not_held, {});
         return;
     }
-    core->dispatch([state = std::move(state), o = std::move(o)]() mutable { state->wait(std::move(o)); });
+    core->dispatch(
+        [state = std::move(state), o = std::move(o)]() mutable { state->wait(std::move(o)); });
 }
 
 } // namespace colock

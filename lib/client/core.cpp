@@ -30,7 +30,8 @@ bool is_unsent(const error_code& ec) noexcept
 
 bool is_sequential(create_mode mode) noexcept
 {
-    return mode == create_mode::persistent_sequential || mode == create_mode::ephemeral_sequential ||
+    return mode == create_mode::persistent_sequential ||
+           mode == create_mode::ephemeral_sequential ||
            mode == create_mode::persistent_sequential_with_ttl;
 }
 
@@ -67,14 +68,16 @@ fault fault_of(const zk::call& c, bool has_chroot)
 {
     if (c.op != zk::opcode::multi) {
         const bool creates = c.op == zk::opcode::create;
-        if (auto f = path_fault_of(c.path, creates ? std::optional{c.mode} : std::nullopt, has_chroot);
+        if (auto f =
+                path_fault_of(c.path, creates ? std::optional{c.mode} : std::nullopt, has_chroot);
             f.error) {
             return f;
         }
         constexpr milliseconds longest_ttl{0xff'ffff'ffff}; // as ZooKeeper has it
         if (creates && has_ttl(c.mode) && (c.ttl <= milliseconds{0} || c.ttl > longest_ttl)) {
             return {errc::invalid_option, "path \"" + c.path + "\": the time to live is " +
-                                              std::to_string(c.ttl.count()) + " ms; it must be positive"};
+                                              std::to_string(c.ttl.count()) +
+                                              " ms; it must be positive"};
         }
         return {};
     }
@@ -86,9 +89,10 @@ fault fault_of(const zk::call& c, bool has_chroot)
             return f;
         }
         if (creates && (has_ttl(op.create.mode) || op.create.mode == create_mode::container)) {
-            return {errc::invalid_option,
-                    "path \"" + op.path +
-                        "\": a transaction cannot create a container or a node with a time to live"};
+            return {
+                errc::invalid_option,
+                "path \"" + op.path +
+                    "\": a transaction cannot create a container or a node with a time to live"};
         }
     }
     return {};
@@ -116,9 +120,10 @@ void request::answered(zk::reply&& r) noexcept
 
 client_core::client_core(asio::any_io_executor executor, client_options options)
     : executor_{std::move(executor)}, options_{std::move(options)}, strand_{executor_},
-      addresses_{std::make_shared<zk::address_book>(*strand_)},
-      backoff_{options_.backoff_min, options_.backoff_max}, attempt_timer_{*strand_},
-      deadline_timer_{*strand_}, reminder_timer_{*strand_}, watches_{[this](const std::string& path, zk::watch_kind kind) {
+      addresses_{std::make_shared<zk::address_book>(*strand_)}, backoff_{options_.backoff_min,
+                                                                         options_.backoff_max},
+      attempt_timer_{*strand_}, deadline_timer_{*strand_},
+      reminder_timer_{*strand_}, watches_{[this](const std::string& path, zk::watch_kind kind) {
           if (is_connected()) {
               submit(make_request({.op = zk::opcode::forget_watches, .path = path, .kind = kind},
                                   on_loss::fail, [](zk::reply&&) {}));
@@ -240,7 +245,8 @@ void client_core::submit(request_ptr r)
         refused = zookeeper_errc::connection_loss;
     }
     const bool nothing_to_do = r->call.op == zk::opcode::multi && r->call.ops.empty();
-    if (refused || nothing_to_do) { // an empty transaction would make the C client abort the program
+    if (refused ||
+        nothing_to_do) { // an empty transaction would make the C client abort the program
         r->done({.error = refused});
     } else if (is_connected()) {
         send(std::move(r));
@@ -298,7 +304,8 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
         return;
     }
     const bool loss = is_loss(reply.error);
-    if ((reply.error == zookeeper_errc::session_expired || reply.error == zookeeper_errc::session_moved) &&
+    if ((reply.error == zookeeper_errc::session_expired ||
+         reply.error == zookeeper_errc::session_moved) &&
         is_connected()) {
         // A server may say so in answer to one request, and leave the connection as it is. What it says to
         // the next connection counts.
@@ -330,9 +337,11 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
         if (loss && r.policy == on_loss::repeat) {
             reply.error = errc::client_closed;
         } else if (reply.error == zookeeper_errc::closing) {
-            reply.error = zookeeper_errc::connection_loss; // the handle of the broken connection was closed
+            reply.error =
+                zookeeper_errc::connection_loss; // the handle of the broken connection was closed
         }
-        const bool expected = r.call.op == zk::opcode::exists && reply.error == zookeeper_errc::no_node;
+        const bool expected =
+            r.call.op == zk::opcode::exists && reply.error == zookeeper_errc::no_node;
         if (reply.error && !expected && r.policy != on_loss::fail) {
             note_error(subject_of(r.call, reply) + ": " + reply.error.message());
         }
@@ -406,13 +415,17 @@ error_code client_core::check_options()
         }
     }
     const std::pair<const char*, milliseconds> times[] = {
-        {"session_timeout", options_.session_timeout}, {"connect_timeout", options_.connect_timeout},
-        {"close_timeout", options_.close_timeout},     {"backoff_min", options_.backoff_min},
-        {"backoff_max", options_.backoff_max},         {"tick", options_.tick}};
+        {"session_timeout", options_.session_timeout},
+        {"connect_timeout", options_.connect_timeout},
+        {"close_timeout", options_.close_timeout},
+        {"backoff_min", options_.backoff_min},
+        {"backoff_max", options_.backoff_max},
+        {"tick", options_.tick}};
     for (const auto& [name, value] : times) {
         // The protocol carries milliseconds in 32 bits.
         if (value <= milliseconds{0} || value > milliseconds{0x7fffffff}) {
-            return fail(errc::invalid_option, std::string{name} + " is " + std::to_string(value.count()) +
+            return fail(errc::invalid_option, std::string{name} + " is " +
+                                                  std::to_string(value.count()) +
                                                   " ms; it must be positive and below 25 days");
         }
     }
@@ -535,9 +548,11 @@ void client_core::attempt()
     connection_ = std::make_shared<zk::connection>(
         *strand_, shared_from_this(), static_cast<zk::connection::observer&>(*this), count.wakeups);
     const auto wanted = session_.id != 0 ? session_timeout_ : options_.session_timeout;
-    if (!connection_->open(attempting_, options_.chroot, wanted, session_, options_.credentials, *this)) {
+    if (!connection_->open(attempting_, options_.chroot, wanted, session_, options_.credentials,
+                           *this)) {
         connection_.reset();
-        attempt_failed(errc::no_server, "server " + attempting_ + ": the C client refuses the address");
+        attempt_failed(errc::no_server,
+                       "server " + attempting_ + ": the C client refuses the address");
         return;
     }
     // A server that does not even answer must not use up the session's time alone. At first it gets
@@ -603,21 +618,23 @@ void client_core::established()
     if (!resumed) {
         count.sessions.fetch_add(1, std::memory_order_relaxed);
     }
-    log(log_level::info, (resumed ? "connected again to " : "connected with a new session to ") + attempting_);
+    log(log_level::info,
+        (resumed ? "connected again to " : "connected with a new session to ") + attempting_);
 
     if (!options_accepted_ && !(options_.chroot.empty() && options_.credentials.empty())) {
         // The credentials are sent before this, and answered before it.
-        send(make_request({.op = zk::opcode::exists, .path = "/"}, on_loss::fail, [this](zk::reply&& r) {
-            if (!r.error) {
-                options_accepted_ = true;
-                become_connected();
-            } else if (r.error == zookeeper_errc::no_node) {
-                note_error("chroot " + options_.chroot + " does not exist on " + attempting_);
-                give_up(errc::no_chroot);
-            } else if (!is_loss(r.error) && r.error != zookeeper_errc::auth_failed) {
-                give_up(r.error);
-            } // else broken() comes
-        }));
+        send(make_request(
+            {.op = zk::opcode::exists, .path = "/"}, on_loss::fail, [this](zk::reply&& r) {
+                if (!r.error) {
+                    options_accepted_ = true;
+                    become_connected();
+                } else if (r.error == zookeeper_errc::no_node) {
+                    note_error("chroot " + options_.chroot + " does not exist on " + attempting_);
+                    give_up(errc::no_chroot);
+                } else if (!is_loss(r.error) && r.error != zookeeper_errc::auth_failed) {
+                    give_up(r.error);
+                } // else broken() comes
+            }));
         return;
     }
     if (resumed) {
@@ -686,8 +703,9 @@ void client_core::broken(zk::handle::status why)
         // The server is there, or was until now; try all of them at once.
         start_pass();
     } else {
-        attempt_failed(errc::no_server, "server " + attempting_ +
-                                            " refuses connections, or closed this one before it answered");
+        attempt_failed(errc::no_server,
+                       "server " + attempting_ +
+                           " refuses connections, or closed this one before it answered");
     }
 }
 
@@ -775,14 +793,13 @@ void client_core::begin_close(const error_code& why)
         return;
     }
     deadline_timer_->expires_after(options_.close_timeout);
-    deadline_timer_->async_wait(
-        [self, use = ++deadline_timer_use_](const error_code& ec) {
-            if (!ec && use == self->deadline_timer_use_) {
-                self->note_error("the server did not confirm the end of the session in time");
-                self->drop_connection(true);
-                self->closed(errc::disconnected);
-            }
-        });
+    deadline_timer_->async_wait([self, use = ++deadline_timer_use_](const error_code& ec) {
+        if (!ec && use == self->deadline_timer_use_) {
+            self->note_error("the server did not confirm the end of the session in time");
+            self->drop_connection(true);
+            self->closed(errc::disconnected);
+        }
+    });
     end_session_when_quiet();
 }
 
@@ -945,8 +962,9 @@ void client_core::publish_session()
     public_session_id_ = session_.id;
     public_timeout_ = session_timeout_.count();
     const std::lock_guard lock{text_mutex_};
-    session_password_ =
-        session_.id != 0 ? std::string(session_.password.begin(), session_.password.end()) : std::string{};
+    session_password_ = session_.id != 0
+                            ? std::string(session_.password.begin(), session_.password.end())
+                            : std::string{};
 }
 
 std::string client_core::session_password() const

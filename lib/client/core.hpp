@@ -1,14 +1,14 @@
 // The state of a client, on its strand: session, connection, requests, watches, listeners.
 #pragma once
 
+#include <colock/client.hpp>
+#include <colock/lock_options.hpp>
+
 #include "request.hpp"
 #include "zk/backoff.hpp"
 #include "zk/connection.hpp"
 #include "zk/hosts.hpp"
 #include "zk/watch_registry.hpp"
-
-#include <colock/client.hpp>
-#include <colock/lock_options.hpp>
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
@@ -33,7 +33,7 @@ public:
     virtual void closed(const error_code& why) = 0; // the last call; `why` for operations that wait
     // Without a session; no further attempt to connect is made until the user asks for one.
     virtual void given_up(const error_code& /*why*/) {}
-    virtual void reminded() {}                      // see client_core::remind
+    virtual void reminded() {} // see client_core::remind
     // Instead of closed() when the execution context is being destroyed: lets go of operations that wait,
     // whose memory and executors are still there now, and calls nothing.
     virtual void discarded() noexcept {}
@@ -133,8 +133,8 @@ public:
 
     struct counters {
         std::atomic<std::uint64_t> connect_attempts{0}, connections{0}, sessions{0}, expirations{0},
-            requests{0}, replies{0}, watch_events{0}, wakeups{0}, locks_granted{0}, locks_released{0},
-            locks_lost{0};
+            requests{0}, replies{0}, watch_events{0}, wakeups{0}, locks_granted{0},
+            locks_released{0}, locks_lost{0};
         std::atomic<std::size_t> in_flight{0}, waiting{0}, contenders{0};
     };
     counters count;
@@ -206,7 +206,7 @@ private:
     std::string attempting_; // the address
     zk::backoff backoff_;
     unsigned unanswered_ = 0; // attempts that timed out, since the last connection
-    std::optional<asio::steady_timer> attempt_timer_; // back-off, or the attempt's deadline
+    std::optional<asio::steady_timer> attempt_timer_;  // back-off, or the attempt's deadline
     std::optional<asio::steady_timer> deadline_timer_; // of connect or close
     std::optional<asio::steady_timer> reminder_timer_;
     std::size_t attempt_timer_use_ = 0; // tells an expiry that was too late to be cancelled
@@ -220,7 +220,7 @@ private:
     std::chrono::milliseconds session_timeout_{0}; // smallest that was granted in this session
     bool options_accepted_ = false; // the servers have the chroot, and take the credentials
     bool closing_ = false;
-    bool ending_ = false; // the close has been handed to the connection
+    bool ending_ = false;             // the close has been handed to the connection
     std::uint64_t connection_id_ = 0; // 0 while not connected
     std::uint64_t connections_made_ = 0;
 

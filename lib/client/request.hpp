@@ -54,10 +54,7 @@ using request_ptr = std::unique_ptr<request>;
 template <class Done>
 class request_of final : public request {
 public:
-    request_of(zk::call c, on_loss p, Done d)
-        : request{std::move(c), p}, done_{std::move(d)}
-    {
-    }
+    request_of(zk::call c, on_loss p, Done d) : request{std::move(c), p}, done_{std::move(d)} {}
 
     void done(zk::reply&& r) noexcept override { done_(std::move(r)); }
 

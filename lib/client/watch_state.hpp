@@ -28,7 +28,10 @@ public:
 
     void wait(operation_ptr<error_code, watch_event> op);
 
-    [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept { return core_; } // any thread
+    [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept
+    {
+        return core_;
+    } // any thread
     [[nodiscard]] zk::watch_kind kind() const noexcept
     {
         return op_ == zk::opcode::children ? zk::watch_kind::children : zk::watch_kind::data;
@@ -47,7 +50,8 @@ private:
     void watch_fired(const watch_event& event) noexcept override;
 
     // What happened while nobody watched, if anything.
-    [[nodiscard]] std::optional<watch_event_type> difference(const std::optional<node_stat>& found) const;
+    [[nodiscard]] std::optional<watch_event_type>
+    difference(const std::optional<node_stat>& found) const;
     void deliver(const error_code& ec, watch_event event);
 
     const std::shared_ptr<client_core> core_;

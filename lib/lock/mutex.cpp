@@ -39,8 +39,8 @@ void mutex::start_lock(const std::shared_ptr<detail::client_core>& core,
         } else if (const auto fault = protocol::path_fault(path); !fault.empty()) {
             refuse(errc::invalid_path, "the path " + fault);
         } else if (options.owner_data && options.owner_data->size() > max_owner_data) {
-            refuse(errc::invalid_option, "the owner data is longer than " +
-                                             std::to_string(max_owner_data) + " bytes");
+            refuse(errc::invalid_option,
+                   "the owner data is longer than " + std::to_string(max_owner_data) + " bytes");
         } else if (const auto ec = core->unavailable(); ec) {
             refuse(ec, ec.message());
         } else if (try_only && !core->is_connected()) {

@@ -54,10 +54,11 @@ struct queue_member::watch_target final : zk::watch_registry::subscriber {
 
 queue_member::queue_member(std::shared_ptr<client_core> core, std::string path,
                            const lock_options& options)
-    : core_{std::move(core)}, path_{std::move(path)},
-      acl_{options.acl ? *options.acl : core_->options().acl},
+    : core_{std::move(core)}, path_{std::move(path)}, acl_{options.acl ? *options.acl
+                                                                       : core_->options().acl},
       owner_data_{options.owner_data ? *options.owner_data : default_owner_data()},
-      contender_{{.layout = options.layout, .rejoin_on_expiry = options.rejoin_on_expiry}, random_guid()}
+      contender_{{.layout = options.layout, .rejoin_on_expiry = options.rejoin_on_expiry},
+                 random_guid()}
 {
 }
 
@@ -87,8 +88,9 @@ void queue_member::lock(operation_ptr<error_code, unique_lock> op, bool try_only
 void queue_member::cancel(asio::cancellation_type type)
 {
     const auto self = shared_from_this();
-    const bool at_once = (type & (asio::cancellation_type::terminal | asio::cancellation_type::partial)) !=
-                         asio::cancellation_type::none;
+    const bool at_once =
+        (type & (asio::cancellation_type::terminal | asio::cancellation_type::partial)) !=
+        asio::cancellation_type::none;
     if (at_once) {
         std::exchange(locking_, {}).complete(asio::error::operation_aborted, {});
     } else {
@@ -156,7 +158,8 @@ void queue_member::closed(const error_code& why)
     --core_->count.contenders;
     core_->release_path(path_);
     if (locking_) {
-        std::exchange(locking_, {}).complete(cancelled_ ? error_code{asio::error::operation_aborted} : why, {});
+        std::exchange(locking_, {})
+            .complete(cancelled_ ? error_code{asio::error::operation_aborted} : why, {});
     }
     if (unlocking_) {
         std::exchange(unlocking_, {}).complete(why);
@@ -166,7 +169,8 @@ void queue_member::closed(const error_code& why)
 void queue_member::given_up(const error_code& why)
 {
     if (locking_) {
-        std::exchange(locking_, {}).complete(cancelled_ ? error_code{asio::error::operation_aborted} : why, {});
+        std::exchange(locking_, {})
+            .complete(cancelled_ ? error_code{asio::error::operation_aborted} : why, {});
     }
     leave();
 }
@@ -257,21 +261,22 @@ void queue_member::make_directory()
     for (const auto& path : paths) {
         const bool first = &path == &paths.front();
         const bool last = &path == &paths.back();
-        submit({.op = zk::opcode::create, .path = path, .mode = create_mode::container, .acl = acl_},
-               [this, obstacle, removed, first, last](zk::reply&& r) {
-                   const bool there = !r.error || r.error == zookeeper_errc::node_exists;
-                   if (!there && !*obstacle) {
-                       *obstacle = r.error;
-                       *removed = r.error == zookeeper_errc::no_node && !first;
-                   }
-                   if (last) {
-                       // A parent that was there a moment ago was removed, being empty: begin again.
-                       const bool again = there || *removed;
-                       feed([&](protocol::contender& c, protocol::commands& out) {
-                           c.directory_made(again ? error_code{} : *obstacle, out);
-                       });
-                   }
-               });
+        submit(
+            {.op = zk::opcode::create, .path = path, .mode = create_mode::container, .acl = acl_},
+            [this, obstacle, removed, first, last](zk::reply&& r) {
+                const bool there = !r.error || r.error == zookeeper_errc::node_exists;
+                if (!there && !*obstacle) {
+                    *obstacle = r.error;
+                    *removed = r.error == zookeeper_errc::no_node && !first;
+                }
+                if (last) {
+                    // A parent that was there a moment ago was removed, being empty: begin again.
+                    const bool again = there || *removed;
+                    feed([&](protocol::contender& c, protocol::commands& out) {
+                        c.directory_made(again ? error_code{} : *obstacle, out);
+                    });
+                }
+            });
     }
 }
 
@@ -284,8 +289,8 @@ void queue_member::create(const std::string& prefix)
             .acl = acl_},
            [this](zk::reply&& r) {
                feed([&](protocol::contender& c, protocol::commands& out) {
-                   c.created(r.error, protocol::last_name(r.text), {r.stat.czxid, r.stat.ephemeral_owner},
-                             out);
+                   c.created(r.error, protocol::last_name(r.text),
+                             {r.stat.czxid, r.stat.ephemeral_owner}, out);
                });
            });
 }
@@ -293,7 +298,9 @@ void queue_member::create(const std::string& prefix)
 void queue_member::list()
 {
     submit({.op = zk::opcode::children, .path = path_}, [this](zk::reply&& r) {
-        feed([&](protocol::contender& c, protocol::commands& out) { c.listed(r.error, r.names, out); });
+        feed([&](protocol::contender& c, protocol::commands& out) {
+            c.listed(r.error, r.names, out);
+        });
     });
 }
 
@@ -309,21 +316,21 @@ void queue_member::watch(const std::string& name)
 {
     const auto target = std::make_shared<watch_target>(*this, name);
     watches_.push_back(target);
-    auto read = make_request({.op = zk::opcode::get, .path = child(name), .watch = true}, on_loss::fail,
-                             [self = shared_from_this(), target](zk::reply&& r) {
-                                 target->reading = nullptr;
-                                 if (!target->wanted) {
-                                     return;
-                                 }
-                                 if (r.error) {
-                                     self->drop_target(*target); // no watch was set
-                                 }
-                                 target->subscribed = !r.error;
-                                 self->feed([&](protocol::contender& c, protocol::commands& out) {
-                                     c.watched(target->name, r.error,
-                                               {r.stat.czxid, r.stat.ephemeral_owner}, out);
-                                 });
-                             });
+    auto read = make_request(
+        {.op = zk::opcode::get, .path = child(name), .watch = true}, on_loss::fail,
+        [self = shared_from_this(), target](zk::reply&& r) {
+            target->reading = nullptr;
+            if (!target->wanted) {
+                return;
+            }
+            if (r.error) {
+                self->drop_target(*target); // no watch was set
+            }
+            target->subscribed = !r.error;
+            self->feed([&](protocol::contender& c, protocol::commands& out) {
+                c.watched(target->name, r.error, {r.stat.czxid, r.stat.ephemeral_owner}, out);
+            });
+        });
     read->subscriber = target.get();
     target->reading = read.get();
     core_->submit(std::move(read));
@@ -331,8 +338,8 @@ void queue_member::watch(const std::string& name)
 
 void queue_member::unwatch(const std::string& name)
 {
-    const auto at = std::ranges::find_if(
-        watches_, [&](const auto& w) { return w->wanted && w->name == name; });
+    const auto at =
+        std::ranges::find_if(watches_, [&](const auto& w) { return w->wanted && w->name == name; });
     if (at == watches_.end()) {
         return;
     }
@@ -350,7 +357,8 @@ void queue_member::unwatch(const std::string& name)
 // may have.
 std::shared_ptr<queue_member::watch_target> queue_member::drop_target(const watch_target& target)
 {
-    const auto at = std::ranges::find_if(watches_, [&](const auto& w) { return w.get() == &target; });
+    const auto at =
+        std::ranges::find_if(watches_, [&](const auto& w) { return w.get() == &target; });
     if (at == watches_.end()) {
         return nullptr; // all of them were dropped: the client is closed
     }
@@ -391,8 +399,8 @@ void queue_member::gone(const error_code& ec)
     --core_->count.contenders;
     core_->release_path(path_);
     if (ec) {
-        core_->log(log_level::error, "lock " + path_ + ": a node may remain until the session ends: " +
-                                         ec.message());
+        core_->log(log_level::error,
+                   "lock " + path_ + ": a node may remain until the session ends: " + ec.message());
     }
     if (locking_) {
         std::exchange(locking_, {}).complete(asio::error::operation_aborted, {});

@@ -1,10 +1,10 @@
 // Runs one protocol::contender on a client: carries out its commands, feeds it the answers.
 #pragma once
 
+#include <colock/unique_lock.hpp>
+
 #include "client/core.hpp"
 #include "protocol/contender.hpp"
-
-#include <colock/unique_lock.hpp>
 
 #include <atomic>
 #include <memory>
@@ -15,7 +15,8 @@ namespace colock::detail {
 
 // On the strand, except where a function says otherwise. The client keeps it alive until its node is gone
 // for good; guards keep it alive, too, but only to look at.
-class queue_member final : public session_listener, public std::enable_shared_from_this<queue_member> {
+class queue_member final : public session_listener,
+                           public std::enable_shared_from_this<queue_member> {
 public:
     // `path` is valid.
     queue_member(std::shared_ptr<client_core> core, std::string path, const lock_options& options);

@@ -185,7 +185,8 @@ void contender::created(const error_code& ec, std::string_view name, node_identi
     }
 }
 
-void contender::listed(const error_code& ec, const std::vector<std::string>& children, commands& out)
+void contender::listed(const error_code& ec, const std::vector<std::string>& children,
+                       commands& out)
 {
     // Those of before a loss of the connection were answered before suspended() came.
     if (open_lists_ != 0) {
@@ -531,12 +532,13 @@ void contender::finish(const error_code& ec, commands& out)
 std::string contender::fingerprint() const
 {
     std::ostringstream text;
-    const auto slot = [&](const watch_slot& s) { text << s.name << ':' << static_cast<int>(s.state) << ' '; };
-    text << static_cast<int>(state_) << connected_ << try_only_ << begun_ << reported_ << held_ << remove_lost_
-         << identity_known_
-         << stock_taken_ << ' ' << session_ << ' ' << guid_.low << ' ' << open_lists_ << ' '
-         << stale_lists_ << ' ' << own_ << ' ' << identity_.czxid << ' ' << identity_.owner << ' '
-         << blocking_ << ' ';
+    const auto slot = [&](const watch_slot& s) {
+        text << s.name << ':' << static_cast<int>(s.state) << ' ';
+    };
+    text << static_cast<int>(state_) << connected_ << try_only_ << begun_ << reported_ << held_
+         << remove_lost_ << identity_known_ << stock_taken_ << ' ' << session_ << ' ' << guid_.low
+         << ' ' << open_lists_ << ' ' << stale_lists_ << ' ' << own_ << ' ' << identity_.czxid
+         << ' ' << identity_.owner << ' ' << blocking_ << ' ';
     slot(own_watch_);
     slot(nearest_);
     slot(ahead_);

@@ -1,12 +1,12 @@
 // One place in a lock's queue: joins, waits, is granted, leaves. Sans-io.
 #pragma once
 
+#include <colock/error.hpp>
+#include <colock/layout.hpp>
+
 #include "blocking_rule.hpp"
 #include "guid.hpp"
 #include "naming.hpp"
-
-#include <colock/error.hpp>
-#include <colock/layout.hpp>
 
 #include <cstdint>
 #include <string>
@@ -31,9 +31,9 @@ struct command {
         // Reports, each at most once.
         granted, // the lock is held from now on
         busy,    // of a try: somebody else has it
-        lost,    // `error` says why; follows granted only, also when it shows as late as at the release
-        failed,  // `error` says why; instead of granted
-        gone,    // the last: no node is left, answers are ignored; `error` if a node may remain after all
+        lost, // `error` says why; follows granted only, also when it shows as late as at the release
+        failed, // `error` says why; instead of granted
+        gone, // the last: no node is left, answers are ignored; `error` if a node may remain after all
     };
 
     kind type;
@@ -73,7 +73,7 @@ public:
     // Intentions of the user. `connected`: whether there is a connection now, with this session.
     void join(bool connected, std::int64_t session, commands& out);
     void try_join(bool connected, std::int64_t session, commands& out); // never waits for its turn
-    void leave(commands& out);                                         // may come at any time, and twice
+    void leave(commands& out); // may come at any time, and twice
     // The lock is held for long enough that it is worth watching the own node.
     void guard(commands& out);
 
@@ -85,9 +85,11 @@ public:
 
     // Answers.
     void directory_made(const error_code& ec, commands& out);
-    void created(const error_code& ec, std::string_view name, node_identity identity, commands& out);
+    void created(const error_code& ec, std::string_view name, node_identity identity,
+                 commands& out);
     void listed(const error_code& ec, const std::vector<std::string>& children, commands& out);
-    void watched(std::string_view name, const error_code& ec, node_identity identity, commands& out);
+    void watched(std::string_view name, const error_code& ec, node_identity identity,
+                 commands& out);
     void fired(std::string_view name, bool deleted, commands& out);
     void removed(const error_code& ec, commands& out);
 
@@ -110,7 +112,7 @@ private:
         lost_track, // the create's outcome is unknown
         waiting,    // the node exists; B is not known to be empty
         granted,
-        leaving,    // the node, or what may have become of the create, is being removed
+        leaving, // the node, or what may have become of the create, is being removed
         gone,
     };
     enum class watch_state { none, arming, armed };
@@ -154,7 +156,7 @@ private:
     unsigned open_lists_ = 0;  // unanswered
     unsigned stale_lists_ = 0; // those of them that belong to an earlier join
 
-    std::string own_;          // name of the own node, "" while it is not known
+    std::string own_; // name of the own node, "" while it is not known
     std::int64_t number_ = 0;
     node_identity identity_;
     bool identity_known_ = false;

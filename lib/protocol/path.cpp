@@ -72,7 +72,8 @@ std::string_view last_name(std::string_view path) noexcept
 std::vector<std::string> path_and_ancestors(std::string_view path)
 {
     std::vector<std::string> all;
-    for (auto slash = path.find('/', 1); slash != std::string_view::npos; slash = path.find('/', slash + 1)) {
+    for (auto slash = path.find('/', 1); slash != std::string_view::npos;
+         slash = path.find('/', slash + 1)) {
         all.emplace_back(path.substr(0, slash));
     }
     all.emplace_back(path);

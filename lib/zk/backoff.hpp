@@ -33,7 +33,8 @@ public:
         clock::duration pause{};
         if (pass_ != 0) {
             using seconds = std::chrono::duration<double>; // which does not overflow
-            const auto full = std::min<seconds>(max_, min_ * double(1u << std::min(pass_ - 1, 16u)));
+            const auto full =
+                std::min<seconds>(max_, min_ * double(1u << std::min(pass_ - 1, 16u)));
             std::uniform_real_distribution<double> part{0.5, 1.0};
             pause = std::chrono::duration_cast<clock::duration>(full * part(random_)) /
                     static_cast<clock::rep>(std::max<std::size_t>(addresses, 1));

@@ -45,7 +45,8 @@ bool connection::open(const std::string& address, const std::string& chroot,
                       std::chrono::milliseconds session_timeout, const session_identity& session,
                       const std::vector<credential>& credentials, watch_receiver& watches)
 {
-    handle_ = std::make_unique<handle>(address, chroot, session_timeout, session, credentials, watches);
+    handle_ =
+        std::make_unique<handle>(address, chroot, session_timeout, session, credentials, watches);
     if (!handle_->valid()) {
         close();
         return false;

@@ -40,7 +40,8 @@ public:
 
     // Starts to connect. False when the C client refuses the address or has no memory.
     [[nodiscard]] bool open(const std::string& address, const std::string& chroot,
-                            std::chrono::milliseconds session_timeout, const session_identity& session,
+                            std::chrono::milliseconds session_timeout,
+                            const session_identity& session,
                             const std::vector<credential>& credentials, watch_receiver& watches);
 
     // Hands a request to the C client, which writes what the socket takes. Follow a batch with flush().
@@ -95,7 +96,7 @@ private:
     bool established_ = false;
     bool reading_ = false;
     bool writing_ = false;
-    bool in_library_ = false;  // a function of the C client is on the stack
+    bool in_library_ = false; // a function of the C client is on the stack
     bool in_step_ = false;
     bool close_requested_ = false;
     bool last_words_ = false;

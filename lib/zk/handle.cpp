@@ -37,7 +37,7 @@ node_stat to_stat(const Stat* s) noexcept
     if (s == nullptr) {
         return {};
     }
-    return {s->czxid,    s->mzxid,    s->ctime,          s->mtime,      s->version,    s->cversion,
+    return {s->czxid,    s->mzxid,          s->ctime,      s->mtime,       s->version, s->cversion,
             s->aversion, s->ephemeralOwner, s->dataLength, s->numChildren, s->pzxid};
 }
 
@@ -60,9 +60,9 @@ public:
     {
         entries_.reserve(acl.size());
         for (const auto& entry : acl) {
-            entries_.push_back({entry.permissions,
-                                {const_cast<char*>(entry.scheme.c_str()),
-                                 const_cast<char*>(entry.id.c_str())}});
+            entries_.push_back(
+                {entry.permissions,
+                 {const_cast<char*>(entry.scheme.c_str()), const_cast<char*>(entry.id.c_str())}});
         }
         vector_.count = static_cast<std::int32_t>(entries_.size());
         vector_.data = entries_.data();
@@ -182,7 +182,9 @@ int send_multi(zhandle_t* zh, const call& c, receiver& to)
         auto& step = multi->steps.emplace_back();
         multi->kinds.push_back(op.type);
         switch (op.type) {
-        case transaction_op::kind::check: zoo_check_op_init(&ops[i], op.path.c_str(), op.version); break;
+        case transaction_op::kind::check:
+            zoo_check_op_init(&ops[i], op.path.c_str(), op.version);
+            break;
         case transaction_op::kind::create:
             step.path.resize(op.path.size() + sequence_room);
             acls.emplace_back(op.create.acl ? *op.create.acl : c.acl);
@@ -192,10 +194,12 @@ int send_multi(zhandle_t* zh, const call& c, receiver& to)
                                static_cast<int>(step.path.size()));
             break;
         case transaction_op::kind::set:
-            zoo_set_op_init(&ops[i], op.path.c_str(), op.data.data(), static_cast<int>(op.data.size()),
-                            op.version, &step.stat);
+            zoo_set_op_init(&ops[i], op.path.c_str(), op.data.data(),
+                            static_cast<int>(op.data.size()), op.version, &step.stat);
             break;
-        case transaction_op::kind::remove: zoo_delete_op_init(&ops[i], op.path.c_str(), op.version); break;
+        case transaction_op::kind::remove:
+            zoo_delete_op_init(&ops[i], op.path.c_str(), op.version);
+            break;
         }
     }
     const int rc = zoo_amulti(zh, static_cast<int>(ops.size()), ops.data(), multi->results.data(),
@@ -216,7 +220,8 @@ int send_create(zhandle_t* zh, const call& c, const void* data)
         return zoo_acreate2_ttl(zh, c.path.c_str(), c.data.data(), length, acl.get(), mode,
                                 c.ttl.count(), &on_create, data);
     }
-    return zoo_acreate2(zh, c.path.c_str(), c.data.data(), length, acl.get(), mode, &on_create, data);
+    return zoo_acreate2(zh, c.path.c_str(), c.data.data(), length, acl.get(), mode, &on_create,
+                        data);
 }
 
 ZooWatcherType watcher_type(watch_kind kind) noexcept
@@ -237,9 +242,9 @@ handle::handle(const std::string& address, const std::string& chroot,
     clientid_t id{};
     id.client_id = session.id;
     std::memcpy(id.passwd, session.password.data(), session.password.size());
-    auto* zh = zookeeper_init2((address + chroot).c_str(), &on_session_or_watch,
-                               static_cast<int>(session_timeout.count()), session.id != 0 ? &id : nullptr,
-                               &watches, ZOO_NO_LOG_CLIENTENV, nullptr);
+    auto* zh = zookeeper_init2(
+        (address + chroot).c_str(), &on_session_or_watch, static_cast<int>(session_timeout.count()),
+        session.id != 0 ? &id : nullptr, &watches, ZOO_NO_LOG_CLIENTENV, nullptr);
     native_ = reinterpret_cast<native*>(zh);
     if (zh == nullptr) {
         return;
@@ -247,8 +252,8 @@ handle::handle(const std::string& address, const std::string& chroot,
     zoo_set_servers_resolution_delay(zh, -1);
     // Before anything is queued: it goes to the front, and would cut a half-sent request in two.
     for (const auto& c : credentials) {
-        zoo_add_auth(zh, c.scheme.c_str(), c.secret.data(), static_cast<int>(c.secret.size()), nullptr,
-                     nullptr);
+        zoo_add_auth(zh, c.scheme.c_str(), c.secret.data(), static_cast<int>(c.secret.size()),
+                     nullptr, nullptr);
     }
 }
 
@@ -334,7 +339,9 @@ error_code handle::send(const call& c, receiver& to)
     case opcode::remove: rc = zoo_adelete(zh, path, c.version, &on_void, &to); break;
     case opcode::exists: rc = zoo_awexists(zh, path, watcher, context, &on_stat, &to); break;
     case opcode::get: rc = zoo_awget(zh, path, watcher, context, &on_data, &to); break;
-    case opcode::set: rc = zoo_aset(zh, path, c.data.data(), length, c.version, &on_stat, &to); break;
+    case opcode::set:
+        rc = zoo_aset(zh, path, c.data.data(), length, c.version, &on_stat, &to);
+        break;
     case opcode::children:
         rc = zoo_awget_children2(zh, path, watcher, context, &on_children, &to);
         break;
@@ -352,10 +359,11 @@ error_code handle::send(const call& c, receiver& to)
 bool handle::send_close() noexcept
 {
     // length 8, any xid, opcode -11
-    constexpr unsigned char close_request[] = {0, 0, 0, 8, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xf5};
+    constexpr unsigned char close_request[] = {0,    0,    0,    8,    0x7f, 0xff,
+                                               0xff, 0xff, 0xff, 0xff, 0xff, 0xf5};
     closing_ = descriptor_ >= 0 && state() == status::connected &&
-               ::send(descriptor_, close_request, sizeof close_request, MSG_DONTWAIT | MSG_NOSIGNAL) ==
-                   static_cast<ssize_t>(sizeof close_request);
+               ::send(descriptor_, close_request, sizeof close_request,
+                      MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof close_request);
     return closing_;
 }
 
@@ -373,7 +381,8 @@ void handle::abort() noexcept
             ::close(null);
         } else {
             const sockaddr unspecified{AF_UNSPEC, {}};
-            static_cast<void>(::connect(descriptor_, &unspecified, sizeof unspecified)); // cannot fail
+            static_cast<void>(
+                ::connect(descriptor_, &unspecified, sizeof unspecified)); // cannot fail
         }
     } else {
         ::shutdown(descriptor_, SHUT_RDWR);

@@ -19,8 +19,8 @@ bool valid_port(std::string_view text) noexcept
 bool valid_name(std::string_view name) noexcept
 {
     return !name.empty() && name.size() <= 253 && std::ranges::all_of(name, [](unsigned char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-               c == '.' || c == '_';
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '-' || c == '.' || c == '_';
     });
 }
 
@@ -55,7 +55,8 @@ std::string parse_item(std::string_view item, host& out)
         }
     } else if (const auto colon = item.find(':'); colon != std::string_view::npos) {
         if (item.find(':', colon + 1) != std::string_view::npos) {
-            return quoted + " has more than one colon; write an IPv6 address in brackets, \"[::1]:2181\"";
+            return quoted +
+                   " has more than one colon; write an IPv6 address in brackets, \"[::1]:2181\"";
         }
         name = item.substr(0, colon);
         port = item.substr(colon + 1);
@@ -70,7 +71,8 @@ std::string parse_item(std::string_view item, host& out)
         return quoted + " has no IPv6 address in its brackets";
     }
     if (!literal && !valid_name(name)) {
-        return quoted + " is neither a host name nor an address; the chroot is an option of its own";
+        return quoted +
+               " is neither a host name nor an address; the chroot is an option of its own";
     }
     out = {std::string{name}, std::string{port}, literal};
     return {};
@@ -93,7 +95,8 @@ parsed_hosts parse_hosts(std::string_view list)
     for (std::size_t begin = 0; begin <= list.size();) {
         const auto end = std::min(list.find(',', begin), list.size());
         host parsed_host;
-        if (auto detail = parse_item(list.substr(begin, end - begin), parsed_host); !detail.empty()) {
+        if (auto detail = parse_item(list.substr(begin, end - begin), parsed_host);
+            !detail.empty()) {
             return fail(std::move(detail));
         }
         parsed.hosts.push_back(std::move(parsed_host));

@@ -3,6 +3,8 @@
 
 #include <colock/error.hpp>
 
+#include "connection.hpp" // strand_type
+
 #include <boost/asio/ip/tcp.hpp>
 
 #include <functional>
@@ -11,8 +13,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "connection.hpp" // strand_type
 
 namespace colock::zk {
 

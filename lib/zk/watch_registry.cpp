@@ -76,7 +76,8 @@ void watch_registry::fired(const watch_event& event)
     if (event.type != watch_event_type::children_changed) {
         take(watch_kind::data, event.path);
     }
-    if (event.type == watch_event_type::children_changed || event.type == watch_event_type::deleted) {
+    if (event.type == watch_event_type::children_changed ||
+        event.type == watch_event_type::deleted) {
         take(watch_kind::children, event.path);
     }
     // By index: telling one may unsubscribe another.

@@ -1,7 +1,6 @@
 // The end of a client: by async_close(), by its destructor, by the end of its execution context. No session stays
 // behind that could be ended, every operation completes, nobody waits for the network.
 #include <colock/client.hpp>
-
 #include <support/client_scene.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -275,7 +274,8 @@ BOOST_AUTO_TEST_CASE(the_destructor_aborts_what_is_outstanding_and_ends_the_sess
         if (!connected) {
             s.proxy.refuse(true);
             s.proxy.cut();
-            BOOST_TEST(becomes_true(s.io, [&] { return zk->state() == connection_state::suspended; }));
+            BOOST_TEST(
+                becomes_true(s.io, [&] { return zk->state() == connection_state::suspended; }));
         }
         pending p;
         p.start(*zk, s.root, w);
@@ -321,7 +321,8 @@ BOOST_AUTO_TEST_CASE(the_destructor_aborts_a_pending_connect_and_close)
     BOOST_TEST(code_of(s.io, state, 1s) == asio::error::operation_aborted);
 }
 
-BOOST_AUTO_TEST_CASE(the_end_of_the_context_destroys_handlers_without_calling_them_and_does_not_block)
+BOOST_AUTO_TEST_CASE(
+    the_end_of_the_context_destroys_handlers_without_calling_them_and_does_not_block)
 {
     for (const bool stalled : {false, true}) {
         tcp_proxy proxy{one_server::get().connect_string()};
@@ -379,7 +380,8 @@ BOOST_AUTO_TEST_CASE(a_context_that_ends_while_the_client_connects_or_reconnects
         proxy.refuse(true);
         proxy.cut();
         if (was_connected) {
-            BOOST_TEST(becomes_true(*io, [&] { return zk.state() == connection_state::suspended; }));
+            BOOST_TEST(
+                becomes_true(*io, [&] { return zk.state() == connection_state::suspended; }));
         }
         const auto alive = std::make_shared<int>();
         zk.async_connect([alive](error_code) { BOOST_ERROR("called"); });
@@ -432,7 +434,8 @@ BOOST_AUTO_TEST_CASE(a_client_may_be_destroyed_by_a_handler_of_its_own)
 {
     const auto root = own_node();
     asio::io_context io;
-    auto zk = std::make_shared<client>(io, client_options{.hosts = one_server::get().connect_string()});
+    auto zk =
+        std::make_shared<client>(io, client_options{.hosts = one_server::get().connect_string()});
     const outcome<> connected;
     zk->async_connect(connected.handler());
     value_of(io, connected);

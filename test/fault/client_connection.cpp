@@ -1,6 +1,5 @@
 // Connections that break in every way, and what the client makes of it: reads are repeated, writes never are.
 #include <colock/client.hpp>
-
 #include <support/client_scene.hpp>
 #include <support/loopback_port.hpp>
 
@@ -9,7 +8,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <arpa/inet.h>
-#include <sys/resource.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -84,7 +82,8 @@ BOOST_AUTO_TEST_CASE(of_several_hosts_one_that_lives_is_enough_to_connect_and_to
         s.connect();
         for (std::uint64_t i = 2; i != 5; ++i) {
             alive.cut();
-            BOOST_TEST(becomes_true(s.io, [&] { return s.zk.stats().connections == i; }, 5s));
+            BOOST_TEST(becomes_true(
+                s.io, [&] { return s.zk.stats().connections == i; }, 5s));
             BOOST_TEST(!s.get("/").failed());
         }
         BOOST_TEST(s.zk.stats().sessions == 1u);
@@ -104,7 +103,8 @@ BOOST_AUTO_TEST_CASE(a_host_that_accepts_and_never_answers_is_given_up_for_the_n
         client_scene s{options};
         s.connect();
         alive.cut();
-        BOOST_TEST(becomes_true(s.io, [&] { return s.zk.stats().connections == 2; }, 5s));
+        BOOST_TEST(becomes_true(
+            s.io, [&] { return s.zk.stats().connections == 2; }, 5s));
         BOOST_TEST(s.zk.stats().sessions == 1u);
         s.close();
     }
@@ -192,7 +192,8 @@ BOOST_AUTO_TEST_CASE(over_a_restart_of_the_server_nothing_is_lost_silently_and_n
     server.stop_process();
     const outcome<create_result> sent_write;
     const outcome<get_result> sent_read;
-    s.zk.async_create(s.root + "/sent-", "", create_mode::persistent_sequential, sent_write.handler());
+    s.zk.async_create(s.root + "/sent-", "", create_mode::persistent_sequential,
+                      sent_write.handler());
     s.zk.async_get(s.root, sent_read.handler());
     BOOST_TEST(becomes_true(s.io, [&] { return s.zk.stats().in_flight == 2; }));
     server.kill();
@@ -202,7 +203,8 @@ BOOST_AUTO_TEST_CASE(over_a_restart_of_the_server_nothing_is_lost_silently_and_n
     // Not sent: waits.
     const outcome<create_result> write;
     const outcome<get_result> read;
-    s.zk.async_create(s.root + "/waiting-", "", create_mode::persistent_sequential, write.handler());
+    s.zk.async_create(s.root + "/waiting-", "", create_mode::persistent_sequential,
+                      write.handler());
     s.zk.async_get(s.root, read.handler());
     BOOST_TEST(becomes_true(s.io, [&] { return s.zk.stats().waiting == 3; }));
     BOOST_TEST(!sent_read.done());
@@ -224,7 +226,8 @@ BOOST_AUTO_TEST_CASE(a_write_whose_reply_is_lost_is_carried_out_once_and_reporte
     const auto session = s.zk.session_id();
     const auto connection = s.zk.connection_id();
     const auto lost = s.proxy.on_reply(any_create(), reaction::drop_and_cut);
-    BOOST_TEST(colock::outcome_unknown(s.create(s.root + "/n-", create_mode::ephemeral_sequential)));
+    BOOST_TEST(
+        colock::outcome_unknown(s.create(s.root + "/n-", create_mode::ephemeral_sequential)));
     BOOST_TEST(lost.wait(long_enough));
     BOOST_TEST(s.zk.last_error_detail().find(s.root + "/n-") != std::string::npos);
     BOOST_TEST(s.admin.children(s.root).size() == 1u);
@@ -232,7 +235,8 @@ BOOST_AUTO_TEST_CASE(a_write_whose_reply_is_lost_is_carried_out_once_and_reporte
     BOOST_TEST(s.zk.session_id() == session);
     BOOST_TEST(s.zk.connection_id() != connection);
 
-    s.proxy.on_reply(opcode::multi, reaction::drop_and_cut, {.path_prefix = s.root}); // not the client's own
+    s.proxy.on_reply(opcode::multi, reaction::drop_and_cut,
+                     {.path_prefix = s.root}); // not the client's own
     const outcome<std::vector<colock::transaction_result>> multi;
     s.zk.async_multi({colock::create_op(s.root + "/m")}, multi.handler());
     BOOST_TEST(colock::outcome_unknown(code_of(s.io, multi)));
@@ -292,7 +296,8 @@ BOOST_AUTO_TEST_CASE(without_a_free_file_descriptor_the_client_waits_for_better_
             ::shutdown(fd, SHUT_RDWR); // the operator's as well, who connects again
         }
         const auto attempts = s.zk.stats().connect_attempts;
-        BOOST_TEST(becomes_true(s.io, [&] { return s.zk.stats().connect_attempts > attempts + 2; }));
+        BOOST_TEST(
+            becomes_true(s.io, [&] { return s.zk.stats().connect_attempts > attempts + 2; }));
         BOOST_TEST(s.zk.state() == connection_state::suspended);
     });
     BOOST_TEST(s.wait_for(connection_state::connected));

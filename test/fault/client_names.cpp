@@ -1,6 +1,5 @@
 // Host names: looking them up never blocks the executor, and ZooKeeper's own client never does it.
 #include <colock/client.hpp>
-
 #include <support/client_scene.hpp>
 #include <support/fake_names.hpp>
 
@@ -102,7 +101,8 @@ BOOST_AUTO_TEST_CASE(a_slow_name_blocks_neither_the_executor_nor_the_other_hosts
         BOOST_TEST((std::chrono::steady_clock::now() - begin < fake_names::slowness / 2));
         BOOST_TEST(becomes_true(s.io, [] { return fake_names::count("slow.test") != 0; }));
         // It goes on while the answer is still awaited, and when it comes.
-        for (std::uint64_t i = 2; std::chrono::steady_clock::now() - begin < fake_names::slowness + 300ms; ++i) {
+        for (std::uint64_t i = 2;
+             std::chrono::steady_clock::now() - begin < fake_names::slowness + 300ms; ++i) {
             proxy.cut();
             BOOST_TEST(becomes_true(s.io, [&] { return s.zk.stats().connections == i; }));
             go_on(s.io, 300ms);
@@ -144,7 +144,8 @@ BOOST_AUTO_TEST_CASE(a_failing_name_is_no_obstacle_beside_a_good_one)
         s.connect();
         for (std::uint64_t i = 2; i != 4; ++i) {
             proxy.cut();
-            BOOST_TEST(becomes_true(s.io, [&] { return s.zk.stats().connections == i; }, 3s));
+            BOOST_TEST(becomes_true(
+                s.io, [&] { return s.zk.stats().connections == i; }, 3s));
         }
         BOOST_TEST(!t.was_blocked());
         s.zk.async_close([](colock::error_code) {});

@@ -1,6 +1,5 @@
 // What the client costs while there is no server.
 #include <colock/client.hpp>
-
 #include <support/client_scene.hpp>
 #include <support/loopback_port.hpp>
 
@@ -32,7 +31,8 @@ std::chrono::microseconds processor_time()
 }
 
 // Runs the client for a while; returns when each of its attempts to connect was seen.
-std::vector<clock_type::time_point> attempts_during(client_scene& s, std::chrono::milliseconds duration)
+std::vector<clock_type::time_point> attempts_during(client_scene& s,
+                                                    std::chrono::milliseconds duration)
 {
     std::vector<clock_type::time_point> seen;
     auto known = s.zk.stats().connect_attempts;

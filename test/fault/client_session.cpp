@@ -1,6 +1,5 @@
 // Sessions: they outlive connections, they end, and the client says so.
 #include <colock/client.hpp>
-
 #include <support/client_scene.hpp>
 
 #include <boost/asio/post.hpp>
@@ -60,7 +59,8 @@ BOOST_AUTO_TEST_CASE(a_session_survives_a_disconnection_and_its_state_is_told)
     BOOST_TEST(!s.get(s.root + "/e").failed());
     s.close();
     using enum connection_state;
-    const std::vector expected{connecting, connected, suspended, connected, suspended, connected, closed};
+    const std::vector expected{connecting, connected, suspended, connected,
+                               suspended,  connected, closed};
     BOOST_TEST(seen == expected, boost::test_tools::per_element());
 }
 
@@ -81,7 +81,8 @@ BOOST_AUTO_TEST_CASE(a_session_that_was_ended_is_followed_by_a_new_one)
     BOOST_TEST(s.zk.stats().expirations == 1u);
     BOOST_TEST(s.get(s.root + "/e") == zookeeper_errc::no_node);
     s.close();
-    BOOST_TEST(becomes_true(s.io, [&] { return s.server.sessions().size() == 1; })); // the operator's
+    BOOST_TEST(
+        becomes_true(s.io, [&] { return s.server.sessions().size() == 1; })); // the operator's
 }
 
 BOOST_AUTO_TEST_CASE(what_waits_while_a_session_expires_is_sent_in_the_next_one)

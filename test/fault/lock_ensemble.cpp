@@ -28,7 +28,8 @@ zookeeper_options quick_options()
 // goes on.
 class metronome {
 public:
-    metronome(asio::io_context& io, const std::string& hosts) : client_{io, {.hosts = hosts}}, timer_{io}
+    metronome(asio::io_context& io, const std::string& hosts)
+        : client_{io, {.hosts = hosts}}, timer_{io}
     {
         client_.async_connect([this](error_code) { beat(); });
     }
@@ -36,20 +37,21 @@ public:
 private:
     void beat()
     {
-        client_.async_create("/beat", "", create_mode::ephemeral_sequential, [this](error_code ec, auto made) {
-            if (ec == asio::error::operation_aborted) {
-                return;
-            }
-            if (!ec) {
-                client_.async_remove(made.path, any_version, [](error_code) {});
-            }
-            timer_.expires_after(100ms);
-            timer_.async_wait([this](error_code late) {
-                if (!late) {
-                    beat();
+        client_.async_create(
+            "/beat", "", create_mode::ephemeral_sequential, [this](error_code ec, auto made) {
+                if (ec == asio::error::operation_aborted) {
+                    return;
                 }
+                if (!ec) {
+                    client_.async_remove(made.path, any_version, [](error_code) {});
+                }
+                timer_.expires_after(100ms);
+                timer_.async_wait([this](error_code late) {
+                    if (!late) {
+                        beat();
+                    }
+                });
             });
-        });
     }
 
     client client_;
@@ -57,7 +59,10 @@ private:
 };
 
 struct ensemble_scene {
-    client& connect() { return scene.connect({.hosts = ensemble.connect_string(), .session_timeout = 20s}); }
+    client& connect()
+    {
+        return scene.connect({.hosts = ensemble.connect_string(), .session_timeout = 20s});
+    }
 
     void kill_leader() { ensemble[ensemble.wait_for_leader()].kill(); }
 

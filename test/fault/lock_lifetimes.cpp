@@ -35,11 +35,13 @@ enum class stage {
     releasing,       // in the background
     release_waiting, // in the background, without a connection
 };
-constexpr stage stages[] = {stage::connecting, stage::making,    stage::creating, stage::waiting,
-                            stage::suspended,  stage::granted,   stage::held,     stage::watched,
-                            stage::unlocking,  stage::releasing, stage::release_waiting};
-const char* const stage_names[] = {"connecting", "making", "creating",  "waiting",   "suspended",      "granted",
-                                   "held",       "watched", "unlocking", "releasing", "release_waiting"};
+constexpr stage stages[] = {stage::connecting, stage::making,         stage::creating,
+                            stage::waiting,    stage::suspended,      stage::granted,
+                            stage::held,       stage::watched,        stage::unlocking,
+                            stage::releasing,  stage::release_waiting};
+const char* const stage_names[] = {"connecting", "making",    "creating",       "waiting",
+                                   "suspended",  "granted",   "held",           "watched",
+                                   "unlocking",  "releasing", "release_waiting"};
 
 // Sessions are short, so that those that nobody ends are gone soon.
 zookeeper_server& quick_server()
@@ -74,7 +76,8 @@ struct actors {
             admin.create(directory);
         }
         if (s == stage::waiting || s == stage::suspended) {
-            blocker = admin.create(directory + "/_c_x-lock-", "", admin_session::mode::ephemeral_sequential);
+            blocker = admin.create(directory + "/_c_x-lock-", "",
+                                   admin_session::mode::ephemeral_sequential);
         }
         switch (s) {
         case stage::connecting: lock(); break;
@@ -99,7 +102,9 @@ struct actors {
             break;
         }
         switch (s) {
-        case stage::watched: until([&] { return quick_server().watches().contains(guard->node()); }); break;
+        case stage::watched:
+            until([&] { return quick_server().watches().contains(guard->node()); });
+            break;
         case stage::unlocking:
             hold_back(false, opcode::remove, [&] { guard->async_unlock(unlocked.handler()); });
             break;
@@ -192,8 +197,8 @@ struct no_session_stays {
 
 } // namespace
 
-#define FOR_EACH_STAGE                                                                                    \
-    for (const auto reached : stages)                                                                     \
+#define FOR_EACH_STAGE                                                                             \
+    for (const auto reached : stages)                                                              \
     BOOST_TEST_CONTEXT("stage " << stage_names[static_cast<int>(reached)])
 
 BOOST_AUTO_TEST_SUITE(lock_lifetimes, *boost::unit_test::fixture<no_session_stays>())
@@ -235,7 +240,7 @@ BOOST_AUTO_TEST_CASE(the_context_is_destroyed_first)
     {
         for (const bool guard_first : {false, true}) {
             actors a{reached};
-                const auto calls = a.locked.calls();
+            const auto calls = a.locked.calls();
             a.io.reset();
             if (reached == stage::held || reached == stage::watched) {
                 BOOST_TEST(a.guard->lost() == errc::client_closed);
@@ -248,7 +253,8 @@ BOOST_AUTO_TEST_CASE(the_context_is_destroyed_first)
             a.guard.reset();
             a.lock_context->restart();
             a.lock_context->run(); // what was granted before has been posted there
-            BOOST_TEST(a.locked.calls() == calls + static_cast<unsigned>(reached == stage::granted));
+            BOOST_TEST(a.locked.calls() ==
+                       calls + static_cast<unsigned>(reached == stage::granted));
             BOOST_TEST(a.unlocked.calls() == 0U);
         }
     }
@@ -260,7 +266,7 @@ BOOST_AUTO_TEST_CASE(the_client_is_destroyed_and_then_the_context_before_it_runs
     {
         for (const int order : {0, 1, 2}) {
             actors a{reached};
-                const auto calls = a.locked.calls();
+            const auto calls = a.locked.calls();
             if (order == 0) {
                 a.guard.reset();
             }
@@ -321,7 +327,8 @@ BOOST_AUTO_TEST_CASE(a_coroutine_that_owns_client_and_guard_is_destroyed_with_th
 BOOST_AUTO_TEST_CASE(a_handler_that_owns_its_client_is_destroyed_with_the_context)
 {
     asio::io_context io;
-    auto zk = std::make_shared<client>(io, client_options{.hosts = quick_server().connect_string()});
+    auto zk =
+        std::make_shared<client>(io, client_options{.hosts = quick_server().connect_string()});
     outcome<> connected;
     zk->async_connect(connected.handler());
     value_of(io, connected);

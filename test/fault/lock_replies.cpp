@@ -50,7 +50,8 @@ BOOST_AUTO_TEST_CASE(G3_a_create_whose_reply_is_lost_is_found_behind_a_barrier_a
     BOOST_TEST(queue().size() == 1U);
     BOOST_TEST(proxy.requests(any_create()) == 1U);
     BOOST_TEST(c.stats().sessions == 1U);
-    BOOST_TEST((held.token() == fencing_token{static_cast<std::uint64_t>(admin.exists(held.node())->czxid), 0}));
+    BOOST_TEST((held.token() ==
+                fencing_token{static_cast<std::uint64_t>(admin.exists(held.node())->czxid), 0}));
 
     // On the new connection the quorum write goes before the listing.
     const auto log = proxy.frame_log();
@@ -319,9 +320,8 @@ BOOST_AUTO_TEST_CASE(the_directory_vanishes_before_the_node_is_created_in_it)
     auto& c = through();
     // The first create finds no directory; the second one is behind the making of it.
     for (int i = 0; i != 3; ++i) {
-        auto between =
-            proxy.on_request(any_create(), reaction::hold,
-                             {.nth = 2, .path_prefix = contender_prefix()});
+        auto between = proxy.on_request(any_create(), reaction::hold,
+                                        {.nth = 2, .path_prefix = contender_prefix()});
         auto waiting = start_lock(c);
         BOOST_TEST(until([&] { return between.fired() == 1 && admin.exists(directory); }));
         admin.remove(directory);
@@ -380,7 +380,8 @@ BOOST_AUTO_TEST_CASE(the_directory_vanishes_under_a_queue_and_is_made_again)
     BOOST_TEST(wait_for_watches(c, 2));
     const auto token = first.token();
     const auto names = queue();
-    admin.remove(directory + "/" + names[1]); // first the waiter's: it is not granted before it goes
+    admin.remove(directory + "/" +
+                 names[1]); // first the waiter's: it is not granted before it goes
     admin.remove(directory + "/" + names[0]);
     admin.remove(directory);
     auto held = value_of(io, second);

@@ -1,7 +1,6 @@
 // What users get wrong: each mistake has its own code, and a text that names it. Nothing hangs, nothing aborts,
 // nothing stays on the server.
 #include <colock/client.hpp>
-
 #include <support/admin_session.hpp>
 #include <support/loopback_port.hpp>
 #include <support/one_server.hpp>
@@ -60,7 +59,8 @@ bool nothing_left()
 
 // async_connect() fails with a code, names what is wrong, and leaves nothing behind that holds work; as often
 // as it is tried.
-void refuses(const client_options& options, error_code expected, const std::string& mention, int times = 2)
+void refuses(const client_options& options, error_code expected, const std::string& mention,
+             int times = 2)
 {
     asio::io_context context;
     std::vector<std::string> logged;
@@ -135,8 +135,8 @@ std::size_t start_all(client& zk, const std::string& path, std::vector<error_cod
     zk.async_watch(path, keep);
     zk.async_watch_exists(path, keep);
     zk.async_watch_children(path, keep);
-    for (const auto& op : {colock::check_op(path), colock::create_op(path), colock::set_op(path, "x"),
-                           colock::remove_op(path)}) {
+    for (const auto& op : {colock::check_op(path), colock::create_op(path),
+                           colock::set_op(path, "x"), colock::remove_op(path)}) {
         zk.async_multi({op}, keep);
         zk.async_multi({colock::check_op("/"), op}, keep);
     }
@@ -195,8 +195,9 @@ BOOST_AUTO_TEST_CASE(times_that_are_zero_negative_or_too_long_are_refused_by_nam
         {"backoff_max", &client_options::backoff_max},
         {"tick", &client_options::tick}};
     for (const auto& [name, member] : times) {
-        for (const auto value : {0ms, -1ms, std::chrono::milliseconds{std::chrono::hours{24 * 30}},
-                                 std::chrono::milliseconds::max(), std::chrono::milliseconds::min()}) {
+        for (const auto value :
+             {0ms, -1ms, std::chrono::milliseconds{std::chrono::hours{24 * 30}},
+              std::chrono::milliseconds::max(), std::chrono::milliseconds::min()}) {
             auto options = good();
             options.*member = value;
             refuses(options, errc::invalid_option, name);
@@ -262,19 +263,19 @@ BOOST_AUTO_TEST_CASE(something_else_than_zookeeper_behind_the_port_is_no_server)
         }
         return bytes + content;
     };
-    const std::string speeches[] = {
-        "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\n\r\n" + std::string(5'000, 'x'),
-        "SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n",
-        std::string(5'000, '\0'),
-        std::string(5'000, '\xff'),
-        frame(0, ""),
-        frame(1, "x"),
-        frame(37, std::string(37, '\xff')),
-        frame(36, std::string(36, '\0')),
-        frame(100, std::string(100, '\x7f')),
-        frame(4'000'000, std::string(10'000, 'x')),
-        frame(0x7fffffff, std::string(10'000, 'x')),
-        frame(0x80000000, std::string(10'000, 'x'))};
+    const std::string speeches[] = {"HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\n\r\n" +
+                                        std::string(5'000, 'x'),
+                                    "SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n",
+                                    std::string(5'000, '\0'),
+                                    std::string(5'000, '\xff'),
+                                    frame(0, ""),
+                                    frame(1, "x"),
+                                    frame(37, std::string(37, '\xff')),
+                                    frame(36, std::string(36, '\0')),
+                                    frame(100, std::string(100, '\x7f')),
+                                    frame(4'000'000, std::string(10'000, 'x')),
+                                    frame(0x7fffffff, std::string(10'000, 'x')),
+                                    frame(0x80000000, std::string(10'000, 'x'))};
     for (const auto& speech : speeches) {
         asio::io_context io;
         tcp::acceptor listening{io, {asio::ip::address_v4::loopback(), 0}};
@@ -283,7 +284,8 @@ BOOST_AUTO_TEST_CASE(something_else_than_zookeeper_behind_the_port_is_no_server)
             listening.async_accept([&](error_code ec, tcp::socket peer) {
                 if (!ec) {
                     peers.push_back(std::make_unique<tcp::socket>(std::move(peer)));
-                    asio::async_write(*peers.back(), asio::buffer(speech), [](error_code, std::size_t) {});
+                    asio::async_write(*peers.back(), asio::buffer(speech),
+                                      [](error_code, std::size_t) {});
                     accept();
                 }
             });
@@ -295,7 +297,8 @@ BOOST_AUTO_TEST_CASE(something_else_than_zookeeper_behind_the_port_is_no_server)
         client zk{io, options};
         std::optional<error_code> got;
         zk.async_connect([&](error_code ec) { got = ec; });
-        run_until(io, [&] { return got.has_value(); }, 10s);
+        run_until(
+            io, [&] { return got.has_value(); }, 10s);
         BOOST_TEST((*got == errc::no_server || *got == errc::connect_timeout),
                    *got << " from \"" << speech.substr(0, 8) << "\"");
         BOOST_TEST(mentions(zk.last_error_detail(), options.hosts));
@@ -344,7 +347,8 @@ BOOST_AUTO_TEST_CASE(wrong_credentials_and_missing_permission_are_reported_with_
         auto [read, data] = co_await zk.async_get(root + "/mine", no_throw);
         BOOST_TEST(read == zookeeper_errc::no_auth);
         BOOST_TEST(mentions(zk.last_error_detail(), root + "/mine"));
-        auto [made, result] = co_await zk.async_create(root + "/mine/x", "", create_mode::ephemeral, no_throw);
+        auto [made, result] =
+            co_await zk.async_create(root + "/mine/x", "", create_mode::ephemeral, no_throw);
         BOOST_TEST(made == zookeeper_errc::no_auth);
         const std::vector ops{colock::check_op(root), colock::set_op(root + "/mine", "")};
         auto [multi, results] = co_await zk.async_multi(ops, no_throw);
@@ -375,12 +379,14 @@ BOOST_AUTO_TEST_CASE(bad_paths_are_refused_by_every_operation_and_nothing_is_sen
     // A number comes behind the last name only.
     for (const auto* path : {"", "a", "//", "/a//", "/a/./b", "/../"}) {
         std::optional<error_code> ec;
-        zk.async_create(path, "", create_mode::ephemeral_sequential, [&](error_code e, auto) { ec = e; });
+        zk.async_create(path, "", create_mode::ephemeral_sequential,
+                        [&](error_code e, auto) { ec = e; });
         run_until(context, [&] { return ec.has_value(); });
         BOOST_TEST(*ec == errc::invalid_path);
     }
     // Steps that create nothing have no number, whatever else they are given.
-    for (const auto kind : {transaction_op::kind::check, transaction_op::kind::set, transaction_op::kind::remove}) {
+    for (const auto kind :
+         {transaction_op::kind::check, transaction_op::kind::set, transaction_op::kind::remove}) {
         std::optional<error_code> ec;
         const transaction_op op{
             .type = kind, .path = "/a/", .create = {.mode = create_mode::ephemeral_sequential}};
@@ -401,7 +407,8 @@ BOOST_AUTO_TEST_CASE(what_only_the_server_can_refuse_is_an_error_too)
     with_client(good(), [&](client& zk) -> asio::awaitable<void> {
         std::vector<error_code> codes;
         const auto keep = [&codes](error_code ec, const auto&...) { codes.push_back(ec); };
-        for (const auto* name : {"/\xc2\x80", "/\xff", "/\xef\xbf\xb0"}) { // not for ZooKeeper, not UTF-8
+        for (const auto* name :
+             {"/\xc2\x80", "/\xff", "/\xef\xbf\xb0"}) { // not for ZooKeeper, not UTF-8
             zk.async_create(root + name, "", create_mode::persistent, keep);
             zk.async_multi({colock::create_op(root + name)}, keep);
         }
@@ -452,7 +459,8 @@ BOOST_AUTO_TEST_CASE(operations_before_connecting_and_after_closing_are_refused_
     std::optional<error_code> again, closed, state;
     zk.async_connect([&](error_code ec) { again = ec; });
     zk.async_close([&](error_code ec) { closed = ec; });
-    zk.async_wait_state_change(colock::connection_state::closed, [&](error_code ec, auto) { state = ec; });
+    zk.async_wait_state_change(colock::connection_state::closed,
+                               [&](error_code ec, auto) { state = ec; });
     BOOST_TEST(run_to_the_end(context));
     BOOST_TEST(again.value() == errc::client_closed);
     BOOST_TEST(!closed.value().failed());

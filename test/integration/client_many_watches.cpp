@@ -1,7 +1,6 @@
 // More watches than ZooKeeper's own client could bring over a reconnection: it sends one packet with all their
 // paths, which the server refuses when it is larger than 1 MB, again and again.
 #include <colock/client.hpp>
-
 #include <support/admin_session.hpp>
 #include <support/print.hpp>
 #include <support/run.hpp>
@@ -42,7 +41,8 @@ struct watched_node {
 
 BOOST_AUTO_TEST_SUITE(client_many_watches)
 
-BOOST_AUTO_TEST_CASE(twelve_thousand_watches_survive_a_restart_and_those_whose_node_has_changed_fire)
+BOOST_AUTO_TEST_CASE(
+    twelve_thousand_watches_survive_a_restart_and_those_whose_node_has_changed_fire)
 {
     zookeeper_server server;
     tcp_proxy proxy{server.connect_string()};
@@ -53,20 +53,24 @@ BOOST_AUTO_TEST_CASE(twelve_thousand_watches_survive_a_restart_and_those_whose_n
     run(context, [&]() -> asio::awaitable<void> { co_await zk.async_connect(); }());
 
     for (std::size_t i = 0; i != count; ++i) {
-        zk.async_create(path_of(i), "", colock::create_mode::persistent,
-                        [&](colock::error_code ec, const colock::create_result&) { errors += ec.failed(); });
-        zk.async_watch(path_of(i), [&, i](colock::error_code ec, colock::watched<colock::get_result> r) {
-            errors += ec.failed();
-            ++done;
-            nodes[i].watch = std::move(r.changes);
-            nodes[i].watch.async_wait([&, i](colock::error_code failed, const colock::watch_event& event) {
-                errors += failed.failed() || event.path != path_of(i);
-                nodes[i].events.push_back(event.type);
-                ++fired;
-            });
-        });
+        zk.async_create(
+            path_of(i), "", colock::create_mode::persistent,
+            [&](colock::error_code ec, const colock::create_result&) { errors += ec.failed(); });
+        zk.async_watch(path_of(i),
+                       [&, i](colock::error_code ec, colock::watched<colock::get_result> r) {
+                           errors += ec.failed();
+                           ++done;
+                           nodes[i].watch = std::move(r.changes);
+                           nodes[i].watch.async_wait(
+                               [&, i](colock::error_code failed, const colock::watch_event& event) {
+                                   errors += failed.failed() || event.path != path_of(i);
+                                   nodes[i].events.push_back(event.type);
+                                   ++fired;
+                               });
+                       });
     }
-    run_until(context, [&] { return done == count; }, 60s);
+    run_until(
+        context, [&] { return done == count; }, 60s);
     BOOST_TEST(errors == 0u);
     BOOST_TEST(server.watch_count() == static_cast<std::int64_t>(count));
     BOOST_TEST(fired == 0u);
@@ -89,7 +93,8 @@ BOOST_AUTO_TEST_CASE(twelve_thousand_watches_survive_a_restart_and_those_whose_n
     BOOST_TEST(fired == 0u);
     proxy.refuse(false);
 
-    run_until(context, [&] { return fired >= count / 5; }, 60s);
+    run_until(
+        context, [&] { return fired >= count / 5; }, 60s);
     run(context, [&]() -> asio::awaitable<void> { co_await zk.async_sync("/"); }());
     BOOST_TEST(fired == count / 5);
     BOOST_TEST(zk.session_id() == session);
@@ -99,11 +104,13 @@ BOOST_AUTO_TEST_CASE(twelve_thousand_watches_survive_a_restart_and_those_whose_n
     // All others are set again.
     for (std::size_t i = 0; i != count; ++i) {
         if (i % 10 > 1) {
-            zk.async_set(path_of(i), "now", colock::any_version,
-                         [&](colock::error_code ec, const colock::node_stat&) { errors += ec.failed(); });
+            zk.async_set(
+                path_of(i), "now", colock::any_version,
+                [&](colock::error_code ec, const colock::node_stat&) { errors += ec.failed(); });
         }
     }
-    run_until(context, [&] { return fired >= count; }, 60s);
+    run_until(
+        context, [&] { return fired >= count; }, 60s);
     for (std::size_t i = 0; i != count; ++i) {
         const auto expected = i % 10 == 0 ? watch_event_type::deleted : watch_event_type::changed;
         errors += nodes[i].events != std::vector{expected};

@@ -1,6 +1,5 @@
 // Every operation of the client in every form, and what it brings back.
 #include <colock/client.hpp>
-
 #include <support/admin_session.hpp>
 #include <support/one_server.hpp>
 #include <support/print.hpp>
@@ -89,8 +88,10 @@ BOOST_AUTO_TEST_CASE(create_makes_nodes_of_every_mode_and_returns_their_paths_an
         BOOST_TEST(fleeting.stat.ephemeral_owner == zk.session_id());
         BOOST_TEST(fleeting.stat.czxid == plain.stat.czxid + 1);
 
-        const auto first = co_await zk.async_create(root + "/n-", "", create_mode::persistent_sequential);
-        const auto second = co_await zk.async_create(root + "/n-", "", create_mode::ephemeral_sequential);
+        const auto first =
+            co_await zk.async_create(root + "/n-", "", create_mode::persistent_sequential);
+        const auto second =
+            co_await zk.async_create(root + "/n-", "", create_mode::ephemeral_sequential);
         BOOST_TEST(is_numbered(first.path, root + "/n-"));
         BOOST_TEST(is_numbered(second.path, root + "/n-"));
         BOOST_TEST(second.path > first.path);
@@ -98,10 +99,12 @@ BOOST_AUTO_TEST_CASE(create_makes_nodes_of_every_mode_and_returns_their_paths_an
         BOOST_TEST(second.stat.ephemeral_owner == zk.session_id());
 
         // A name may consist of the number alone.
-        const auto nameless = co_await zk.async_create(root + "/", "", create_mode::ephemeral_sequential);
+        const auto nameless =
+            co_await zk.async_create(root + "/", "", create_mode::ephemeral_sequential);
         BOOST_TEST(is_numbered(nameless.path, root + "/"));
         for (const auto* dots : {"/.", "/.."}) {
-            const auto dotted = co_await zk.async_create(root + dots, "", create_mode::ephemeral_sequential);
+            const auto dotted =
+                co_await zk.async_create(root + dots, "", create_mode::ephemeral_sequential);
             BOOST_TEST(is_numbered(dotted.path, root + dots));
         }
         const auto top = co_await zk.async_create("/", "", create_mode::ephemeral_sequential);
@@ -139,10 +142,12 @@ BOOST_AUTO_TEST_CASE(containers_and_nodes_with_a_time_to_live_are_removed_by_the
         BOOST_TEST(!(co_await zk.async_exists(root + "/brief")));
         BOOST_TEST((co_await zk.async_exists(numbered.path)).has_value());
 
-        const std::chrono::milliseconds bad[] = {0ms, -1ms, std::chrono::milliseconds{std::int64_t{1} << 40}};
+        const std::chrono::milliseconds bad[] = {0ms, -1ms,
+                                                 std::chrono::milliseconds{std::int64_t{1} << 40}};
         for (const auto ttl : bad) {
             auto [refused, unmade] = co_await zk.async_create(
-                root + "/never", "", {.mode = create_mode::persistent_with_ttl, .ttl = ttl}, no_throw);
+                root + "/never", "", {.mode = create_mode::persistent_with_ttl, .ttl = ttl},
+                no_throw);
             BOOST_TEST(refused == errc::invalid_option);
             BOOST_TEST(zk.last_error_detail().find(root + "/never") != std::string::npos);
         }
@@ -162,7 +167,8 @@ BOOST_AUTO_TEST_CASE(data_comes_back_byte_for_byte)
             large += every_byte;
         }
         int n = 0;
-        const std::string payloads[] = {"", std::string(1, '\0'), std::string("a\0b\0", 4), every_byte, large};
+        const std::string payloads[] = {"", std::string(1, '\0'), std::string("a\0b\0", 4),
+                                        every_byte, large};
         for (const auto& data : payloads) {
             const auto path = root + "/" + std::to_string(n++);
             const auto made = co_await zk.async_create(path, data, create_mode::persistent);
@@ -242,7 +248,8 @@ BOOST_AUTO_TEST_CASE(create_and_remove_say_why_not)
             {root + "/absent/child", zookeeper_errc::no_node},
             {root + "/e/child", zookeeper_errc::no_children_for_ephemerals}};
         for (const auto& [path, why] : creates) {
-            auto [ec, result] = co_await zk.async_create(path, "", create_mode::persistent, no_throw);
+            auto [ec, result] =
+                co_await zk.async_create(path, "", create_mode::persistent, no_throw);
             BOOST_TEST(ec == why);
             BOOST_TEST(result.path == "");
             BOOST_TEST(zk.last_error_detail().find(path) != std::string::npos);
@@ -261,8 +268,7 @@ BOOST_AUTO_TEST_CASE(multi_carries_out_all_steps_and_returns_what_each_came_to)
             colock::check_op(root + "/old", 0),
             colock::create_op(root + "/new", std::string("n\0w", 3)),
             colock::create_op(root + "/s-", "", {.mode = create_mode::ephemeral_sequential}),
-            colock::set_op(root + "/new", "newer", 0),
-            colock::remove_op(root + "/old", 0)};
+            colock::set_op(root + "/new", "newer", 0), colock::remove_op(root + "/old", 0)};
         const auto results = co_await zk.async_multi(ops);
         BOOST_REQUIRE(results.size() == ops.size());
         for (const auto& result : results) {
@@ -280,7 +286,8 @@ BOOST_AUTO_TEST_CASE(multi_carries_out_all_steps_and_returns_what_each_came_to)
         // ZooKeeper's client cannot read the answer to these, or not send them.
         for (const auto mode : {create_mode::container, create_mode::persistent_with_ttl,
                                 create_mode::persistent_sequential_with_ttl}) {
-            const std::vector impossible{colock::create_op(root + "/c", "", {.mode = mode, .ttl = 1s})};
+            const std::vector impossible{
+                colock::create_op(root + "/c", "", {.mode = mode, .ttl = 1s})};
             auto [ec, none] = co_await zk.async_multi(impossible, no_throw);
             BOOST_TEST(ec == errc::invalid_option);
             BOOST_TEST(zk.last_error_detail().find(root + "/c") != std::string::npos);
@@ -292,8 +299,9 @@ BOOST_AUTO_TEST_CASE(multi_that_fails_changes_nothing_and_says_which_step_it_was
 {
     const auto root = own_node();
     with_client(with(), [&](client& zk) -> asio::awaitable<void> {
-        const std::vector<colock::transaction_op> ops{
-            colock::create_op(root + "/a"), colock::remove_op(root + "/absent"), colock::create_op(root + "/b")};
+        const std::vector<colock::transaction_op> ops{colock::create_op(root + "/a"),
+                                                      colock::remove_op(root + "/absent"),
+                                                      colock::create_op(root + "/b")};
         auto [ec, results] = co_await zk.async_multi(ops, no_throw);
         BOOST_TEST(ec == zookeeper_errc::no_node);
         BOOST_REQUIRE(results.size() == 3u);
@@ -338,10 +346,12 @@ BOOST_AUTO_TEST_CASE(access_control_keeps_others_out)
         BOOST_TEST(write == zookeeper_errc::no_auth);
         auto [list, names] = co_await stranger.async_children(root + "/too", no_throw);
         BOOST_TEST(list == zookeeper_errc::no_auth);
-        auto [create, made] = co_await stranger.async_create(path + "/x", "", create_mode::persistent, no_throw);
+        auto [create, made] =
+            co_await stranger.async_create(path + "/x", "", create_mode::persistent, no_throw);
         BOOST_TEST(create == zookeeper_errc::no_auth);
         const colock::create_options own{.acl = colock::creator_acl()};
-        auto [anonymous, none] = co_await stranger.async_create(root + "/nobodys", "", own, no_throw);
+        auto [anonymous, none] =
+            co_await stranger.async_create(root + "/nobodys", "", own, no_throw);
         BOOST_TEST(anonymous == zookeeper_errc::invalid_acl);
         const colock::create_options nobodys{.acl = colock::access_control_list{}};
         auto [empty, no] = co_await stranger.async_create(root + "/nobodys", "", nobodys, no_throw);
@@ -370,7 +380,8 @@ BOOST_AUTO_TEST_CASE(a_chroot_is_invisible_in_paths_results_and_events)
         BOOST_TEST((co_await zk.async_create("/a", "1", create_mode::persistent)).path == "/a");
         BOOST_TEST(admin.get(root + "/a") == "1");
         BOOST_TEST(is_numbered(
-            (co_await zk.async_create("/a/n-", "", create_mode::ephemeral_sequential)).path, "/a/n-"));
+            (co_await zk.async_create("/a/n-", "", create_mode::ephemeral_sequential)).path,
+            "/a/n-"));
         const auto names = (co_await zk.async_children("/")).names;
         BOOST_TEST((names == std::vector<std::string>{"a"}));
         BOOST_TEST((co_await zk.async_exists("/")).has_value());
@@ -378,21 +389,25 @@ BOOST_AUTO_TEST_CASE(a_chroot_is_invisible_in_paths_results_and_events)
         auto data = co_await zk.async_watch("/a");
         auto children = co_await zk.async_watch_children("/");
         auto absent = co_await zk.async_watch_exists("/b");
-        const std::vector ops{colock::set_op("/a", "2"), colock::create_op("/b"), colock::check_op("/")};
+        const std::vector ops{colock::set_op("/a", "2"), colock::create_op("/b"),
+                              colock::check_op("/")};
         const auto results = co_await zk.async_multi(ops);
         BOOST_TEST(results[1].path == "/b");
         BOOST_TEST(admin.exists(root + "/b").has_value());
         using type = colock::watch_event_type;
         BOOST_TEST(equal(co_await data.changes.async_wait(), event_of(type::changed, "/a")));
-        BOOST_TEST(equal(co_await children.changes.async_wait(), event_of(type::children_changed, "/")));
+        BOOST_TEST(
+            equal(co_await children.changes.async_wait(), event_of(type::children_changed, "/")));
         BOOST_TEST(equal(co_await absent.changes.async_wait(), event_of(type::created, "/b")));
         co_await zk.async_sync("/");
         co_await zk.async_remove("/b", any_version);
 
         // ZooKeeper's client would number the chroot's own name here, and leave the chroot.
-        auto [ec, outside] = co_await zk.async_create("/", "", create_mode::ephemeral_sequential, no_throw);
+        auto [ec, outside] =
+            co_await zk.async_create("/", "", create_mode::ephemeral_sequential, no_throw);
         BOOST_TEST(ec == errc::invalid_path);
-        const std::vector numbered{colock::create_op("/", "", {.mode = create_mode::ephemeral_sequential})};
+        const std::vector numbered{
+            colock::create_op("/", "", {.mode = create_mode::ephemeral_sequential})};
         auto [multi, none] = co_await zk.async_multi(numbered, no_throw);
         BOOST_TEST(multi == errc::invalid_path);
     });
@@ -423,11 +438,12 @@ BOOST_AUTO_TEST_CASE(a_thousand_operations_at_once_are_answered_in_order_over_on
                                 numbered.push_back(r.path);
                             });
         } else {
-            zk.async_exists(root, [&, i](colock::error_code ec, std::optional<colock::node_stat> s) {
-                BOOST_TEST(!ec);
-                order.push_back(i);
-                sizes.push_back(s->num_children);
-            });
+            zk.async_exists(root,
+                            [&, i](colock::error_code ec, std::optional<colock::node_stat> s) {
+                                BOOST_TEST(!ec);
+                                order.push_back(i);
+                                sizes.push_back(s->num_children);
+                            });
         }
     }
     BOOST_TEST(order.empty()); // never inline
@@ -435,7 +451,8 @@ BOOST_AUTO_TEST_CASE(a_thousand_operations_at_once_are_answered_in_order_over_on
     BOOST_TEST(std::is_sorted(order.begin(), order.end()));
     BOOST_TEST(std::is_sorted(numbered.begin(), numbered.end()));
     for (std::size_t i = 0; i != sizes.size(); ++i) {
-        BOOST_TEST(sizes[i] == static_cast<std::int32_t>(i + 1)); // each read sees the write before it
+        BOOST_TEST(sizes[i] ==
+                   static_cast<std::int32_t>(i + 1)); // each read sees the write before it
     }
     BOOST_TEST(zk.connection_id() == connection);
     BOOST_TEST(zk.stats().in_flight == 0u);

@@ -1,6 +1,5 @@
 // One-shot watches: their events, and what becomes of them on the server, in a disconnection, at the end.
 #include <colock/client.hpp>
-
 #include <support/client_scene.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -184,7 +183,8 @@ BOOST_AUTO_TEST_CASE(a_destroyed_watch_is_removed_from_the_server)
         auto reply = s.proxy.on_reply(opcode::get_data, reaction::hold);
         asio::cancellation_signal cancel;
         std::optional<error_code> ec;
-        s.zk.async_watch(s.root, asio::bind_cancellation_slot(cancel.slot(), [&](error_code e, auto) { ec = e; }));
+        s.zk.async_watch(s.root, asio::bind_cancellation_slot(cancel.slot(),
+                                                              [&](error_code e, auto) { ec = e; }));
         BOOST_TEST(co_await eventually([&] { return reply.fired() == 1; }));
         BOOST_TEST(s.watched(s.root));
         cancel.emit(asio::cancellation_type::total);
@@ -230,7 +230,8 @@ BOOST_AUTO_TEST_CASE(what_happened_while_disconnected_is_reported_afterwards)
             return s.root + name;
         };
         const auto changed = make("/changed"), deleted = make("/deleted"), parent = make("/parent"),
-                   replaced = make("/replaced"), same = make("/same"), created = s.root + "/created";
+                   replaced = make("/replaced"), same = make("/same"),
+                   created = s.root + "/created";
         auto w_changed = co_await s.zk.async_watch(changed);
         auto w_deleted = co_await s.zk.async_watch(deleted);
         auto w_children = co_await s.zk.async_watch_children(parent);
@@ -388,7 +389,8 @@ BOOST_AUTO_TEST_CASE(a_watch_may_outlive_its_execution_context)
     }());
     event_outcome o;
     const auto alive = std::make_shared<int>();
-    w.changes.async_wait([alive, h = o.handler()](error_code ec, watch_event e) mutable { h(ec, e); });
+    w.changes.async_wait(
+        [alive, h = o.handler()](error_code ec, watch_event e) mutable { h(ec, e); });
     context->restart();
     context->poll();
     context.reset();
@@ -405,7 +407,8 @@ BOOST_AUTO_TEST_CASE(an_expired_session_takes_its_watches_along_into_the_next_on
         co_await s.zk.async_create(own, "", create_mode::ephemeral);
         auto doomed = co_await s.zk.async_watch(own);
         const auto session = s.zk.session_id();
-        BOOST_TEST(!kill_session(one_server::get().connect_string(), session, s.zk.session_password()));
+        BOOST_TEST(
+            !kill_session(one_server::get().connect_string(), session, s.zk.session_password()));
         check(co_await doomed.changes.async_wait(), happened::deleted, own);
         BOOST_TEST(s.zk.session_id() != session);
         BOOST_TEST(co_await eventually([&] { return s.watched(s.root); }));

@@ -37,8 +37,8 @@ void add_one(const std::string& file, const colock::fencing_token& token)
     }
 }
 
-asio::awaitable<void> work(asio::io_context& io, std::string hosts, std::string path, std::string file,
-                           std::string turns)
+asio::awaitable<void> work(asio::io_context& io, std::string hosts, std::string path,
+                           std::string file, std::string turns)
 {
     colock::client zk{io, {.hosts = hosts, .session_timeout = 4s}};
     co_await zk.async_connect();
@@ -69,16 +69,17 @@ int main(int argc, char** argv)
     }
     asio::io_context io;
     int status = 0;
-    asio::co_spawn(io, work(io, argv[1], argv[2], argv[3], argv[4]), [&](std::exception_ptr thrown) {
-        try {
-            if (thrown) {
-                std::rethrow_exception(thrown);
-            }
-        } catch (const std::exception& e) {
-            std::cerr << "lock_worker: " << e.what() << '\n';
-            status = 1;
-        }
-    });
+    asio::co_spawn(io, work(io, argv[1], argv[2], argv[3], argv[4]),
+                   [&](std::exception_ptr thrown) {
+                       try {
+                           if (thrown) {
+                               std::rethrow_exception(thrown);
+                           }
+                       } catch (const std::exception& e) {
+                           std::cerr << "lock_worker: " << e.what() << '\n';
+                           status = 1;
+                       }
+                   });
     io.run();
     return status;
 }

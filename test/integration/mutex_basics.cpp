@@ -4,12 +4,12 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <unistd.h>
 
 using namespace colock;
 using namespace colock::test;
@@ -37,7 +37,8 @@ BOOST_AUTO_TEST_CASE(G1_K11_lock_unlock_relock)
         BOOST_TEST(held.path() == s.directory);
         BOOST_TEST(s.queue() == std::vector{node_name(held)}, boost::test_tools::per_element());
         BOOST_TEST(s.admin.exists(held.node())->ephemeral_owner == c.session_id());
-        BOOST_TEST(held.token().high() == static_cast<std::uint64_t>(s.admin.exists(held.node())->czxid));
+        BOOST_TEST(held.token().high() ==
+                   static_cast<std::uint64_t>(s.admin.exists(held.node())->czxid));
         BOOST_TEST((held.token() > before));
         before = held.token();
 
@@ -326,7 +327,8 @@ BOOST_AUTO_TEST_CASE(nodes_carry_data_and_access_control_of_the_options)
     BOOST_TEST(s.queue().empty());
     s.admin.remove(s.directory);
 
-    const access_control_list mine{{permission_all, "auth", ""}, {permission_read, "world", "anyone"}};
+    const access_control_list mine{{permission_all, "auth", ""},
+                                   {permission_read, "world", "anyone"}};
     auto held = s.hold(c, {.acl = mine, .owner_data = "Ann, desk 7"});
     BOOST_TEST(s.admin.get(held.node()) == "Ann, desk 7");
     for (const auto& path : {s.directory, held.node()}) {
@@ -364,8 +366,9 @@ BOOST_AUTO_TEST_CASE(objects_with_other_options_conflict_while_the_path_is_in_us
     auto& c = s.connect();
     auto& other_client = s.connect();
     auto held = s.hold(c);
-    for (const auto& options : {lock_options{.owner_data = "x"}, lock_options{.rejoin_on_expiry = false},
-                                lock_options{.layout = {"_c_", "door-"}}, lock_options{.acl = open_acl()}}) {
+    for (const auto& options :
+         {lock_options{.owner_data = "x"}, lock_options{.rejoin_on_expiry = false},
+          lock_options{.layout = {"_c_", "door-"}}, lock_options{.acl = open_acl()}}) {
         BOOST_TEST(code_of(s.io, s.start_lock(c, options)) == errc::conflicting_use);
         BOOST_TEST(code_of(s.io, s.start_try_lock(c, options)) == errc::conflicting_use);
     }

@@ -36,7 +36,8 @@ struct {
 
 bool completes_at_once(cancellation_type type)
 {
-    return (type & (cancellation_type::terminal | cancellation_type::partial)) != cancellation_type::none;
+    return (type & (cancellation_type::terminal | cancellation_type::partial)) !=
+           cancellation_type::none;
 }
 
 struct attempt {
@@ -53,8 +54,8 @@ struct attempt {
 
 } // namespace
 
-#define FOR_EACH_KIND                                                                                     \
-    for (const auto& kind : kinds)                                                                        \
+#define FOR_EACH_KIND                                                                              \
+    for (const auto& kind : kinds)                                                                 \
     BOOST_TEST_CONTEXT("cancellation " << kind.name)
 
 BOOST_AUTO_TEST_SUITE(mutex_cancel)
@@ -254,9 +255,8 @@ BOOST_AUTO_TEST_CASE(G3_cancelled_while_disconnected)
         auto lost = proxy.on_reply(any_create(), reaction::drop_and_cut);
         proxy.refuse(true);
         attempt ambiguous{s, c};
-        BOOST_TEST(s.until([&] {
-            return lost.fired() == 1 && c.state() == connection_state::suspended;
-        }));
+        BOOST_TEST(
+            s.until([&] { return lost.fired() == 1 && c.state() == connection_state::suspended; }));
         BOOST_TEST(s.queue().size() == 2U);
         ambiguous.signal.emit(kind.type);
         if (completes_at_once(kind.type)) {
@@ -313,7 +313,8 @@ BOOST_AUTO_TEST_CASE(a_cancelled_unlock_goes_on_in_the_background)
         }
         held_back.release();
         s.check_nothing_left();
-        BOOST_TEST(code_of(s.io, unlocked) == (completes_at_once(kind.type) ? aborted : error_code{}));
+        BOOST_TEST(code_of(s.io, unlocked) ==
+                   (completes_at_once(kind.type) ? aborted : error_code{}));
     }
     BOOST_TEST(c.stats().locks_released == std::size(kinds));
 }
@@ -400,7 +401,8 @@ void cancel_at_random(int batches)
                             o.held = std::move(held);
                         }
                     });
-                below(8) == 0 ? m.async_try_lock(std::move(handler)) : m.async_lock(std::move(handler));
+                below(8) == 0 ? m.async_try_lock(std::move(handler))
+                              : m.async_lock(std::move(handler));
                 for (auto n = below(3); n != 0; --n) {
                     s.io.poll_one();
                 }
@@ -423,9 +425,10 @@ void cancel_at_random(int batches)
             release_some(1);
             BOOST_REQUIRE(std::ranges::all_of(all, [](const auto& o) { return o->calls == 1; }));
         }
-        std::cout << "random cancellations: " << cancelled << " aborted, " << granted << " granted\n";
+        std::cout << "random cancellations: " << cancelled << " aborted, " << granted
+                  << " granted\n";
         BOOST_TEST(others == 0U);
-        BOOST_TEST(most_holders <= 1); // G1
+        BOOST_TEST(most_holders <= 1);                  // G1
         BOOST_TEST(c.stats().locks_granted == granted); // none was granted to nobody
         BOOST_TEST(c.stats().sessions == 1U);
         BOOST_TEST(s.until([&] { return c.stats().contenders == 0; }));

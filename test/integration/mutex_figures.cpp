@@ -75,7 +75,8 @@ clock::duration take_turns(lock_scene& s, std::vector<client*> clients, int turn
     for (auto* c : clients) {
         takers.emplace_back(*c, s.directory, turns, holders);
     }
-    run_until(s.io, [&] { return std::ranges::all_of(takers, &taker::done); }, 120s);
+    run_until(
+        s.io, [&] { return std::ranges::all_of(takers, &taker::done); }, 120s);
     return clock::now() - begin;
 }
 
@@ -104,7 +105,8 @@ BOOST_AUTO_TEST_CASE(an_uncontended_lock_and_unlock_is_three_requests)
     BOOST_TEST(proxy.requests(any_get_children()) == std::size_t{cycles});
     BOOST_TEST(proxy.requests(opcode::remove) == std::size_t{cycles});
     std::cout << "uncontended: "
-              << static_cast<double>(s.server.packets_received() - received) / cycles << " requests\n";
+              << static_cast<double>(s.server.packets_received() - received) / cycles
+              << " requests\n";
 
     // Held for longer: one more, for the watch that tells of the loss. It goes with the node.
     auto held = s.hold(c);
@@ -146,7 +148,8 @@ BOOST_AUTO_TEST_CASE(G7_a_release_wakes_two_clients_at_most_with_2_waiters_or_20
             BOOST_REQUIRE(s.until([&] { return clients[i]->stats().replies >= 4; }));
         }
         const auto settled = [&] {
-            return std::ranges::all_of(clients, [](const client* c) { return c->stats().in_flight == 0; });
+            return std::ranges::all_of(clients,
+                                       [](const client* c) { return c->stats().in_flight == 0; });
         };
         std::size_t most = 0;
         std::size_t woken_in_all = 0;
@@ -163,13 +166,16 @@ BOOST_AUTO_TEST_CASE(G7_a_release_wakes_two_clients_at_most_with_2_waiters_or_20
             go_on(s.io, 5ms); // for those that should not have been woken
             std::size_t woken = 0;
             for (std::size_t i = 0; i != clients.size(); ++i) {
-                woken += static_cast<std::size_t>(i != turn && clients[i]->stats().watch_events != before[i]);
+                woken += static_cast<std::size_t>(i != turn &&
+                                                  clients[i]->stats().watch_events != before[i]);
             }
             most = std::max(most, woken);
             woken_in_all += woken;
         }
-        std::cout << "a release with " << waiters << " waiters wakes " << most << " clients at most, "
-                  << static_cast<double>(woken_in_all) / static_cast<double>(releases) << " on average\n";
+        std::cout << "a release with " << waiters << " waiters wakes " << most
+                  << " clients at most, "
+                  << static_cast<double>(woken_in_all) / static_cast<double>(releases)
+                  << " on average\n";
         BOOST_TEST(most <= 2U);
     }
 }

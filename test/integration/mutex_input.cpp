@@ -134,12 +134,14 @@ BOOST_AUTO_TEST_CASE(no_permission_is_an_error_and_no_node_stays)
 
     // An ephemeral node cannot be the directory, nor above it.
     s.admin.create(s.directory + "/ephemeral", "", mode::ephemeral);
-    BOOST_TEST(outcome_in(s.directory + "/ephemeral") == zookeeper_errc::no_children_for_ephemerals);
-    BOOST_TEST(outcome_in(s.directory + "/ephemeral/x") == zookeeper_errc::no_children_for_ephemerals);
+    BOOST_TEST(outcome_in(s.directory + "/ephemeral") ==
+               zookeeper_errc::no_children_for_ephemerals);
+    BOOST_TEST(outcome_in(s.directory + "/ephemeral/x") ==
+               zookeeper_errc::no_children_for_ephemerals);
     // An access control list that the server does not take.
     outcome<unique_lock> unknown;
-    mutex{c, s.directory + "/acl", {.acl = access_control_list{{31, "no-such-scheme", "x"}}}}.async_lock(
-        unknown.handler());
+    mutex{c, s.directory + "/acl", {.acl = access_control_list{{31, "no-such-scheme", "x"}}}}
+        .async_lock(unknown.handler());
     BOOST_TEST(code_of(s.io, unknown) == zookeeper_errc::invalid_acl);
     outcome<unique_lock> none;
     mutex{c, s.directory + "/acl", {.acl = access_control_list{}}}.async_lock(none.handler());
@@ -178,10 +180,11 @@ BOOST_AUTO_TEST_CASE(children_that_are_no_contenders_do_not_block)
     auto& c = s.connect();
     s.admin.create(s.directory);
     for (const auto* name :
-         {"0", "foo", "lock", "lock-", "lock-1", "lock-000000001", "lock-00000000001", "lock-000000000x",
-          "lock--000000000", "lock---0000000005", "_c_-latch-0000000000", "x-lock-0000000000-y", "0000000000",
-          "-0000000000", "__READ__0000000000", "lock-\xd9\xa0\xd9\xa0\xd9\xa0\xd9\xa0\xd9\xa0",
-          "a__lock__0000000000", "LOCK-0000000000"}) {
+         {"0", "foo", "lock", "lock-", "lock-1", "lock-000000001", "lock-00000000001",
+          "lock-000000000x", "lock--000000000", "lock---0000000005", "_c_-latch-0000000000",
+          "x-lock-0000000000-y", "0000000000", "-0000000000", "__READ__0000000000",
+          "lock-\xd9\xa0\xd9\xa0\xd9\xa0\xd9\xa0\xd9\xa0", "a__lock__0000000000",
+          "LOCK-0000000000"}) {
         s.admin.create(s.directory + "/" + name);
     }
     auto held = s.hold(c);
@@ -203,7 +206,8 @@ BOOST_AUTO_TEST_CASE(G1_K18_a_foreign_contender_before_me_blocks_and_its_deletio
     // Curator's, go-zookeeper's, and one that somebody made by hand.
     for (const auto& name : {foreign, std::string{"_c_0123456789abcdef0123456789abcdef-lock-"},
                              std::string{"lock-"}, std::string{"by-hand-lock-"}}) {
-        const auto theirs = s.admin.create(s.directory + "/" + name, "", mode::ephemeral_sequential);
+        const auto theirs =
+            s.admin.create(s.directory + "/" + name, "", mode::ephemeral_sequential);
         auto waiting = s.start_waiter(c);
         BOOST_TEST(s.until([&] { return s.watches_of(c).contains(theirs); }));
         BOOST_TEST(!value_of(s.io, s.start_try_lock(c)));
@@ -261,12 +265,12 @@ BOOST_AUTO_TEST_CASE(data_written_to_a_node_of_the_queue_grants_nothing_and_leav
     asio::cancellation_signal cancel;
     outcome<unique_lock> fourth;
     auto& leaver = s.connect();
-    mutex{leaver, s.directory}.async_lock(asio::bind_cancellation_slot(cancel.slot(), fourth.handler()));
+    mutex{leaver, s.directory}.async_lock(
+        asio::bind_cancellation_slot(cancel.slot(), fourth.handler()));
     BOOST_TEST(s.until([&] { return s.watches_of(leaver).size() == 3; }));
     s.admin.set(s.directory + "/" + queue.back(), "x");
-    BOOST_TEST(s.until([&] {
-        return leaver.stats().watch_events == 1U && s.watches_of(leaver).size() == 3;
-    }));
+    BOOST_TEST(s.until(
+        [&] { return leaver.stats().watch_events == 1U && s.watches_of(leaver).size() == 3; }));
     cancel.emit(asio::cancellation_type::terminal);
     BOOST_TEST(code_of(s.io, fourth) == asio::error::operation_aborted);
     BOOST_TEST(s.until([&] { return s.watches_of(leaver).empty(); }));

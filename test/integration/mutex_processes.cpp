@@ -27,7 +27,8 @@ constexpr int turns = 200;
 
 BOOST_AUTO_TEST_SUITE(mutex_processes)
 
-BOOST_AUTO_TEST_CASE(G1_five_processes_count_without_a_miss_and_one_killed_in_its_turn_is_taken_over)
+BOOST_AUTO_TEST_CASE(
+    G1_five_processes_count_without_a_miss_and_one_killed_in_its_turn_is_taken_over)
 {
     zookeeper_options options;
     options.tick_time = 200ms; // sessions of four seconds at most
@@ -41,7 +42,8 @@ BOOST_AUTO_TEST_CASE(G1_five_processes_count_without_a_miss_and_one_killed_in_it
     };
     const std::string lock = "/turns";
     const auto worker = [&](const std::string& what) {
-        return std::vector<std::string>{COLOCK_LOCK_WORKER, server.connect_string(), lock, file, what};
+        return std::vector<std::string>{COLOCK_LOCK_WORKER, server.connect_string(), lock, file,
+                                        what};
     };
 
     std::list<subprocess> workers;

@@ -42,7 +42,10 @@ class counting_allocator {
 public:
     using value_type = T;
 
-    explicit counting_allocator(std::ptrdiff_t& balance) : balance_{std::make_shared<std::ptrdiff_t*>(&balance)} {}
+    explicit counting_allocator(std::ptrdiff_t& balance)
+        : balance_{std::make_shared<std::ptrdiff_t*>(&balance)}
+    {
+    }
     template <class U>
     counting_allocator(const counting_allocator<U>& other) noexcept : balance_{other.balance_}
     {
@@ -71,15 +74,19 @@ template <class Test>
 void with_each_operation(token_scene& s, Test test, bool bound = false)
 {
     unique_lock held;
-    test("async_connect", [&](auto&& token) { s.idle.async_connect(std::forward<decltype(token)>(token)); });
+    test("async_connect",
+         [&](auto&& token) { s.idle.async_connect(std::forward<decltype(token)>(token)); });
     test("async_get",
          [&](auto&& token) { s.zk.async_get(s.directory, std::forward<decltype(token)>(token)); });
-    test("async_lock", [&](auto&& token) { s.lock.async_lock(std::forward<decltype(token)>(token)); });
+    test("async_lock",
+         [&](auto&& token) { s.lock.async_lock(std::forward<decltype(token)>(token)); });
     held = s.hold(s.zk);
-    test("async_unlock", [&](auto&& token) { held.async_unlock(std::forward<decltype(token)>(token)); });
+    test("async_unlock",
+         [&](auto&& token) { held.async_unlock(std::forward<decltype(token)>(token)); });
     if (bound) {
-        test("async_unlock of nothing",
-             [](auto&& token) { unique_lock{}.async_unlock(std::forward<decltype(token)>(token)); });
+        test("async_unlock of nothing", [](auto&& token) {
+            unique_lock{}.async_unlock(std::forward<decltype(token)>(token));
+        });
     }
 }
 
@@ -137,19 +144,22 @@ BOOST_AUTO_TEST_CASE(the_handler_runs_on_its_own_executor)
     asio::thread_pool elsewhere{1};
     std::thread::id there;
     asio::post(elsewhere, asio::use_future([&] { there = std::this_thread::get_id(); })).get();
-    with_each_operation(s, [&](const char* name, auto start) {
-        BOOST_TEST_CONTEXT(name)
-        {
-            std::atomic<unsigned> calls = 0;
-            std::thread::id here;
-            start(asio::bind_executor(elsewhere, [&](error_code, auto&&...) {
-                here = std::this_thread::get_id();
-                ++calls;
-            }));
-            BOOST_TEST(s.until([&] { return calls == 1; }));
-            BOOST_TEST((here == there));
-        }
-    }, true);
+    with_each_operation(
+        s,
+        [&](const char* name, auto start) {
+            BOOST_TEST_CONTEXT(name)
+            {
+                std::atomic<unsigned> calls = 0;
+                std::thread::id here;
+                start(asio::bind_executor(elsewhere, [&](error_code, auto&&...) {
+                    here = std::this_thread::get_id();
+                    ++calls;
+                }));
+                BOOST_TEST(s.until([&] { return calls == 1; }));
+                BOOST_TEST((here == there));
+            }
+        },
+        true);
     elsewhere.join();
     s.check_nothing_left();
 }
@@ -158,22 +168,25 @@ BOOST_AUTO_TEST_CASE(the_handler_runs_on_its_own_executor)
 BOOST_AUTO_TEST_CASE(the_handlers_context_has_work_until_the_handler_has_run)
 {
     token_scene s;
-    with_each_operation(s, [&](const char* name, auto start) {
-        BOOST_TEST_CONTEXT(name)
-        {
-            asio::io_context elsewhere;
-            unsigned calls = 0;
-            start(asio::bind_executor(elsewhere, [&](error_code, auto&&...) { ++calls; }));
-            elsewhere.poll();
-            BOOST_TEST(((calls == 1) || !elsewhere.stopped()));
-            while (calls == 0) {
-                s.io.restart();
-                s.io.run_one_for(1ms);
+    with_each_operation(
+        s,
+        [&](const char* name, auto start) {
+            BOOST_TEST_CONTEXT(name)
+            {
+                asio::io_context elsewhere;
+                unsigned calls = 0;
+                start(asio::bind_executor(elsewhere, [&](error_code, auto&&...) { ++calls; }));
                 elsewhere.poll();
+                BOOST_TEST(((calls == 1) || !elsewhere.stopped()));
+                while (calls == 0) {
+                    s.io.restart();
+                    s.io.run_one_for(1ms);
+                    elsewhere.poll();
+                }
+                BOOST_TEST(run_to_the_end(elsewhere, 1s));
             }
-            BOOST_TEST(run_to_the_end(elsewhere, 1s));
-        }
-    }, true);
+        },
+        true);
     s.check_nothing_left();
 }
 
@@ -185,10 +198,11 @@ BOOST_AUTO_TEST_CASE(the_handlers_allocator_has_its_memory_back_when_the_handler
         {
             std::ptrdiff_t balance = 0;
             unsigned calls = 0;
-            start(asio::bind_allocator(counting_allocator<char>{balance}, [&](error_code, auto&&...) {
-                BOOST_TEST(balance == 0);
-                ++calls;
-            }));
+            start(
+                asio::bind_allocator(counting_allocator<char>{balance}, [&](error_code, auto&&...) {
+                    BOOST_TEST(balance == 0);
+                    ++calls;
+                }));
             BOOST_TEST(((calls == 1) || balance > 0)); // it is used
             BOOST_TEST(s.until([&] { return calls == 1; }));
             BOOST_TEST(balance == 0);
@@ -272,12 +286,11 @@ BOOST_AUTO_TEST_CASE(coroutines_deferred_use_awaitable_and_as_tuple)
         co_return;
     }());
     s.check_nothing_left();
-    BOOST_CHECK_EXCEPTION(run(s.io,
-                              [&]() -> asio::awaitable<void> {
-                                  co_await s.zk.async_get(s.directory + "/none");
-                              }()),
-                          boost::system::system_error,
-                          [](const auto& e) { return e.code() == zookeeper_errc::no_node; });
+    BOOST_CHECK_EXCEPTION(
+        run(s.io,
+            [&]() -> asio::awaitable<void> { co_await s.zk.async_get(s.directory + "/none"); }()),
+        boost::system::system_error,
+        [](const auto& e) { return e.code() == zookeeper_errc::no_node; });
 }
 
 BOOST_AUTO_TEST_CASE(futures_from_another_thread)

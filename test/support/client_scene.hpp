@@ -45,7 +45,8 @@ struct client_scene {
 
     bool wait_for(connection_state state, std::chrono::milliseconds limit = long_enough)
     {
-        return becomes_true(io, [&] { return zk.state() == state; }, limit);
+        return becomes_true(
+            io, [&] { return zk.state() == state; }, limit);
     }
 
     /// Cuts the connection, and keeps it cut.
@@ -67,7 +68,8 @@ struct client_scene {
     /// Another client ends the session.
     void end_session()
     {
-        if (const auto refused = kill_session(server.connect_string(), zk.session_id(), zk.session_password())) {
+        if (const auto refused =
+                kill_session(server.connect_string(), zk.session_id(), zk.session_password())) {
             throw std::runtime_error(*refused);
         }
     }

@@ -1,11 +1,11 @@
 #include "fake_names.hpp"
 
-#include <algorithm>
-#include <mutex>
-
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <netdb.h>
+
+#include <algorithm>
+#include <mutex>
 
 namespace colock::test {
 
@@ -42,7 +42,8 @@ bool fake_names::any_in_this_thread()
 
 } // namespace colock::test
 
-extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** result)
+extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints,
+                           addrinfo** result)
 {
     using namespace colock::test;
     using function = int (*)(const char*, const char*, const addrinfo*, addrinfo**);

@@ -138,7 +138,6 @@ struct lock_scene {
         return names;
     }
 
-
     template <class Condition>
     bool until(Condition&& condition, std::chrono::milliseconds limit = long_enough)
     {
@@ -169,15 +168,15 @@ struct lock_scene {
     {
         BOOST_TEST(until([&] { return queue().empty(); }), "a node is left in " + directory);
         BOOST_TEST(until([&] {
-            for (const auto& [path, watchers] : server.watches()) {
-                for (const auto session : watchers) {
-                    if (sessions.contains(session)) {
-                        return false;
-                    }
-                }
-            }
-            return true;
-        }),
+                       for (const auto& [path, watchers] : server.watches()) {
+                           for (const auto session : watchers) {
+                               if (sessions.contains(session)) {
+                                   return false;
+                               }
+                           }
+                       }
+                       return true;
+                   }),
                    "a watch is left on the server");
         for (const auto& c : clients) {
             BOOST_TEST(until([&] { return c.stats().contenders == 0; }));

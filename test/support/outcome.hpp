@@ -63,7 +63,8 @@ template <class T>
 boost::system::error_code code_of(asio::io_context& io, const outcome<T>& o,
                                   std::chrono::milliseconds limit = long_enough)
 {
-    run_until(io, [&] { return o.done(); }, limit);
+    run_until(
+        io, [&] { return o.done(); }, limit);
     return o.error();
 }
 
@@ -106,7 +107,8 @@ bool becomes_true(asio::io_context& io, Condition&& condition,
 /// it beside a condition that is waited for.
 inline void go_on(asio::io_context& io, std::chrono::milliseconds duration)
 {
-    becomes_true(io, [] { return false; }, duration);
+    becomes_true(
+        io, [] { return false; }, duration);
 }
 
 } // namespace colock::test

@@ -48,8 +48,9 @@ void run_until(asio::io_context& context, Condition&& done,
     while (!done()) {
         if (context.run_one_until(deadline) == 0) {
             throw std::runtime_error(
-                context.stopped() ? "the context has run out of work, but what is waited for has not come"
-                                  : "not there after " + std::to_string(limit.count()) + " ms");
+                context.stopped()
+                    ? "the context has run out of work, but what is waited for has not come"
+                    : "not there after " + std::to_string(limit.count()) + " ms");
         }
     }
 }
@@ -57,7 +58,8 @@ void run_until(asio::io_context& context, Condition&& done,
 /// Runs a coroutine to its end on the context, in this thread; returns its result, or throws its
 /// exception. What else there is to do on the context stays there, for the next call.
 template <class T>
-T run(asio::io_context& context, asio::awaitable<T> body, std::chrono::milliseconds limit = long_enough)
+T run(asio::io_context& context, asio::awaitable<T> body,
+      std::chrono::milliseconds limit = long_enough)
 {
     bool done = false;
     std::exception_ptr thrown;
@@ -66,7 +68,8 @@ T run(asio::io_context& context, asio::awaitable<T> body, std::chrono::milliseco
             thrown = e;
             done = true;
         });
-        run_until(context, [&] { return done; }, limit);
+        run_until(
+            context, [&] { return done; }, limit);
         if (thrown)
             std::rethrow_exception(thrown);
     } else {
@@ -76,7 +79,8 @@ T run(asio::io_context& context, asio::awaitable<T> body, std::chrono::milliseco
             result.emplace(std::move(value));
             done = true;
         });
-        run_until(context, [&] { return done; }, limit);
+        run_until(
+            context, [&] { return done; }, limit);
         if (thrown)
             std::rethrow_exception(thrown);
         return std::move(*result);

@@ -1,6 +1,5 @@
 // One client, used from all threads of a pool at once: operations, cancellations, watches, looks at it, and the end.
 #include <colock/client.hpp>
-
 #include <support/one_server.hpp>
 #include <support/print.hpp>
 #include <support/run.hpp>
@@ -62,7 +61,8 @@ private:
     template <class Handler>
     auto bound(Handler&& h)
     {
-        return asio::bind_executor(strand_, asio::bind_cancellation_slot(cancel_.slot(), std::forward<Handler>(h)));
+        return asio::bind_executor(
+            strand_, asio::bind_cancellation_slot(cancel_.slot(), std::forward<Handler>(h)));
     }
 
     void next()
@@ -79,13 +79,20 @@ private:
         };
         const auto what = random_() % 8;
         switch (what) {
-        case 0: zk_.async_create(root_ + "/n-", "x", create_mode::ephemeral_sequential, bound(done)); break;
+        case 0:
+            zk_.async_create(root_ + "/n-", "x", create_mode::ephemeral_sequential, bound(done));
+            break;
         case 1: zk_.async_get(root_, bound(done)); break;
-        case 2: zk_.async_set(root_, std::to_string(rounds_), colock::any_version, bound(done)); break;
+        case 2:
+            zk_.async_set(root_, std::to_string(rounds_), colock::any_version, bound(done));
+            break;
         case 3: zk_.async_children(root_, bound(done)); break;
-        case 4: zk_.async_multi({colock::check_op(root_), colock::set_op(root_, "m")}, bound(done)); break;
+        case 4:
+            zk_.async_multi({colock::check_op(root_), colock::set_op(root_, "m")}, bound(done));
+            break;
         case 5:
-            zk_.async_watch(root_, bound([this, done](const error_code& ec, colock::watched<colock::get_result> w) {
+            zk_.async_watch(root_, bound([this, done](const error_code& ec,
+                                                      colock::watched<colock::get_result> w) {
                                 watch_ = std::move(w.changes); // and drops the one before
                                 done(ec);
                             }));
@@ -98,7 +105,8 @@ private:
         static_cast<void>(zk_.session_password());
         static_cast<void>(zk_.connection_id());
         // Some waits would have no end.
-        timer_.expires_after(std::chrono::microseconds{what >= 6 ? random_() % 3'000 : random_() % 20'000});
+        timer_.expires_after(
+            std::chrono::microseconds{what >= 6 ? random_() % 3'000 : random_() % 20'000});
         timer_.async_wait([self = shared_from_this()](const error_code& ec) {
             if (!ec) {
                 self->cancel_.emit(asio::cancellation_type::terminal);
@@ -120,7 +128,8 @@ private:
 
 BOOST_AUTO_TEST_SUITE(client_shared, *boost::unit_test::fixture<one_server>())
 
-BOOST_AUTO_TEST_CASE(a_client_is_shared_by_the_threads_of_a_pool_while_its_connection_comes_and_goes)
+BOOST_AUTO_TEST_CASE(
+    a_client_is_shared_by_the_threads_of_a_pool_while_its_connection_comes_and_goes)
 {
     tcp_proxy proxy{one_server::get().connect_string()};
     const auto root = own_node();
@@ -138,7 +147,9 @@ BOOST_AUTO_TEST_CASE(a_client_is_shared_by_the_threads_of_a_pool_while_its_conne
         users.push_back(std::make_shared<user>(pool, zk, root, i, rounds));
         users.back()->start();
     }
-    const auto all_over = [&] { return std::ranges::all_of(users, [](const auto& u) { return u->over.load(); }); };
+    const auto all_over = [&] {
+        return std::ranges::all_of(users, [](const auto& u) { return u->over.load(); });
+    };
     for (int i = 0; i != 5; ++i) {
         wait_until(all_over, 100ms);
         proxy.cut();
@@ -165,7 +176,8 @@ BOOST_AUTO_TEST_CASE(clients_of_their_own_in_several_threads_do_not_disturb_each
     std::vector<std::unique_ptr<client>> clients;
     for (int i = 0; i != 2 * threads; ++i) {
         clients.push_back(std::make_unique<client>(
-            pool, client_options{.hosts = one_server::get().connect_string(), .credentials = {{"digest", "a:b"}}}));
+            pool, client_options{.hosts = one_server::get().connect_string(),
+                                 .credentials = {{"digest", "a:b"}}}));
     }
     std::vector<std::future<void>> connected;
     for (const auto& c : clients) {

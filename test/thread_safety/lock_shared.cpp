@@ -1,7 +1,6 @@
 // Locks of one client that runs on all threads of a pool, in calm. Meant for the thread sanitizer. See
 // client_shared.cpp for what else a client does, and lock_shared_faults.cpp for storms.
 #include <colock/colock.hpp>
-
 #include <support/run.hpp>
 #include <support/wait_until.hpp>
 #include <support/zookeeper_server.hpp>
@@ -9,9 +8,9 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/error.hpp>
@@ -115,16 +114,17 @@ BOOST_AUTO_TEST_CASE(G3_G6_cancellations_and_destructors_race_with_grants)
             // A slot and its signal belong to one strand, the user's.
             auto strand = asio::make_strand(pool);
             auto signal = std::make_shared<asio::cancellation_signal>();
-            asio::steady_timer soon{strand, std::chrono::microseconds{(i * 37 + round * 101) % 4000}};
-            soon.async_wait([signal](colock::error_code) {
-                signal->emit(asio::cancellation_type::terminal);
-            });
+            asio::steady_timer soon{strand,
+                                    std::chrono::microseconds{(i * 37 + round * 101) % 4000}};
+            soon.async_wait(
+                [signal](colock::error_code) { signal->emit(asio::cancellation_type::terminal); });
             std::promise<void> ended;
             auto wait = ended.get_future();
             asio::post(strand, [this, &m, &holders, &granted, &aborted, signal, strand, &ended] {
                 m.async_lock(asio::bind_executor(
                     strand, asio::bind_cancellation_slot(
-                                signal->slot(), [&, signal](colock::error_code ec, colock::unique_lock held) {
+                                signal->slot(),
+                                [&, signal](colock::error_code ec, colock::unique_lock held) {
                                     if (ec) {
                                         ++(ec == asio::error::operation_aborted ? aborted : faults);
                                     } else {
@@ -132,7 +132,9 @@ BOOST_AUTO_TEST_CASE(G3_G6_cancellations_and_destructors_race_with_grants)
                                         ++granted;
                                         --holders;
                                     }
-                                    { const auto released = std::move(held); }
+                                    {
+                                        const auto released = std::move(held);
+                                    }
                                     ended.set_value();
                                 })));
             });
@@ -168,7 +170,8 @@ BOOST_AUTO_TEST_CASE(G6_the_client_is_destroyed_while_all_threads_use_locks)
             },
             asio::detached);
     }
-    BOOST_REQUIRE(colock::test::wait_until([&] { return client->stats().locks_granted > 20; }, 60s));
+    BOOST_REQUIRE(
+        colock::test::wait_until([&] { return client->stats().locks_granted > 20; }, 60s));
     client.reset();
     pool.join();
     BOOST_TEST(ended == 64);

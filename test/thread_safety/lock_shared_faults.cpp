@@ -34,15 +34,13 @@ struct pooled {
     explicit pooled(std::size_t number_of_clients)
     {
         for (std::size_t i = 0; i != number_of_clients; ++i) {
-            clients.emplace_back(pool, client_options{.hosts = proxy.connect_string(), .session_timeout = 30s});
+            clients.emplace_back(
+                pool, client_options{.hosts = proxy.connect_string(), .session_timeout = 30s});
             clients.back().async_connect(asio::use_future).get();
         }
     }
 
-    client& of(int i)
-    {
-        return *std::next(clients.begin(), i % static_cast<int>(clients.size()));
-    }
+    client& of(int i) { return *std::next(clients.begin(), i % static_cast<int>(clients.size())); }
     [[nodiscard]] std::string path(int i) const
     {
         return directory + "/" + std::to_string(static_cast<std::size_t>(i) % locks);
@@ -72,7 +70,10 @@ struct pooled {
         BOOST_TEST(faults == 0);
         admin_session admin{common_server().connect_string()};
         BOOST_TEST(wait_until(
-            [&] { return std::ranges::all_of(clients, [](const auto& c) { return c.stats().contenders == 0; }); },
+            [&] {
+                return std::ranges::all_of(clients,
+                                           [](const auto& c) { return c.stats().contenders == 0; });
+            },
             long_enough));
         for (std::size_t i = 0; i != locks; ++i) {
             const auto lock = path(static_cast<int>(i));
@@ -134,8 +135,8 @@ BOOST_AUTO_TEST_CASE(G3_G6_time_limits_over_connections_that_break)
         mutex m{p.of(i), p.path(i)};
         for (int round = 0; round != rounds; ++round) {
             asio::steady_timer timer{here, std::chrono::microseconds{random() % 20'000}};
-            const auto result =
-                co_await (m.async_lock(asio::use_awaitable) || timer.async_wait(asio::use_awaitable));
+            const auto result = co_await (m.async_lock(asio::use_awaitable) ||
+                                          timer.async_wait(asio::use_awaitable));
             ++(result.index() == 0 ? taken : given_up);
         }
     };
@@ -182,8 +183,8 @@ BOOST_AUTO_TEST_CASE(G5_guards_are_read_by_other_threads_while_their_sessions_en
     p.run_disturbed(24, take_turns, 30ms, [&] {
         for (const auto& c : p.clients) {
             try {
-                static_cast<void>(
-                    kill_session(common_server().connect_string(), c.session_id(), c.session_password()));
+                static_cast<void>(kill_session(common_server().connect_string(), c.session_id(),
+                                               c.session_password()));
             } catch (const std::exception&) { // the session ended a moment ago
             }
         }

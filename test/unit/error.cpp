@@ -16,9 +16,10 @@ using colock::outcome_unknown;
 using colock::zookeeper_errc;
 
 constexpr int last_errc = static_cast<int>(errc::duplicate_sequence);
-constexpr int zookeeper_codes[] = {-1,   -2,   -3,   -4,   -5,   -6,   -7,   -8,   -9,   -13,  -14,  -15,
-                                   -100, -101, -102, -103, -108, -110, -111, -112, -113, -114, -115, -116,
-                                   -117, -118, -119, -120, -121, -123, -124, -125, -127};
+constexpr int zookeeper_codes[] = {-1,   -2,   -3,   -4,   -5,   -6,   -7,   -8,   -9,
+                                   -13,  -14,  -15,  -100, -101, -102, -103, -108, -110,
+                                   -111, -112, -113, -114, -115, -116, -117, -118, -119,
+                                   -120, -121, -123, -124, -125, -127};
 
 BOOST_AUTO_TEST_SUITE(errors)
 
@@ -81,8 +82,8 @@ BOOST_AUTO_TEST_CASE(a_mistake_of_the_caller_is_not_worth_a_repetition)
     BOOST_TEST(is_retryable(zookeeper_errc::connection_loss));
     BOOST_TEST(is_retryable(zookeeper_errc::session_moved));
     BOOST_TEST(is_retryable(errc::disconnected));
-    for (const auto e : {errc::invalid_path, errc::invalid_hosts, errc::invalid_option, errc::no_chroot,
-                         errc::client_closed, errc::not_held}) {
+    for (const auto e : {errc::invalid_path, errc::invalid_hosts, errc::invalid_option,
+                         errc::no_chroot, errc::client_closed, errc::not_held}) {
         BOOST_TEST(!is_retryable(e));
     }
     BOOST_TEST(!is_retryable(zookeeper_errc::no_auth));

@@ -54,7 +54,7 @@ private:
     void deliver(asio::cancellation_type type);
 
     std::weak_ptr<client_core> core_;
-    std::function<void(asio::cancellation_type)> on_request_; // strand
+    std::function<void(asio::cancellation_type)> on_request_;           // strand
     asio::cancellation_type requested_ = asio::cancellation_type::none; // strand
 };
 
@@ -72,7 +72,10 @@ public:
     virtual void destroy() noexcept = 0;
 
     // Empty when the handler has no cancellation slot.
-    [[nodiscard]] const std::shared_ptr<cancel_link>& cancellation() const noexcept { return link_; }
+    [[nodiscard]] const std::shared_ptr<cancel_link>& cancellation() const noexcept
+    {
+        return link_;
+    }
 
 protected:
     explicit operation(std::shared_ptr<cancel_link> link) noexcept : link_{std::move(link)} {}
