@@ -11,24 +11,20 @@ const char* text(errc e) noexcept
     switch (e) {
     case errc::invalid_path:
         return "the path is not valid: it must begin with '/', must not end in '/', and must not "
-               "contain "
-               "\"//\", \".\", \"..\" or control characters";
+               "contain \"//\", \".\", \"..\" or control characters";
     case errc::invalid_hosts:
         return "client_options::hosts is empty or malformed: write \"host:port,host:port\"";
     case errc::invalid_option:
         return "an option has a value that makes no sense; see last_error_detail()";
     case errc::unknown_host:
         return "no host name of client_options::hosts could be resolved; check the names and the "
-               "name "
-               "service";
+               "name service";
     case errc::no_server:
         return "no server of client_options::hosts accepts connections; check that ZooKeeper is "
-               "running "
-               "and reachable";
+               "running and reachable";
     case errc::connect_timeout:
         return "no server answered within client_options::connect_timeout; check that the ensemble "
-               "has a "
-               "quorum, or allow more time";
+               "has a quorum, or allow more time";
     case errc::no_chroot:
         return "client_options::chroot does not exist on the server; create that node first";
     case errc::not_connected: return "the client is not connected; await async_connect() first";
@@ -41,18 +37,18 @@ const char* text(errc e) noexcept
         return "the lock was lost: the session expired before the servers heard from this client "
                "again";
     case errc::node_deleted: return "the lock was lost: somebody deleted its node";
+    case errc::safe_until_passed:
+        return "the lock was lost: the servers were not heard of for so long that they may have "
+               "ended the session";
     case errc::conflicting_use:
         return "another lock object of this client uses this path with other options, or as "
-               "another kind "
-               "of lock; use equal options";
+               "another kind of lock; use equal options";
     case errc::sequence_exhausted:
         return "the sequence numbers of the lock's directory are used up; delete the directory "
-               "once no "
-               "contender is left in it";
+               "once no contender is left in it";
     case errc::duplicate_sequence:
         return "another node in the lock's directory has the same number; delete what was created "
-               "there "
-               "by hand";
+               "there by hand";
     }
     return "unknown colock error";
 }
@@ -66,8 +62,7 @@ const char* text(zookeeper_errc e) noexcept
     case zookeeper_errc::data_inconsistency: return "ZooKeeper: a data inconsistency was found";
     case zookeeper_errc::connection_loss:
         return "ZooKeeper: the connection was lost before the answer came; the request may have "
-               "been "
-               "carried out";
+               "been carried out";
     case zookeeper_errc::marshalling_error:
         return "ZooKeeper: the request could not be written or the answer not be read; is it too "
                "large?";

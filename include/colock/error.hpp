@@ -50,6 +50,8 @@ enum class errc {
     session_expired,
     /// The lock was lost because somebody else deleted its node.
     node_deleted,
+    /// The lock was lost because its `safe_until` passed: the servers may have ended the session.
+    safe_until_passed,
     /// Another lock object of this client uses the path with other options or as another kind of lock.
     conflicting_use,
     /// The sequence numbers of the directory are used up. Delete the directory once it is empty.

@@ -7,6 +7,7 @@ namespace colock {
 class client;
 struct client_options;
 struct client_stats;
+class detached_lock;
 class fencing_token;
 struct layout;
 struct lock_options;

@@ -5,6 +5,7 @@
 #include <colock/layout.hpp>
 #include <colock/node.hpp>
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -24,6 +25,16 @@ struct lock_options {
     /// What a waiter does when its session expires: join the queue again at its end (true), or complete
     /// with `errc::session_expired`.
     bool rejoin_on_expiry = true;
+
+    /// How long before the servers could grant the lock to somebody else its holder is told that it is
+    /// lost, when they are not heard of: the time in which to stop. The lock is held for so much less
+    /// when connections fail. Must be less than about two fifths of the session time-out, and is refused
+    /// as `errc::invalid_option` otherwise; `client::last_error_detail` tells the limit.
+    std::chrono::milliseconds lost_lead{0};
+
+    /// How long a body of `async_with_lock` that was cancelled may go on before that is reported. It is
+    /// waited for all the same.
+    std::chrono::milliseconds body_grace = std::chrono::seconds{1};
 
     friend bool operator==(const lock_options&, const lock_options&) = default;
 };

@@ -3,9 +3,11 @@
 #define COLOCK_MUTEX_HPP
 
 #include <colock/client.hpp>
+#include <colock/detail/deadline.hpp>
 #include <colock/lock_options.hpp>
 #include <colock/unique_lock.hpp>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -58,7 +60,7 @@ public:
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
             detail::initiate<error_code, unique_lock>{get_executor(), core_}, token, &start_lock,
-            path_, options_, false);
+            path_, options_, detail::never);
     }
 
     /// Takes the mutex if nobody has it or waits for it; else completes with an empty guard and no error.
@@ -73,13 +75,44 @@ public:
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
             detail::initiate<error_code, unique_lock>{get_executor(), core_}, token, &start_lock,
-            path_, options_, true);
+            path_, options_, detail::at_once);
+    }
+
+    /// The same as async_lock, for so long at most: one limit for the whole wait, from the initiation on.
+    ///
+    /// Completes with an empty guard and no error when the mutex was not granted in time. Zero and negative
+    /// durations are `async_try_lock`; what is too long for the clock is `async_lock`.
+    ///
+    /// Completion signature: `void(error_code, unique_lock)`.
+    /// Errors: `errc::disconnected` there was no connection when the time was over; those of `async_lock`.
+    /// Cancellation and executor: as for `async_lock`.
+    template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
+    auto async_try_lock_for(std::chrono::duration<Rep, Period> limit,
+                            CompletionToken&& token = CompletionToken())
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
+            detail::initiate<error_code, unique_lock>{get_executor(), core_}, token,
+            [limit](const auto& core, auto op, auto path, auto options) {
+                start_lock(core, std::move(op), std::move(path), std::move(options),
+                           detail::after(limit));
+            },
+            path_, options_);
+    }
+
+    /// The same until a point in time.
+    template <class Duration, class CompletionToken = boost::asio::deferred_t>
+    auto async_try_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
+                              CompletionToken&& token = CompletionToken())
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
+            detail::initiate<error_code, unique_lock>{get_executor(), core_}, token, &start_lock,
+            path_, options_, detail::at(deadline));
     }
 
 private:
     static void start_lock(const std::shared_ptr<detail::client_core>& core,
                            detail::operation_ptr<error_code, unique_lock> op, std::string path,
-                           lock_options options, bool try_only);
+                           lock_options options, detail::deadline until);
 
     std::shared_ptr<detail::client_core> core_;
     std::string path_;

@@ -6,12 +6,54 @@
 #include <colock/error.hpp>
 #include <colock/fencing_token.hpp>
 #include <colock/fwd.hpp>
+#include <colock/node.hpp>
 
+#include <chrono>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace colock {
+
+/// What a guard knows of its lock.
+enum class lock_state {
+    /// The guard is empty.
+    not_held,
+    /// It is held, and there is a connection.
+    held,
+    /// It is held, and there is no connection; it will be lost at `unique_lock::safe_until`, unless there
+    /// is one again.
+    suspended,
+    /// It was lost.
+    lost,
+};
+
+/// A held lock that belongs to no guard: what `unique_lock::release` leaves behind, for a guard to adopt.
+///
+/// Destroying it does not release the lock, which then is held until the client is closed.
+class [[nodiscard]] detached_lock {
+public:
+    detached_lock() noexcept = default;
+    detached_lock(detached_lock&&) noexcept = default;
+    detached_lock& operator=(detached_lock&&) noexcept = default;
+    detached_lock(const detached_lock&) = delete;
+    detached_lock& operator=(const detached_lock&) = delete;
+    ~detached_lock() = default;
+
+    /// False for one that is empty, adopted or moved from. Does not say whether the lock was lost.
+    [[nodiscard]] explicit operator bool() const noexcept { return member_ != nullptr; }
+
+private:
+    friend class unique_lock;
+    explicit detached_lock(std::shared_ptr<detail::queue_member> member) noexcept
+        : member_{std::move(member)}
+    {
+    }
+
+    std::shared_ptr<detail::queue_member> member_;
+};
 
 /// Exclusive ownership of a lock, as `mutex::async_lock` grants it.
 ///
@@ -19,12 +61,15 @@ namespace colock {
 /// nor keeps `run()` from returning. It may outlive the lock object and the client; when the client is
 /// closed or destroyed the lock is lost.
 ///
-/// **A lock can be lost** while it is held: the session expires, or somebody deletes its node. `lost()`
-/// says so as soon as this client knows. A process that was paused does not know yet: what must not be
-/// damaged by such a late-comer has to check `token()`.
+/// **A lock can be lost** while it is held: the session expires, somebody deletes its node, or the servers
+/// have not been heard of for so long that they may have ended the session (`safe_until()`). `lost()` and
+/// `async_wait_lost()` say so as soon as this client knows, and before the servers can grant the lock to
+/// somebody else, as long as the clocks run at about the same rate. Lost is final, and the lock's node is
+/// removed in the background. A process that is paused knows nothing: what must not be damaged by such a
+/// late-comer has to check `token()`, or be written by `guarded()`.
 ///
 /// **Thread safety**: distinct objects may be used from several threads. Of one object, the const members
-/// may be called from several threads at once.
+/// may be called from several threads at once; they look at the clock themselves.
 class COLOCK_DECL unique_lock {
 public:
     using executor_type = boost::asio::any_io_executor;
@@ -32,18 +77,33 @@ public:
     /// Holds nothing.
     unique_lock() noexcept = default;
 
-    unique_lock(unique_lock&& other) noexcept = default;
+    /// Takes over a lock that another guard has released.
+    unique_lock(detached_lock&& held, std::adopt_lock_t) noexcept;
+
+    unique_lock(unique_lock&& other) noexcept : core_{other.core_}, member_{std::move(other.member_)} {}
     unique_lock& operator=(unique_lock&& other) noexcept;
 
-    /// Releases the lock in the background, if it is held.
+    /// Releases the lock in the background, if it is held: until the server confirms that the node is
+    /// gone, or the session is over. While there is no connection it waits for one.
     ~unique_lock();
 
     /// True when the lock was granted and is neither released nor known to be lost.
     [[nodiscard]] explicit operator bool() const noexcept;
 
-    /// Why the lock was lost: `errc::session_expired`, `errc::node_deleted`, `errc::client_closed`.
-    /// No error while it is held; `errc::not_held` when this object holds nothing. Lost is final.
+    [[nodiscard]] lock_state state() const noexcept;
+
+    /// Why the lock was lost: `errc::session_expired`, `errc::node_deleted`, `errc::safe_until_passed`,
+    /// `errc::client_closed`. No error while it is held; `errc::not_held` when this object holds nothing.
+    /// Lost is final, and the first reason stays.
     [[nodiscard]] error_code lost() const noexcept;
+
+    /// The lock counts as lost from then on, unless the servers are heard of before. No server grants it
+    /// to anybody else before that, and `lock_options::lost_lead` later. It moves on by itself while there
+    /// is a connection; in the past when this object holds nothing, or the lock was lost.
+    [[nodiscard]] std::chrono::steady_clock::time_point safe_until() const noexcept;
+
+    /// The time until then; zero when it has passed, when the lock was lost, or when this object is empty.
+    [[nodiscard]] std::chrono::steady_clock::duration remaining() const noexcept;
 
     /// Greater than the token of every earlier grant of this lock. The default token when empty.
     [[nodiscard]] fencing_token token() const noexcept;
@@ -54,47 +114,82 @@ public:
     /// The path of the node in the lock's queue; empty when this object holds nothing.
     [[nodiscard]] std::string node() const;
 
+    /// The transaction with a condition before it: that this lock is still held. For
+    /// `client::async_multi`, which then carries out all or nothing, and completes with
+    /// `zookeeper_errc::no_node` when the lock was lost, whether this process knows it already or not.
+    /// The results begin with that of the condition. Throws `system_error` with `errc::not_held` when this
+    /// object holds nothing.
+    [[nodiscard]] std::vector<transaction_op> guarded(std::vector<transaction_op> ops) const;
+
+    /// Waits until the lock is lost; completes with the reason, as `lost()` has it.
+    ///
+    /// Completion signature: `void(error_code, error_code why)`. A loss is what was waited for and no
+    /// error, so that `co_await (work() || held.async_wait_lost())` does what it says.
+    /// Errors: `errc::not_held` this object is empty, or the lock was released; `operation_aborted`
+    /// cancelled.
+    /// Cancellation: any type completes at once.
+    /// Executor: the handler's associated one, by default the client's. Never inline.
+    /// May be called several times; this object may be moved meanwhile.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_wait_lost(CompletionToken&& token = CompletionToken()) const
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code, error_code)>(
+            detail::initiate<error_code, error_code>{get_executor(), core_}, token, &start_wait_lost,
+            member_);
+    }
+
     /// Releases the lock; completes when the server has confirmed that its node is gone.
     ///
     /// This object is empty as soon as the operation is initiated. While there is no connection it waits
     /// for one, or for the end of the session.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors: `errc::not_held` this object is empty; why it was lost, when it was lost before, also when
-    /// that shows only now (`errc::node_deleted`: the node was not there any more); an error
-    /// of the server for which the node remains until the session ends; `errc::client_closed`;
-    /// `operation_aborted` cancelled.
+    /// Errors: `errc::not_held` this object is empty, as it is when it was unlocked before; why it was
+    /// lost, when it was lost before, also when that shows only now (`errc::node_deleted`: the node was
+    /// not there any more); an error of the server for which the node remains until the session ends;
+    /// `errc::client_closed`; `operation_aborted` cancelled.
     /// Cancellation: terminal and partial complete at once, and the release goes on in the background;
     /// total alone is ignored.
     /// Executor: the handler's associated one, by default the client's. Never inline.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_unlock(CompletionToken&& token = CompletionToken())
     {
-        auto executor = get_executor();
-        auto core = this->core();
+        detail::initiate<error_code> initiation{get_executor(), core_};
         return boost::asio::async_initiate<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{std::move(executor), std::move(core)}, token,
-            &start_unlock, std::move(*this));
+            std::move(initiation), token, &start_unlock, std::move(*this));
     }
 
-    /// The client's executor; that of the system when this object is empty.
+    /// Empties this object without releasing the lock.
+    detached_lock release() noexcept { return detached_lock{std::move(member_)}; }
+
+    /// The client's executor, also when this object has become empty. That of the system, which has
+    /// threads of its own, when it never held anything.
     [[nodiscard]] executor_type get_executor() const noexcept;
 
-    void swap(unique_lock& other) noexcept { member_.swap(other.member_); }
+    void swap(unique_lock& other) noexcept
+    {
+        core_.swap(other.core_);
+        member_.swap(other.member_);
+    }
     friend void swap(unique_lock& a, unique_lock& b) noexcept { a.swap(b); }
 
 private:
     friend class detail::queue_member;
 
-    explicit unique_lock(std::shared_ptr<detail::queue_member> member) noexcept
-        : member_{std::move(member)}
+    // Holds `member`, or nothing.
+    unique_lock(std::shared_ptr<detail::client_core> core,
+                std::shared_ptr<detail::queue_member> member) noexcept
+        : core_{std::move(core)}, member_{std::move(member)}
     {
     }
 
-    [[nodiscard]] std::shared_ptr<detail::client_core> core() const noexcept;
+    static void start_wait_lost(const std::shared_ptr<detail::client_core>& core,
+                                detail::operation_ptr<error_code, error_code> op,
+                                std::shared_ptr<detail::queue_member> member);
     static void start_unlock(const std::shared_ptr<detail::client_core>& core,
                              detail::operation_ptr<error_code> op, unique_lock held);
 
+    std::shared_ptr<detail::client_core> core_; // stays, for its executor
     std::shared_ptr<detail::queue_member> member_;
 };
 

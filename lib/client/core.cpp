@@ -120,10 +120,11 @@ void request::answered(zk::reply&& r) noexcept
 
 client_core::client_core(asio::any_io_executor executor, client_options options)
     : executor_{std::move(executor)}, options_{std::move(options)}, strand_{executor_},
-      addresses_{std::make_shared<zk::address_book>(*strand_)}, backoff_{options_.backoff_min,
-                                                                         options_.backoff_max},
-      attempt_timer_{*strand_}, deadline_timer_{*strand_},
-      reminder_timer_{*strand_}, watches_{[this](const std::string& path, zk::watch_kind kind) {
+      addresses_{std::make_shared<zk::address_book>(*strand_)},
+      backoff_{options_.backoff_min, options_.backoff_max}, attempt_timer_{*strand_},
+      deadline_timer_{*strand_}, reminder_timer_{*strand_}, beat_timer_{*strand_},
+      heartbeat_{options_.tick},
+      watches_{[this](const std::string& path, zk::watch_kind kind) {
           if (is_connected()) {
               submit(make_request({.op = zk::opcode::forget_watches, .path = path, .kind = kind},
                                   on_loss::fail, [](zk::reply&&) {}));
@@ -175,6 +176,7 @@ void client_core::context_gone() noexcept
     attempt_timer_.reset();
     deadline_timer_.reset();
     reminder_timer_.reset();
+    beat_timer_.reset();
     strand_.reset();
 }
 
@@ -259,6 +261,7 @@ void client_core::submit(request_ptr r)
 void client_core::send(request_ptr r)
 {
     r->core_ = this;
+    r->sent_at_ = boot_clock::now();
     if (r->call.watch) {
         watches_.announce(r->call.path, r->call.kind);
     }
@@ -318,6 +321,7 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
     count.in_flight.store(sent_.size(), std::memory_order_relaxed);
     if (!loss) {
         count.replies.fetch_add(1, std::memory_order_relaxed);
+        take_note(r, reply);
     }
     if (r.call.watch) {
         const bool set = !reply.error || (r.call.op == zk::opcode::exists &&
@@ -346,6 +350,9 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
             note_error(subject_of(r.call, reply) + ": " + reply.error.message());
         }
         r.done(std::move(reply));
+    }
+    if (std::exchange(proof_has_come_, false)) {
+        notify([](session_listener& l) { l.proved(); });
     }
     end_session_when_quiet();
 }
@@ -542,6 +549,7 @@ void client_core::attempt()
     attempting_ = std::move(untried_.back());
     untried_.pop_back();
     backoff_.attempt(clock::now());
+    attempt_began_ = boot_clock::now();
     count.connect_attempts.fetch_add(1, std::memory_order_relaxed);
     log(log_level::debug, "connecting to " + attempting_);
 
@@ -596,6 +604,7 @@ void client_core::drop_connection(bool last_words)
         connection_id_ = 0;
         public_connection_id_ = 0;
         watches_.clear();
+        heartbeat_.disconnected();
     }
     if (const auto connection = std::exchange(connection_, nullptr)) {
         connection->close(last_words);
@@ -651,6 +660,7 @@ void client_core::become_connected()
 {
     connection_id_ = ++connections_made_;
     public_connection_id_ = connection_id_;
+    heartbeat_.connected(attempt_began_, session_timeout_);
     backoff_.reset();
     unanswered_ = 0;
     untried_.clear();
@@ -660,6 +670,7 @@ void client_core::become_connected()
     const batch together{*this};
     notify([this](session_listener& l) { l.connected(session_.id); });
     flush_waiting();
+    wait_to_beat();
     for (auto& op : std::exchange(connecting_, {})) {
         op.complete({});
     }
@@ -717,6 +728,8 @@ void client_core::expire_session()
     session_ = {};
     publish_session();
     notify([](session_listener& l) { l.expired(); });
+    heartbeat_.ended(); // behind those who have to know first, if they rely on it
+    publish_bound();
 }
 
 void client_core::give_up(const error_code& ec)
@@ -739,6 +752,8 @@ void client_core::give_up(const error_code& ec)
 
 void client_core::cancel_timers()
 {
+    beat_timer_->cancel();
+    beat_at_ = std::chrono::nanoseconds::max();
     attempt_timer_->cancel();
     ++attempt_timer_use_;
     deadline_timer_->cancel();
@@ -901,6 +916,97 @@ void client_core::remind_due()
         reminders_.front().first = std::max(reminders_.front().first, now + milliseconds{10});
         wait_to_remind();
     }
+}
+
+// ---- proof that the session lives
+
+void client_core::line(bool one_more)
+{
+    heartbeat_.line(one_more);
+    wait_to_beat();
+}
+
+void client_core::hold(std::chrono::nanoseconds lead)
+{
+    heartbeat_.hold(lead);
+    wait_to_beat();
+}
+
+void client_core::let_go(std::chrono::nanoseconds lead)
+{
+    heartbeat_.let_go(lead);
+}
+
+void client_core::await_proof()
+{
+    heartbeat_.await_proof();
+    wait_to_beat();
+}
+
+// Of the answer to a request.
+void client_core::take_note(const request& r, const zk::reply& reply)
+{
+    const auto now = boot_clock::now();
+    // A transaction that fails has its place in ZooKeeper's order as well.
+    const bool write =
+        r.call.op == zk::opcode::multi ||
+        (!reply.error && (r.call.op == zk::opcode::create || r.call.op == zk::opcode::remove ||
+                          r.call.op == zk::opcode::set));
+    if (write && heartbeat_.overdue(now)) {
+        // Lost is final: those who are past their bound must know before it moves.
+        notify([](session_listener& l) { l.check(); });
+    }
+    proof_has_come_ |= heartbeat_.answered(r.sent_at_, now, write);
+    publish_bound();
+    wait_to_beat();
+}
+
+void client_core::publish_bound()
+{
+    safe_until_.store(heartbeat_.safe_until().count(), std::memory_order_release);
+}
+
+void client_core::wait_to_beat()
+{
+    const auto next = heartbeat_.next();
+    if (next >= beat_at_ || closing_) {
+        return; // the timer fires early, and is set anew
+    }
+    beat_at_ = next;
+    beat_timer_->expires_after(std::max(next - boot_clock::now(), std::chrono::nanoseconds{0}));
+    beat_timer_->async_wait([weak = weak_from_this()](const error_code& ec) {
+        if (const auto self = weak.lock(); self && !ec) {
+            self->beat_at_ = std::chrono::nanoseconds::max();
+            self->beat();
+        }
+    });
+}
+
+void client_core::beat()
+{
+    if (closing_) {
+        return;
+    }
+    const batch together{*this};
+    const auto orders = heartbeat_.due(boot_clock::now());
+    if (orders.check) {
+        notify([](session_listener& l) { l.check(); });
+    }
+    if (orders.read) {
+        send(make_request({.op = zk::opcode::exists, .path = "/"}, on_loss::fail,
+                          [this](zk::reply&&) {
+                              heartbeat_.read_answered();
+                              wait_to_beat();
+                          }));
+    }
+    if (orders.write) {
+        send(make_request({.op = zk::opcode::multi, .ops = {check_op("/")}}, on_loss::fail,
+                          [this](zk::reply&&) {
+                              heartbeat_.write_answered();
+                              wait_to_beat();
+                          }));
+    }
+    wait_to_beat();
 }
 
 bool client_core::acquire_path(const std::string& path, const lock_options& options)

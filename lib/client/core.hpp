@@ -4,6 +4,8 @@
 #include <colock/client.hpp>
 #include <colock/lock_options.hpp>
 
+#include "boot_clock.hpp"
+#include "protocol/heartbeat.hpp"
 #include "request.hpp"
 #include "zk/backoff.hpp"
 #include "zk/connection.hpp"
@@ -34,6 +36,8 @@ public:
     // Without a session; no further attempt to connect is made until the user asks for one.
     virtual void given_up(const error_code& /*why*/) {}
     virtual void reminded() {} // see client_core::remind
+    virtual void proved() {}   // see client_core::await_proof
+    virtual void check() {}    // the bound of some holder, less its lead, has passed
     // Instead of closed() when the execution context is being destroyed: lets go of operations that wait,
     // whose memory and executors are still there now, and calls nothing.
     virtual void discarded() noexcept {}
@@ -120,6 +124,17 @@ public:
     // Calls reminded() once, ten milliseconds from now or a little later, if the listener still lives.
     void remind(std::weak_ptr<session_listener> listener);
 
+    // ---- on the strand: proof that the session lives
+
+    // Changes that count of those who are next in line; heartbeats run while there are any.
+    void line(bool one_more);
+    // The same of those who hold a lock, and want to be told (session_listener::check) that long before
+    // the session may end.
+    void hold(std::chrono::nanoseconds lead);
+    void let_go(std::chrono::nanoseconds lead);
+    // Proves as soon as possible that the session lives; calls proved() of all.
+    void await_proof();
+
     // Counts the users of a path; false when it is in use with other options.
     [[nodiscard]] bool acquire_path(const std::string& path, const lock_options& options);
     void release_path(const std::string& path);
@@ -140,6 +155,11 @@ public:
     counters count;
 
     [[nodiscard]] connection_state state() const noexcept { return state_; }
+    // The servers do not end the session before this time of the boot_clock.
+    [[nodiscard]] std::chrono::nanoseconds safe_until() const noexcept
+    {
+        return std::chrono::nanoseconds{safe_until_.load(std::memory_order_acquire)};
+    }
     [[nodiscard]] std::int64_t public_session_id() const noexcept { return public_session_id_; }
     [[nodiscard]] std::string session_password() const;
     [[nodiscard]] std::chrono::milliseconds session_timeout() const noexcept
@@ -189,6 +209,10 @@ private:
     void closed(const error_code& ec);
     void publish_session();
     void cancel_timers();
+    void take_note(const request& r, const zk::reply& reply);
+    void publish_bound();
+    void beat();
+    void wait_to_beat();
     void wait_to_remind();
     void remind_due();
 
@@ -209,6 +233,8 @@ private:
     std::optional<asio::steady_timer> attempt_timer_;  // back-off, or the attempt's deadline
     std::optional<asio::steady_timer> deadline_timer_; // of connect or close
     std::optional<asio::steady_timer> reminder_timer_;
+    std::optional<asio::steady_timer> beat_timer_;
+    std::chrono::nanoseconds beat_at_ = std::chrono::nanoseconds::max(); // of the boot_clock
     std::size_t attempt_timer_use_ = 0; // tells an expiry that was too late to be cancelled
     std::size_t deadline_timer_use_ = 0;
     error_code last_failure_;
@@ -218,6 +244,9 @@ private:
 
     zk::session_identity session_;
     std::chrono::milliseconds session_timeout_{0}; // smallest that was granted in this session
+    protocol::heartbeat heartbeat_;
+    std::chrono::nanoseconds attempt_began_{0};
+    bool proof_has_come_ = false;   // of those that were waited for
     bool options_accepted_ = false; // the servers have the chroot, and take the credentials
     bool closing_ = false;
     bool ending_ = false;             // the close has been handed to the connection
@@ -258,6 +287,7 @@ private:
     std::atomic<std::int64_t> public_session_id_{0};
     std::atomic<std::int64_t> public_timeout_{0};
     std::atomic<std::uint64_t> public_connection_id_{0};
+    std::atomic<std::int64_t> safe_until_{0};
     mutable std::mutex text_mutex_; // of the two below
     std::string last_error_detail_;
     std::string session_password_;

@@ -6,6 +6,7 @@
 
 #include <boost/intrusive/list.hpp>
 
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -46,6 +47,7 @@ private:
     friend class client_core;
     client_core* core_ = nullptr;
     request_list* list_ = nullptr; // in which it is linked
+    std::chrono::nanoseconds sent_at_{0}; // of the boot_clock
     bool abandoned_ = false;       // done() has been called; the answer is only awaited
 };
 

@@ -25,10 +25,11 @@ mutex::executor_type mutex::get_executor() const noexcept
 
 void mutex::start_lock(const std::shared_ptr<detail::client_core>& core,
                        detail::operation_ptr<error_code, unique_lock> op, std::string path,
-                       lock_options options, bool try_only)
+                       lock_options options, detail::deadline until)
 {
     core->dispatch([core, op = std::move(op), path = std::move(path), options = std::move(options),
-                    try_only]() mutable {
+                    until]() mutable {
+        const bool try_only = until <= std::chrono::steady_clock::now();
         const auto refuse = [&](const error_code& ec, const std::string& detail) {
             core->note_error("lock " + path + ": " + detail);
             op.complete(ec, {});
@@ -41,6 +42,9 @@ void mutex::start_lock(const std::shared_ptr<detail::client_core>& core,
         } else if (options.owner_data && options.owner_data->size() > max_owner_data) {
             refuse(errc::invalid_option,
                    "the owner data is longer than " + std::to_string(max_owner_data) + " bytes");
+        } else if (options.lost_lead < options.lost_lead.zero() ||
+                   options.body_grace < options.body_grace.zero()) {
+            refuse(errc::invalid_option, "lost_lead and body_grace must not be negative");
         } else if (const auto ec = core->unavailable(); ec) {
             refuse(ec, ec.message());
         } else if (try_only && !core->is_connected()) {
@@ -49,7 +53,7 @@ void mutex::start_lock(const std::shared_ptr<detail::client_core>& core,
             refuse(errc::conflicting_use, error_code{errc::conflicting_use}.message());
         } else {
             std::make_shared<detail::queue_member>(core, std::move(path), options)
-                ->lock(std::move(op), try_only);
+                ->lock(std::move(op), try_only, until);
         }
     });
 }

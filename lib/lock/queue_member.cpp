@@ -54,9 +54,7 @@ struct queue_member::watch_target final : zk::watch_registry::subscriber {
 
 queue_member::queue_member(std::shared_ptr<client_core> core, std::string path,
                            const lock_options& options)
-    : core_{std::move(core)}, path_{std::move(path)}, acl_{options.acl ? *options.acl
-                                                                       : core_->options().acl},
-      owner_data_{options.owner_data ? *options.owner_data : default_owner_data()},
+    : core_{std::move(core)}, path_{std::move(path)}, options_{options},
       contender_{{.layout = options.layout, .rejoin_on_expiry = options.rejoin_on_expiry},
                  random_guid()}
 {
@@ -64,13 +62,16 @@ queue_member::queue_member(std::shared_ptr<client_core> core, std::string path,
 
 // ---- what the user wants
 
-void queue_member::lock(operation_ptr<error_code, unique_lock> op, bool try_only)
+void queue_member::lock(operation_ptr<error_code, unique_lock> op, bool try_only, deadline until)
 {
     const auto self = shared_from_this();
     locking_ = std::move(op);
     trying_ = try_only;
     core_->add(self);
     ++core_->count.contenders;
+    if (core_->is_connected() && refuse_lead()) {
+        return;
+    }
     feed([&](protocol::contender& c, protocol::commands& out) {
         if (try_only) {
             c.try_join(core_->is_connected(), core_->session(), out);
@@ -78,34 +79,91 @@ void queue_member::lock(operation_ptr<error_code, unique_lock> op, bool try_only
             c.join(core_->is_connected(), core_->session(), out);
         }
     });
-    if (locking_) {
-        if (const auto& link = locking_.cancellation()) {
-            link->bind([this](asio::cancellation_type type) { cancel(type); });
-        }
+    if (!locking_) {
+        return;
     }
+    if (!try_only && until != never) {
+        deadline_timer_.emplace(core_->strand(), until);
+        deadline_timer_->async_wait([weak = weak_from_this()](const error_code& ec) {
+            if (const auto member = weak.lock(); member && !ec) {
+                member->deadline_reached();
+            }
+        });
+    }
+    if (const auto& link = locking_.cancellation()) {
+        link->bind([this](asio::cancellation_type type) { cancel(type); });
+    }
+}
+
+// Whoever waits for the lock has his answer: an error, or an empty guard.
+void queue_member::answer(const error_code& ec)
+{
+    deadline_timer_.reset();
+    std::exchange(locking_, {}).complete(ec, unique_lock{core_, nullptr});
+}
+
+void queue_member::deadline_reached()
+{
+    const auto self = shared_from_this();
+    if (!locking_ || cancelled_) {
+        return; // it came too late to be taken back
+    }
+    // Without a connection nobody knows whether the lock is busy.
+    answer(core_->is_connected() ? error_code{} : errc::disconnected);
+    leave();
 }
 
 void queue_member::cancel(asio::cancellation_type type)
 {
     const auto self = shared_from_this();
-    const bool at_once =
+    const bool immediately =
         (type & (asio::cancellation_type::terminal | asio::cancellation_type::partial)) !=
         asio::cancellation_type::none;
-    if (at_once) {
-        std::exchange(locking_, {}).complete(asio::error::operation_aborted, {});
+    if (immediately) {
+        answer(asio::error::operation_aborted);
     } else {
         cancelled_ = true;
     }
     leave();
 }
 
+// A lead that leaves no time: the lock would be lost as soon as it is held.
+bool queue_member::refuse_lead()
+{
+    using protocol::validity;
+    const auto timeout = core_->session_timeout();
+    const auto tick = core_->options().tick;
+    const auto most = validity::attainable(timeout, tick);
+    if (!locking_ || options_.lost_lead < most) {
+        return false;
+    }
+    const auto ms = [](auto d) {
+        return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(d).count()) +
+               " ms";
+    };
+    core_->note_error("lock " + path_ + ": with a session time-out of " + ms(timeout) +
+                      " and a tick of " + ms(tick) +
+                      (most <= most.zero()
+                           ? " a lock is never known to be safe; set client_options::tick to the "
+                             "servers' tickTime, or ask for a longer session_timeout"
+                           : ", lost_lead must be less than " + ms(most)));
+    answer(errc::invalid_option);
+    leave();
+    return true;
+}
+
 void queue_member::leave()
 {
+    const auto self = shared_from_this();
+    for (auto& op : std::exchange(waiting_for_loss_, {})) {
+        op.complete(errc::not_held, {});
+    }
     feed([](protocol::contender& c, protocol::commands& out) { c.leave(out); });
 }
 
 void queue_member::unlock(operation_ptr<error_code> op)
 {
+    check();
     if (const auto why = lost(); why) {
         op.complete(why);
         return;
@@ -122,10 +180,34 @@ void queue_member::unlock(operation_ptr<error_code> op)
     leave();
 }
 
+void queue_member::wait_lost(operation_ptr<error_code, error_code> op)
+{
+    check();
+    if (const auto why = lost(); why) {
+        op.complete({}, why);
+        return;
+    }
+    if (!holding_) {
+        op.complete(errc::not_held, {});
+        return;
+    }
+    const auto at = waiting_for_loss_.insert(waiting_for_loss_.end(), std::move(op));
+    if (const auto& link = at->cancellation()) {
+        link->bind([this, at](asio::cancellation_type) {
+            auto cancelled = std::move(*at);
+            waiting_for_loss_.erase(at);
+            cancelled.complete(asio::error::operation_aborted, {});
+        });
+    }
+}
+
 // ---- the session
 
 void queue_member::connected(std::int64_t session)
 {
+    if (refuse_lead()) { // each session has a time-out of its own
+        return;
+    }
     feed([&](protocol::contender& c, protocol::commands& out) { c.connected(session, out); });
 }
 
@@ -135,7 +217,7 @@ void queue_member::suspended()
     contender_.suspended();
     if (trying_ && locking_ && !cancelled_) {
         // A try does not wait for a connection.
-        std::exchange(locking_, {}).complete(errc::disconnected, {});
+        answer(errc::disconnected);
         leave();
     }
 }
@@ -155,11 +237,11 @@ void queue_member::closed(const error_code& why)
     if (contender_.holds()) {
         lose(errc::client_closed);
     }
+    rely();
     --core_->count.contenders;
     core_->release_path(path_);
     if (locking_) {
-        std::exchange(locking_, {})
-            .complete(cancelled_ ? error_code{asio::error::operation_aborted} : why, {});
+        answer(cancelled_ ? error_code{asio::error::operation_aborted} : why);
     }
     if (unlocking_) {
         std::exchange(unlocking_, {}).complete(why);
@@ -169,8 +251,7 @@ void queue_member::closed(const error_code& why)
 void queue_member::given_up(const error_code& why)
 {
     if (locking_) {
-        std::exchange(locking_, {})
-            .complete(cancelled_ ? error_code{asio::error::operation_aborted} : why, {});
+        answer(cancelled_ ? error_code{asio::error::operation_aborted} : why);
     }
     leave();
 }
@@ -180,12 +261,29 @@ void queue_member::reminded()
     feed([](protocol::contender& c, protocol::commands& out) { c.guard(out); });
 }
 
+void queue_member::proved()
+{
+    feed([](protocol::contender& c, protocol::commands& out) { c.proved(out); });
+}
+
+void queue_member::check()
+{
+    if (holding_ && lost()) {
+        const auto self = shared_from_this();
+        lose(errc::safe_until_passed);
+        leave();
+    }
+}
+
 void queue_member::discarded() noexcept
 {
     over_ = true;
     if (contender_.holds()) {
-        lost_ = static_cast<int>(errc::client_closed); // a guard that outlives the context says so
+        int none = 0; // a guard that outlives the context says so
+        lost_.compare_exchange_strong(none, static_cast<int>(errc::client_closed));
     }
+    deadline_timer_.reset();
+    const auto waiting_for_loss = std::move(waiting_for_loss_);
     const auto locking = std::move(locking_);
     const auto unlocking = std::move(unlocking_);
 }
@@ -200,6 +298,7 @@ void queue_member::feed(Input&& input)
     }
     const auto self = shared_from_this();
     protocol::commands out;
+    contender_.assume_safe(remaining() > std::chrono::nanoseconds{0});
     input(contender_, out);
     if (performing_) {
         // An answer that came at once: its commands come behind those at hand.
@@ -217,6 +316,20 @@ void queue_member::feed(Input&& input)
         commands_.clear();
     }
     performing_ = false;
+    rely();
+}
+
+// Tells the client whether its heartbeats matter here.
+void queue_member::rely()
+{
+    const bool in_line = !over_ && contender_.is_next();
+    if (std::exchange(in_line_, in_line) != in_line) {
+        core_->line(in_line);
+    }
+    const bool holding = !over_ && contender_.holds() && !loss_told_;
+    if (std::exchange(holding_, holding) != holding) {
+        holding ? core_->hold(options_.lost_lead) : core_->let_go(options_.lost_lead);
+    }
 }
 
 void queue_member::perform(const protocol::command& c)
@@ -230,12 +343,13 @@ void queue_member::perform(const protocol::command& c)
     case kind::remove: remove(c.name); break;
     case kind::unwatch: unwatch(c.name); break;
     case kind::granted: granted(); break;
-    case kind::busy: std::exchange(locking_, {}).complete({}, {}); break;
+    case kind::prove: core_->await_proof(); break;
+    case kind::busy: answer({}); break;
     case kind::lost: lose(static_cast<errc>(c.error.value())); break;
     case kind::failed:
         if (locking_) {
             core_->note_error("lock " + path_ + ": " + c.error.message());
-            std::exchange(locking_, {}).complete(c.error, {});
+            answer(c.error);
         }
         break;
     case kind::gone: gone(c.error); break;
@@ -262,7 +376,7 @@ void queue_member::make_directory()
         const bool first = &path == &paths.front();
         const bool last = &path == &paths.back();
         submit(
-            {.op = zk::opcode::create, .path = path, .mode = create_mode::container, .acl = acl_},
+            {.op = zk::opcode::create, .path = path, .mode = create_mode::container, .acl = options_.acl ? *options_.acl : core_->options().acl},
             [this, obstacle, removed, first, last](zk::reply&& r) {
                 const bool there = !r.error || r.error == zookeeper_errc::node_exists;
                 if (!there && !*obstacle) {
@@ -284,9 +398,9 @@ void queue_member::create(const std::string& prefix)
 {
     submit({.op = zk::opcode::create,
             .path = child(prefix),
-            .data = owner_data_,
+            .data = options_.owner_data ? *options_.owner_data : default_owner_data(),
             .mode = create_mode::ephemeral_sequential,
-            .acl = acl_},
+            .acl = options_.acl ? *options_.acl : core_->options().acl},
            [this](zk::reply&& r) {
                feed([&](protocol::contender& c, protocol::commands& out) {
                    c.created(r.error, protocol::last_name(r.text),
@@ -381,15 +495,25 @@ void queue_member::granted()
     }
     // Most locks are held for a shorter time than it is worth to watch their node.
     core_->remind(shared_from_this());
-    std::exchange(locking_, {}).complete({}, unique_lock{shared_from_this()});
+    deadline_timer_.reset();
+    std::exchange(locking_, {}).complete({}, unique_lock{core_, shared_from_this()});
 }
 
 void queue_member::lose(errc why)
 {
-    lost_ = static_cast<int>(why);
+    int none = 0;
+    lost_.compare_exchange_strong(none, static_cast<int>(why)); // a guard may have seen it first
+    if (std::exchange(loss_told_, true)) {
+        return;
+    }
+    rely();
+    const error_code reason = static_cast<errc>(lost_.load());
     core_->count.locks_lost.fetch_add(1, std::memory_order_relaxed);
-    core_->note_error("lock " + path_ + ": " + error_code{why}.message());
-    core_->log(log_level::warning, "lock " + path_ + ": " + error_code{why}.message());
+    core_->note_error("lock " + path_ + ": " + reason.message());
+    for (auto& op : std::exchange(waiting_for_loss_, {})) {
+        op.complete({}, reason);
+    }
+    core_->log(log_level::warning, "lock " + path_ + ": " + reason.message());
 }
 
 void queue_member::gone(const error_code& ec)
@@ -403,13 +527,14 @@ void queue_member::gone(const error_code& ec)
                    "lock " + path_ + ": a node may remain until the session ends: " + ec.message());
     }
     if (locking_) {
-        std::exchange(locking_, {}).complete(asio::error::operation_aborted, {});
+        answer(asio::error::operation_aborted);
     }
-    if (granted_ && !lost()) {
+    if (granted_ && !loss_told_) {
         core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
     }
     if (unlocking_) {
-        std::exchange(unlocking_, {}).complete(ec ? ec : lost());
+        const auto lost = loss_told_ ? error_code{static_cast<errc>(lost_.load())} : error_code{};
+        std::exchange(unlocking_, {}).complete(ec ? ec : lost);
     }
     core_->remove(*this);
 }
@@ -421,8 +546,21 @@ std::string queue_member::child(const std::string& name) const
 
 error_code queue_member::lost() const noexcept
 {
-    const int why = lost_;
+    // The bound first: before it moves on, those for whom that is too late have been told.
+    const bool safe = remaining() > std::chrono::nanoseconds{0};
+    int why = lost_;
+    if (why == 0 && !safe) {
+        constexpr auto passed = static_cast<int>(errc::safe_until_passed);
+        if (lost_.compare_exchange_strong(why, passed)) {
+            why = passed;
+        }
+    }
     return why != 0 ? error_code{static_cast<errc>(why)} : error_code{};
+}
+
+std::chrono::nanoseconds queue_member::remaining() const noexcept
+{
+    return core_->safe_until() - options_.lost_lead - boot_clock::now();
 }
 
 } // namespace colock::detail

@@ -1,13 +1,19 @@
 // Runs one protocol::contender on a client: carries out its commands, feeds it the answers.
 #pragma once
 
+#include <colock/detail/deadline.hpp>
 #include <colock/unique_lock.hpp>
 
 #include "client/core.hpp"
 #include "protocol/contender.hpp"
 
+#include <boost/asio/steady_timer.hpp>
+
 #include <atomic>
+#include <chrono>
+#include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,11 +27,13 @@ public:
     // `path` is valid.
     queue_member(std::shared_ptr<client_core> core, std::string path, const lock_options& options);
 
-    void lock(operation_ptr<error_code, unique_lock> op, bool try_only);
+    // Waits until the deadline; with `try_only` not even for a connection.
+    void lock(operation_ptr<error_code, unique_lock> op, bool try_only, deadline until);
 
     // Leaves the queue, or releases the lock.
     void leave();
     void unlock(operation_ptr<error_code> op);
+    void wait_lost(operation_ptr<error_code, error_code> op);
 
     // ---- any thread
 
@@ -34,7 +42,11 @@ public:
     // Fixed once the lock is granted.
     [[nodiscard]] fencing_token token() const noexcept { return token_; }
     [[nodiscard]] const std::string& node() const noexcept { return node_; }
+    // Looks at the clock: for a guard.
     [[nodiscard]] error_code lost() const noexcept;
+    // Until the lock counts as lost; negative when it does.
+    [[nodiscard]] std::chrono::nanoseconds remaining() const noexcept;
+    [[nodiscard]] const lock_options& options() const noexcept { return options_; }
 
 private:
     struct watch_target;
@@ -45,6 +57,8 @@ private:
     void closed(const error_code& why) override;
     void given_up(const error_code& why) override;
     void reminded() override;
+    void proved() override;
+    void check() override;
     void discarded() noexcept override;
 
     template <class Input>
@@ -59,6 +73,10 @@ private:
     void remove(const std::string& name);
     void granted();
     void lose(errc why);
+    void answer(const error_code& ec);
+    void deadline_reached();
+    void rely();
+    bool refuse_lead();
     void gone(const error_code& ec);
     template <class Answer>
     void submit(zk::call call, Answer answer);
@@ -67,23 +85,27 @@ private:
 
     const std::shared_ptr<client_core> core_;
     const std::string path_;
-    const access_control_list acl_;
-    const std::string owner_data_;
+    const lock_options options_;
     protocol::contender contender_;
     protocol::commands commands_; // being performed
     bool performing_ = false;
     bool trying_ = false;
     bool granted_ = false;
-    bool over_ = false; // gone, or the client is closed
+    bool over_ = false;    // gone, or the client is closed
+    bool in_line_ = false; // as the client was told
+    bool holding_ = false; // likewise
     std::vector<std::shared_ptr<watch_target>> watches_;
 
     operation_ptr<error_code, unique_lock> locking_;
+    std::optional<asio::steady_timer> deadline_timer_; // of `locking_`
     operation_ptr<error_code> unlocking_;
+    std::list<operation_ptr<error_code, error_code>> waiting_for_loss_;
     bool cancelled_ = false; // and `locking_` completes when no trace is left
 
     fencing_token token_;
     std::string node_;
-    std::atomic<int> lost_{0}; // an errc
+    mutable std::atomic<int> lost_{0}; // an errc; whoever sees it first sets it
+    bool loss_told_ = false;
 };
 
 } // namespace colock::detail

@@ -57,6 +57,19 @@ void contender::guard(commands& out)
     }
 }
 
+void contender::proved(commands& out)
+{
+    if (!std::exchange(proving_, false)) {
+        return;
+    }
+    // The own node may have been deleted meanwhile, unless its watch is set and silent.
+    if (own_watch_.state == watch_state::armed) {
+        grant(out);
+    } else {
+        send_list(out);
+    }
+}
+
 // ---- the connection
 
 void contender::connected(std::int64_t session, commands& out)
@@ -123,6 +136,7 @@ void contender::forget_connection() noexcept
     connected_ = false;
     open_lists_ = stale_lists_ = 0;
     stock_taken_ = false;
+    proving_ = false;
     own_watch_ = nearest_ = ahead_ = {};
 }
 
@@ -133,6 +147,7 @@ void contender::forget_node() noexcept
     identity_ = {};
     identity_known_ = false;
     stock_taken_ = false;
+    proving_ = false;
     blocking_ = 0;
 }
 
@@ -485,6 +500,11 @@ void contender::own_node_vanished(commands& out)
 
 void contender::grant(commands& out)
 {
+    if (!safe_) {
+        proving_ = true;
+        out.push_back({command::kind::prove});
+        return;
+    }
     drop(nearest_, out);
     drop(ahead_, out);
     state_ = state::granted;
@@ -511,6 +531,7 @@ void contender::fail(const error_code& ec, commands& out)
 void contender::start_leaving(commands& out)
 {
     state_ = state::leaving;
+    proving_ = false;
     // The watch of the own node goes with the node, at no cost.
     drop(nearest_, out);
     drop(ahead_, out);
@@ -536,7 +557,7 @@ std::string contender::fingerprint() const
         text << s.name << ':' << static_cast<int>(s.state) << ' ';
     };
     text << static_cast<int>(state_) << connected_ << try_only_ << begun_ << reported_ << held_
-         << remove_lost_ << identity_known_ << stock_taken_ << ' ' << session_ << ' ' << guid_.low
+         << remove_lost_ << safe_ << proving_ << identity_known_ << stock_taken_ << ' ' << session_ << ' ' << guid_.low
          << ' ' << open_lists_ << ' ' << stale_lists_ << ' ' << own_ << ' ' << identity_.czxid
          << ' ' << identity_.owner << ' ' << blocking_ << ' ';
     slot(own_watch_);

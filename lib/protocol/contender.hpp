@@ -28,6 +28,7 @@ struct command {
         remove,         // removed()
         // No answer.
         unwatch, // forget a watch; neither watched() nor fired() shall come of it any more
+        prove,   // that the session is safe; proved() when it is, unless the connection breaks
         // Reports, each at most once.
         granted, // the lock is held from now on
         busy,    // of a try: somebody else has it
@@ -77,6 +78,11 @@ public:
     // The lock is held for long enough that it is worth watching the own node.
     void guard(commands& out);
 
+    // Whether the session is known to live for a while longer: without that nothing is granted. To be told
+    // before every input that may grant.
+    void assume_safe(bool safe) noexcept { safe_ = safe; }
+    void proved(commands& out);
+
     // The connection. Precondition of connected(): a quorum write precedes, on this connection, whatever
     // is sent now, so that no read sees a state older than the loss of the previous connection.
     void connected(std::int64_t session, commands& out);
@@ -94,6 +100,10 @@ public:
     void removed(const error_code& ec, commands& out);
 
     [[nodiscard]] bool holds() const noexcept { return state_ == state::granted; }
+    [[nodiscard]] bool is_next() const noexcept
+    {
+        return state_ == state::waiting && stock_taken_ && blocking_ <= 1;
+    }
     [[nodiscard]] bool is_gone() const noexcept { return state_ == state::gone; }
     [[nodiscard]] bool has_node() const noexcept { return !own_.empty(); }
     [[nodiscard]] const std::string& name() const noexcept { return own_; }
@@ -152,6 +162,8 @@ private:
     bool begun_ = false;       // join or try_join was called
     bool reported_ = false;    // granted, busy or failed was reported
     bool held_ = false;        // granted was
+    bool safe_ = true;
+    bool proving_ = false;     // to be granted as soon as it is proved that the session is safe
     bool remove_lost_ = false; // a remove was not answered: it may have been carried out
     unsigned open_lists_ = 0;  // unanswered
     unsigned stale_lists_ = 0; // those of them that belong to an earlier join

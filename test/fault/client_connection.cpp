@@ -268,9 +268,10 @@ BOOST_AUTO_TEST_CASE(an_idle_client_wakes_a_few_times_in_each_third_of_its_time_
     go_on(s.io, 2s); // six thirds
     const auto after = s.zk.stats();
     BOOST_TEST(after.wakeups - before.wakeups <= 4u * 6u);
-    BOOST_TEST(s.proxy.requests(opcode::ping) - pings >= 5u);
-    BOOST_TEST(s.proxy.requests(opcode::ping) - pings <= 7u);
-    BOOST_TEST(after.requests == before.requests);
+    // Reads of the heartbeat, six in the time-out, leave nothing to ping for.
+    BOOST_TEST(s.proxy.requests(opcode::ping) - pings <= 1u);
+    BOOST_TEST(after.requests - before.requests >= 10u);
+    BOOST_TEST(after.requests - before.requests <= 13u);
     BOOST_TEST(after.connections == 1u);
     s.close();
 }

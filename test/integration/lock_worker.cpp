@@ -40,7 +40,7 @@ void add_one(const std::string& file, const colock::fencing_token& token)
 asio::awaitable<void> work(asio::io_context& io, std::string hosts, std::string path,
                            std::string file, std::string turns)
 {
-    colock::client zk{io, {.hosts = hosts, .session_timeout = 4s}};
+    colock::client zk{io, {.hosts = hosts, .session_timeout = 4s, .tick = 200ms}};
     co_await zk.async_connect();
     colock::mutex m{zk, path};
     if (turns == "hold") {

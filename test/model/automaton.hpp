@@ -22,6 +22,7 @@ enum class input_kind : std::uint8_t {
     changed,
     deleted,
     removed,
+    proved,
 };
 
 enum class answer : std::uint8_t { ok, no_node, throttled, unknown };
@@ -137,6 +138,10 @@ private:
         case input_kind::changed: value.fired(name, false, out); break;
         case input_kind::deleted: value.fired(name, true, out); break;
         case input_kind::removed: value.removed(ec, out); break;
+        case input_kind::proved:
+            value.assume_safe(true);
+            value.proved(out);
+            break;
         }
         transition t{id_of(value), {}};
         for (const auto& c : out) {

@@ -57,6 +57,21 @@ BOOST_AUTO_TEST_CASE(G5_a_node_is_deleted_and_holders_do_not_watch_theirs)
     explore({.removals = 1, .guard = false}, 600'000);
 }
 
+BOOST_AUTO_TEST_CASE(G1_a_node_is_deleted_while_a_proof_is_awaited)
+{
+    explore({.removals = 1, .doubts = true}, 400'000);
+}
+
+BOOST_AUTO_TEST_CASE(G3_one_cancels_while_a_proof_is_awaited)
+{
+    explore({.cancels = 1, .doubts = true}, 400'000);
+}
+
+BOOST_AUTO_TEST_CASE(G4_a_connection_breaks_while_a_proof_is_awaited)
+{
+    explore({.breaks = 1, .doubts = true}, 400'000);
+}
+
 BOOST_AUTO_TEST_CASE(G4_a_node_is_written_to)
 {
     explore({.changes = 1}, 300'000);

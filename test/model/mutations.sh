@@ -121,6 +121,12 @@ plant "does not create the directory again when that was refused" contender \
 plant "does not watch its node again when that was refused" contender \
     "$(in_function watched 's/state_ == state::granted \&\& own/false \&\& own/')" \
     G5_two_refusals_and_a_deletion G5
+plant "takes its node for granted when the proof has come" contender \
+    "$(in_function proved 's/own_watch_.state == watch_state::armed/true/')" \
+    G1_a_node_is_deleted_while_a_proof_is_awaited G1
+plant "forgets that it waits for a proof" contender \
+    "$(in_function proved 's/send_list\(out\);//')" \
+    G3_one_cancels_while_a_proof_is_awaited G4
 plant "orders by name" naming \
     's/ranges::sort\(all, \{\}, &entry::number\)/ranges::sort(all, {}, \&entry::name)/; s/sort\(all, \{\}, &entry::name\)/sort(all, std::greater{}, \&entry::name)/' \
     G1_G2_G4_undisturbed G1

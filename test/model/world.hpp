@@ -27,6 +27,7 @@ struct scenario {
     bool one_by_one = false; // a contender joins when nothing is under way
     bool guard = true;       // holders watch their node
     bool rejoin_on_expiry = true;
+    bool doubts = false; // nobody is granted without a proof that the session is safe
     bool barrier = true; // stands before what is sent on a new connection
 };
 
@@ -39,6 +40,7 @@ enum class step_kind : std::uint8_t {
     deliver, // a client takes the next reply or event
     join,
     leave, // after the grant
+    prove,
     notice_break,
     notice_expiry,
     notice_both, // the connection ends and its session is known to be over, at once
@@ -64,7 +66,7 @@ struct step {
 inline std::string to_string(const step& s)
 {
     static constexpr const char* names[] = {
-        "process",     "deliver",     "join",         "leave",  "notice break", "notice expiry",
+        "process",     "deliver",     "join",         "leave",  "prove", "notice break", "notice expiry",
         "notice both", "reconnect",   "process late", "cancel", "break",        "expire",
         "remove node", "change node", "refuse",       "reap"};
     return std::string{names[static_cast<std::size_t>(s.kind)]} + ' ' + std::to_string(s.which);
@@ -80,8 +82,9 @@ public:
         for (std::size_t i = 0; i != s.clients; ++i) {
             protocol::contender::settings settings;
             settings.rejoin_on_expiry = s.rejoin_on_expiry;
-            automata_.push_back(std::make_unique<automaton>(
-                text_, protocol::contender{settings, {.high = i + 1, .low = 1}}, is_try(i)));
+            protocol::contender first{settings, {.high = i + 1, .low = 1}};
+            first.assume_safe(!s.doubts);
+            automata_.push_back(std::make_unique<automaton>(text_, first, is_try(i)));
         }
     }
 
@@ -115,6 +118,7 @@ struct client {
     bool refused = false; // busy or failed
     bool lost = false;
     bool gone = false;
+    bool proving = false; // that its session is safe
     text_id held = 0;            // the node of the grant
     text_id led = 0;             // the node of this client that it has last seen to be the lowest
     text_id robbed = 0;          // the node that the adversary removed
@@ -156,6 +160,9 @@ public:
             const bool queues = c.joined && !c.gone;
             if (c.granted && !c.left && queues) {
                 add(step_kind::leave, i);
+            }
+            if (c.proving && s.alive) {
+                add(step_kind::prove, i);
             }
             if (!c.gone && !s.alive) {
                 add(s.connected ? step_kind::notice_break : step_kind::notice_expiry, i);
@@ -214,6 +221,10 @@ public:
         case step_kind::leave:
             clients_[i].left = true;
             run(i, lab, {.kind = input_kind::leave});
+            break;
+        case step_kind::prove:
+            clients_[i].proving = false;
+            run(i, lab, {.kind = input_kind::proved});
             break;
         case step_kind::break_connection: --breaks_; [[fallthrough]];
         case step_kind::notice_break:
@@ -289,7 +300,7 @@ public:
             const auto& c = clients_[i];
             word(c.contender);
             byte(c.joined | c.left << 1 | c.granted << 2 | c.refused << 3 | c.lost << 4 |
-                 c.gone << 5 | c.robbed_holding << 6);
+                 c.gone << 5 | c.robbed_holding << 6 | c.proving << 7);
             word(c.held);
             word(c.led);
             word(c.robbed);
@@ -379,6 +390,10 @@ private:
             break;
         case kind::remove: send(i, {operation::remove, o.name}); break;
         case kind::unwatch: unwatch(i, o.name); break;
+        case kind::prove:
+            require(!c.granted && !c.refused && !c.left, "contract: a proof for nothing");
+            c.proving = true;
+            break;
         case kind::granted:
             require(!c.granted && !c.refused, "contract: a second outcome");
             c.granted = true;
@@ -539,6 +554,7 @@ private:
         }
         server_.disconnect(i);
         clients_[i].watches.clear();
+        clients_[i].proving = false;
         for (const auto& m : open) {
             if (m.op != operation::forget && m.wanted) {
                 run(i, lab, reply(m, answer::unknown));
@@ -645,6 +661,9 @@ private:
             require(s.watches.size() <= (contender.holds() ? 1u : 3u), "G3: too many watches");
             require(!c.left, "G3: a contender does not end");
             const auto at = server_.find(lab.contenders(i).name(c.contender));
+            if (c.proving && (at == 0 || at == server_.nodes.size())) {
+                continue; // looks again when the proof has come
+            }
             if (at == server_.nodes.size()) {
                 require(contender.holds() && !lab.rules().guard,
                         contender.holds() ? "G5: a holder is not told that its node is gone"

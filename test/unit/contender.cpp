@@ -166,8 +166,8 @@ private:
     std::string said()
     {
         static constexpr const char* words[] = {"make directory", "create",  "list",    "watch",
-                                                "remove",         "unwatch", "granted", "busy",
-                                                "lost",           "failed",  "gone"};
+                                                "remove",         "unwatch", "prove",   "granted",
+                                                "busy",           "lost",    "failed",  "gone"};
         std::string text;
         for (const auto& c : out_) {
             text += text.empty() ? "" : ", ";

@@ -1,0 +1,20 @@
+// A clock that goes on while the machine sleeps, as the servers' do.
+#pragma once
+
+#include <time.h>
+
+#include <chrono>
+
+namespace colock::detail {
+
+struct boot_clock {
+    // Since the machine was started: what lib/protocol takes as a time. From any thread.
+    [[nodiscard]] static std::chrono::nanoseconds now() noexcept
+    {
+        timespec t{};
+        ::clock_gettime(CLOCK_BOOTTIME, &t);
+        return std::chrono::seconds{t.tv_sec} + std::chrono::nanoseconds{t.tv_nsec};
+    }
+};
+
+} // namespace colock::detail

@@ -1,0 +1,98 @@
+#include "heartbeat.hpp"
+
+#include <algorithm>
+
+namespace colock::protocol {
+
+void heartbeat::connected(time_point began, duration timeout)
+{
+    validity_.connected(began, timeout);
+    period_ = validity::contact_period(timeout);
+    connected_ = true;
+    reading_ = writing_ = false;
+}
+
+void heartbeat::disconnected()
+{
+    validity_.disconnected();
+    connected_ = reading_ = writing_ = false;
+}
+
+void heartbeat::ended()
+{
+    validity_.ended();
+    last_proof_ = {};
+}
+
+bool heartbeat::answered(time_point sent, time_point now, bool write)
+{
+    if (!connected_) {
+        return false;
+    }
+    validity_.answered(sent, now);
+    if (!write || !validity_.acknowledged(sent, now)) {
+        return false;
+    }
+    last_proof_ = sent;
+    return std::exchange(awaited_, false);
+}
+
+void heartbeat::hold(duration lead)
+{
+    const auto at = std::ranges::lower_bound(holders_, lead, {}, &std::pair<duration, std::size_t>::first);
+    if (at != holders_.end() && at->first == lead) {
+        ++at->second;
+    } else {
+        holders_.insert(at, {lead, 1});
+    }
+}
+
+void heartbeat::let_go(duration lead)
+{
+    const auto at = std::ranges::find(holders_, lead, &std::pair<duration, std::size_t>::first);
+    if (--at->second == 0) {
+        holders_.erase(at);
+    }
+}
+
+heartbeat::orders heartbeat::due(time_point now)
+{
+    orders o;
+    o.check = overdue(now);
+    if (now >= read_due()) {
+        o.read = reading_ = true;
+    }
+    if (now >= write_due()) {
+        o.write = writing_ = true;
+    }
+    return o;
+}
+
+heartbeat::time_point heartbeat::next() const noexcept
+{
+    return std::min({read_due(), write_due(), check_due()});
+}
+
+heartbeat::time_point heartbeat::read_due() const noexcept
+{
+    if (!connected_ || reading_) {
+        return time_point::max();
+    }
+    return validity_.last_contact() + (awaited_ ? std::min(period_, tick_ / 4) : period_);
+}
+
+heartbeat::time_point heartbeat::write_due() const noexcept
+{
+    if (!connected_ || writing_ || (!awaited_ && in_line_ == 0 && holders_.empty())) {
+        return time_point::max();
+    }
+    const auto provable = validity_.provable_at();
+    return awaited_ ? provable : std::max(provable, last_proof_ + period_);
+}
+
+heartbeat::time_point heartbeat::check_due() const noexcept
+{
+    return holders_.empty() ? time_point::max() : safe_until() - holders_.back().first;
+}
+
+} // namespace colock::protocol

@@ -1,0 +1,76 @@
+// When to talk to the servers, so that locks stay provably held. Sans-io.
+#pragma once
+
+#include "validity.hpp"
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace colock::protocol {
+
+// One beat is a cheap read, by which the leader hears of the session, and some time later a quorum write,
+// which proves that it did. Reads go on for as long as there is a connection, so that a lock is safe as
+// soon as it is created; writes are sent while somebody holds a lock or is next in line. What else the
+// client sends counts just as well: a busy one sends no beats.
+class heartbeat {
+public:
+    using duration = validity::duration;
+    using time_point = validity::time_point;
+
+    // What to do now.
+    struct orders {
+        bool read = false;
+        bool write = false;
+        // Holders shall compare their bound with the clock: some are past it.
+        bool check = false;
+
+        friend bool operator==(const orders&, const orders&) = default;
+    };
+
+    explicit heartbeat(duration tick) noexcept : validity_{tick}, tick_{tick} {}
+
+    void connected(time_point began, duration timeout);
+    void disconnected();
+    void ended();
+
+    // Any request of this connection was answered. `write`: it was a quorum write, and was carried out.
+    // True when those who await a proof may have it.
+    [[nodiscard]] bool answered(time_point sent, time_point now, bool write);
+    void read_answered() noexcept { reading_ = false; }
+    void write_answered() noexcept { writing_ = false; }
+
+    // Somebody is next in line. As often as it is called with true, it is called with false.
+    void line(bool one_more) noexcept { one_more ? ++in_line_ : --in_line_; }
+    // Somebody holds a lock, and wants to be told so long before the bound.
+    void hold(duration lead);
+    void let_go(duration lead);
+    // Somebody cannot be granted before there is a new proof.
+    void await_proof() noexcept { awaited_ = true; }
+
+    [[nodiscard]] time_point safe_until() const noexcept { return validity_.safe_until(); }
+    // Whether there is a holder whose bound, less its lead, has passed.
+    [[nodiscard]] bool overdue(time_point now) const noexcept { return now >= check_due(); }
+
+    [[nodiscard]] orders due(time_point now);
+    // When due() has to be asked again, if nothing happens before.
+    [[nodiscard]] time_point next() const noexcept;
+
+private:
+    [[nodiscard]] time_point read_due() const noexcept;
+    [[nodiscard]] time_point write_due() const noexcept;
+    [[nodiscard]] time_point check_due() const noexcept;
+
+    validity validity_;
+    duration tick_;
+    duration period_{0};
+    bool connected_ = false;
+    bool reading_ = false; // a read of ours is unanswered
+    bool writing_ = false;
+    bool awaited_ = false;
+    time_point last_proof_{0}; // when the write that moved the bound was sent
+    std::size_t in_line_ = 0;
+    std::vector<std::pair<duration, std::size_t>> holders_; // by lead, the longest last
+};
+
+} // namespace colock::protocol

@@ -1,0 +1,70 @@
+#include "validity.hpp"
+
+#include <algorithm>
+
+namespace colock::protocol {
+
+void validity::connected(time_point began, duration timeout)
+{
+    timeout_ = timeout;
+    // Sessions are made, and taken over, by the leader: it has heard of this one without a ping.
+    contacts_ = {{began, began - settling()}};
+}
+
+void validity::disconnected()
+{
+    contacts_.clear();
+}
+
+void validity::ended()
+{
+    contacts_.clear();
+    safe_until_ = proved_ = {};
+}
+
+void validity::answered(time_point sent, time_point now)
+{
+    if (contacts_.empty() || sent - contacts_.back().sent < tick_ / 16) {
+        return;
+    }
+    contacts_.push_back({sent, now});
+    // One that is settled for every write whose answer may still come supersedes those before it.
+    const auto settled = now - settling() - tick_ / 2;
+    while (contacts_.size() > 1 && contacts_[1].answered <= settled) {
+        contacts_.pop_front();
+    }
+}
+
+bool validity::acknowledged(time_point sent, time_point now)
+{
+    if (now - sent > tick_ / 2) {
+        return false; // the leader's ping may have been held up as well
+    }
+    const auto heard_of = std::find_if(contacts_.rbegin(), contacts_.rend(), [&](const contact& c) {
+        return c.answered <= sent - settling();
+    });
+    if (heard_of == contacts_.rend()) {
+        return false;
+    }
+    const auto bound = heard_of->sent + timeout_ - rate_margin(timeout_);
+    if (bound <= safe_until_) {
+        return false;
+    }
+    safe_until_ = bound;
+    proved_ = heard_of->sent;
+    return true;
+}
+
+validity::duration validity::attainable(duration timeout, duration tick) noexcept
+{
+    // The contact is a period old when it begins to settle, and the next proof comes a period later.
+    return timeout - rate_margin(timeout) - 2 * contact_period(timeout) - tick * 3 / 4 - tick / 2;
+}
+
+validity::time_point validity::provable_at() const noexcept
+{
+    const auto news = std::ranges::find_if(contacts_, [&](const contact& c) { return c.sent > proved_; });
+    return news == contacts_.end() ? time_point::max() : news->answered + settling();
+}
+
+} // namespace colock::protocol

@@ -1,0 +1,67 @@
+// Until when a session is known to live. Sans-io.
+#pragma once
+
+#include <chrono>
+#include <deque>
+
+namespace colock::protocol {
+
+// The leader of an ensemble ends a session when it has not heard of it for the time-out T. It hears of
+// the clients of a follower only with that follower's answers to its own pings, twice a tick; what a
+// follower forwards does not count. So an acknowledged write proves that its leader rules, and that the
+// session lived; but the leader's clock for the session started no later than when it heard of a
+// *contact*, a request that the server answered at least three quarters of a tick before the write was
+// sent. docs/architecture.md, *How long a session is safe*.
+//
+// Times are those of a clock that goes on while the machine sleeps.
+class validity {
+public:
+    using duration = std::chrono::nanoseconds;
+    using time_point = duration; // since the clock's epoch
+
+    explicit validity(duration tick) noexcept : tick_{tick} {}
+
+    // A connection was made, by an attempt that began then; the leader has heard of it.
+    // `timeout` is the smallest that was granted in this session.
+    void connected(time_point began, duration timeout);
+    // What was said on the connection proves nothing about the next one. The bound stays.
+    void disconnected();
+    // The session is over.
+    void ended();
+
+    void answered(time_point sent, time_point now);
+    // Of a write, behind answered(). True when the bound has moved.
+    bool acknowledged(time_point sent, time_point now);
+
+    // The session lives until then, if the rates of the clocks differ by less than `rate_margin`.
+    [[nodiscard]] time_point safe_until() const noexcept { return safe_until_; }
+
+    // So often a client talks to the servers, and while it holds locks proves that it did.
+    [[nodiscard]] static duration contact_period(duration timeout) noexcept { return timeout / 6; }
+
+    // The bound is never nearer than that while answers come within half a tick; not positive when the
+    // time-out is too short for the tick.
+    [[nodiscard]] static duration attainable(duration timeout, duration tick) noexcept;
+
+    // When a write would move the bound; max() when there is nothing that it could prove.
+    [[nodiscard]] time_point provable_at() const noexcept;
+    // When the last request that was answered had been sent.
+    [[nodiscard]] time_point last_contact() const noexcept { return contacts_.back().sent; }
+
+private:
+    struct contact {
+        time_point sent;
+        time_point answered;
+    };
+
+    [[nodiscard]] duration settling() const noexcept { return tick_ * 3 / 4; }
+    [[nodiscard]] static duration rate_margin(duration timeout) noexcept { return timeout / 100; }
+
+    duration tick_;
+    duration timeout_{0};
+    time_point safe_until_{0};
+    time_point proved_{0}; // the contact behind safe_until_
+    std::deque<contact> contacts_; // of this connection, by time, not too close to each other
+};
+
+} // namespace colock::protocol

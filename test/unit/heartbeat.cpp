@@ -1,0 +1,268 @@
+// The bound until which a session is safe, and the beats that move it, in virtual time. In the ensemble that
+// the cases have in mind, a follower tells its leader of its clients twice a tick.
+#include "protocol/heartbeat.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <random>
+
+using colock::protocol::heartbeat;
+using colock::protocol::validity;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto tick = 2s;
+constexpr auto timeout = 10s;
+constexpr validity::duration margin = 100ms;
+constexpr auto epoch = 1000s; // when the connection was begun
+
+bool is_far(validity::time_point t)
+{
+    return t == validity::time_point::max();
+}
+
+// Plays the server: answers what the heartbeat sends, after a time.
+struct beating {
+    heartbeat beat{tick};
+    validity::time_point now = epoch;
+    validity::duration round_trip = 1ms;
+    int reads = 0;
+    int writes = 0;
+
+    beating() { beat.connected(now, timeout); }
+
+    void write() // a lock's
+    {
+        const auto sent = now;
+        now += round_trip;
+        static_cast<void>(beat.answered(sent, now, true));
+    }
+    // Runs on to the next beat, or until then.
+    bool step(validity::time_point until)
+    {
+        const auto next = beat.next();
+        if (next > until) {
+            now = std::max(now, until);
+            return false;
+        }
+        now = std::max(now, next);
+        const auto o = beat.due(now);
+        BOOST_REQUIRE((o.read || o.write || o.check));
+        const auto sent = now;
+        now += o.read || o.write ? round_trip : 0ms;
+        if (o.read) {
+            ++reads;
+            static_cast<void>(beat.answered(sent, now, false));
+            beat.read_answered();
+        }
+        if (o.write) {
+            ++writes;
+            proved |= beat.answered(sent, now, true);
+            beat.write_answered();
+        }
+        return true;
+    }
+    void run(validity::duration time)
+    {
+        const auto until = now + time;
+        while (step(until)) {
+        }
+    }
+    bool proved = false;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(heartbeats)
+
+BOOST_AUTO_TEST_CASE(a_connection_alone_proves_nothing)
+{
+    heartbeat beat{tick};
+    beat.connected(epoch, timeout);
+    BOOST_TEST((beat.safe_until() == validity::time_point{0}));
+    BOOST_TEST(!beat.answered(epoch + 1ms, epoch + 2ms, false));
+    BOOST_TEST((beat.safe_until() == validity::time_point{0}));
+}
+
+BOOST_AUTO_TEST_CASE(the_first_write_on_a_connection_proves_it_from_its_beginning)
+{
+    heartbeat beat{tick};
+    beat.connected(epoch, timeout);
+    static_cast<void>(beat.answered(epoch + 1s, epoch + 1s + 5ms, true));
+    BOOST_TEST((beat.safe_until() == epoch + timeout - margin));
+}
+
+// What a follower forwards does not tell the leader about the session: the obvious formula, from the
+// write's own sending, would say 5 s more here.
+BOOST_AUTO_TEST_CASE(a_write_does_not_count_for_itself)
+{
+    heartbeat beat{tick};
+    beat.connected(epoch, timeout);
+    static_cast<void>(beat.answered(epoch + 5s, epoch + 5s + 1ms, true));
+    BOOST_TEST((beat.safe_until() == epoch + timeout - margin));
+}
+
+BOOST_AUTO_TEST_CASE(a_contact_counts_for_writes_that_are_sent_three_quarters_of_a_tick_later)
+{
+    for (const auto& [later, counts] : {std::pair{1499ms, false}, std::pair{1500ms, true}}) {
+        heartbeat beat{tick};
+        beat.connected(epoch, timeout);
+        const auto answered = epoch + 2s + 10ms;
+        static_cast<void>(beat.answered(epoch + 2s, answered, false));
+        static_cast<void>(beat.answered(answered + later, answered + later + 1ms, true));
+        BOOST_TEST((beat.safe_until() == (counts ? epoch + 2s : epoch) + timeout - margin));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_write_slower_than_half_a_tick_is_no_evidence)
+{
+    for (const auto& [took, counts] : {std::pair{1001ms, false}, std::pair{1000ms, true}}) {
+        heartbeat beat{tick};
+        beat.connected(epoch, timeout);
+        static_cast<void>(beat.answered(epoch + 1ms, epoch + 1ms + took, true));
+        BOOST_TEST((beat.safe_until() != validity::time_point{0}) == counts);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(contacts_of_one_connection_prove_nothing_on_the_next)
+{
+    heartbeat beat{tick};
+    beat.connected(epoch, timeout);
+    static_cast<void>(beat.answered(epoch + 4s, epoch + 4s + 1ms, false));
+    beat.disconnected();
+    BOOST_TEST(!beat.answered(epoch + 5s, epoch + 6s, true)); // too late
+    beat.connected(epoch + 3s, timeout);                      // an attempt that took long
+    static_cast<void>(beat.answered(epoch + 8s, epoch + 8s + 1ms, true));
+    BOOST_TEST((beat.safe_until() == epoch + 3s + timeout - margin));
+}
+
+BOOST_AUTO_TEST_CASE(the_bound_outlives_the_connection_and_ends_with_the_session)
+{
+    beating b;
+    b.write();
+    const auto bound = b.beat.safe_until();
+    b.beat.disconnected();
+    BOOST_TEST((b.beat.safe_until() == bound));
+    b.beat.ended();
+    BOOST_TEST((b.beat.safe_until() == validity::time_point{0}));
+}
+
+BOOST_AUTO_TEST_CASE(without_locks_it_reads_six_times_in_a_time_out_and_never_writes)
+{
+    beating b;
+    b.run(100s);
+    BOOST_TEST(b.reads == 60);
+    BOOST_TEST(b.writes == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_is_safe_as_soon_as_it_is_created_however_long_the_client_was_idle)
+{
+    std::minstd_rand random{1};
+    for (int i = 0; i != 200; ++i) {
+        beating b;
+        b.run(1ms * static_cast<int>(random() % 60'000));
+        b.write();
+        BOOST_TEST((b.beat.safe_until() - b.now >= validity::attainable(timeout, tick)));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(while_a_lock_is_held_the_bound_stays_ahead)
+{
+    for (const auto& [t, k] : {std::pair{10s, 2000ms}, std::pair{4s, 2000ms}, std::pair{30s, 2000ms},
+                              std::pair{1s, 200ms}}) {
+        beating b;
+        b.beat = heartbeat{k};
+        b.beat.connected(b.now, t);
+        b.round_trip = 10ms;
+        b.run(7s);
+        b.write();
+        b.beat.hold(0ns);
+        auto least = b.beat.safe_until() - b.now;
+        const auto end = b.now + 100 * t;
+        while (b.step(end)) {
+            least = std::min(least, b.beat.safe_until() - b.now);
+        }
+        BOOST_TEST((least >= validity::attainable(t, k)));
+        BOOST_TEST((validity::attainable(t, k) > 0s));
+        BOOST_TEST(b.writes <= 601);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(one_who_is_next_in_line_keeps_it_beating_too)
+{
+    beating b;
+    b.beat.line(true);
+    b.run(60s);
+    BOOST_TEST(b.writes >= 20);
+    BOOST_TEST((b.beat.safe_until() > b.now));
+    b.beat.line(false);
+    const auto writes = b.writes;
+    b.run(60s);
+    BOOST_TEST(b.writes == writes);
+}
+
+BOOST_AUTO_TEST_CASE(a_busy_client_sends_no_beats)
+{
+    beating b;
+    b.write();
+    b.beat.hold(0ns);
+    for (int i = 0; i != 1000; ++i) {
+        b.run(100ms);
+        b.write();
+    }
+    BOOST_TEST(b.reads == 0);
+    BOOST_TEST(b.writes <= 1); // before the first contact of the lock's own had settled
+}
+
+BOOST_AUTO_TEST_CASE(a_proof_that_is_waited_for_comes_soon)
+{
+    beating b;
+    b.write();
+    b.now += 60s; // the process was stopped
+    b.beat.await_proof();
+    b.run(3s);
+    BOOST_TEST(b.proved);
+    BOOST_TEST((b.beat.safe_until() > b.now));
+}
+
+BOOST_AUTO_TEST_CASE(holders_are_told_when_their_bound_has_passed_those_with_the_longest_lead_first)
+{
+    beating b;
+    b.write();
+    b.beat.hold(2s);
+    b.beat.hold(0s);
+    b.beat.hold(2s);
+    b.beat.disconnected();
+    const auto bound = b.beat.safe_until();
+    BOOST_TEST((b.beat.next() == bound - 2s));
+    BOOST_TEST(!b.beat.overdue(bound - 2s - 1ns));
+    BOOST_TEST(b.beat.due(bound - 2s).check);
+    b.beat.let_go(2s);
+    b.beat.let_go(2s);
+    BOOST_TEST((b.beat.next() == bound));
+    BOOST_TEST(!b.beat.due(bound - 1ns).check);
+    BOOST_TEST(b.beat.due(bound).check);
+    b.beat.let_go(0s);
+    BOOST_TEST(is_far(b.beat.next()));
+}
+
+BOOST_AUTO_TEST_CASE(one_beat_is_under_way_at_a_time)
+{
+    heartbeat beat{tick};
+    beat.connected(epoch, timeout);
+    beat.hold(0ns);
+    BOOST_TEST(beat.due(epoch + 3s).read);
+    BOOST_TEST(!beat.due(epoch + 9s).read);
+    beat.read_answered();
+    BOOST_TEST(beat.due(epoch + 9s).read);
+}
+
+BOOST_AUTO_TEST_CASE(a_time_out_that_is_too_short_for_the_tick_is_never_safe)
+{
+    BOOST_TEST((validity::attainable(2s, 2s) <= 0s));
+    BOOST_TEST((validity::attainable(4s, 2s) > 0s)); // the shortest that servers grant by default
+}
+
+BOOST_AUTO_TEST_SUITE_END()
