@@ -38,8 +38,10 @@ struct client_stats {
     std::uint64_t locks_granted = 0;
     std::uint64_t locks_released = 0;
     std::uint64_t locks_lost = 0;
-    std::size_t in_flight = 0;  ///< Requests sent and not yet answered.
-    std::size_t waiting = 0;    ///< Requests that wait for a connection.
+    std::uint64_t bodies_cancelled = 0; ///< Of async_with_lock: told to stop.
+    std::uint64_t bodies_overdue = 0;   ///< ... and went on for longer than `body_grace`.
+    std::size_t in_flight = 0;          ///< Requests sent and not yet answered.
+    std::size_t waiting = 0;            ///< Requests that wait for a connection.
     std::size_t contenders = 0; ///< Lock nodes that exist, are being made, or are being removed.
 };
 

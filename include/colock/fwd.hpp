@@ -20,6 +20,7 @@ namespace detail {
 class client_core;
 class queue_member;
 class watch_state;
+struct body_reports;
 } // namespace detail
 
 } // namespace colock

@@ -4,6 +4,7 @@
 
 #include <colock/client.hpp>
 #include <colock/detail/deadline.hpp>
+#include <colock/detail/with_lock.hpp>
 #include <colock/lock_options.hpp>
 #include <colock/unique_lock.hpp>
 
@@ -38,6 +39,7 @@ public:
 
     [[nodiscard]] executor_type get_executor() const noexcept;
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    [[nodiscard]] const lock_options& options() const noexcept { return options_; }
 
     /// Waits for the mutex; completes when it is held.
     ///
@@ -107,6 +109,35 @@ public:
         return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
             detail::initiate<error_code, unique_lock>{get_executor(), core_}, token, &start_lock,
             path_, options_, detail::at(deadline));
+    }
+
+    /// Acquires the mutex, runs the body, releases the mutex, and gives what the body gave. The body is
+    /// cancelled as soon as the mutex can no longer be trusted.
+    ///
+    /// `body(unique_lock&)` returns an `awaitable<T>`, or an operation that takes a completion token and
+    /// then gives a `T`, such as a deferred one; T is void or default-constructible. It runs on a strand
+    /// over the handler's associated executor. The guard is its own for as long as it runs: it must not
+    /// be kept, unlocked or moved. When the mutex is lost (`unique_lock::lost`), or this operation is
+    /// cancelled, the body is cancelled, and waited for, however long that takes;
+    /// `lock_options::body_grace` later it is reported to the log, and counted in
+    /// `client_stats::bodies_overdue`.
+    ///
+    /// Completion signature: `void(std::exception_ptr, T)`, or `void(std::exception_ptr)`, as for
+    /// `co_spawn`; the mutex has been released when it completes.
+    /// Errors, as `system_error`: those of `async_lock`, without running the body; `errc::lock_lost`, whose
+    /// text tells why, when the mutex was lost before the body ended, or at the release. What the body
+    /// throws comes before that, unless it is `operation_aborted`.
+    /// Cancellation: until the body runs as for `async_lock`; then any type is passed on to the body,
+    /// and the mutex is released in the background.
+    /// Executor: the handler's associated one, by default the client's. Never inline.
+    /// Default token: `use_awaitable`, because with Asio 1.81 a deferred operation of this signature cannot
+    /// be awaited directly.
+    template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto async_with_lock(F body, CompletionToken&& token = CompletionToken())
+    {
+        using result = detail::body_operation<detail::body_result_t<F>>;
+        return boost::asio::async_initiate<CompletionToken, typename result::signature>(
+            detail::initiate_with_lock<mutex>{*this}, token, std::move(body));
     }
 
 private:

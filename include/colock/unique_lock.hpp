@@ -80,7 +80,10 @@ public:
     /// Takes over a lock that another guard has released.
     unique_lock(detached_lock&& held, std::adopt_lock_t) noexcept;
 
-    unique_lock(unique_lock&& other) noexcept : core_{other.core_}, member_{std::move(other.member_)} {}
+    unique_lock(unique_lock&& other) noexcept
+        : core_{other.core_}, member_{std::move(other.member_)}
+    {
+    }
     unique_lock& operator=(unique_lock&& other) noexcept;
 
     /// Releases the lock in the background, if it is held: until the server confirms that the node is
@@ -134,8 +137,8 @@ public:
     auto async_wait_lost(CompletionToken&& token = CompletionToken()) const
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, error_code)>(
-            detail::initiate<error_code, error_code>{get_executor(), core_}, token, &start_wait_lost,
-            member_);
+            detail::initiate<error_code, error_code>{get_executor(), core_}, token,
+            &start_wait_lost, member_);
     }
 
     /// Releases the lock; completes when the server has confirmed that its node is gone.
@@ -175,6 +178,7 @@ public:
 
 private:
     friend class detail::queue_member;
+    friend struct detail::body_reports;
 
     // Holds `member`, or nothing.
     unique_lock(std::shared_ptr<detail::client_core> core,

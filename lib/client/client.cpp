@@ -290,6 +290,8 @@ client_stats client::stats() const
             .locks_granted = c.locks_granted,
             .locks_released = c.locks_released,
             .locks_lost = c.locks_lost,
+            .bodies_cancelled = c.bodies_cancelled,
+            .bodies_overdue = c.bodies_overdue,
             .in_flight = c.in_flight,
             .waiting = c.waiting,
             .contenders = c.contenders};

@@ -120,11 +120,11 @@ void request::answered(zk::reply&& r) noexcept
 
 client_core::client_core(asio::any_io_executor executor, client_options options)
     : executor_{std::move(executor)}, options_{std::move(options)}, strand_{executor_},
-      addresses_{std::make_shared<zk::address_book>(*strand_)},
-      backoff_{options_.backoff_min, options_.backoff_max}, attempt_timer_{*strand_},
-      deadline_timer_{*strand_}, reminder_timer_{*strand_}, beat_timer_{*strand_},
-      heartbeat_{options_.tick},
-      watches_{[this](const std::string& path, zk::watch_kind kind) {
+      addresses_{std::make_shared<zk::address_book>(*strand_)}, backoff_{options_.backoff_min,
+                                                                         options_.backoff_max},
+      attempt_timer_{*strand_}, deadline_timer_{*strand_}, reminder_timer_{*strand_},
+      beat_timer_{*strand_}, heartbeat_{options_.tick}, watches_{[this](const std::string& path,
+                                                                        zk::watch_kind kind) {
           if (is_connected()) {
               submit(make_request({.op = zk::opcode::forget_watches, .path = path, .kind = kind},
                                   on_loss::fail, [](zk::reply&&) {}));

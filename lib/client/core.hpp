@@ -149,7 +149,7 @@ public:
     struct counters {
         std::atomic<std::uint64_t> connect_attempts{0}, connections{0}, sessions{0}, expirations{0},
             requests{0}, replies{0}, watch_events{0}, wakeups{0}, locks_granted{0},
-            locks_released{0}, locks_lost{0};
+            locks_released{0}, locks_lost{0}, bodies_cancelled{0}, bodies_overdue{0};
         std::atomic<std::size_t> in_flight{0}, waiting{0}, contenders{0};
     };
     counters count;

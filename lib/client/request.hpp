@@ -46,9 +46,9 @@ public:
 private:
     friend class client_core;
     client_core* core_ = nullptr;
-    request_list* list_ = nullptr; // in which it is linked
+    request_list* list_ = nullptr;        // in which it is linked
     std::chrono::nanoseconds sent_at_{0}; // of the boot_clock
-    bool abandoned_ = false;       // done() has been called; the answer is only awaited
+    bool abandoned_ = false;              // done() has been called; the answer is only awaited
 };
 
 using request_ptr = std::unique_ptr<request>;

@@ -375,22 +375,24 @@ void queue_member::make_directory()
     for (const auto& path : paths) {
         const bool first = &path == &paths.front();
         const bool last = &path == &paths.back();
-        submit(
-            {.op = zk::opcode::create, .path = path, .mode = create_mode::container, .acl = options_.acl ? *options_.acl : core_->options().acl},
-            [this, obstacle, removed, first, last](zk::reply&& r) {
-                const bool there = !r.error || r.error == zookeeper_errc::node_exists;
-                if (!there && !*obstacle) {
-                    *obstacle = r.error;
-                    *removed = r.error == zookeeper_errc::no_node && !first;
-                }
-                if (last) {
-                    // A parent that was there a moment ago was removed, being empty: begin again.
-                    const bool again = there || *removed;
-                    feed([&](protocol::contender& c, protocol::commands& out) {
-                        c.directory_made(again ? error_code{} : *obstacle, out);
-                    });
-                }
-            });
+        submit({.op = zk::opcode::create,
+                .path = path,
+                .mode = create_mode::container,
+                .acl = options_.acl ? *options_.acl : core_->options().acl},
+               [this, obstacle, removed, first, last](zk::reply&& r) {
+                   const bool there = !r.error || r.error == zookeeper_errc::node_exists;
+                   if (!there && !*obstacle) {
+                       *obstacle = r.error;
+                       *removed = r.error == zookeeper_errc::no_node && !first;
+                   }
+                   if (last) {
+                       // A parent that was there a moment ago was removed, being empty: begin again.
+                       const bool again = there || *removed;
+                       feed([&](protocol::contender& c, protocol::commands& out) {
+                           c.directory_made(again ? error_code{} : *obstacle, out);
+                       });
+                   }
+               });
     }
 }
 

@@ -52,7 +52,8 @@ error_code unique_lock::lost() const noexcept
 std::chrono::steady_clock::time_point unique_lock::safe_until() const noexcept
 {
     const auto now = std::chrono::steady_clock::now();
-    return now + (member_ && !member_->lost() ? member_->remaining() : -std::chrono::nanoseconds{1});
+    return now +
+           (member_ && !member_->lost() ? member_->remaining() : -std::chrono::nanoseconds{1});
 }
 
 std::chrono::steady_clock::duration unique_lock::remaining() const noexcept

@@ -557,9 +557,9 @@ std::string contender::fingerprint() const
         text << s.name << ':' << static_cast<int>(s.state) << ' ';
     };
     text << static_cast<int>(state_) << connected_ << try_only_ << begun_ << reported_ << held_
-         << remove_lost_ << safe_ << proving_ << identity_known_ << stock_taken_ << ' ' << session_ << ' ' << guid_.low
-         << ' ' << open_lists_ << ' ' << stale_lists_ << ' ' << own_ << ' ' << identity_.czxid
-         << ' ' << identity_.owner << ' ' << blocking_ << ' ';
+         << remove_lost_ << safe_ << proving_ << identity_known_ << stock_taken_ << ' ' << session_
+         << ' ' << guid_.low << ' ' << open_lists_ << ' ' << stale_lists_ << ' ' << own_ << ' '
+         << identity_.czxid << ' ' << identity_.owner << ' ' << blocking_ << ' ';
     slot(own_watch_);
     slot(nearest_);
     slot(ahead_);

@@ -159,9 +159,9 @@ private:
     bool connected_ = false;
     std::int64_t session_ = 0;
     bool try_only_ = false;
-    bool begun_ = false;       // join or try_join was called
-    bool reported_ = false;    // granted, busy or failed was reported
-    bool held_ = false;        // granted was
+    bool begun_ = false;    // join or try_join was called
+    bool reported_ = false; // granted, busy or failed was reported
+    bool held_ = false;     // granted was
     bool safe_ = true;
     bool proving_ = false;     // to be granted as soon as it is proved that the session is safe
     bool remove_lost_ = false; // a remove was not answered: it may have been carried out

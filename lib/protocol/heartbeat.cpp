@@ -39,7 +39,8 @@ bool heartbeat::answered(time_point sent, time_point now, bool write)
 
 void heartbeat::hold(duration lead)
 {
-    const auto at = std::ranges::lower_bound(holders_, lead, {}, &std::pair<duration, std::size_t>::first);
+    const auto at =
+        std::ranges::lower_bound(holders_, lead, {}, &std::pair<duration, std::size_t>::first);
     if (at != holders_.end() && at->first == lead) {
         ++at->second;
     } else {

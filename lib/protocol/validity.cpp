@@ -63,7 +63,8 @@ validity::duration validity::attainable(duration timeout, duration tick) noexcep
 
 validity::time_point validity::provable_at() const noexcept
 {
-    const auto news = std::ranges::find_if(contacts_, [&](const contact& c) { return c.sent > proved_; });
+    const auto news =
+        std::ranges::find_if(contacts_, [&](const contact& c) { return c.sent > proved_; });
     return news == contacts_.end() ? time_point::max() : news->answered + settling();
 }
 

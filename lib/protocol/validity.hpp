@@ -60,7 +60,7 @@ private:
     duration tick_;
     duration timeout_{0};
     time_point safe_until_{0};
-    time_point proved_{0}; // the contact behind safe_until_
+    time_point proved_{0};         // the contact behind safe_until_
     std::deque<contact> contacts_; // of this connection, by time, not too close to each other
 };
 

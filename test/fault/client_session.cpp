@@ -130,8 +130,8 @@ BOOST_AUTO_TEST_CASE(a_loop_that_stalls_keeps_its_connection_when_a_reply_lies_i
         s.sync();
         BOOST_TEST(s.zk.connection_id() == connection);
     }
-    // Without anything of the user's under way it is the answer to a ping that lies there.
-    auto pong = s.proxy.on_reply(opcode::ping, reaction::hold);
+    // Without anything of the user's under way it is the answer to a read of the heartbeat.
+    auto pong = s.proxy.on_reply(opcode::exists, reaction::hold);
     BOOST_TEST(becomes_true(s.io, [&] { return pong.fired() == 1; }));
     pong.release();
     std::this_thread::sleep_for(stall);

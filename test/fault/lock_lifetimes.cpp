@@ -58,8 +58,9 @@ zookeeper_server& quick_server()
 // A client and a lock, brought to a stage.
 struct actors {
     explicit actors(stage s)
-        : zk{std::make_unique<client>(
-              *io, client_options{.hosts = proxy.connect_string(), .session_timeout = 2s, .tick = 100ms})},
+        : zk{std::make_unique<client>(*io, client_options{.hosts = proxy.connect_string(),
+                                                          .session_timeout = 2s,
+                                                          .tick = 100ms})},
           reached{s}
     {
         if (s == stage::connecting) {
@@ -307,7 +308,10 @@ BOOST_AUTO_TEST_CASE(a_coroutine_that_owns_client_and_guard_is_destroyed_with_th
         asio::co_spawn(
             io,
             [&]() -> asio::awaitable<void> {
-                client zk{io, {.hosts = quick_server().connect_string(), .session_timeout = 2s, .tick = 100ms}};
+                client zk{io,
+                          {.hosts = quick_server().connect_string(),
+                           .session_timeout = 2s,
+                           .tick = 100ms}};
                 co_await zk.async_connect();
                 mutex m{zk, directory};
                 auto held = co_await m.async_lock();
@@ -327,8 +331,8 @@ BOOST_AUTO_TEST_CASE(a_coroutine_that_owns_client_and_guard_is_destroyed_with_th
 BOOST_AUTO_TEST_CASE(a_handler_that_owns_its_client_is_destroyed_with_the_context)
 {
     asio::io_context io;
-    auto zk =
-        std::make_shared<client>(io, client_options{.hosts = quick_server().connect_string(), .tick = 100ms});
+    auto zk = std::make_shared<client>(
+        io, client_options{.hosts = quick_server().connect_string(), .tick = 100ms});
     outcome<> connected;
     zk->async_connect(connected.handler());
     value_of(io, connected);

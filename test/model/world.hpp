@@ -66,9 +66,9 @@ struct step {
 inline std::string to_string(const step& s)
 {
     static constexpr const char* names[] = {
-        "process",     "deliver",     "join",         "leave",  "prove", "notice break", "notice expiry",
-        "notice both", "reconnect",   "process late", "cancel", "break",        "expire",
-        "remove node", "change node", "refuse",       "reap"};
+        "process",       "deliver",     "join",        "leave",        "prove",  "notice break",
+        "notice expiry", "notice both", "reconnect",   "process late", "cancel", "break",
+        "expire",        "remove node", "change node", "refuse",       "reap"};
     return std::string{names[static_cast<std::size_t>(s.kind)]} + ' ' + std::to_string(s.which);
 }
 
@@ -118,7 +118,7 @@ struct client {
     bool refused = false; // busy or failed
     bool lost = false;
     bool gone = false;
-    bool proving = false; // that its session is safe
+    bool proving = false;        // that its session is safe
     text_id held = 0;            // the node of the grant
     text_id led = 0;             // the node of this client that it has last seen to be the lowest
     text_id robbed = 0;          // the node that the adversary removed

@@ -170,8 +170,8 @@ BOOST_AUTO_TEST_CASE(a_lock_is_safe_as_soon_as_it_is_created_however_long_the_cl
 
 BOOST_AUTO_TEST_CASE(while_a_lock_is_held_the_bound_stays_ahead)
 {
-    for (const auto& [t, k] : {std::pair{10s, 2000ms}, std::pair{4s, 2000ms}, std::pair{30s, 2000ms},
-                              std::pair{1s, 200ms}}) {
+    for (const auto& [t, k] : {std::pair{10s, 2000ms}, std::pair{4s, 2000ms},
+                               std::pair{30s, 2000ms}, std::pair{1s, 200ms}}) {
         beating b;
         b.beat = heartbeat{k};
         b.beat.connected(b.now, t);

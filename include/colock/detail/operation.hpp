@@ -11,9 +11,12 @@
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/execution/blocking.hpp>
+#include <boost/asio/execution/executor.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/is_executor.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
 #include <boost/asio/require.hpp>
 
 #include <functional>
@@ -157,6 +160,27 @@ private:
     std::tuple<Results...> results_;
 };
 
+// An executor that counts as outstanding work of its context. Not executor_work_guard, which with Asio 1.81
+// does not compile for a strand over a type-erased executor.
+template <class Executor>
+[[nodiscard]] auto track_work(const Executor& executor)
+{
+    if constexpr (asio::execution::is_executor<Executor>::value) {
+        return asio::prefer(executor, asio::execution::outstanding_work.tracked);
+    } else {
+        return asio::make_work_guard(executor); // an executor of the Networking TS
+    }
+}
+template <class Work>
+[[nodiscard]] auto tracking_executor(const Work& work)
+{
+    if constexpr (asio::execution::is_executor<Work>::value) {
+        return work;
+    } else {
+        return work.get_executor();
+    }
+}
+
 template <class Handler, class... Results>
 class operation_of final : public operation<Results...> {
     using allocator_type = typename std::allocator_traits<
@@ -190,7 +214,7 @@ public:
 
     void complete(Results... results) override
     {
-        // The work guard moves out first: it keeps the handler's context running until the post below
+        // What tracks the work moves out first: it keeps the handler's context running until the post below
         // has been queued.
         auto work = std::move(work_);
         bound_handler<Handler, Results...> bound{std::move(handler_), this->link_ != nullptr,
@@ -198,10 +222,10 @@ public:
         [[maybe_unused]] auto io_executor = std::move(io_executor_);
         free(allocator_type{bound.get_allocator()});
         if constexpr (can_post) {
-            asio::post(work.get_executor(), std::move(bound));
+            asio::post(tracking_executor(work), std::move(bound));
         } else {
             asio::post(io_executor, [work = std::move(work), bound = std::move(bound)]() mutable {
-                asio::dispatch(work.get_executor(), std::move(bound));
+                asio::dispatch(tracking_executor(work), std::move(bound));
             });
         }
     }
@@ -216,7 +240,8 @@ private:
     operation_of(Handler&& handler, const asio::any_io_executor& io_executor,
                  std::shared_ptr<cancel_link>&& link)
         : operation<Results...>{std::move(link)}, handler_{std::move(handler)},
-          work_{asio::get_associated_executor(handler_, io_executor)}, io_executor_{io_executor}
+          work_(track_work(asio::get_associated_executor(handler_, io_executor))), io_executor_{
+                                                                                       io_executor}
     {
     }
     ~operation_of() = default;
@@ -230,7 +255,7 @@ private:
     }
 
     Handler handler_;
-    asio::executor_work_guard<executor_type> work_;
+    decltype(track_work(std::declval<const executor_type&>())) work_;
     [[no_unique_address]] std::conditional_t<can_post, nothing, asio::any_io_executor> io_executor_;
 };
 

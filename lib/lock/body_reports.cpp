@@ -1,0 +1,25 @@
+#include <colock/detail/body_reports.hpp>
+
+#include "client/core.hpp"
+
+#include <colock/unique_lock.hpp>
+
+namespace colock::detail {
+
+void body_reports::cancelled(const unique_lock& held)
+{
+    held.core_->count.bodies_cancelled.fetch_add(1, std::memory_order_relaxed);
+}
+
+void body_reports::overdue(const unique_lock& held, const lock_options& options)
+{
+    held.core_->count.bodies_overdue.fetch_add(1, std::memory_order_relaxed);
+    held.core_->dispatch(
+        [core = held.core_, path = held.path(), grace = options.body_grace.count()] {
+            core->log(log_level::warning, "lock " + path + ": its body goes on, " +
+                                              std::to_string(grace) +
+                                              " ms after it was cancelled");
+        });
+}
+
+} // namespace colock::detail
