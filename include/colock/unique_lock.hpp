@@ -102,7 +102,7 @@ public:
 
     /// The lock counts as lost from then on, unless the servers are heard of before. No server grants it
     /// to anybody else before that, and `lock_options::lost_lead` later. It moves on by itself while there
-    /// is a connection; in the past when this object holds nothing, or the lock was lost.
+    /// is a connection. `time_point::min()` when this object holds nothing, or the lock was lost.
     [[nodiscard]] std::chrono::steady_clock::time_point safe_until() const noexcept;
 
     /// The time until then; zero when it has passed, when the lock was lost, or when this object is empty.

@@ -51,9 +51,9 @@ error_code unique_lock::lost() const noexcept
 
 std::chrono::steady_clock::time_point unique_lock::safe_until() const noexcept
 {
-    const auto now = std::chrono::steady_clock::now();
-    return now +
-           (member_ && !member_->lost() ? member_->remaining() : -std::chrono::nanoseconds{1});
+    using clock = std::chrono::steady_clock;
+    return member_ && !member_->lost() ? clock::now() + member_->remaining()
+                                       : clock::time_point::min();
 }
 
 std::chrono::steady_clock::duration unique_lock::remaining() const noexcept
