@@ -130,8 +130,9 @@ public:
     /// Cancellation: until the body runs as for `async_lock`; then any type is passed on to the body,
     /// and the mutex is released in the background.
     /// Executor: the handler's associated one, by default the client's. Never inline.
-    /// Default token: `use_awaitable`, because with Asio 1.81 a deferred operation of this signature cannot
-    /// be awaited directly.
+    /// Token: by default `use_awaitable`. With Asio 1.81, whose support for signatures with an
+    /// `exception_ptr` has gaps, a deferred operation that gives a T cannot be awaited, and a
+    /// `yield_context` has to be `as_tuple(yield)`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock(F body, CompletionToken&& token = CompletionToken())
     {
