@@ -64,6 +64,21 @@ BOOST_AUTO_TEST_CASE(graceful_shutdown_leaves_neither_lock_nor_session)
     BOOST_TEST(server.ephemerals().empty());
 }
 
+BOOST_AUTO_TEST_CASE(fenced_store_refuses_the_stale_writer)
+{
+    subprocess p{{program("fenced_store"), server.connect_string()}, {.capture_output = true}};
+    std::vector<std::string> lines;
+    for (auto line = next_line(p); line; line = next_line(p)) {
+        lines.push_back(*line);
+    }
+    BOOST_TEST(p.wait().success());
+    BOOST_REQUIRE(lines.size() == 5U);
+    BOOST_TEST(lines[0].ends_with("written"));
+    BOOST_TEST(lines[2].ends_with("written"));
+    BOOST_TEST(lines[3].find("the lock was lost") != std::string::npos);
+    BOOST_TEST(lines[4].ends_with("refused"));
+}
+
 BOOST_AUTO_TEST_CASE(an_example_without_a_server_says_what_to_do)
 {
     subprocess p{{program("hello_lock"), "nonsense:0"}};
