@@ -123,8 +123,8 @@ client_core::client_core(asio::any_io_executor executor, client_options options)
       addresses_{std::make_shared<zk::address_book>(*strand_)}, backoff_{options_.backoff_min,
                                                                          options_.backoff_max},
       attempt_timer_{*strand_}, deadline_timer_{*strand_}, reminder_timer_{*strand_},
-      beat_timer_{*strand_}, heartbeat_{options_.tick}, watches_{[this](const std::string& path,
-                                                                        zk::watch_kind kind) {
+      beat_timer_{*strand_}, heartbeat_{std::min(options_.tick, longest_time)},
+      watches_{[this](const std::string& path, zk::watch_kind kind) {
           if (is_connected()) {
               submit(make_request({.op = zk::opcode::forget_watches, .path = path, .kind = kind},
                                   on_loss::fail, [](zk::reply&&) {}));
@@ -429,8 +429,7 @@ error_code client_core::check_options()
         {"backoff_max", options_.backoff_max},
         {"tick", options_.tick}};
     for (const auto& [name, value] : times) {
-        // The protocol carries milliseconds in 32 bits.
-        if (value <= milliseconds{0} || value > milliseconds{0x7fffffff}) {
+        if (value <= milliseconds{0} || value > longest_time) {
             return fail(errc::invalid_option, std::string{name} + " is " +
                                                   std::to_string(value.count()) +
                                                   " ms; it must be positive and below 25 days");

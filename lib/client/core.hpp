@@ -25,6 +25,9 @@
 
 namespace colock::detail {
 
+// The protocol carries milliseconds in 32 bits.
+inline constexpr std::chrono::milliseconds longest_time{0x7fffffff};
+
 // Told about the session; what locks are made of. On the strand.
 class session_listener {
 public:

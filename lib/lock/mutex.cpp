@@ -11,6 +11,11 @@ namespace {
 // would do so again at every repetition.
 constexpr std::size_t max_owner_data = 1'000'000;
 
+bool is_a_time(std::chrono::milliseconds t) noexcept
+{
+    return t >= t.zero() && t <= detail::longest_time;
+}
+
 } // namespace
 
 mutex::mutex(client& c, std::string path, lock_options options)
@@ -42,9 +47,9 @@ void mutex::start_lock(const std::shared_ptr<detail::client_core>& core,
         } else if (options.owner_data && options.owner_data->size() > max_owner_data) {
             refuse(errc::invalid_option,
                    "the owner data is longer than " + std::to_string(max_owner_data) + " bytes");
-        } else if (options.lost_lead < options.lost_lead.zero() ||
-                   options.body_grace < options.body_grace.zero()) {
-            refuse(errc::invalid_option, "lost_lead and body_grace must not be negative");
+        } else if (!is_a_time(options.lost_lead) || !is_a_time(options.body_grace)) {
+            refuse(errc::invalid_option,
+                   "lost_lead and body_grace must not be negative, and be below 25 days");
         } else if (const auto ec = core->unavailable(); ec) {
             refuse(ec, ec.message());
         } else if (try_only && !core->is_connected()) {

@@ -339,12 +339,15 @@ BOOST_AUTO_TEST_CASE(release_and_adopt)
 BOOST_AUTO_TEST_CASE(leads_that_leave_no_time_are_refused)
 {
     auto& zk = connect_beside();
-    for (const auto lead : {-1ms, 2'000ms, 1'500ms}) {
+    for (const auto lead : {-1ms, 2'000ms, 1'500ms, std::chrono::milliseconds::max(),
+                            std::chrono::milliseconds::min()}) {
         const auto o = start_lock(zk, {.lost_lead = lead});
         BOOST_TEST(code_of(io, o) == errc::invalid_option);
         BOOST_TEST(zk.last_error_detail().find("lost_lead") != std::string::npos);
     }
-    BOOST_TEST(code_of(io, start_lock(zk, {.body_grace = -1ms})) == errc::invalid_option);
+    for (const auto grace : {-1ms, std::chrono::milliseconds::max()}) {
+        BOOST_TEST(code_of(io, start_lock(zk, {.body_grace = grace})) == errc::invalid_option);
+    }
 
     auto& short_session = connect({.session_timeout = timeout, .tick = 2s});
     BOOST_TEST(code_of(io, start_lock(short_session)) == errc::invalid_option);
