@@ -100,10 +100,11 @@ struct cancel_scene : lock_scene {
         BOOST_TEST(errors == 0);
         BOOST_TEST(exclusion_broken == 0);
         BOOST_TEST(bool(held));
-        std::printf(
-            "%s: %zu acquisitions, %d cancelled, %d granted; left: %zu nodes, %zu watches, %td "
-            "sessions\n",
-            name, runs * a_batch, aborted, granted, nodes - 1, watches_of(zk).size(), strays);
+        std::printf("figure: %s: %zu acquisitions, %d cancelled, %d granted; left: %zu nodes, %zu "
+                    "watches, %td "
+                    "sessions\n",
+                    name, runs * a_batch, aborted, granted, nodes - 1, watches_of(zk).size(),
+                    strays);
     }
 
     tcp_proxy proxy{server.connect_string()};

@@ -425,7 +425,7 @@ void cancel_at_random(int batches)
             release_some(1);
             BOOST_REQUIRE(std::ranges::all_of(all, [](const auto& o) { return o->calls == 1; }));
         }
-        std::cout << "random cancellations: " << cancelled << " aborted, " << granted
+        std::cout << "figure: random cancellations: " << cancelled << " aborted, " << granted
                   << " granted\n";
         BOOST_TEST(others == 0U);
         BOOST_TEST(most_holders <= 1);                  // G1

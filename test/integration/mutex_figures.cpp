@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(an_uncontended_lock_and_unlock_is_three_requests)
     BOOST_TEST(proxy.requests(opcode::create2) == std::size_t{cycles});
     BOOST_TEST(proxy.requests(any_get_children()) == std::size_t{cycles});
     BOOST_TEST(proxy.requests(opcode::remove) == std::size_t{cycles});
-    std::cout << "uncontended: "
+    std::cout << "figure: uncontended: "
               << static_cast<double>(s.server.packets_received() - received) / cycles
               << " requests\n";
 
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_contended_hand_over_is_seven_requests_at_most)
     const auto received = s.server.packets_received();
     take_turns(s, clients, turns);
     const auto a_turn = static_cast<double>(s.server.packets_received() - received) / (8 * turns);
-    std::cout << "contended by 8 clients: " << a_turn << " requests a hand-over\n";
+    std::cout << "figure: contended by 8 clients: " << a_turn << " requests a hand-over\n";
     BOOST_TEST(a_turn <= 7.0);
     s.check_nothing_left();
 }
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(G7_a_release_wakes_two_clients_at_most_with_2_waiters_or_20
             most = std::max(most, woken);
             woken_in_all += woken;
         }
-        std::cout << "a release with " << waiters << " waiters wakes " << most
+        std::cout << "figure: a release with " << waiters << " waiters wakes " << most
                   << " clients at most, "
                   << static_cast<double>(woken_in_all) / static_cast<double>(releases)
                   << " on average\n";
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(round_trips_at_ten_milliseconds)
         }
         const auto lock = median(locks) / round_trip(median(reads));
         const auto cycle = median(cycles) / round_trip(median(reads));
-        std::cout << "at 10 ms round trip, medians: read " << median(reads) << " ms, lock "
+        std::cout << "figure: at 10 ms round trip, medians: read " << median(reads) << " ms, lock "
                   << median(locks) << " ms (" << lock << " round trips), lock + unlock "
                   << median(cycles) << " ms (" << cycle << " round trips)\n";
         return lock <= 1.15 && cycle <= 2.25;
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(hand_overs_at_ten_milliseconds)
         const auto took = milliseconds(take_turns(s, clients, turns));
         read_some();
         const auto rate = 1000.0 * 8 * turns / took;
-        std::cout << "at 10 ms round trip, 8 contending clients: " << rate
+        std::cout << "figure: at 10 ms round trip, 8 contending clients: " << rate
                   << " hand-overs a second\n";
         return rate >= 800.0 / round_trip(median(reads));
     });
