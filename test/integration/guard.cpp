@@ -380,4 +380,62 @@ BOOST_AUTO_TEST_CASE(a_handler_that_throws_leaves_the_client_intact)
     check_nothing_left();
 }
 
+// In any order, with a wait for a loss and a timed try under way: nothing is called when the context goes, everything
+// once when the client goes. See lock_lifetimes.cpp for the other operations.
+BOOST_AUTO_TEST_CASE(G6_context_client_and_guard_are_destroyed_in_any_order)
+{
+    enum part { context, the_client, the_guard };
+    for (auto order :
+         {std::vector{context, the_client, the_guard}, std::vector{context, the_guard, the_client},
+          std::vector{the_client, context, the_guard}, std::vector{the_client, the_guard, context},
+          std::vector{the_guard, context, the_client},
+          std::vector{the_guard, the_client, context}}) {
+        auto other = std::make_unique<asio::io_context>();
+        auto zk = std::make_unique<client>(*other, client_options{.hosts = server.connect_string(),
+                                                                  .session_timeout = timeout,
+                                                                  .tick = tick});
+        outcome<> connected;
+        zk->async_connect(connected.handler());
+        value_of(*other, connected);
+        outcome<unique_lock> locked;
+        mutex m{*zk, directory};
+        m.async_lock(locked.handler());
+        auto guard = std::make_unique<unique_lock>(value_of(*other, locked));
+        outcome<error_code> loss;
+        guard->async_wait_lost(loss.handler());
+        outcome<unique_lock> timed;
+        m.async_try_lock_for(1min, timed.handler());
+        go_on(*other, 10ms);
+        BOOST_TEST(!loss.done());
+        BOOST_TEST(!timed.done());
+        for (const auto each : order) {
+            switch (each) {
+            case context: other.reset(); break;
+            case the_client: zk.reset(); break;
+            case the_guard: guard.reset(); break;
+            }
+            if (other) {
+                other->restart();
+                other->poll();
+            }
+            if (guard && each != the_guard) {
+                BOOST_TEST(guard->lost() == errc::client_closed);
+            }
+        }
+        BOOST_TEST(loss.calls() <= 1U);
+        BOOST_TEST(timed.calls() <= 1U);
+        if (order.front() == context) {
+            BOOST_TEST(loss.calls() + timed.calls() == 0U);
+        } else if (order.front() == the_client) {
+            BOOST_TEST(loss.calls() == 1U);
+            BOOST_TEST(loss.value() == errc::client_closed);
+            BOOST_TEST(timed.calls() == 1U);
+            BOOST_TEST(timed.error() == asio::error::operation_aborted);
+        } else {
+            BOOST_TEST(loss.calls() == 1U);
+            BOOST_TEST(loss.error() == errc::not_held);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
