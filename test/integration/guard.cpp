@@ -385,6 +385,7 @@ BOOST_AUTO_TEST_CASE(a_handler_that_throws_leaves_the_client_intact)
 BOOST_AUTO_TEST_CASE(G6_context_client_and_guard_are_destroyed_in_any_order)
 {
     enum part { context, the_client, the_guard };
+    int number = 0;
     for (auto order :
          {std::vector{context, the_client, the_guard}, std::vector{context, the_guard, the_client},
           std::vector{the_client, context, the_guard}, std::vector{the_client, the_guard, context},
@@ -398,7 +399,7 @@ BOOST_AUTO_TEST_CASE(G6_context_client_and_guard_are_destroyed_in_any_order)
         zk->async_connect(connected.handler());
         value_of(*other, connected);
         outcome<unique_lock> locked;
-        mutex m{*zk, directory};
+        mutex m{*zk, directory + "/" + std::to_string(++number)};
         m.async_lock(locked.handler());
         auto guard = std::make_unique<unique_lock>(value_of(*other, locked));
         outcome<error_code> loss;
