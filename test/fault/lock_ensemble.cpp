@@ -1,7 +1,7 @@
 // The queue over an ensemble of three whose members are killed.
 #include <support/lock_scene.hpp>
+#include <support/metronome.hpp>
 
-#include <boost/asio/steady_timer.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -24,40 +24,6 @@ zookeeper_options quick_options()
     return options;
 }
 
-// Debian's server 3.8.0 can forget a request when hardly anything goes on (ZOOKEEPER-4537). So something
-// goes on.
-class metronome {
-public:
-    metronome(asio::io_context& io, const std::string& hosts)
-        : client_{io, {.hosts = hosts}}, timer_{io}
-    {
-        client_.async_connect([this](error_code) { beat(); });
-    }
-
-private:
-    void beat()
-    {
-        client_.async_create(
-            "/beat", "", create_mode::ephemeral_sequential, [this](error_code ec, auto made) {
-                if (ec == asio::error::operation_aborted) {
-                    return;
-                }
-                if (!ec) {
-                    client_.async_remove(made.path, any_version, [](error_code) {});
-                }
-                timer_.expires_after(100ms);
-                timer_.async_wait([this](error_code late) {
-                    if (!late) {
-                        beat();
-                    }
-                });
-            });
-    }
-
-    client client_;
-    asio::steady_timer timer_;
-};
-
 struct ensemble_scene {
     client& connect()
     {
@@ -68,7 +34,7 @@ struct ensemble_scene {
 
     zookeeper_ensemble ensemble{quick_options()};
     lock_scene scene{ensemble[0]};
-    metronome beat{scene.io, ensemble.connect_string()};
+    metronome beat{ensemble.connect_string()};
 };
 
 } // namespace

@@ -27,6 +27,7 @@ struct zookeeper_server::membership {
     };
     std::size_t number;                ///< From 1.
     std::vector<ports> const& members; ///< Of the whole ensemble; the reservations are the others'.
+    std::vector<server_place> const& places;
 };
 
 namespace {
@@ -149,15 +150,16 @@ struct zookeeper_server::impl {
     temporary_directory directory;
     std::optional<loopback_port> own_port; // a member's port belongs to the ensemble
     std::uint16_t port = 0;
+    server_place place;
     std::unique_ptr<subprocess> process;
     std::atomic<bool> stopped{false};
 
     // The server counts each four-letter word as a packet; see packets_received().
     std::atomic<std::int64_t> words_sent{0};
 
-    host_and_port address() const { return {"127.0.0.1", port}; }
+    host_and_port address() const { return {place.client_host, port}; }
 
-    void configure(membership const* place)
+    void configure(membership const* ensemble)
     {
         auto const tick = options.tick_time;
         auto const ticks = [tick](std::chrono::milliseconds least) {
@@ -166,7 +168,7 @@ struct zookeeper_server::impl {
         std::ostringstream config;
         config << "dataDir=" << directory.path() << "\n"
                << "clientPort=" << port << "\n"
-               << "clientPortAddress=127.0.0.1\n"
+               << "clientPortAddress=" << place.client_host << "\n"
                << "tickTime=" << tick.count() << "\n"
                << "admin.enableServer=false\n"
                << "4lw.commands.whitelist=*\n"
@@ -175,13 +177,14 @@ struct zookeeper_server::impl {
             config << "minSessionTimeout=" << options.min_session_timeout->count() << "\n";
         if (options.max_session_timeout)
             config << "maxSessionTimeout=" << options.max_session_timeout->count() << "\n";
-        if (place) {
+        if (ensemble) {
             config << "initLimit=" << std::max(10, ticks(20s)) << "\n"
                    << "syncLimit=" << options.sync_limit.value_or(std::max(5, ticks(3s))) << "\n";
-            for (std::size_t i = 0; i < place->members.size(); ++i)
-                config << "server." << i + 1 << "=127.0.0.1:" << place->members[i].quorum.number()
-                       << ":" << place->members[i].election.number() << "\n";
-            write_file(directory.path() + "/myid", std::to_string(place->number) + "\n");
+            for (std::size_t i = 0; i < ensemble->members.size(); ++i)
+                config << "server." << i + 1 << "=" << ensemble->places[i].peer_host << ":"
+                       << ensemble->members[i].quorum.number() << ":"
+                       << ensemble->members[i].election.number() << "\n";
+            write_file(directory.path() + "/myid", std::to_string(ensemble->number) + "\n");
         }
         for (auto const& line : options.config_lines)
             config << line << "\n";
@@ -214,6 +217,7 @@ zookeeper_server::zookeeper_server(zookeeper_options options, membership const& 
                                    options.force_sync ? storage::disk : storage::memory))
 {
     impl_->port = place.members[place.number - 1].client.number();
+    impl_->place = place.places[place.number - 1];
     impl_->configure(&place);
 }
 
@@ -259,7 +263,10 @@ void zookeeper_server::launch()
     how.working_directory = directory();
     impl_->words_sent = 0;
     impl_->stopped = false;
-    impl_->process = std::make_unique<subprocess>(command_line(impl_->options, directory()), how);
+    auto line = impl_->place.launcher;
+    auto const server = command_line(impl_->options, directory());
+    line.insert(line.end(), server.begin(), server.end());
+    impl_->process = std::make_unique<subprocess>(std::move(line), how);
 }
 
 void zookeeper_server::wait_until_serving()
@@ -489,9 +496,13 @@ std::string zookeeper_server::log_tail(std::size_t lines) const
 }
 
 struct zookeeper_ensemble::reservations {
-    explicit reservations(std::size_t size) : members(size) {}
+    explicit reservations(std::vector<server_place> const& where)
+        : members(where.size()), places(where)
+    {
+    }
 
     std::vector<zookeeper_server::membership::ports> members;
+    std::vector<server_place> places;
 
     bool lost_to_a_stranger() const
     {
@@ -502,9 +513,14 @@ struct zookeeper_ensemble::reservations {
 };
 
 zookeeper_ensemble::zookeeper_ensemble(zookeeper_options options, std::size_t size)
+    : zookeeper_ensemble(std::move(options), std::vector<server_place>(size))
+{
+}
+
+zookeeper_ensemble::zookeeper_ensemble(zookeeper_options options, std::vector<server_place> places)
 {
     for (int attempt = 1;; ++attempt) {
-        ports_ = std::make_unique<reservations>(size);
+        ports_ = std::make_unique<reservations>(places);
         try {
             launch_all(options);
             return;
@@ -521,7 +537,7 @@ zookeeper_ensemble::~zookeeper_ensemble() = default;
 void zookeeper_ensemble::launch_all(zookeeper_options const& options)
 {
     for (std::size_t number = 1; number <= ports_->members.size(); ++number) {
-        zookeeper_server::membership const place{number, ports_->members};
+        zookeeper_server::membership const place{number, ports_->members, ports_->places};
         members_.push_back(std::make_unique<zookeeper_server>(options, place));
         members_.back()->launch();
     }

@@ -48,6 +48,16 @@ struct zookeeper_options {
     std::chrono::milliseconds start_timeout{60'000};
 };
 
+/// Where a member of an ensemble lives, when it is not this machine's loopback interface.
+struct server_place {
+    /// Numeric addresses at which it serves clients, and talks to the other members.
+    std::string client_host = "127.0.0.1";
+    std::string peer_host = "127.0.0.1";
+
+    /// A command that runs the one that is appended to it, there.
+    std::vector<std::string> launcher = {};
+};
+
 /// One client's connection, as the server sees it.
 struct server_connection {
     std::string address; ///< The client's "host:port".
@@ -150,7 +160,7 @@ private:
     std::unique_ptr<impl> impl_;
 };
 
-/// An ensemble of real ZooKeeper servers on loopback ports.
+/// An ensemble of real ZooKeeper servers, on loopback ports unless told (see `private_network`).
 /**
  * The constructor starts all and returns when a leader is elected and every member serves. Members
  * are killed, stopped and started one by one through `operator[]`.
@@ -158,6 +168,7 @@ private:
 class zookeeper_ensemble {
 public:
     explicit zookeeper_ensemble(zookeeper_options options = {}, std::size_t size = 3);
+    zookeeper_ensemble(zookeeper_options options, std::vector<server_place> places);
     ~zookeeper_ensemble();
 
     std::size_t size() const noexcept { return members_.size(); }
