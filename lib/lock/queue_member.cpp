@@ -503,6 +503,11 @@ void queue_member::granted()
 
 void queue_member::lose(errc why)
 {
+    if (why == errc::node_deleted && remaining() <= std::chrono::nanoseconds{0}) {
+        // Sessions that end take their nodes along. A process that was paused hears of the node first, but
+        // nobody else need have deleted it.
+        why = errc::safe_until_passed;
+    }
     int none = 0;
     lost_.compare_exchange_strong(none, static_cast<int>(why)); // a guard may have seen it first
     if (std::exchange(loss_told_, true)) {
