@@ -389,7 +389,8 @@ BOOST_AUTO_TEST_CASE(a_host_that_is_cut_off_serves_its_clients_and_hears_nothing
 
 BOOST_AUTO_TEST_CASE(G5_a_holder_whose_follower_is_cut_off_is_told_before_the_next_is_granted)
 {
-    for (const auto session : {10s, 30s}) {
+    // How many the obvious formula gets wrong.
+    const auto cut_off = [](std::chrono::milliseconds session) {
         partition_scene s{session};
         const auto follower = s.servers.followers().front();
         s.begin(follower);
@@ -402,12 +403,16 @@ BOOST_AUTO_TEST_CASE(G5_a_holder_whose_follower_is_cut_off_is_told_before_the_ne
         for (const auto& h : s.holders) {
             BOOST_TEST((reads.last_answer() > *h.cancelled));
         }
-        // Otherwise this test would prove nothing. With less than about three ticks to a session, the
-        // leader's rounding up saves who takes it for a proof.
-        if (session == 30s) {
-            BOOST_TEST(s.late_by_the_obvious_formula().size() > 0U);
-        }
+        return s.late_by_the_obvious_formula().size();
+    };
+    cut_off(10s);
+    // With so few ticks to a session the leader's rounding up can hide a wrong formula. With fifteen of them
+    // it shows, unless the follower happened to answer the leader's ping right before the cut.
+    auto wrong = cut_off(30s);
+    for (int again = 0; wrong == 0 && again != 2; ++again) {
+        wrong = cut_off(30s);
     }
+    BOOST_TEST(wrong > 0U);
 }
 
 BOOST_AUTO_TEST_CASE(G5_a_holder_whose_own_link_is_cut_is_told_before_the_next_is_granted)
