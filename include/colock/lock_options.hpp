@@ -13,6 +13,9 @@ namespace colock {
 
 /// Options of a lock. They belong to the path within a client: while one lock object uses a path, an
 /// operation of a second one with other options completes with `errc::conflicting_use`.
+///
+/// GCC 12 destroys twice what an aggregate holds that is made within a `co_await` expression. There, give the
+/// options, or the lock that has some, a name first.
 struct lock_options {
     colock::layout layout = curator_layout();
 

@@ -35,7 +35,9 @@ class COLOCK_DECL mutex {
 public:
     using executor_type = boost::asio::any_io_executor;
 
-    mutex(client& c, std::string path, lock_options options = {});
+    // Not one with a default argument: GCC 12 would destroy that twice in `co_await mutex{...}.async_lock()`.
+    mutex(client& c, std::string path);
+    mutex(client& c, std::string path, lock_options options);
 
     [[nodiscard]] executor_type get_executor() const noexcept;
     [[nodiscard]] const std::string& path() const noexcept { return path_; }

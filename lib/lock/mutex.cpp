@@ -18,6 +18,10 @@ bool is_a_time(std::chrono::milliseconds t) noexcept
 
 } // namespace
 
+mutex::mutex(client& c, std::string path) : mutex{c, std::move(path), lock_options{}}
+{
+}
+
 mutex::mutex(client& c, std::string path, lock_options options)
     : core_{c.core_}, path_{std::move(path)}, options_{std::move(options)}
 {

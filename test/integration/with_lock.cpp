@@ -342,6 +342,29 @@ BOOST_AUTO_TEST_CASE(with_every_kind_of_token)
     check_nothing_left();
 }
 
+BOOST_AUTO_TEST_CASE(a_mutex_may_be_made_where_it_is_awaited)
+{
+    bool done = false;
+    asio::co_spawn(
+        io,
+        [&]() -> asio::awaitable<void> {
+            const auto path = directory + "/with-a-name-that-does-not-fit-into-a-small-string";
+            {
+                const auto held = co_await mutex{zk, path}.async_lock(asio::use_awaitable);
+                BOOST_TEST(bool(held));
+            }
+            const int value = co_await mutex{zk, path}.async_with_lock(
+                [](unique_lock&) -> asio::awaitable<int> { co_return 5; });
+            BOOST_TEST(value == 5);
+        },
+        [&](std::exception_ptr e) {
+            BOOST_TEST(!e);
+            done = true;
+        });
+    BOOST_TEST(until([&] { return done; }));
+    BOOST_TEST(until([&] { return zk.stats().contenders == 0; }));
+}
+
 // Users' strands on a pool: the body and the handler run there, one at a time.
 BOOST_AUTO_TEST_CASE(on_a_pool_the_body_runs_on_the_handlers_strand)
 {
