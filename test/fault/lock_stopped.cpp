@@ -140,8 +140,9 @@ BOOST_AUTO_TEST_CASE(G1_a_holder_that_was_stopped_for_longer_than_its_session_ca
         BOOST_REQUIRE(status.has_value());
         BOOST_TEST(status->success());
     }
-    std::cout << harmless << " of " << pairs.size() << " stopped for " << taken_over.count()
-              << " s, with a session of 4 s, did no harm when they woke; " << by_the_clock
+    std::cout << "figure: " << harmless << " of " << pairs.size() << " stopped for "
+              << taken_over.count() << " s, with a session of 4 s, did no harm when they woke; "
+              << by_the_clock
               << " knew by the clock, the others from a server; the guarded write of " << at_once
               << " was refused at once, that of the others broke with its connection first"
               << std::endl;
