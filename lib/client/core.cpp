@@ -123,7 +123,7 @@ client_core::client_core(asio::any_io_executor executor, client_options options)
       addresses_{std::make_shared<zk::address_book>(*strand_)}, backoff_{options_.backoff_min,
                                                                          options_.backoff_max},
       attempt_timer_{*strand_}, deadline_timer_{*strand_}, reminder_timer_{*strand_},
-      beat_timer_{*strand_}, heartbeat_{std::min(options_.tick, longest_time)},
+      beat_timer_{*strand_}, heartbeat_{std::clamp(options_.tick, milliseconds{0}, longest_time)},
       watches_{[this](const std::string& path, zk::watch_kind kind) {
           if (is_connected()) {
               submit(make_request({.op = zk::opcode::forget_watches, .path = path, .kind = kind},
@@ -946,11 +946,13 @@ void client_core::await_proof()
 void client_core::take_note(const request& r, const zk::reply& reply)
 {
     const auto now = boot_clock::now();
-    // A transaction that fails has its place in ZooKeeper's order as well.
-    const bool write =
-        r.call.op == zk::opcode::multi ||
-        (!reply.error && (r.call.op == zk::opcode::create || r.call.op == zk::opcode::remove ||
-                          r.call.op == zk::opcode::set));
+    // A transaction whose condition fails has its place in ZooKeeper's order as well.
+    const auto& op = r.call.op;
+    const bool write = reply.error
+                           ? op == zk::opcode::multi && (reply.error == zookeeper_errc::no_node ||
+                                                         reply.error == zookeeper_errc::no_auth)
+                           : op == zk::opcode::multi || op == zk::opcode::create ||
+                                 op == zk::opcode::remove || op == zk::opcode::set;
     if (write && heartbeat_.overdue(now)) {
         // Lost is final: those who are past their bound must know before it moves.
         notify([](session_listener& l) { l.check(); });

@@ -46,11 +46,13 @@ auto with_code(int code)
     return [code](admin_error const& e) { return e.code() == code; };
 }
 
-admin_session::options impatient()
+// What a call that gets no answer comes to. Those that get one have all the time that they need.
+template <class Call, class Check>
+void check_unanswered(admin_session& session, Call call, Check check)
 {
-    admin_session::options options;
-    options.deadline = 300ms;
-    return options;
+    session.set_deadline(300ms);
+    BOOST_CHECK_EXCEPTION(call(), admin_error, check);
+    session.set_deadline(10s);
 }
 
 } // namespace
@@ -177,11 +179,12 @@ BOOST_AUTO_TEST_CASE(options_reach_the_server)
 BOOST_AUTO_TEST_CASE(a_stopped_server_is_silent_and_goes_on_later)
 {
     zookeeper_server server;
-    admin_session admin(server.connect_string(), impatient());
+    admin_session admin(server.connect_string());
     admin.create("/here");
     server.stop_process();
     BOOST_TEST(server.stopped());
-    BOOST_CHECK_EXCEPTION(admin.exists("/here"), admin_error, with_code(-4));
+    check_unanswered(
+        admin, [&] { static_cast<void>(admin.exists("/here")); }, with_code(-4));
     server.continue_process();
     BOOST_TEST(wait_until([&] { return server.serving(); }, 10s));
     BOOST_TEST(admin_session(server.connect_string()).exists("/here").has_value());
@@ -361,7 +364,7 @@ BOOST_AUTO_TEST_CASE(a_watch_event_is_chosen_by_its_path)
     zookeeper_server server;
     tcp_proxy proxy(server.connect_string());
     admin_session admin(server.connect_string());
-    admin_session client(proxy.connect_string(), impatient());
+    admin_session client(proxy.connect_string());
     for (auto const* path : {"/one", "/two"}) {
         client.create(path);
         client.watch(path);
@@ -372,7 +375,9 @@ BOOST_AUTO_TEST_CASE(a_watch_event_is_chosen_by_its_path)
     admin.remove("/two");
     BOOST_TEST(held.wait(5s));
     BOOST_TEST(proxy.replies(opcode::notification) == 1u);
-    BOOST_CHECK_THROW(client.sync(), admin_error); // its reply is behind the event
+    // Its reply is behind the event.
+    check_unanswered(
+        client, [&] { client.sync(); }, [](const admin_error&) { return true; });
     held.release();
     BOOST_TEST(wait_until([&] { return proxy.replies(opcode::notification) == 2u; }, 5s));
 }
@@ -381,7 +386,8 @@ BOOST_AUTO_TEST_CASE(connections_are_cut_refused_and_stalled)
 {
     zookeeper_server server;
     tcp_proxy proxy(server.connect_string());
-    admin_session client(proxy.connect_string(), impatient());
+    admin_session client(proxy.connect_string());
+    const auto any = [](const admin_error&) { return true; };
     for (auto how : {cut_kind::reset, cut_kind::finish}) {
         client.ping();
         BOOST_TEST(proxy.live() == 1u);
@@ -394,10 +400,12 @@ BOOST_AUTO_TEST_CASE(connections_are_cut_refused_and_stalled)
     proxy.refuse(true);
     client.ping(); // so does the connection
     proxy.cut();
-    BOOST_CHECK_THROW(client.ping(), admin_error);
+    check_unanswered(
+        client, [&] { client.ping(); }, any);
     auto const accepted = proxy.accepted();
     proxy.refuse(true, refusal::close_at_once);
-    BOOST_CHECK_THROW(client.ping(), admin_error);
+    check_unanswered(
+        client, [&] { client.ping(); }, any);
     BOOST_TEST(proxy.accepted() == accepted + 1);
     proxy.refuse(false);
     client.ping();
@@ -405,7 +413,8 @@ BOOST_AUTO_TEST_CASE(connections_are_cut_refused_and_stalled)
     for (auto where : {direction::to_server, direction::to_client}) {
         auto const arrived = proxy.requests(opcode::exists);
         proxy.stall(true, where);
-        BOOST_CHECK_THROW(client.exists("/"), admin_error);
+        check_unanswered(
+            client, [&] { static_cast<void>(client.exists("/")); }, any);
         BOOST_TEST(proxy.requests(opcode::exists) == arrived + (where == direction::to_client));
         proxy.stall(false, where);
         client.ping();

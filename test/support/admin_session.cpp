@@ -360,6 +360,11 @@ void admin_session::ping()
     impl_->require(opcode::ping, {}, {});
 }
 
+void admin_session::set_deadline(std::chrono::milliseconds deadline)
+{
+    impl_->chosen.deadline = deadline;
+}
+
 std::int64_t admin_session::session_id() const
 {
     return impl_->session.id;

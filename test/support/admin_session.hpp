@@ -110,6 +110,9 @@ public:
     void sync(std::string_view path = "/");
     void ping();
 
+    /// How long each function waits for its answer from now on.
+    void set_deadline(std::chrono::milliseconds deadline);
+
     std::int64_t session_id() const;
     std::string password() const;
     std::chrono::milliseconds session_timeout() const;
