@@ -20,7 +20,8 @@ constexpr std::string_view help =
 
 usage: ./dev bench [options]
 
-  --only SCENARIO  one of uncontended, handover, requests, idle
+  --only SCENARIO  one of uncontended, handover, requests, idle,
+                   in_process, linger
   --quick          shorter, for a first look
   --full           longer: more clients, servers away for a minute
   --rounds N       rounds of each measurement (5; with --quick 3)
@@ -41,7 +42,9 @@ struct scenario {
 constexpr scenario scenarios[] = {{"uncontended", &bench::uncontended},
                                   {"handover", &bench::handover},
                                   {"requests", &bench::requests},
-                                  {"idle", &bench::idle}};
+                                  {"idle", &bench::idle},
+                                  {"in_process", &bench::in_process},
+                                  {"linger", &bench::linger}};
 
 struct bad_usage : std::runtime_error {
     using runtime_error::runtime_error;

@@ -18,6 +18,8 @@ class watch;
 
 namespace detail {
 class client_core;
+class local_queue;
+class lock_path;
 class queue_member;
 class watch_state;
 struct body_reports;

@@ -6,6 +6,7 @@
 #include <colock/node.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -38,6 +39,24 @@ struct lock_options {
     /// How long a body of `async_with_lock` that was cancelled may go on before that is reported. It is
     /// waited for all the same.
     std::chrono::milliseconds body_grace = std::chrono::seconds{1};
+
+    /// Those who wait for the same lock on the same client share one node, and pass the lock on among
+    /// themselves without asking a server. Once somebody else is known to wait, they do so at most so many
+    /// times more, and for at most so long; then the node goes to the end of the queue. With
+    /// max_local_grants = 0 each of them has a node of its own, and the order is that of the queue.
+    ///
+    /// The defaults make what a change of hands costs (a round trip or two) small against what is done in
+    /// between, and small to those who wait elsewhere.
+    std::uint64_t max_local_grants = 64;
+    std::chrono::milliseconds max_local_time{10};
+
+    /// How long the node is kept when nobody on this client needs the lock any more, and nobody else
+    /// waits for it: it is then granted here without asking a server. Whoever comes to the queue
+    /// makes it go at once; but an `async_try_lock` elsewhere finds the lock busy, and does not.
+    /// `async_try_lock_for` with a duration does.
+    std::chrono::milliseconds linger{0};
+    /// That is done for so long after the node was granted; no less than `linger`.
+    std::chrono::milliseconds max_linger = std::chrono::minutes{1};
 
     friend bool operator==(const lock_options&, const lock_options&) = default;
 };

@@ -40,8 +40,8 @@ public:
     mutex(client& c, std::string path, lock_options options);
 
     [[nodiscard]] executor_type get_executor() const noexcept;
-    [[nodiscard]] const std::string& path() const noexcept { return path_; }
-    [[nodiscard]] const lock_options& options() const noexcept { return options_; }
+    [[nodiscard]] const std::string& path() const noexcept;
+    [[nodiscard]] const lock_options& options() const noexcept;
 
     /// Waits for the mutex; completes when it is held.
     ///
@@ -63,8 +63,7 @@ public:
     auto async_lock(CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            detail::initiate<error_code, unique_lock>{get_executor(), core_}, token, &start_lock,
-            path_, options_, detail::never);
+            initiation(), token, &start_lock, path_, detail::never);
     }
 
     /// Takes the mutex if nobody has it or waits for it; else completes with an empty guard and no error.
@@ -78,8 +77,7 @@ public:
     auto async_try_lock(CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            detail::initiate<error_code, unique_lock>{get_executor(), core_}, token, &start_lock,
-            path_, options_, detail::at_once);
+            initiation(), token, &start_lock, path_, detail::at_once);
     }
 
     /// The same as async_lock, for so long at most: one limit for the whole wait, from the initiation on.
@@ -95,12 +93,11 @@ public:
                             CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            detail::initiate<error_code, unique_lock>{get_executor(), core_}, token,
-            [limit](const auto& core, auto op, auto path, auto options) {
-                start_lock(core, std::move(op), std::move(path), std::move(options),
-                           detail::after(limit));
+            initiation(), token,
+            [limit](const auto& core, auto op, const auto& path) {
+                start_lock(core, std::move(op), path, detail::after(limit));
             },
-            path_, options_);
+            path_);
     }
 
     /// The same until a point in time.
@@ -109,8 +106,7 @@ public:
                               CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            detail::initiate<error_code, unique_lock>{get_executor(), core_}, token, &start_lock,
-            path_, options_, detail::at(deadline));
+            initiation(), token, &start_lock, path_, detail::at(deadline));
     }
 
     /// Acquires the mutex, runs the body, releases the mutex, and gives what the body gave. The body is
@@ -144,13 +140,13 @@ public:
     }
 
 private:
+    [[nodiscard]] detail::initiate<error_code, unique_lock> initiation() const;
     static void start_lock(const std::shared_ptr<detail::client_core>& core,
-                           detail::operation_ptr<error_code, unique_lock> op, std::string path,
-                           lock_options options, detail::deadline until);
+                           detail::operation_ptr<error_code, unique_lock> op,
+                           const std::shared_ptr<const detail::lock_path>& path,
+                           detail::deadline until);
 
-    std::shared_ptr<detail::client_core> core_;
-    std::string path_;
-    lock_options options_;
+    std::shared_ptr<const detail::lock_path> path_;
 };
 
 } // namespace colock

@@ -9,6 +9,7 @@
 #include <colock/node.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -16,6 +17,16 @@
 #include <vector>
 
 namespace colock {
+
+namespace detail {
+
+// The turn of one user on the node that a client's users share.
+struct grant {
+    std::shared_ptr<queue_member> member;
+    std::uint64_t turn = 0; // counts those of the client
+};
+
+} // namespace detail
 
 /// What a guard knows of its lock.
 enum class lock_state {
@@ -43,16 +54,13 @@ public:
     ~detached_lock() = default;
 
     /// False for one that is empty, adopted or moved from. Does not say whether the lock was lost.
-    [[nodiscard]] explicit operator bool() const noexcept { return member_ != nullptr; }
+    [[nodiscard]] explicit operator bool() const noexcept { return held_.member != nullptr; }
 
 private:
     friend class unique_lock;
-    explicit detached_lock(std::shared_ptr<detail::queue_member> member) noexcept
-        : member_{std::move(member)}
-    {
-    }
+    explicit detached_lock(detail::grant held) noexcept : held_{std::move(held)} {}
 
-    std::shared_ptr<detail::queue_member> member_;
+    detail::grant held_;
 };
 
 /// Exclusive ownership of a lock, as `mutex::async_lock` grants it.
@@ -80,10 +88,7 @@ public:
     /// Takes over a lock that another guard has released.
     unique_lock(detached_lock&& held, std::adopt_lock_t) noexcept;
 
-    unique_lock(unique_lock&& other) noexcept
-        : core_{other.core_}, member_{std::move(other.member_)}
-    {
-    }
+    unique_lock(unique_lock&& other) noexcept : core_{other.core_}, held_{std::move(other.held_)} {}
     unique_lock& operator=(unique_lock&& other) noexcept;
 
     /// Releases the lock in the background, if it is held: until the server confirms that the node is
@@ -138,7 +143,7 @@ public:
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, error_code)>(
             detail::initiate<error_code, error_code>{get_executor(), core_}, token,
-            &start_wait_lost, member_);
+            &start_wait_lost, held_);
     }
 
     /// Releases the lock; completes when the server has confirmed that its node is gone.
@@ -163,7 +168,7 @@ public:
     }
 
     /// Empties this object without releasing the lock.
-    detached_lock release() noexcept { return detached_lock{std::move(member_)}; }
+    detached_lock release() noexcept { return detached_lock{std::move(held_)}; }
 
     /// The client's executor, also when this object has become empty. That of the system, which has
     /// threads of its own, when it never held anything.
@@ -172,29 +177,30 @@ public:
     void swap(unique_lock& other) noexcept
     {
         core_.swap(other.core_);
-        member_.swap(other.member_);
+        std::swap(held_, other.held_);
     }
     friend void swap(unique_lock& a, unique_lock& b) noexcept { a.swap(b); }
 
 private:
+    friend class detail::local_queue;
+    friend class detail::lock_path;
     friend class detail::queue_member;
     friend struct detail::body_reports;
 
-    // Holds `member`, or nothing.
-    unique_lock(std::shared_ptr<detail::client_core> core,
-                std::shared_ptr<detail::queue_member> member) noexcept
-        : core_{std::move(core)}, member_{std::move(member)}
+    // May hold nothing.
+    unique_lock(std::shared_ptr<detail::client_core> core, detail::grant held) noexcept
+        : core_{std::move(core)}, held_{std::move(held)}
     {
     }
 
     static void start_wait_lost(const std::shared_ptr<detail::client_core>& core,
                                 detail::operation_ptr<error_code, error_code> op,
-                                std::shared_ptr<detail::queue_member> member);
+                                detail::grant held);
     static void start_unlock(const std::shared_ptr<detail::client_core>& core,
                              detail::operation_ptr<error_code> op, unique_lock held);
 
     std::shared_ptr<detail::client_core> core_; // stays, for its executor
-    std::shared_ptr<detail::queue_member> member_;
+    detail::grant held_;
 };
 
 } // namespace colock

@@ -7,7 +7,11 @@ void cancel_link::request(asio::cancellation_type type)
     if (type == asio::cancellation_type::none) {
         return;
     }
-    if (const auto core = core_.lock()) {
+    if (in_a_room_) {
+        if (const auto room = room_.lock()) {
+            room->cancel(*this, type);
+        }
+    } else if (const auto core = core_.lock()) {
         core->dispatch([self = shared_from_this(), type] { self->deliver(type); });
     }
 }

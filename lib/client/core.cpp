@@ -169,6 +169,18 @@ void client_core::context_gone() noexcept
     for (const auto& [key, each] : listeners) {
         each.listener->discarded();
     }
+    std::vector<std::shared_ptr<path_entry>> paths;
+    {
+        const std::lock_guard lock{paths_mutex_};
+        for (const auto& [path, entry] : paths_) {
+            paths.push_back(entry.lock());
+        }
+    }
+    for (const auto& path : paths) {
+        if (path) {
+            path->discarded();
+        }
+    }
     watches_.clear();
     waiting.clear_and_dispose(dispose);
     lost.clear_and_dispose(dispose);
@@ -340,9 +352,12 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
     } else {
         if (loss && r.policy == on_loss::repeat) {
             reply.error = errc::client_closed;
-        } else if (reply.error == zookeeper_errc::closing) {
-            reply.error =
-                zookeeper_errc::connection_loss; // the handle of the broken connection was closed
+        } else if (reply.error == zookeeper_errc::closing ||
+                   reply.error == zookeeper_errc::operation_timeout ||
+                   reply.error == zookeeper_errc::runtime_inconsistency) {
+            // However the C client came to know: the handle of the broken connection was closed, the
+            // server has been silent for too long, what it sent makes no sense.
+            reply.error = zookeeper_errc::connection_loss;
         }
         const bool expected =
             r.call.op == zk::opcode::exists && reply.error == zookeeper_errc::no_node;
@@ -660,6 +675,7 @@ void client_core::become_connected()
     connection_id_ = ++connections_made_;
     public_connection_id_ = connection_id_;
     heartbeat_.connected(attempt_began_, session_timeout_);
+    publish_bound(); // earlier than before when the time-out has shrunk
     backoff_.reset();
     unanswered_ = 0;
     untried_.clear();
@@ -1010,20 +1026,26 @@ void client_core::beat()
     wait_to_beat();
 }
 
-bool client_core::acquire_path(const std::string& path, const lock_options& options)
+// ---- paths
+
+std::shared_ptr<path_entry>
+client_core::find_path(const std::string& path,
+                       const std::function<std::shared_ptr<path_entry>()>& make)
 {
-    const auto [at, added] = paths_.try_emplace(path, path_use{options});
-    if (!added && !(at->second.options == options)) {
-        return false;
+    const std::lock_guard lock{paths_mutex_};
+    auto& entry = paths_[path];
+    auto found = entry.lock();
+    if (!found) {
+        entry = found = make();
     }
-    ++at->second.users;
-    return true;
+    return found;
 }
 
-void client_core::release_path(const std::string& path)
+void client_core::forget_path(const std::string& path) noexcept
 {
+    const std::lock_guard lock{paths_mutex_};
     const auto at = paths_.find(path);
-    if (at != paths_.end() && --at->second.users == 0) {
+    if (at != paths_.end() && at->second.expired()) { // not the next one's already
         paths_.erase(at);
     }
 }

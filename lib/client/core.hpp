@@ -2,7 +2,6 @@
 #pragma once
 
 #include <colock/client.hpp>
-#include <colock/lock_options.hpp>
 
 #include "boot_clock.hpp"
 #include "protocol/heartbeat.hpp"
@@ -17,6 +16,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <list>
 #include <mutex>
 #include <string>
@@ -49,6 +49,14 @@ protected:
     ~session_listener() = default;
 };
 
+// What the locks of one path share.
+class path_entry {
+public:
+    virtual ~path_entry() = default;
+    // As session_listener::discarded().
+    virtual void discarded() noexcept = 0;
+};
+
 class client_core : public std::enable_shared_from_this<client_core>,
                     private zk::connection::observer,
                     private zk::watch_receiver {
@@ -76,6 +84,15 @@ public:
             asio::post(*strand_, std::forward<Function>(function));
         } else {
             asio::dispatch(*strand_, std::forward<Function>(function));
+        }
+    }
+
+    // Any thread: never inside this call.
+    template <class Function>
+    void post(Function&& function)
+    {
+        if (!context_gone_.load(std::memory_order_acquire)) {
+            asio::post(*strand_, std::forward<Function>(function));
         }
     }
 
@@ -138,10 +155,6 @@ public:
     // Proves as soon as possible that the session lives; calls proved() of all.
     void await_proof();
 
-    // Counts the users of a path; false when it is in use with other options.
-    [[nodiscard]] bool acquire_path(const std::string& path, const lock_options& options);
-    void release_path(const std::string& path);
-
     // ---- on the strand: diagnosis
 
     void log(log_level level, const std::string& message) const;
@@ -156,6 +169,12 @@ public:
         std::atomic<std::size_t> in_flight{0}, waiting{0}, contenders{0};
     };
     counters count;
+
+    // What is in use at this path, or what `make` returns.
+    [[nodiscard]] std::shared_ptr<path_entry>
+    find_path(const std::string& path, const std::function<std::shared_ptr<path_entry>()>& make);
+    // Nobody uses it any more.
+    void forget_path(const std::string& path) noexcept;
 
     [[nodiscard]] connection_state state() const noexcept { return state_; }
     // The servers do not end the session before this time of the boot_clock.
@@ -273,12 +292,6 @@ private:
 
     std::deque<std::pair<clock::time_point, std::weak_ptr<session_listener>>> reminders_; // by time
 
-    struct path_use {
-        lock_options options;
-        std::size_t users = 0;
-    };
-    std::unordered_map<std::string, path_use> paths_;
-
     struct state_waiter {
         connection_state seen;
         operation_ptr<error_code, connection_state> op;
@@ -291,6 +304,8 @@ private:
     std::atomic<std::int64_t> public_timeout_{0};
     std::atomic<std::uint64_t> public_connection_id_{0};
     std::atomic<std::int64_t> safe_until_{0};
+    std::mutex paths_mutex_;
+    std::unordered_map<std::string, std::weak_ptr<path_entry>> paths_;
     mutable std::mutex text_mutex_; // of the two below
     std::string last_error_detail_;
     std::string session_password_;

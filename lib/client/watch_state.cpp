@@ -65,10 +65,15 @@ void watch_state::connected(std::int64_t)
                      [self = shared_from_this()](zk::reply&& r) {
                          const bool absent = r.error == zookeeper_errc::no_node;
                          if (r.error && !absent) {
-                             if (!outcome_unknown(r.error)) {
+                             if (outcome_unknown(r.error)) {
+                                 return; // with the connection gone, the next one brings another
+                             }
+                             if (is_retryable(r.error) && !self->over_) {
+                                 self->connected(0); // a server that is too busy, for instance
+                             } else {
                                  self->deliver(r.error, {});
                              }
-                             return; // with the connection gone, the next one brings another read
+                             return;
                          }
                          self->set_ = !absent || self->op_ == zk::opcode::exists;
                          if (self->over_) {

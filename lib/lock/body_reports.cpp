@@ -1,8 +1,8 @@
 #include <colock/detail/body_reports.hpp>
+#include <colock/lock_options.hpp>
+#include <colock/unique_lock.hpp>
 
 #include "client/core.hpp"
-
-#include <colock/unique_lock.hpp>
 
 namespace colock::detail {
 
@@ -17,8 +17,7 @@ void body_reports::overdue(const unique_lock& held, const lock_options& options)
     held.core_->dispatch(
         [core = held.core_, path = held.path(), grace = options.body_grace.count()] {
             core->log(log_level::warning, "lock " + path + ": its body goes on, " +
-                                              std::to_string(grace) +
-                                              " ms after it was cancelled");
+                                              std::to_string(grace) + " ms after it was cancelled");
         });
 }
 

@@ -1,5 +1,7 @@
 #include "queue_member.hpp"
 
+#include "local_queue.hpp"
+#include "protocol/naming.hpp"
 #include "protocol/path.hpp"
 
 #include <unistd.h>
@@ -52,65 +54,79 @@ struct queue_member::watch_target final : zk::watch_registry::subscriber {
     bool wanted = true;
 };
 
-queue_member::queue_member(std::shared_ptr<client_core> core, std::string path,
-                           const lock_options& options)
-    : core_{std::move(core)}, path_{std::move(path)}, options_{options},
-      contender_{{.layout = options.layout, .rejoin_on_expiry = options.rejoin_on_expiry},
-                 random_guid()}
+// The watch on the directory, which tells when somebody comes. Outlives its answer, as above.
+struct queue_member::neighbourhood final : zk::watch_registry::subscriber {
+    explicit neighbourhood(queue_member& m) : member{&m} {}
+
+    void watch_fired(const watch_event&) noexcept override
+    {
+        const auto self = member->shared_from_this();
+        self->neighbours_.reset();
+        self->crowded_ = true;
+        self->queue_->met(*self, protocol::company::some);
+    }
+
+    queue_member* member;
+    request* reading = nullptr; // until it is answered
+    bool alone = false;         // the list showed nobody else
+};
+
+queue_member::queue_member(std::shared_ptr<local_queue> queue)
+    : queue_{std::move(queue)}, core_{*queue_->core()}, path_{queue_->path()},
+      options_{queue_->options()}, contender_{{.layout = options_.layout,
+                                               .rejoin_on_expiry = options_.rejoin_on_expiry},
+                                              random_guid()}
 {
 }
 
-// ---- what the user wants
+// ---- what users want
 
-void queue_member::lock(operation_ptr<error_code, unique_lock> op, bool try_only, deadline until)
+bool queue_member::enter()
 {
-    const auto self = shared_from_this();
-    locking_ = std::move(op);
-    trying_ = try_only;
-    core_->add(self);
-    ++core_->count.contenders;
-    if (core_->is_connected() && refuse_lead()) {
+    core_.add(shared_from_this());
+    ++core_.count.contenders;
+    return !(core_.is_connected() && refuse_lead());
+}
+
+void queue_member::join()
+{
+    if (enter()) {
+        feed([&](protocol::contender& c, protocol::commands& out) {
+            c.join(core_.is_connected(), core_.session(), out);
+        });
+    }
+}
+
+void queue_member::try_join(operation_ptr<error_code, unique_lock> op)
+{
+    trying_ = std::move(op);
+    if (!enter()) {
         return;
     }
     feed([&](protocol::contender& c, protocol::commands& out) {
-        if (try_only) {
-            c.try_join(core_->is_connected(), core_->session(), out);
-        } else {
-            c.join(core_->is_connected(), core_->session(), out);
-        }
+        c.try_join(core_.is_connected(), core_.session(), out);
     });
-    if (!locking_) {
+    if (!trying_) {
         return;
     }
-    if (!try_only && until != never) {
-        deadline_timer_.emplace(core_->strand(), until);
-        deadline_timer_->async_wait([weak = weak_from_this()](const error_code& ec) {
-            if (const auto member = weak.lock(); member && !ec) {
-                member->deadline_reached();
-            }
-        });
-    }
-    if (const auto& link = locking_.cancellation()) {
+    if (const auto& link = trying_.cancellation()) {
         link->bind([this](asio::cancellation_type type) { cancel(type); });
     }
 }
 
-// Whoever waits for the lock has his answer: an error, or an empty guard.
+// Whoever tries to get the lock has his answer: an error, or an empty guard.
 void queue_member::answer(const error_code& ec)
 {
-    deadline_timer_.reset();
-    std::exchange(locking_, {}).complete(ec, unique_lock{core_, nullptr});
+    std::exchange(trying_, {}).complete(ec, unique_lock{queue_->core(), {}});
 }
 
-void queue_member::deadline_reached()
+// Likewise, and those who wait for it.
+void queue_member::refuse(const error_code& ec)
 {
-    const auto self = shared_from_this();
-    if (!locking_ || cancelled_) {
-        return; // it came too late to be taken back
+    if (trying_) {
+        answer(cancelled_ ? error_code{asio::error::operation_aborted} : ec);
     }
-    // Without a connection nobody knows whether the lock is busy.
-    answer(core_->is_connected() ? error_code{} : errc::disconnected);
-    leave();
+    queue_->failed(*this, ec);
 }
 
 void queue_member::cancel(asio::cancellation_type type)
@@ -131,23 +147,23 @@ void queue_member::cancel(asio::cancellation_type type)
 bool queue_member::refuse_lead()
 {
     using protocol::validity;
-    const auto timeout = core_->session_timeout();
-    const auto tick = core_->options().tick;
+    const auto timeout = core_.session_timeout();
+    const auto tick = core_.options().tick;
     const auto most = validity::attainable(timeout, tick);
-    if (!locking_ || options_.lost_lead < most) {
+    if (options_.lost_lead < most || !(trying_ || queue_->is_contender(*this))) {
         return false;
     }
     const auto ms = [](auto d) {
         return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(d).count()) +
                " ms";
     };
-    core_->note_error("lock " + path_ + ": with a session time-out of " + ms(timeout) +
-                      " and a tick of " + ms(tick) +
-                      (most <= most.zero()
-                           ? " a lock is never known to be safe; set client_options::tick to the "
-                             "servers' tickTime, or ask for a longer session_timeout"
-                           : ", lost_lead must be less than " + ms(most)));
-    answer(errc::invalid_option);
+    core_.note_error("lock " + path_ + ": with a session time-out of " + ms(timeout) +
+                     " and a tick of " + ms(tick) +
+                     (most <= most.zero()
+                          ? " a lock is never known to be safe; set client_options::tick to the "
+                            "servers' tickTime, or ask for a longer session_timeout"
+                          : ", lost_lead must be less than " + ms(most)));
+    refuse(errc::invalid_option);
     leave();
     return true;
 }
@@ -155,9 +171,7 @@ bool queue_member::refuse_lead()
 void queue_member::leave()
 {
     const auto self = shared_from_this();
-    for (auto& op : std::exchange(waiting_for_loss_, {})) {
-        op.complete(errc::not_held, {});
-    }
+    end_turns();
     feed([](protocol::contender& c, protocol::commands& out) { c.leave(out); });
 }
 
@@ -166,6 +180,7 @@ void queue_member::unlock(operation_ptr<error_code> op)
     check();
     if (const auto why = lost(); why) {
         op.complete(why);
+        leave();
         return;
     }
     unlocking_ = std::move(op);
@@ -180,17 +195,28 @@ void queue_member::unlock(operation_ptr<error_code> op)
     leave();
 }
 
-void queue_member::wait_lost(operation_ptr<error_code, error_code> op)
+void queue_member::part(operation_ptr<error_code, unique_lock> op)
+{
+    if (over_) {
+        op.complete(asio::error::operation_aborted, unique_lock{queue_->core(), {}});
+    } else {
+        parting_.push_back(std::move(op));
+    }
+}
+
+void queue_member::wait_lost(operation_ptr<error_code, error_code> op, std::uint64_t turn)
 {
     check();
     if (const auto why = lost(); why) {
         op.complete({}, why);
         return;
     }
-    if (!holding_) {
+    watched_ = true; // from here on a release of the turn is told
+    if (!holding_ || !queue_->is_current(*this, turn)) {
         op.complete(errc::not_held, {});
         return;
     }
+    op->tag = turn;
     const auto at = waiting_for_loss_.insert(waiting_for_loss_.end(), std::move(op));
     if (const auto& link = at->cancellation()) {
         link->bind([this, at](asio::cancellation_type) {
@@ -201,21 +227,42 @@ void queue_member::wait_lost(operation_ptr<error_code, error_code> op)
     }
 }
 
+void queue_member::turn_over(std::uint64_t turn)
+{
+    for (auto at = waiting_for_loss_.begin(); at != waiting_for_loss_.end();) {
+        const auto here = at++;
+        if ((*here)->tag == turn) {
+            auto op = std::move(*here);
+            waiting_for_loss_.erase(here);
+            op.complete(errc::not_held, {});
+        }
+    }
+    watched_ = !waiting_for_loss_.empty();
+}
+
+void queue_member::end_turns()
+{
+    for (auto& op : std::exchange(waiting_for_loss_, {})) {
+        op.complete(errc::not_held, {});
+    }
+}
+
 // ---- the session
 
 void queue_member::connected(std::int64_t session)
 {
-    if (refuse_lead()) { // each session has a time-out of its own
-        return;
-    }
+    refuse_lead(); // each session has a time-out of its own
     feed([&](protocol::contender& c, protocol::commands& out) { c.connected(session, out); });
+    queue_->connected(*this);
 }
 
 void queue_member::suspended()
 {
     watches_.clear(); // the client has cleared theirs
+    neighbours_.reset();
     contender_.suspended();
-    if (trying_ && locking_ && !cancelled_) {
+    queue_->met(*this, protocol::company::unknown);
+    if (trying_ && !cancelled_) {
         // A try does not wait for a connection.
         answer(errc::disconnected);
         leave();
@@ -225,6 +272,8 @@ void queue_member::suspended()
 void queue_member::expired()
 {
     watches_.clear();
+    neighbours_.reset();
+    crowded_ = false;
     feed([](protocol::contender& c, protocol::commands& out) { c.expired(out); });
 }
 
@@ -233,15 +282,17 @@ void queue_member::closed(const error_code& why)
     const auto self = shared_from_this();
     over_ = true; // first: the user's log may do anything
     watches_.clear();
+    neighbours_.reset();
     commands_.clear();
+    refuse(why);
+    queue_->fail_all(why);
     if (contender_.holds()) {
         lose(errc::client_closed);
     }
     rely();
-    --core_->count.contenders;
-    core_->release_path(path_);
-    if (locking_) {
-        answer(cancelled_ ? error_code{asio::error::operation_aborted} : why);
+    --core_.count.contenders;
+    for (auto& op : std::exchange(parting_, {})) {
+        op.complete(asio::error::operation_aborted, unique_lock{queue_->core(), {}});
     }
     if (unlocking_) {
         std::exchange(unlocking_, {}).complete(why);
@@ -250,9 +301,8 @@ void queue_member::closed(const error_code& why)
 
 void queue_member::given_up(const error_code& why)
 {
-    if (locking_) {
-        answer(cancelled_ ? error_code{asio::error::operation_aborted} : why);
-    }
+    const auto self = shared_from_this();
+    refuse(why);
     leave();
 }
 
@@ -269,9 +319,7 @@ void queue_member::proved()
 void queue_member::check()
 {
     if (holding_ && lost()) {
-        const auto self = shared_from_this();
         lose(errc::safe_until_passed);
-        leave();
     }
 }
 
@@ -282,10 +330,11 @@ void queue_member::discarded() noexcept
         int none = 0; // a guard that outlives the context says so
         lost_.compare_exchange_strong(none, static_cast<int>(errc::client_closed));
     }
-    deadline_timer_.reset();
     const auto waiting_for_loss = std::move(waiting_for_loss_);
-    const auto locking = std::move(locking_);
+    const auto trying = std::move(trying_);
+    const auto parting = std::move(parting_);
     const auto unlocking = std::move(unlocking_);
+    queue_->discarded();
 }
 
 // ---- the contender
@@ -298,7 +347,7 @@ void queue_member::feed(Input&& input)
     }
     const auto self = shared_from_this();
     protocol::commands out;
-    contender_.assume_safe(remaining() > std::chrono::nanoseconds{0});
+    contender_.assume_safe(remaining(boot_clock::now()) > std::chrono::nanoseconds{0});
     input(contender_, out);
     if (performing_) {
         // An answer that came at once: its commands come behind those at hand.
@@ -308,7 +357,7 @@ void queue_member::feed(Input&& input)
     commands_ = std::move(out);
     performing_ = true;
     {
-        const client_core::batch together{*core_};
+        const client_core::batch together{core_};
         for (std::size_t i = 0; i < commands_.size(); ++i) { // it grows on the way
             const auto next = std::move(commands_[i]);
             perform(next);
@@ -324,11 +373,11 @@ void queue_member::rely()
 {
     const bool in_line = !over_ && contender_.is_next();
     if (std::exchange(in_line_, in_line) != in_line) {
-        core_->line(in_line);
+        core_.line(in_line);
     }
     const bool holding = !over_ && contender_.holds() && !loss_told_;
     if (std::exchange(holding_, holding) != holding) {
-        holding ? core_->hold(options_.lost_lead) : core_->let_go(options_.lost_lead);
+        holding ? core_.hold(options_.lost_lead) : core_.let_go(options_.lost_lead);
     }
 }
 
@@ -343,26 +392,28 @@ void queue_member::perform(const protocol::command& c)
     case kind::remove: remove(c.name); break;
     case kind::unwatch: unwatch(c.name); break;
     case kind::granted: granted(); break;
-    case kind::prove: core_->await_proof(); break;
+    case kind::prove: core_.await_proof(); break;
     case kind::busy: answer({}); break;
     case kind::lost: lose(static_cast<errc>(c.error.value())); break;
     case kind::failed:
-        if (locking_) {
-            core_->note_error("lock " + path_ + ": " + c.error.message());
-            answer(c.error);
-        }
+        core_.note_error("lock " + path_ + ": " + c.error.message());
+        refuse(c.error);
         break;
     case kind::gone: gone(c.error); break;
     }
 }
 
-// `answer` may refer to *this.
+// `answer` may refer to *this. Nobody waits for an answer who has gone, and thereby left the path to others.
 template <class Answer>
 void queue_member::submit(zk::call call, Answer answer)
 {
-    core_->submit(make_request(std::move(call), on_loss::fail,
-                               [self = shared_from_this(), answer = std::move(answer)](
-                                   zk::reply&& r) mutable { answer(std::move(r)); }));
+    core_.submit(
+        make_request(std::move(call), on_loss::fail,
+                     [weak = weak_from_this(), answer = std::move(answer)](zk::reply&& r) mutable {
+                         if (const auto self = weak.lock()) {
+                             answer(std::move(r));
+                         }
+                     }));
 }
 
 // Creates the directory and whatever is missing above it, in one go. What counts is the answer for the
@@ -378,7 +429,7 @@ void queue_member::make_directory()
         submit({.op = zk::opcode::create,
                 .path = path,
                 .mode = create_mode::container,
-                .acl = options_.acl ? *options_.acl : core_->options().acl},
+                .acl = options_.acl ? *options_.acl : core_.options().acl},
                [this, obstacle, removed, first, last](zk::reply&& r) {
                    const bool there = !r.error || r.error == zookeeper_errc::node_exists;
                    if (!there && !*obstacle) {
@@ -402,7 +453,7 @@ void queue_member::create(const std::string& prefix)
             .path = child(prefix),
             .data = options_.owner_data ? *options_.owner_data : default_owner_data(),
             .mode = create_mode::ephemeral_sequential,
-            .acl = options_.acl ? *options_.acl : core_->options().acl},
+            .acl = options_.acl ? *options_.acl : core_.options().acl},
            [this](zk::reply&& r) {
                feed([&](protocol::contender& c, protocol::commands& out) {
                    c.created(r.error, protocol::last_name(r.text),
@@ -413,11 +464,68 @@ void queue_member::create(const std::string& prefix)
 
 void queue_member::list()
 {
-    submit({.op = zk::opcode::children, .path = path_}, [this](zk::reply&& r) {
-        feed([&](protocol::contender& c, protocol::commands& out) {
-            c.listed(r.error, r.names, out);
+    // Who lingers wants to know from the beginning whether he is alone, and who comes.
+    if (options_.linger > options_.linger.zero() && !trying_ && !contender_.has_node() &&
+        !neighbours_) {
+        list_and_watch([this](const zk::reply& r) { listed(r); });
+        return;
+    }
+    submit({.op = zk::opcode::children, .path = path_}, [this](zk::reply&& r) { listed(r); });
+}
+
+void queue_member::listed(const zk::reply& r)
+{
+    feed([&](protocol::contender& c, protocol::commands& out) { c.listed(r.error, r.names, out); });
+}
+
+// `answer` may refer to *this.
+template <class Answer>
+void queue_member::list_and_watch(Answer answer)
+{
+    neighbours_ = std::make_shared<neighbourhood>(*this);
+    auto read = make_request(
+        {.op = zk::opcode::children,
+         .path = path_,
+         .watch = true,
+         .kind = zk::watch_kind::children},
+        on_loss::fail, [weak = weak_from_this(), target = neighbours_, answer](zk::reply&& r) {
+            target->reading = nullptr;
+            const auto self = weak.lock();
+            if (!self) {
+                return;
+            }
+            target->alone = protocol::contenders(self->options_.layout, r.names).size() <= 1;
+            if (r.error && self->neighbours_ == target) {
+                self->neighbours_.reset(); // no watch was set
+            }
+            answer(r);
         });
-    });
+    read->subscriber = neighbours_.get();
+    neighbours_->reading = read.get();
+    core_.submit(std::move(read));
+}
+
+void queue_member::look()
+{
+    if (!contender_.holds() || over_) {
+        return;
+    }
+    if (core_.is_connected() && !neighbours_) {
+        list_and_watch([this](const zk::reply&) { queue_->met(*this, company()); });
+    } else {
+        queue_->met(*this, company());
+    }
+}
+
+protocol::company queue_member::company() const noexcept
+{
+    if (neighbours_) {
+        return neighbours_->reading != nullptr ? protocol::company::unknown
+               : neighbours_->alone            ? protocol::company::none
+                                               : protocol::company::some;
+    }
+    return crowded_ || contender_.met_others() ? protocol::company::some
+                                               : protocol::company::unknown;
 }
 
 void queue_member::remove(const std::string& name)
@@ -434,9 +542,10 @@ void queue_member::watch(const std::string& name)
     watches_.push_back(target);
     auto read = make_request(
         {.op = zk::opcode::get, .path = child(name), .watch = true}, on_loss::fail,
-        [self = shared_from_this(), target](zk::reply&& r) {
+        [weak = weak_from_this(), target](zk::reply&& r) {
             target->reading = nullptr;
-            if (!target->wanted) {
+            const auto self = weak.lock();
+            if (!self || !target->wanted) {
                 return;
             }
             if (r.error) {
@@ -449,7 +558,7 @@ void queue_member::watch(const std::string& name)
         });
     read->subscriber = target.get();
     target->reading = read.get();
-    core_->submit(std::move(read));
+    core_.submit(std::move(read));
 }
 
 void queue_member::unwatch(const std::string& name)
@@ -465,7 +574,7 @@ void queue_member::unwatch(const std::string& name)
     if (target->reading != nullptr) {
         target->reading->subscriber = nullptr;
     } else if (std::exchange(target->subscribed, false)) {
-        core_->watches().unsubscribe(child(name), zk::watch_kind::data, *target);
+        core_.watches().unsubscribe(child(name), zk::watch_kind::data, *target);
     }
 }
 
@@ -487,23 +596,23 @@ std::shared_ptr<queue_member::watch_target> queue_member::drop_target(const watc
 
 void queue_member::granted()
 {
-    token_ = {static_cast<std::uint64_t>(contender_.identity().czxid), 0};
+    czxid_ = static_cast<std::uint64_t>(contender_.identity().czxid);
     node_ = child(contender_.name());
-    core_->count.locks_granted.fetch_add(1, std::memory_order_relaxed);
     granted_ = true;
-    if (!locking_) {
-        leave(); // cancelled in the same breath
-        return;
-    }
     // Most locks are held for a shorter time than it is worth to watch their node.
-    core_->remind(shared_from_this());
-    deadline_timer_.reset();
-    std::exchange(locking_, {}).complete({}, unique_lock{core_, shared_from_this()});
+    core_.remind(shared_from_this());
+    if (trying_) {
+        queue_->granted(shared_from_this(), company(), std::move(trying_));
+    } else {
+        queue_->granted(shared_from_this(), company());
+    }
 }
 
+// Lost is final, but as long as the node lives nobody else is granted, and whoever holds the lock may still be
+// stopping what he does: the node goes when the guard does.
 void queue_member::lose(errc why)
 {
-    if (why == errc::node_deleted && remaining() <= std::chrono::nanoseconds{0}) {
+    if (why == errc::node_deleted && remaining(boot_clock::now()) <= std::chrono::nanoseconds{0}) {
         // Sessions that end take their nodes along. A process that was paused hears of the node first, but
         // nobody else need have deleted it.
         why = errc::safe_until_passed;
@@ -514,36 +623,56 @@ void queue_member::lose(errc why)
         return;
     }
     rely();
+    const auto self = shared_from_this();
+    if (!queue_->lost(*this)) {
+        leave(); // nobody held it; it was kept for the next one
+        return;
+    }
     const error_code reason = static_cast<errc>(lost_.load());
-    core_->count.locks_lost.fetch_add(1, std::memory_order_relaxed);
-    core_->note_error("lock " + path_ + ": " + reason.message());
+    core_.count.locks_lost.fetch_add(1, std::memory_order_relaxed);
+    core_.note_error("lock " + path_ + ": " + reason.message());
     for (auto& op : std::exchange(waiting_for_loss_, {})) {
         op.complete({}, reason);
     }
-    core_->log(log_level::warning, "lock " + path_ + ": " + reason.message());
+    core_.log(log_level::warning, "lock " + path_ + ": " + reason.message());
 }
 
 void queue_member::gone(const error_code& ec)
 {
     over_ = true;
     watches_.clear();
-    --core_->count.contenders;
-    core_->release_path(path_);
+    forget_neighbours();
+    --core_.count.contenders;
     if (ec) {
-        core_->log(log_level::error,
-                   "lock " + path_ + ": a node may remain until the session ends: " + ec.message());
+        core_.log(log_level::error,
+                  "lock " + path_ + ": a node may remain until the session ends: " + ec.message());
     }
-    if (locking_) {
+    if (trying_) {
         answer(asio::error::operation_aborted);
     }
+    for (auto& op : std::exchange(parting_, {})) {
+        op.complete(asio::error::operation_aborted, unique_lock{queue_->core(), {}});
+    }
     if (granted_ && !loss_told_) {
-        core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
+        core_.count.locks_released.fetch_add(1, std::memory_order_relaxed);
     }
     if (unlocking_) {
         const auto lost = loss_told_ ? error_code{static_cast<errc>(lost_.load())} : error_code{};
         std::exchange(unlocking_, {}).complete(ec ? ec : lost);
     }
-    core_->remove(*this);
+    core_.remove(*this);
+}
+
+// The own node takes the watch along when it goes. What is left is freed.
+void queue_member::forget_neighbours()
+{
+    if (const auto target = std::exchange(neighbours_, nullptr)) {
+        if (target->reading != nullptr) {
+            target->reading->subscriber = nullptr;
+        } else {
+            core_.watches().unsubscribe(path_, zk::watch_kind::children, *target);
+        }
+    }
 }
 
 std::string queue_member::child(const std::string& name) const
@@ -551,23 +680,36 @@ std::string queue_member::child(const std::string& name) const
     return protocol::join_path(path_, name);
 }
 
-error_code queue_member::lost() const noexcept
+error_code queue_member::lost(std::chrono::nanoseconds now) const noexcept
 {
     // The bound first: before it moves on, those for whom that is too late have been told.
-    const bool safe = remaining() > std::chrono::nanoseconds{0};
-    int why = lost_;
-    if (why == 0 && !safe) {
-        constexpr auto passed = static_cast<int>(errc::safe_until_passed);
-        if (lost_.compare_exchange_strong(why, passed)) {
-            why = passed;
-        }
+    const bool safe = remaining(now) > std::chrono::nanoseconds{0};
+    if (const int why = lost_; why != 0) {
+        return static_cast<errc>(why);
     }
-    return why != 0 ? error_code{static_cast<errc>(why)} : error_code{};
+    return safe ? error_code{} : conclude(errc::safe_until_passed);
 }
 
-std::chrono::nanoseconds queue_member::remaining() const noexcept
+error_code queue_member::robbed() const noexcept
 {
-    return core_->safe_until() - options_.lost_lead - boot_clock::now();
+    return conclude(errc::node_deleted);
+}
+
+// The first reason stays. The client may not come to know it by itself: a bound moves on.
+error_code queue_member::conclude(errc reason) const noexcept
+{
+    int why = 0;
+    if (lost_.compare_exchange_strong(why, static_cast<int>(reason))) {
+        why = static_cast<int>(reason);
+        core_.post(
+            [self = std::const_pointer_cast<queue_member>(shared_from_this())] { self->check(); });
+    }
+    return static_cast<errc>(why);
+}
+
+std::chrono::nanoseconds queue_member::remaining(std::chrono::nanoseconds now) const noexcept
+{
+    return core_.safe_until() - options_.lost_lead - now;
 }
 
 } // namespace colock::detail

@@ -1,6 +1,6 @@
 #include <colock/unique_lock.hpp>
 
-#include "queue_member.hpp"
+#include "local_queue.hpp"
 
 #include <boost/asio/system_executor.hpp>
 #include <boost/system/system_error.hpp>
@@ -10,7 +10,7 @@
 namespace colock {
 
 unique_lock::unique_lock(detached_lock&& held, std::adopt_lock_t) noexcept
-    : core_{held.member_ ? held.member_->core() : nullptr}, member_{std::move(held.member_)}
+    : core_{held ? held.held_.member->queue()->core() : nullptr}, held_{std::move(held.held_)}
 {
 }
 
@@ -23,22 +23,23 @@ unique_lock& unique_lock::operator=(unique_lock&& other) noexcept
 
 unique_lock::~unique_lock()
 {
-    if (member_) {
-        core_->dispatch([member = std::move(member_)] { member->leave(); });
+    if (held_.member) {
+        auto& queue = *held_.member->queue();
+        queue.release(std::move(core_), std::move(held_));
     }
 }
 
 unique_lock::operator bool() const noexcept
 {
-    return member_ && !member_->lost();
+    return held_.member && !held_.member->lost();
 }
 
 lock_state unique_lock::state() const noexcept
 {
-    if (!member_) {
+    if (!held_.member) {
         return lock_state::not_held;
     }
-    if (member_->lost()) {
+    if (held_.member->lost()) {
         return lock_state::lost;
     }
     return core_->connection_id() != 0 ? lock_state::held : lock_state::suspended;
@@ -46,44 +47,46 @@ lock_state unique_lock::state() const noexcept
 
 error_code unique_lock::lost() const noexcept
 {
-    return member_ ? member_->lost() : error_code{errc::not_held};
+    return held_.member ? held_.member->lost() : error_code{errc::not_held};
 }
 
 std::chrono::steady_clock::time_point unique_lock::safe_until() const noexcept
 {
     using clock = std::chrono::steady_clock;
-    return member_ && !member_->lost() ? clock::now() + member_->remaining()
-                                       : clock::time_point::min();
+    return held_.member && !held_.member->lost()
+               ? clock::now() + held_.member->remaining(detail::boot_clock::now())
+               : clock::time_point::min();
 }
 
 std::chrono::steady_clock::duration unique_lock::remaining() const noexcept
 {
     return std::max<std::chrono::nanoseconds>(
-        member_ && !member_->lost() ? member_->remaining() : std::chrono::nanoseconds{0},
+        held_.member && !held_.member->lost() ? held_.member->remaining(detail::boot_clock::now())
+                                              : std::chrono::nanoseconds{0},
         std::chrono::nanoseconds{0});
 }
 
 fencing_token unique_lock::token() const noexcept
 {
-    return member_ ? member_->token() : fencing_token{};
+    return held_.member ? fencing_token{held_.member->czxid(), held_.turn} : fencing_token{};
 }
 
 std::string unique_lock::path() const
 {
-    return member_ ? member_->path() : std::string{};
+    return held_.member ? held_.member->queue()->path() : std::string{};
 }
 
 std::string unique_lock::node() const
 {
-    return member_ ? member_->node() : std::string{};
+    return held_.member ? held_.member->node() : std::string{};
 }
 
 std::vector<transaction_op> unique_lock::guarded(std::vector<transaction_op> ops) const
 {
-    if (!member_) {
+    if (!held_.member) {
         throw boost::system::system_error{errc::not_held, "colock::unique_lock::guarded"};
     }
-    ops.insert(ops.begin(), check_op(member_->node()));
+    ops.insert(ops.begin(), check_op(held_.member->node()));
     return ops;
 }
 
@@ -94,27 +97,26 @@ unique_lock::executor_type unique_lock::get_executor() const noexcept
 
 void unique_lock::start_wait_lost(const std::shared_ptr<detail::client_core>& core,
                                   detail::operation_ptr<error_code, error_code> op,
-                                  std::shared_ptr<detail::queue_member> member)
+                                  detail::grant held)
 {
-    if (!member) {
+    if (!held.member) {
         op.complete(errc::not_held, {});
         return;
     }
-    core->dispatch([op = std::move(op), member = std::move(member)]() mutable {
-        member->wait_lost(std::move(op));
+    core->dispatch([op = std::move(op), held = std::move(held)]() mutable {
+        held.member->wait_lost(std::move(op), held.turn);
     });
 }
 
-void unique_lock::start_unlock(const std::shared_ptr<detail::client_core>& core,
+void unique_lock::start_unlock(const std::shared_ptr<detail::client_core>&,
                                detail::operation_ptr<error_code> op, unique_lock held)
 {
-    if (!held.member_) {
+    if (!held.held_.member) {
         op.complete(errc::not_held);
         return;
     }
-    core->dispatch([op = std::move(op), member = std::move(held.member_)]() mutable {
-        member->unlock(std::move(op));
-    });
+    auto& queue = *held.held_.member->queue();
+    queue.unlock(std::move(op), std::move(held.held_));
 }
 
 } // namespace colock

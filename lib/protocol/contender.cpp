@@ -147,6 +147,7 @@ void contender::forget_node() noexcept
     identity_ = {};
     identity_known_ = false;
     stock_taken_ = false;
+    met_others_ = false;
     proving_ = false;
     blocking_ = 0;
 }
@@ -414,6 +415,7 @@ void contender::take_stock(const std::vector<std::string>& children, commands& o
         return;
     }
     stock_taken_ = true;
+    met_others_ = queue.size() > 1;
     blocking_ = b.count;
     if (b.count == 0 && identity_known_) {
         grant(out);
@@ -557,9 +559,9 @@ std::string contender::fingerprint() const
         text << s.name << ':' << static_cast<int>(s.state) << ' ';
     };
     text << static_cast<int>(state_) << connected_ << try_only_ << begun_ << reported_ << held_
-         << remove_lost_ << safe_ << proving_ << identity_known_ << stock_taken_ << ' ' << session_
-         << ' ' << guid_.low << ' ' << open_lists_ << ' ' << stale_lists_ << ' ' << own_ << ' '
-         << identity_.czxid << ' ' << identity_.owner << ' ' << blocking_ << ' ';
+         << remove_lost_ << safe_ << proving_ << identity_known_ << stock_taken_ << met_others_
+         << ' ' << session_ << ' ' << guid_.low << ' ' << open_lists_ << ' ' << stale_lists_ << ' '
+         << own_ << ' ' << identity_.czxid << ' ' << identity_.owner << ' ' << blocking_ << ' ';
     slot(own_watch_);
     slot(nearest_);
     slot(ahead_);

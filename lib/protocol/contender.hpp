@@ -107,6 +107,8 @@ public:
     [[nodiscard]] bool is_gone() const noexcept { return state_ == state::gone; }
     [[nodiscard]] bool has_node() const noexcept { return !own_.empty(); }
     [[nodiscard]] const std::string& name() const noexcept { return own_; }
+    // Whether others stood in the queue, before me or behind me, when it was last listed.
+    [[nodiscard]] bool met_others() const noexcept { return met_others_; }
     [[nodiscard]] const node_identity& identity() const noexcept { return identity_; }
 
     // A text that is equal for equal states; for the walk over all of them.
@@ -175,6 +177,7 @@ private:
 
     std::size_t blocking_ = 0; // members of B not known to have left; valid when stock_taken_
     bool stock_taken_ = false;
+    bool met_others_ = false;
     watch_slot own_watch_;
     watch_slot nearest_;
     watch_slot ahead_;

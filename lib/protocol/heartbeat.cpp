@@ -7,7 +7,7 @@ namespace colock::protocol {
 void heartbeat::connected(time_point began, duration timeout)
 {
     validity_.connected(began, timeout);
-    period_ = validity::contact_period(timeout);
+    period_ = std::max(validity::contact_period(timeout), validity::spacing(tick_));
     connected_ = true;
     reading_ = writing_ = false;
 }

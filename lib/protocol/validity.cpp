@@ -1,11 +1,16 @@
 #include "validity.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace colock::protocol {
 
 void validity::connected(time_point began, duration timeout)
 {
+    if (timeout < timeout_) {
+        // The leader counts by the new time-out from now on, also what it heard of before.
+        safe_until_ = std::min(safe_until_, began + timeout - rate_margin(timeout));
+    }
     timeout_ = timeout;
     // Sessions are made, and taken over, by the leader: it has heard of this one without a ping.
     contacts_ = {{began, began - settling()}};
@@ -20,11 +25,12 @@ void validity::ended()
 {
     contacts_.clear();
     safe_until_ = proved_ = {};
+    timeout_ = {};
 }
 
 void validity::answered(time_point sent, time_point now)
 {
-    if (contacts_.empty() || sent - contacts_.back().sent < tick_ / 16) {
+    if (contacts_.empty() || sent - contacts_.back().sent < spacing(tick_)) {
         return;
     }
     contacts_.push_back({sent, now});
@@ -46,13 +52,9 @@ bool validity::acknowledged(time_point sent, time_point now)
     if (heard_of == contacts_.rend()) {
         return false;
     }
-    const auto bound = heard_of->sent + timeout_ - rate_margin(timeout_);
-    if (bound <= safe_until_) {
-        return false;
-    }
-    safe_until_ = bound;
-    proved_ = heard_of->sent;
-    return true;
+    proved_ = std::max(proved_, heard_of->sent);
+    const auto bound = proved_ + timeout_ - rate_margin(timeout_);
+    return std::exchange(safe_until_, std::max(safe_until_, bound)) < bound;
 }
 
 validity::duration validity::attainable(duration timeout, duration tick) noexcept

@@ -24,7 +24,8 @@ public:
     // A connection was made, by an attempt that began then; the leader has heard of it.
     // `timeout` is the smallest that was granted in this session.
     void connected(time_point began, duration timeout);
-    // What was said on the connection proves nothing about the next one. The bound stays.
+    // What was said on the connection proves nothing about the next one. The bound stays, unless the next
+    // one grants a smaller time-out.
     void disconnected();
     // The session is over.
     void ended();
@@ -38,6 +39,9 @@ public:
 
     // So often a client talks to the servers, and while it holds locks proves that it did.
     [[nodiscard]] static duration contact_period(duration timeout) noexcept { return timeout / 6; }
+
+    // Contacts that are closer to each other count as one.
+    [[nodiscard]] static duration spacing(duration tick) noexcept { return tick / 16; }
 
     // The bound is never nearer than that while answers come within half a tick; not positive when the
     // time-out is too short for the tick.
@@ -60,8 +64,8 @@ private:
     duration tick_;
     duration timeout_{0};
     time_point safe_until_{0};
-    time_point proved_{0};         // the contact behind safe_until_
-    std::deque<contact> contacts_; // of this connection, by time, not too close to each other
+    time_point proved_{0};         // the last contact that a write proved
+    std::deque<contact> contacts_; // of this connection, by time, `spacing` apart
 };
 
 } // namespace colock::protocol

@@ -37,7 +37,8 @@ struct cancel_scene : lock_scene {
     void start(bool busy)
     {
         auto& a = *attempts.emplace_back(std::make_unique<attempt>());
-        mutex m{zk, busy ? directory : directory + "-free"};
+        // Those who wait have a node each, or none where they wait for others of this client.
+        mutex m = busy ? mutex{zk, directory, with_nodes()} : mutex{zk, directory + "-free"};
         m.async_lock(asio::bind_cancellation_slot(
             a.stop.slot(), [this, &a](error_code ec, const unique_lock& got) {
                 ++a.calls;

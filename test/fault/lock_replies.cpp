@@ -206,10 +206,11 @@ BOOST_AUTO_TEST_CASE(G2_locks_started_without_a_connection_join_in_that_order)
     for (int round = 0; round != 2; ++round) {
         std::vector<int> order;
         for (int i = 0; i != count; ++i) {
-            mutex{c, directory}.async_lock([&order, i](error_code ec, const unique_lock&) {
-                BOOST_TEST(ec == error_code{});
-                order.push_back(i);
-            });
+            mutex{c, directory, with_nodes()}.async_lock(
+                [&order, i](error_code ec, const unique_lock&) {
+                    BOOST_TEST(ec == error_code{});
+                    order.push_back(i);
+                });
         }
         proxy.refuse(false);
         BOOST_TEST(until([&] { return order.size() == count; }));

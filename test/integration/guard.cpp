@@ -150,25 +150,34 @@ BOOST_AUTO_TEST_CASE(G5_a_holder_that_hears_nothing_is_told_before_the_next_one_
     proxy.stall(false);
 }
 
-// The session lives, and still the lock is lost, and its node goes.
+// The session lives, and still the lock is lost. The place in the queue is kept while the guard lives:
+// whoever has it may still be stopping what he did under the lock.
 BOOST_AUTO_TEST_CASE(G5_lost_is_final_though_the_session_lives_on)
 {
     auto& zk = connect_silenceable();
     const auto session = zk.session_id();
     lock_options early{.lost_lead = 1s};
     auto held = hold(zk, early);
+    const auto node = held.node();
     const auto lost = wait_lost(held);
     proxy.stall(true);
     BOOST_TEST(until([&] { return lost.done(); }));
     BOOST_TEST(!held);
     proxy.stall(false);
-    BOOST_TEST(until([&] { return queue().empty(); })); // in the background
+    auto next = start_lock(connect_beside());
+    BOOST_TEST(until([&] { return queue().size() == 2; }));
     BOOST_TEST(zk.session_id() == session);
     BOOST_TEST(zk.stats().expirations == 0U);
+    BOOST_TEST(admin.exists(node).has_value());
+    BOOST_TEST(!next.done());
     BOOST_TEST(held.lost() == errc::safe_until_passed);
-    const auto again = hold(zk, early); // another grant is another matter
-    BOOST_TEST((again.token() > held.token()));
-    BOOST_TEST(bool(again));
+    const auto token = held.token();
+    BOOST_TEST(unlock(held) == errc::safe_until_passed);
+    const auto other = value_of(io, next);
+    BOOST_TEST((other.token() > token));
+    auto again = start_lock(zk, early); // another grant is another matter
+    BOOST_TEST(until([&] { return queue().size() == 2; }));
+    BOOST_TEST(!admin.exists(node).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(G5_the_lead_is_taken_off_the_bound)
@@ -370,7 +379,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_with_an_impossible_lead_is_refused_when_it_connect
 BOOST_AUTO_TEST_CASE(a_handler_that_throws_leaves_the_client_intact)
 {
     auto& zk = connect_beside();
-    mutex m{zk, directory};
+    mutex m{zk, directory, with_nodes()};
     m.async_lock([](error_code, unique_lock) { throw std::runtime_error{"the user's"}; });
     BOOST_CHECK_EXCEPTION(until([&] { return zk.stats().locks_released == 1; }), std::runtime_error,
                           [](const auto& e) { return std::string{e.what()} == "the user's"; });

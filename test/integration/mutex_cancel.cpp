@@ -43,7 +43,7 @@ bool completes_at_once(cancellation_type type)
 struct attempt {
     attempt(lock_scene& s, client& c, bool try_only = false)
     {
-        mutex m{c, s.directory};
+        mutex m{c, s.directory, s.with_nodes()};
         auto handler = asio::bind_cancellation_slot(signal.slot(), result.handler());
         try_only ? m.async_try_lock(std::move(handler)) : m.async_lock(std::move(handler));
     }
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(G6_once_granted_it_is_too_late)
     {
         asio::cancellation_signal signal;
         outcome<unique_lock> result;
-        mutex{c, s.directory}.async_lock(asio::bind_cancellation_slot(
+        mutex{c, s.directory, s.with_nodes()}.async_lock(asio::bind_cancellation_slot(
             signal.slot(), asio::bind_executor(elsewhere, result.handler())));
         BOOST_TEST(s.until([&] { return c.stats().locks_granted > c.stats().locks_released; }));
         signal.emit(kind.type);
@@ -326,7 +326,7 @@ BOOST_AUTO_TEST_CASE(the_operator_or_with_a_timer_gives_up_in_time)
     auto& c = s.connect();
     auto held = s.hold(c);
     const auto race = [&](std::chrono::milliseconds patience) -> asio::awaitable<unique_lock> {
-        mutex m{c, s.directory};
+        mutex m{c, s.directory, s.with_nodes()};
         asio::steady_timer timer{s.io, patience};
         auto result =
             co_await (m.async_lock(asio::use_awaitable) || timer.async_wait(asio::use_awaitable));

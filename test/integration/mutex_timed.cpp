@@ -20,7 +20,7 @@ using std::chrono::steady_clock;
 
 struct timed_scene : lock_scene {
     client& zk = connect();
-    mutex lock{zk, directory};
+    mutex lock{zk, directory, with_nodes()};
 
     template <class Duration>
     outcome<unique_lock> start_for(Duration d)

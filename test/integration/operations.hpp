@@ -16,7 +16,7 @@ struct operations_scene : lock_scene {
 
     const std::string node = directory + "-node";
     client& zk = connect();
-    mutex lock{zk, directory};
+    mutex lock{zk, directory, with_nodes()};
 };
 
 // Runs `visit(name, start)` for each operation in turn, where `start(token)` initiates it, and is to be called

@@ -32,7 +32,7 @@ using boost::system::system_error;
 
 struct with_lock_scene : lock_scene {
     client& zk = connect();
-    mutex lock{zk, directory};
+    mutex lock{zk, directory, with_nodes()};
 
     // What became of an execution: nothing yet, a value, or an exception.
     struct result {
@@ -69,14 +69,14 @@ struct with_lock_scene : lock_scene {
     std::shared_ptr<result> start(mutex& m, Body body)
     {
         auto r = std::make_shared<result>();
-        m.async_with_lock(std::move(body),
-                          asio::bind_cancellation_slot(
-                              stop.slot(), [r](std::exception_ptr e, auto... value) {
-                                  BOOST_TEST(!r->done);
-                                  r->done = true;
-                                  r->thrown = e;
-                                  ((r->value = value), ...);
-                              }));
+        m.async_with_lock(
+            std::move(body),
+            asio::bind_cancellation_slot(stop.slot(), [r](std::exception_ptr e, auto... value) {
+                BOOST_TEST(!r->done);
+                r->done = true;
+                r->thrown = e;
+                ((r->value = value), ...);
+            }));
         return r;
     }
 
@@ -85,7 +85,8 @@ struct with_lock_scene : lock_scene {
 
 asio::awaitable<void> for_ever()
 {
-    asio::steady_timer timer{co_await asio::this_coro::executor, asio::steady_timer::time_point::max()};
+    asio::steady_timer timer{co_await asio::this_coro::executor,
+                             asio::steady_timer::time_point::max()};
     co_await timer.async_wait(asio::use_awaitable);
 }
 
@@ -192,8 +193,8 @@ BOOST_AUTO_TEST_CASE(the_bodys_own_exception_wins)
 BOOST_AUTO_TEST_CASE(a_body_that_ignores_its_cancellation_is_reported_and_waited_for)
 {
     const auto log = std::make_shared<std::vector<std::string>>(); // the client outlives this case
-    auto& other = connect(
-        {.log = [log](log_level, std::string_view text) { log->emplace_back(text); }});
+    auto& other =
+        connect({.log = [log](log_level, std::string_view text) { log->emplace_back(text); }});
     asio::steady_timer pause{io};
     for (const auto grace : {0ms, 20ms}) {
         log->clear();
@@ -211,9 +212,12 @@ BOOST_AUTO_TEST_CASE(a_body_that_ignores_its_cancellation_is_reported_and_waited
         BOOST_TEST(until([&] { return other.stats().locks_granted > before.locks_granted; }));
         go_on(io, 5ms);
         stop.emit(asio::cancellation_type::terminal);
-        BOOST_TEST(until([&] { return other.stats().bodies_overdue == before.bodies_overdue + 1; }));
+        BOOST_TEST(
+            until([&] { return other.stats().bodies_overdue == before.bodies_overdue + 1; }));
         BOOST_TEST(!r->done);
-        BOOST_TEST(until([&] { return !log->empty() && log->back().find("its body goes on") != std::string::npos; }));
+        BOOST_TEST(until([&] {
+            return !log->empty() && log->back().find("its body goes on") != std::string::npos;
+        }));
         BOOST_TEST(queue_of(m.path()).size() == 1U); // still held
         go_on_then = true;
         BOOST_TEST(until([&] { return r->done; }));
@@ -327,7 +331,8 @@ BOOST_AUTO_TEST_CASE(with_every_kind_of_token)
             const int first = co_await lock.async_with_lock(five);
             const int second = co_await lock.async_with_lock(five, asio::use_awaitable);
             BOOST_TEST(first + second == 10);
-            const auto [e, value] = co_await lock.async_with_lock(five, asio::as_tuple(asio::deferred));
+            const auto [e, value] =
+                co_await lock.async_with_lock(five, asio::as_tuple(asio::deferred));
             BOOST_TEST(!e);
             BOOST_TEST(value == 5);
             co_await lock.async_with_lock([](unique_lock&) -> asio::awaitable<void> { co_return; });

@@ -86,14 +86,23 @@ struct lock_scene {
     outcome<unique_lock> start_lock(client& c, lock_options options = {})
     {
         outcome<unique_lock> o;
-        mutex{c, directory, std::move(options)}.async_lock(o.handler());
+        mutex{c, directory, with_nodes(std::move(options))}.async_lock(o.handler());
         return o;
     }
     outcome<unique_lock> start_try_lock(client& c, lock_options options = {})
     {
         outcome<unique_lock> o;
-        mutex{c, directory, std::move(options)}.async_try_lock(o.handler());
+        mutex{c, directory, with_nodes(std::move(options))}.async_try_lock(o.handler());
         return o;
+    }
+
+    /// Most cases are about the queue on the server: there each waiter shall have a node.
+    lock_options with_nodes(lock_options options = {}) const
+    {
+        if (!share_nodes) {
+            options.max_local_grants = 0;
+        }
+        return options;
     }
     unique_lock hold(client& c, lock_options options = {})
     {
@@ -195,6 +204,7 @@ struct lock_scene {
         clients.clear();
     }
 
+    bool share_nodes = false; // among the waiters of a client, as is the default of the library
     zookeeper_server& server;
     asio::io_context io;
     admin_session admin; // the operator

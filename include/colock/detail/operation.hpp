@@ -17,10 +17,15 @@
 #include <boost/asio/is_executor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
+#include <boost/asio/recycling_allocator.hpp>
 #include <boost/asio/require.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/intrusive/list_hook.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -35,10 +40,24 @@ namespace colock::detail {
 
 class client_core;
 
-// Carries cancellation requests from the thread of the cancellation signal to the client's strand.
+class cancel_link;
+
+// Where operations wait that may complete on any thread, under a lock of its own.
+class waiting_room {
+public:
+    // Any thread. Does nothing when the operation does not wait here any more.
+    virtual void cancel(cancel_link& of, asio::cancellation_type type) = 0;
+
+protected:
+    ~waiting_room() = default;
+};
+
+// What an operation shares with those who may end it early: the signal behind its cancellation slot, and
+// the timer of its deadline, if it has any.
 //
 // Slots are neither thread-safe nor stateful. The slot's handler therefore holds only this link, which
-// hops to the strand; a request that arrives before the operation got there is remembered.
+// hops to the client's strand, where a request that arrives before the operation got there is remembered;
+// or it turns to the room in which the operation waits.
 class cancel_link : public std::enable_shared_from_this<cancel_link> {
 public:
     explicit cancel_link(std::weak_ptr<client_core> core) noexcept : core_{std::move(core)} {}
@@ -53,16 +72,29 @@ public:
     // On the strand: the operation is over.
     COLOCK_DECL void unbind() noexcept;
 
+    // Instead, and before the initiating function returns: from now on the room decides.
+    void enter(std::weak_ptr<waiting_room> room) noexcept
+    {
+        room_ = std::move(room);
+        in_a_room_ = true;
+    }
+
+    // Under the lock of the room.
+    void* waiting = nullptr; // the operation, as long as it does
+    std::optional<asio::steady_timer> deadline;
+
 private:
     void deliver(asio::cancellation_type type);
 
     std::weak_ptr<client_core> core_;
+    std::weak_ptr<waiting_room> room_;
+    bool in_a_room_ = false;
     std::function<void(asio::cancellation_type)> on_request_;           // strand
     asio::cancellation_type requested_ = asio::cancellation_type::none; // strand
 };
 
 template <class... Results>
-class operation {
+class operation : public boost::intrusive::list_base_hook<> { // of a waiting room
 public:
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
@@ -74,11 +106,20 @@ public:
     // Frees *this without calling the handler.
     virtual void destroy() noexcept = 0;
 
-    // Empty when the handler has no cancellation slot.
+    // Empty when the handler has no cancellation slot, and there is no deadline either.
     [[nodiscard]] const std::shared_ptr<cancel_link>& cancellation() const noexcept
     {
         return link_;
     }
+    [[nodiscard]] cancel_link& make_link(const std::shared_ptr<client_core>& core)
+    {
+        if (!link_) {
+            link_ = std::make_shared<cancel_link>(core);
+        }
+        return *link_;
+    }
+
+    std::uint64_t tag = 0; // for the room, and under its lock
 
 protected:
     explicit operation(std::shared_ptr<cancel_link> link) noexcept : link_{std::move(link)} {}
@@ -101,7 +142,10 @@ public:
         return op_->cancellation();
     }
 
-    // On the strand.
+    [[nodiscard]] operation<Results...>* operator->() const noexcept { return op_.get(); }
+    [[nodiscard]] operation<Results...>* release() noexcept { return op_.release(); }
+
+    // On the strand, or where it cannot be cancelled any more.
     void complete(Results... results)
     {
         unbind(*op_);
@@ -134,8 +178,8 @@ class bound_handler {
 public:
     using allocator_type = asio::associated_allocator_t<Handler>;
 
-    bound_handler(Handler&& handler, bool has_slot, Results&&... results)
-        : handler_{std::move(handler)}, has_slot_{has_slot}, results_{std::move(results)...}
+    bound_handler(Handler&& handler, Results&&... results)
+        : handler_{std::move(handler)}, results_{std::move(results)...}
     {
     }
 
@@ -147,8 +191,8 @@ public:
     void operator()()
     {
         // Only here, on the handler's own executor, may its slot be touched again.
-        if (has_slot_) {
-            asio::get_associated_cancellation_slot(handler_).clear();
+        if (auto slot = asio::get_associated_cancellation_slot(handler_); slot.is_connected()) {
+            slot.clear();
         }
         std::apply([this](Results&... results) { std::move(handler_)(std::move(results)...); },
                    results_);
@@ -156,7 +200,6 @@ public:
 
 private:
     Handler handler_;
-    bool has_slot_;
     std::tuple<Results...> results_;
 };
 
@@ -181,11 +224,28 @@ template <class Work>
     }
 }
 
+// Handlers without an allocator of their own get Asio's, which uses the memory of one operation for the next.
+template <class Allocator>
+struct recycling {
+    using type = Allocator;
+    static const type& of(const Allocator& a) noexcept { return a; }
+};
+template <class T>
+struct recycling<std::allocator<T>> {
+    using type = asio::recycling_allocator<T>;
+    static type of(const std::allocator<T>&) noexcept { return {}; }
+};
+
 template <class Handler, class... Results>
 class operation_of final : public operation<Results...> {
+    using recycling_type = recycling<asio::associated_allocator_t<Handler>>;
     using allocator_type = typename std::allocator_traits<
-        asio::associated_allocator_t<Handler>>::template rebind_alloc<operation_of>;
+        typename recycling_type::type>::template rebind_alloc<operation_of>;
     using allocator_traits = std::allocator_traits<allocator_type>;
+    static allocator_type allocator_of(const asio::associated_allocator_t<Handler>& a) noexcept
+    {
+        return allocator_type{recycling_type::of(a)};
+    }
     using executor_type = asio::associated_executor_t<Handler, asio::any_io_executor>;
 
     // Not to any_completion_executor, that of a type-erased handler, up to Boost 1.81: from there it is
@@ -206,7 +266,7 @@ public:
             link = std::make_shared<cancel_link>(core);
             slot.assign([link](asio::cancellation_type type) { link->request(type); });
         }
-        allocator_type allocator{asio::get_associated_allocator(handler)};
+        auto allocator = allocator_of(asio::get_associated_allocator(handler));
         auto* memory = allocator_traits::allocate(allocator, 1);
         return ::new (static_cast<void*>(memory))
             operation_of{std::move(handler), io_executor, std::move(link)};
@@ -217,10 +277,9 @@ public:
         // What tracks the work moves out first: it keeps the handler's context running until the post below
         // has been queued.
         auto work = std::move(work_);
-        bound_handler<Handler, Results...> bound{std::move(handler_), this->link_ != nullptr,
-                                                 std::move(results)...};
+        bound_handler<Handler, Results...> bound{std::move(handler_), std::move(results)...};
         [[maybe_unused]] auto io_executor = std::move(io_executor_);
-        free(allocator_type{bound.get_allocator()});
+        free(allocator_of(bound.get_allocator()));
         if constexpr (can_post) {
             asio::post(tracking_executor(work), std::move(bound));
         } else {
@@ -233,7 +292,7 @@ public:
     void destroy() noexcept override
     {
         const Handler handler{std::move(handler_)};
-        free(allocator_type{asio::get_associated_allocator(handler)});
+        free(allocator_of(asio::get_associated_allocator(handler)));
     }
 
 private:

@@ -31,7 +31,8 @@ namespace colock::detail {
 
 // What a body returns: an awaitable, or an operation that takes a token.
 template <class Body>
-struct body_result : body_result<std::invoke_result_t<Body, asio::use_awaitable_t<>>> {};
+struct body_result : body_result<std::invoke_result_t<Body, asio::use_awaitable_t<>>> {
+};
 template <class T>
 struct body_result<asio::awaitable<T>> {
     using type = T;
@@ -96,14 +97,19 @@ private:
             finish(aborted(), {});
             return;
         }
-        lock_.async_lock(
-            on_strand(acquiring_, [self = this->shared_from_this()](error_code ec, unique_lock held) {
+        lock_.async_lock(on_strand(
+            acquiring_, [self = this->shared_from_this()](error_code ec, unique_lock held) {
                 self->held_ = std::move(held);
-                if (!ec && self->cancelled_ != asio::cancellation_type::none) {
-                    self->held_ = {};
-                    ec = asio::error::operation_aborted; // it came too late, but no body has begun
+                if (ec) {
+                    self->finish(failure(ec), {});
+                } else if (self->cancelled_ != asio::cancellation_type::none) {
+                    self->conclude_early(); // it came too late, but no body has begun
+                } else if (self->lost_ = self->held_.lost(); self->lost_) {
+                    self->held_ = {}; // the grant was on its way for so long
+                    self->conclude({}, {});
+                } else {
+                    self->run();
                 }
-                ec ? self->finish(failure(ec), {}) : self->run();
             }));
     }
 
@@ -119,7 +125,7 @@ private:
             }));
         asio::co_spawn(strand_, execute(this->shared_from_this()),
                        on_strand(stopping_, [self = this->shared_from_this()](std::exception_ptr e,
-                                                                             auto&&... value) {
+                                                                              auto&&... value) {
                            self->ended(std::move(e), {std::move(value)...});
                        }));
     }
@@ -132,6 +138,20 @@ private:
         } else {
             co_return co_await self->body_(self->held_)(asio::use_awaitable);
         }
+    }
+
+    void conclude_early()
+    {
+        constexpr auto hurried =
+            asio::cancellation_type::terminal | asio::cancellation_type::partial;
+        if ((cancelled_ & hurried) != asio::cancellation_type::none) {
+            held_ = {}; // released in the background
+            finish(aborted(), {});
+            return;
+        }
+        held_.async_unlock(on_strand(acquiring_, [self = this->shared_from_this()](error_code) {
+            self->finish(aborted(), {});
+        }));
     }
 
     void stop(asio::cancellation_type type)
@@ -162,15 +182,14 @@ private:
             conclude(std::move(e), std::move(value));
             return;
         }
-        held_.async_unlock(on_strand(
-            acquiring_, [self = this->shared_from_this(), e = std::move(e),
-                         value = std::move(value)](error_code ec) mutable {
-                if (ec == errc::session_expired || ec == errc::node_deleted ||
-                    ec == errc::safe_until_passed || ec == errc::client_closed) {
-                    self->lost_ = ec;
-                } // else the release goes on in the background
-                self->conclude(std::move(e), std::move(value));
-            }));
+        held_.async_unlock(on_strand(acquiring_, [self = this->shared_from_this(), e = std::move(e),
+                                                  value = std::move(value)](error_code ec) mutable {
+            if (ec == errc::session_expired || ec == errc::node_deleted ||
+                ec == errc::safe_until_passed || ec == errc::client_closed) {
+                self->lost_ = ec;
+            } // else the release goes on in the background
+            self->conclude(std::move(e), std::move(value));
+        }));
     }
 
     // The body's own exception wins over the loss, but not the one that comes of being cancelled.
@@ -186,9 +205,7 @@ private:
     void finish(std::exception_ptr e, values value)
     {
         std::apply(
-            [&](auto&&... v) {
-                std::exchange(op_, {}).complete(std::move(e), std::move(v)...);
-            },
+            [&](auto&&... v) { std::exchange(op_, {}).complete(std::move(e), std::move(v)...); },
             std::move(value));
     }
 
@@ -252,8 +269,8 @@ public:
         auto slot = asio::get_associated_cancellation_slot(handler);
         typename types::pointer op{types::template of<handler_type>::make(
             handler_type{std::forward<Handler>(handler)}, get_executor(), nullptr)};
-        const auto running = std::make_shared<supervisor>(executor, lock_, std::forward<F>(body),
-                                                          std::move(op));
+        const auto running =
+            std::make_shared<supervisor>(executor, lock_, std::forward<F>(body), std::move(op));
         if (slot.is_connected()) { // in place of the operation's own way to the client's strand
             slot.assign([weak = std::weak_ptr<supervisor>{running}](asio::cancellation_type type) {
                 if (const auto self = weak.lock()) {

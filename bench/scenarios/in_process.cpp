@@ -1,0 +1,193 @@
+// Contention within one process, which never reaches the server: coroutines that take turns, beside the same
+// with a channel that holds one token, which is what one would write without this library.
+#include <colock/colock.hpp>
+#include <support/zookeeper_server.hpp>
+
+#include "runner.hpp"
+#include "scenario.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/channel.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <chrono>
+#include <exception>
+#include <stdexcept>
+#include <vector>
+
+namespace bench {
+
+namespace {
+
+namespace asio = boost::asio;
+using colock::test::zookeeper_server;
+using channel = asio::experimental::channel<void(colock::error_code)>;
+
+void rethrow(const std::exception_ptr& e)
+{
+    if (e) {
+        std::rethrow_exception(e);
+    }
+}
+
+// One thread, one context, for all contestants.
+class process {
+public:
+    explicit process(const std::string& hosts)
+        : client_{context_, {.hosts = hosts}}, token_{context_.get_executor(), 1}
+    {
+        await(client_.async_connect(asio::deferred));
+        token_.try_send(colock::error_code{});
+    }
+    process(const process&) = delete;
+    process& operator=(const process&) = delete;
+    ~process() { await(client_.async_close(asio::deferred)); }
+
+    // So many grants, shared evenly; the time of one of them in nanoseconds.
+    template <class Turns>
+    double time_of(Turns&& turns, int coroutines, int grants)
+    {
+        using clock = std::chrono::steady_clock;
+        left_ = coroutines;
+        const auto start = clock::now();
+        for (int i = 0; i != coroutines; ++i) {
+            asio::co_spawn(context_, turns(grants / coroutines), [this](std::exception_ptr e) {
+                rethrow(e);
+                --left_;
+            });
+        }
+        while (left_ != 0) {
+            context_.restart();
+            context_.run_one();
+        }
+        return std::chrono::duration<double, std::nano>(clock::now() - start).count() / grants;
+    }
+
+    // The lock is taken, and released by the guard's destructor or an operation.
+    asio::awaitable<void> lock(colock::mutex m, int turns)
+    {
+        for (int i = 0; i != turns; ++i) {
+            const auto held = co_await m.async_lock();
+            ++guarded_;
+        }
+    }
+    asio::awaitable<void> lock_and_unlock(colock::mutex m, int turns)
+    {
+        for (int i = 0; i != turns; ++i) {
+            auto held = co_await m.async_lock();
+            ++guarded_;
+            co_await held.async_unlock();
+        }
+    }
+    asio::awaitable<void> receive(int turns)
+    {
+        for (int i = 0; i != turns; ++i) {
+            co_await token_.async_receive(asio::deferred);
+            ++guarded_;
+            token_.try_send(colock::error_code{});
+        }
+    }
+    asio::awaitable<void> receive_and_send(int turns)
+    {
+        for (int i = 0; i != turns; ++i) {
+            co_await token_.async_receive(asio::deferred);
+            ++guarded_;
+            co_await token_.async_send(colock::error_code{}, asio::deferred);
+        }
+    }
+
+    [[nodiscard]] colock::client& client() noexcept { return client_; }
+
+private:
+    template <class Operation>
+    void await(Operation&& operation)
+    {
+        bool done = false;
+        std::forward<Operation>(operation)([&](colock::error_code ec) {
+            done = true;
+            if (ec) {
+                throw std::runtime_error{ec.message()};
+            }
+        });
+        while (!done) {
+            context_.restart();
+            context_.run_one();
+        }
+    }
+
+    asio::io_context context_;
+    colock::client client_;
+    channel token_;
+    int left_ = 0;
+    std::int64_t guarded_ = 0;
+};
+
+struct pair {
+    const char* metric;
+    std::function<asio::awaitable<void>(int)> ours, theirs;
+};
+
+} // namespace
+
+void in_process(const run_options& options, report& out)
+{
+    zookeeper_server server;
+    process p{server.connect_string()};
+    const int grants = options.quick ? 64'000 : 320'000;
+    for (const int coroutines : {1, 8, 64, 1000}) {
+        const colock::mutex m{p.client(), "/in-process"};
+        const pair pairs[] = {
+            {"grant, released by the guard", [&](int n) { return p.lock(m, n); },
+             [&](int n) { return p.receive(n); }},
+            {"grant, unlock awaited", [&](int n) { return p.lock_and_unlock(m, n); },
+             [&](int n) { return p.receive_and_send(n); }},
+        };
+        for (const auto& [metric, ours, theirs] : pairs) {
+            if (coroutines == 1) {
+                continue; // nobody to hand over to: see linger
+            }
+            const auto outcomes = interleave(
+                {{"colock", [&] { return std::vector{p.time_of(ours, coroutines, grants)}; }},
+                 {"channel", [&] { return std::vector{p.time_of(theirs, coroutines, grants)}; }}},
+                {.rounds = options.rounds, .slices = 3});
+            out.add(
+                {"in_process", "colock", 0, coroutines, 1, metric, "ns", outcomes[0].values[0]});
+            out.add(
+                {"in_process", "channel", 0, coroutines, 1, metric, "ns", outcomes[1].values[0]});
+            out.add({"in_process", "colock", 0, coroutines, 1,
+                     std::string{metric} + ", relative to channel", "", outcomes[0].relative[0]});
+        }
+    }
+}
+
+// One user, who comes back before the node has gone.
+void linger(const run_options& options, report& out)
+{
+    zookeeper_server server;
+    process p{server.connect_string()};
+    const int cycles = options.quick ? 200'000 : 1'000'000;
+    const colock::mutex m{p.client(), "/linger", {.linger = std::chrono::seconds{10}}};
+    p.time_of([&](int n) { return p.lock(m, n); }, 1, 1); // the node
+    figure time{"linger", "colock", 0, 1, 1, "lock + unlock, released by the guard", "ns", {}};
+    figure rate{"linger", "colock", 0, 1, 1, "cycles a second", "1/s", {}};
+    figure packets{"linger", "colock", 0, 1, 1, "packets in so many cycles, less heartbeats",
+                   "",       {}};
+    for (int round = 0; round != options.rounds; ++round) {
+        const auto before = server.packets_received();
+        const auto requests = p.client().stats().requests;
+        const auto ns = p.time_of([&](int n) { return p.lock(m, n); }, 1, cycles);
+        time.rounds.push_back(ns);
+        rate.rounds.push_back(1e9 / ns);
+        const auto beats = p.client().stats().requests - requests;
+        packets.rounds.push_back(double(server.packets_received() - before) - double(beats));
+    }
+    out.add(time);
+    out.add(rate);
+    out.add(packets);
+}
+
+} // namespace bench

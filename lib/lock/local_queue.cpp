@@ -1,0 +1,542 @@
+#include "local_queue.hpp"
+
+#include <boost/container/small_vector.hpp>
+
+#include <utility>
+
+namespace colock::detail {
+
+namespace {
+
+using protocol::cohort;
+using protocol::company;
+
+cohort::rules rules_of(const lock_options& o)
+{
+    return {.max_grants = o.max_local_grants,
+            .max_time = o.max_local_time,
+            .linger = o.linger,
+            .max_linger = o.max_linger};
+}
+
+} // namespace
+
+// What is to be done when the mutex has been left.
+struct local_queue::chores {
+    struct admission {
+        operation_ptr<error_code, unique_lock> op;
+        grant held;
+    };
+    boost::container::small_vector<admission, 1> admitted;
+    std::shared_ptr<client_core> core;       // for the first of them, or empty
+    std::shared_ptr<queue_member> turn_over; // somebody waits for the loss of this turn
+    std::uint64_t turn = 0;
+    bool settle = false;
+};
+
+local_queue::local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options)
+    : core_{std::move(core)}, path_{std::move(path)}, options_{std::move(options)},
+      cohort_{rules_of(options_)}
+{
+}
+
+local_queue::local_queue(std::shared_ptr<local_queue> listed)
+    : core_{listed->core_}, path_{listed->path_}, options_{listed->options_},
+      listed_{std::move(listed)}, cohort_{rules_of(options_)}
+{
+}
+
+local_queue::~local_queue()
+{
+    discarded();
+    if (!listed_) {
+        core_->forget_path(path_);
+    }
+}
+
+// ---- users
+
+void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until)
+{
+    if (!listed_ && options_.max_local_grants == 0) {
+        // Everybody queues for himself.
+        std::make_shared<local_queue>(shared_from_this())->lock(std::move(op), until);
+        return;
+    }
+    if (until != never && until <= std::chrono::steady_clock::now()) {
+        try_lock(std::move(op));
+        return;
+    }
+    if (until != never || op.cancellation()) {
+        op->make_link(core_).enter(weak_from_this());
+    }
+    chores todo;
+    {
+        const std::lock_guard lock{mutex_};
+        const auto now = boot_clock::now();
+        dismiss_loser(now, todo);
+        cohort::verdict v;
+        if (cohort_.arrive(now, v)) {
+            todo.admitted.push_back({std::move(op), {holder_, turns_++}});
+        } else {
+            wait(std::move(op), until);
+        }
+        follow(v, todo);
+    }
+    carry_out(todo);
+}
+
+void local_queue::try_lock(operation_ptr<error_code, unique_lock> op)
+{
+    using answer = cohort::answer;
+    auto found = answer::idle;
+    chores todo;
+    if (core_->connection_id() != 0) { // else a try has no say, whatever is known here
+        const std::lock_guard lock{mutex_};
+        const auto now = boot_clock::now();
+        dismiss_loser(now, todo);
+        cohort::verdict v;
+        found = cohort_.try_arrive(now, v);
+        if (found == answer::admitted) {
+            todo.admitted.push_back({std::move(op), {holder_, turns_++}});
+        }
+        follow(v, todo);
+    }
+    carry_out(todo);
+    if (found == answer::busy) {
+        op.complete({}, unique_lock{core_, {}});
+    } else if (found == answer::idle) {
+        ask(std::move(op));
+    }
+}
+
+// Nobody here has it. Each of those who ask the servers does so for himself.
+void local_queue::ask(operation_ptr<error_code, unique_lock> op)
+{
+    core_->dispatch([self = shared_from_this(), op = std::move(op)]() mutable {
+        const auto& core = self->core_;
+        auto refused = core->unavailable();
+        if (!refused && !core->is_connected()) {
+            refused = errc::disconnected;
+        }
+        if (const auto& link = op.cancellation();
+            link && link->requested() != asio::cancellation_type::none) {
+            op.complete(asio::error::operation_aborted, unique_lock{core, {}});
+        } else if (refused) {
+            core->note_error("lock " + self->path_ + ": " + refused.message());
+            op.complete(refused, unique_lock{core, {}});
+        } else {
+            std::make_shared<queue_member>(self)->try_join(std::move(op));
+        }
+    });
+}
+
+void local_queue::wait(operation_ptr<error_code, unique_lock> op, deadline until)
+{
+    auto* const raw = op.release();
+    waiting_.push_back(*raw);
+    const auto& link = raw->cancellation();
+    if (!link) {
+        return;
+    }
+    link->waiting = raw;
+    if (until != never) {
+        link->deadline.emplace(core_->executor(), until);
+        link->deadline->async_wait([weak = weak_from_this(), link](const error_code& ec) {
+            if (const auto self = weak.lock(); self && !ec) {
+                self->deadline_reached(*link);
+            }
+        });
+    }
+}
+
+operation_ptr<error_code, unique_lock> local_queue::take(waiter& op) noexcept
+{
+    waiting_.erase(waiting_.iterator_to(op));
+    if (const auto& link = op.cancellation()) {
+        link->waiting = nullptr;
+        link->deadline.reset();
+    }
+    return operation_ptr<error_code, unique_lock>{&op};
+}
+
+void local_queue::cancel(cancel_link& of, asio::cancellation_type type)
+{
+    const bool immediately =
+        (type & (asio::cancellation_type::terminal | asio::cancellation_type::partial)) !=
+        asio::cancellation_type::none;
+    operation_ptr<error_code, unique_lock> op;
+    chores todo;
+    {
+        const std::lock_guard lock{mutex_};
+        if (of.waiting == nullptr) {
+            return; // it came too late
+        }
+        op = take(*static_cast<waiter*>(of.waiting));
+        const auto v = cohort_.withdraw();
+        follow(v, todo);
+        if (v.settle && !immediately) {
+            parting_.push_back(std::move(op)); // the node goes with the last one
+        }
+    }
+    carry_out(todo);
+    if (op) {
+        op.complete(asio::error::operation_aborted, unique_lock{core_, {}});
+    }
+}
+
+void local_queue::deadline_reached(cancel_link& of)
+{
+    operation_ptr<error_code, unique_lock> op;
+    chores todo;
+    {
+        const std::lock_guard lock{mutex_};
+        if (of.waiting == nullptr) {
+            return; // it came too late to be taken back
+        }
+        op = take(*static_cast<waiter*>(of.waiting));
+        follow(cohort_.withdraw(), todo);
+    }
+    carry_out(todo);
+    // Without a connection nobody knows whether the lock is busy.
+    op.complete(core_->connection_id() != 0 ? error_code{} : errc::disconnected,
+                unique_lock{core_, {}});
+}
+
+void local_queue::release(std::shared_ptr<client_core> core, grant held)
+{
+    chores todo;
+    todo.core = std::move(core);
+    {
+        const std::lock_guard lock{mutex_};
+        end_turn(held, todo);
+    }
+    carry_out(todo);
+}
+
+void local_queue::unlock(operation_ptr<error_code> op, grant held)
+{
+    chores todo;
+    error_code result;
+    {
+        const std::lock_guard lock{mutex_};
+        const auto departures = leaving_.size();
+        result = end_turn(held, todo);
+        if (!result && leaving_.size() != departures) {
+            leaving_.back().unlocking = std::move(op); // completes when the node is gone
+        }
+    }
+    carry_out(todo);
+    if (op) {
+        op.complete(result);
+    }
+}
+
+// Returns why the lock is lost, if it is.
+error_code local_queue::end_turn(grant& held, chores& todo)
+{
+    const auto now = boot_clock::now();
+    const auto why = held.member->lost(now);
+    if (held.member->is_watched() && !why) {
+        todo.turn_over = held.member;
+        todo.turn = held.turn;
+    }
+    if (why) {
+        if (holder_ == held.member) {
+            dismiss(todo);
+        }
+        leaving_.push_back({std::move(held.member), {}});
+        todo.settle = true;
+        return why;
+    }
+    const auto v = cohort_.release(now);
+    if (!v.leave) {
+        core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
+    }
+    follow(v, todo, std::move(held.member));
+    return {};
+}
+
+bool local_queue::is_current(const queue_member& member, std::uint64_t turn)
+{
+    const std::lock_guard lock{mutex_};
+    return holder_.get() == &member && turn + 1 == turns_ && cohort_.users() != 0;
+}
+
+// ---- contenders
+
+void local_queue::granted(const std::shared_ptr<queue_member>& member, company c)
+{
+    chores todo;
+    {
+        const std::lock_guard lock{mutex_};
+        if (contender_ != member) { // which has failed, or is not wanted any more
+            leaving_.push_back({member, {}});
+            todo.settle = true;
+        } else {
+            dismiss_robbed(todo);
+            holder_ = std::move(contender_);
+            follow(cohort_.granted(boot_clock::now(), c), todo);
+        }
+    }
+    carry_out(todo);
+}
+
+void local_queue::granted(const std::shared_ptr<queue_member>& member, company c,
+                          operation_ptr<error_code, unique_lock> op)
+{
+    chores todo;
+    {
+        const std::lock_guard lock{mutex_};
+        dismiss_robbed(todo);
+        holder_ = member;
+        const auto v = cohort_.granted(boot_clock::now(), c, true);
+        todo.admitted.push_back({std::move(op), {holder_, turns_++}});
+        follow(v, todo);
+    }
+    carry_out(todo);
+}
+
+void local_queue::failed(const queue_member& member, const error_code& why)
+{
+    if (is_contender(member)) {
+        fail_all(why);
+    }
+}
+
+void local_queue::fail_all(const error_code& why)
+{
+    std::vector<operation_ptr<error_code, unique_lock>> waiting, parting;
+    {
+        const std::lock_guard lock{mutex_};
+        contender_.reset();
+        cohort_.failed();
+        while (!waiting_.empty()) {
+            waiting.push_back(take(waiting_.front()));
+        }
+        parting.swap(parting_);
+    }
+    for (auto& op : waiting) {
+        op.complete(why, unique_lock{core_, {}});
+    }
+    for (auto& op : parting) {
+        op.complete(asio::error::operation_aborted, unique_lock{core_, {}});
+    }
+}
+
+bool local_queue::lost(const queue_member& member)
+{
+    bool held = true; // when it was dismissed before, by one who looked at the clock
+    chores todo;
+    {
+        const std::lock_guard lock{mutex_};
+        if (holder_.get() == &member) {
+            held = !cohort_.is_idle();
+            dismiss(todo);
+        }
+    }
+    carry_out(todo);
+    return held;
+}
+
+bool local_queue::is_contender(const queue_member& member)
+{
+    const std::lock_guard lock{mutex_};
+    return contender_.get() == &member;
+}
+
+void local_queue::met(const queue_member& member, company c)
+{
+    chores todo;
+    {
+        const std::lock_guard lock{mutex_};
+        if (holder_.get() == &member) {
+            follow(cohort_.met(boot_clock::now(), c), todo);
+        }
+    }
+    carry_out(todo);
+}
+
+void local_queue::connected(const queue_member& member)
+{
+    chores todo;
+    {
+        const std::lock_guard lock{mutex_};
+        if (holder_.get() == &member) {
+            follow(cohort_.look_again(), todo);
+        }
+    }
+    carry_out(todo);
+}
+
+// No timer has run yet in a process that was stopped: the clock is asked before each grant.
+void local_queue::dismiss_loser(std::chrono::nanoseconds now, chores& todo)
+{
+    if (holder_ && holder_->lost(now)) {
+        dismiss(todo);
+    }
+}
+
+// The holder has lost the lock. Its node goes with the guard, if there is one.
+void local_queue::dismiss(chores& todo)
+{
+    if (cohort_.is_idle()) {
+        leaving_.push_back({holder_, {}});
+        todo.settle = true;
+    }
+    holder_.reset();
+    follow(cohort_.lost(), todo);
+}
+
+// Another node of this client was granted: that of the holder is gone, deleted by hand, and its own news of
+// that are still to come.
+void local_queue::dismiss_robbed(chores& todo)
+{
+    if (holder_) {
+        holder_->robbed();
+        dismiss(todo);
+    }
+}
+
+// ---- what follows
+
+// `spare`: a reference to the holder that is not needed any more.
+void local_queue::follow(const cohort::verdict& v, chores& todo,
+                         std::shared_ptr<queue_member> spare)
+{
+    for (std::size_t i = 0; i != v.admit; ++i) {
+        todo.admitted.push_back(
+            {take(waiting_.front()), {spare ? std::move(spare) : holder_, turns_++}});
+    }
+    if (v.leave) {
+        leaving_.push_back({std::move(holder_), {}});
+    }
+    look_ |= v.look;
+    const bool linger = v.idle && !std::exchange(lingering_, lingering_ || v.idle);
+    todo.settle |= v.leave || v.settle || v.look || linger;
+}
+
+// The last thing that is done: whoever is let in may be done, and this object gone, before it returns.
+void local_queue::carry_out(chores& todo)
+{
+    std::shared_ptr<local_queue> self;
+    if (todo.settle || todo.turn_over || todo.admitted.size() > 1) {
+        self = shared_from_this();
+    }
+    for (auto& [op, held] : todo.admitted) {
+        auto core = todo.core ? std::move(todo.core) : core_;
+        core->count.locks_granted.fetch_add(1, std::memory_order_relaxed);
+        op.complete({}, unique_lock{std::move(core), std::move(held)});
+    }
+    if (!todo.settle && !todo.turn_over) {
+        return;
+    }
+    core_->dispatch([self, turn_over = std::move(todo.turn_over), turn = todo.turn] {
+        if (turn_over) {
+            turn_over->turn_over(turn);
+        }
+        self->settle();
+    });
+}
+
+// On the strand. Brings about what the cohort wants, which may have changed several times meanwhile.
+void local_queue::settle()
+{
+    std::vector<departure> leaving;
+    std::vector<operation_ptr<error_code, unique_lock>> parting;
+    std::shared_ptr<queue_member> unwanted, joining, looking;
+    error_code refused;
+    {
+        const std::lock_guard lock{mutex_};
+        leaving.swap(leaving_);
+        parting.swap(parting_);
+        if (!cohort_.wants_contender()) {
+            unwanted = std::move(contender_);
+        } else if (!contender_) {
+            refused = core_->unavailable();
+            if (!refused) {
+                joining = contender_ = std::make_shared<queue_member>(shared_from_this());
+            }
+        }
+        if (std::exchange(look_, false)) {
+            looking = holder_;
+        }
+        if (lingering_ && !linger_timer_) {
+            linger_timer_.emplace(core_->strand());
+            wait_to_give_up();
+        }
+    }
+    const client_core::batch together{*core_};
+    for (auto& each : leaving) {
+        each.unlocking ? each.member->unlock(std::move(each.unlocking)) : each.member->leave();
+    }
+    // Those who were cancelled wait for what they had a part in.
+    auto* const trace = unwanted           ? unwanted.get()
+                        : !leaving.empty() ? leaving.back().member.get()
+                                           : nullptr;
+    for (auto& op : parting) {
+        if (trace != nullptr) {
+            trace->part(std::move(op));
+        } else {
+            op.complete(asio::error::operation_aborted, unique_lock{core_, {}});
+        }
+    }
+    if (unwanted) {
+        unwanted->leave();
+    }
+    if (joining) {
+        joining->join();
+    }
+    if (looking) {
+        looking->look();
+    }
+    if (refused) {
+        core_->note_error("lock " + path_ + ": " + refused.message());
+        fail_all(refused);
+    }
+}
+
+// One timer for all the times when nobody uses the node: most are too short for it.
+void local_queue::wait_to_give_up()
+{
+    linger_timer_->expires_after(cohort_.linger_end() - boot_clock::now());
+    linger_timer_->async_wait([weak = weak_from_this()](const error_code& ec) {
+        const auto self = weak.lock();
+        if (!self || ec) {
+            return;
+        }
+        chores todo;
+        {
+            const std::lock_guard lock{self->mutex_};
+            const auto v = self->cohort_.linger_over(boot_clock::now());
+            if (v.idle) {
+                self->wait_to_give_up();
+            } else {
+                self->lingering_ = false;
+                self->linger_timer_.reset();
+            }
+            self->follow(v, todo);
+        }
+        self->carry_out(todo);
+    });
+}
+
+void local_queue::discarded() noexcept
+{
+    std::vector<operation_ptr<error_code, unique_lock>> waiting, parting;
+    std::vector<departure> leaving;
+    std::shared_ptr<queue_member> contender, holder;
+    {
+        const std::lock_guard lock{mutex_};
+        while (!waiting_.empty()) {
+            waiting.push_back(take(waiting_.front()));
+        }
+        parting.swap(parting_);
+        leaving.swap(leaving_);
+        contender.swap(contender_);
+        holder.swap(holder_);
+        linger_timer_.reset();
+    }
+}
+
+} // namespace colock::detail

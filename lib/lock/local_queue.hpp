@@ -1,0 +1,111 @@
+// The users of one path in one client: those who wait, in the order in which they came, and those who hold
+// the lock by the one contender that they share. What is decided by protocol::cohort is carried out here.
+#pragma once
+
+#include <colock/detail/deadline.hpp>
+#include <colock/unique_lock.hpp>
+
+#include "client/core.hpp"
+#include "protocol/cohort.hpp"
+#include "queue_member.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/intrusive/list.hpp>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace colock::detail {
+
+// A release passes the lock on under the short mutex of this object and one post to the next one's executor;
+// neither the strand nor the servers hear of it. Handlers are completed, and the strand is entered, when the
+// mutex has been left.
+class local_queue final : public path_entry,
+                          public waiting_room,
+                          public std::enable_shared_from_this<local_queue> {
+public:
+    // What the client finds at this path. Path and options are valid.
+    local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options);
+    // For a single user.
+    explicit local_queue(std::shared_ptr<local_queue> listed);
+    ~local_queue() override;
+
+    [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept { return core_; }
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    [[nodiscard]] const lock_options& options() const noexcept { return options_; }
+
+    // ---- any thread: what users want
+
+    // Waits until the deadline; one that has passed means: not even for a connection.
+    void lock(operation_ptr<error_code, unique_lock> op, deadline until);
+    void release(std::shared_ptr<client_core> core, grant held);
+    void unlock(operation_ptr<error_code> op, grant held);
+
+    void cancel(cancel_link& of, asio::cancellation_type type) override;
+    void discarded() noexcept override;
+
+    // ---- on the strand: what becomes of contenders
+
+    void granted(const std::shared_ptr<queue_member>& member, protocol::company c);
+    // On trial, for one who does not wait.
+    void granted(const std::shared_ptr<queue_member>& member, protocol::company c,
+                 operation_ptr<error_code, unique_lock> op);
+    // There will be no grant, of this contender or, for whatever contender, on this client.
+    void failed(const queue_member& member, const error_code& why);
+    void fail_all(const error_code& why);
+    // Returns whether somebody held it.
+    bool lost(const queue_member& member);
+    void met(const queue_member& member, protocol::company c);
+    void connected(const queue_member& member);
+    [[nodiscard]] bool is_contender(const queue_member& member);
+    [[nodiscard]] bool is_current(const queue_member& member, std::uint64_t turn);
+
+private:
+    using waiter = operation<error_code, unique_lock>;
+    using waiters = boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>>;
+
+    struct chores;
+
+    void try_lock(operation_ptr<error_code, unique_lock> op);
+    void ask(operation_ptr<error_code, unique_lock> op);
+    void deadline_reached(cancel_link& of);
+    void carry_out(chores& todo);
+    void settle();
+
+    // Under the mutex.
+    void wait(operation_ptr<error_code, unique_lock> op, deadline until);
+    [[nodiscard]] operation_ptr<error_code, unique_lock> take(waiter& op) noexcept;
+    error_code end_turn(grant& held, chores& todo);
+    void dismiss_loser(std::chrono::nanoseconds now, chores& todo);
+    void dismiss(chores& todo);
+    void dismiss_robbed(chores& todo);
+    void follow(const protocol::cohort::verdict& v, chores& todo,
+                std::shared_ptr<queue_member> spare = {});
+    void wait_to_give_up();
+
+    const std::shared_ptr<client_core> core_;
+    const std::string path_;
+    const lock_options options_;
+    const std::shared_ptr<local_queue> listed_; // null when it is this one
+
+    std::mutex mutex_; // of what follows
+    protocol::cohort cohort_;
+    waiters waiting_;
+    std::shared_ptr<queue_member> contender_; // in the queue for those who wait
+    std::shared_ptr<queue_member> holder_;
+    std::uint64_t turns_ = 0; // that were granted
+    struct departure {
+        std::shared_ptr<queue_member> member;
+        operation_ptr<error_code> unlocking; // or empty
+    };
+    std::vector<departure> leaving_;
+    std::vector<operation_ptr<error_code, unique_lock>> parting_; // cancelled with the last trace
+    bool look_ = false;
+    bool lingering_ = false; // the timer runs, or is about to
+    std::optional<asio::steady_timer> linger_timer_;
+};
+
+} // namespace colock::detail

@@ -1,0 +1,89 @@
+#include "lock_path.hpp"
+
+#include "local_queue.hpp"
+#include "protocol/path.hpp"
+
+#include <utility>
+
+namespace colock::detail {
+
+namespace {
+
+// The server drops the connection of whoever sends a packet of more than a megabyte (jute.maxbuffer), and
+// would do so again at every repetition.
+constexpr std::size_t max_owner_data = 1'000'000;
+
+bool is_a_time(std::chrono::milliseconds t) noexcept
+{
+    return t >= t.zero() && t <= longest_time;
+}
+
+std::string fault_of(const lock_options& o)
+{
+    if (o.owner_data && o.owner_data->size() > max_owner_data) {
+        return "the owner data is longer than " + std::to_string(max_owner_data) + " bytes";
+    }
+    for (const auto time : {o.lost_lead, o.body_grace, o.max_local_time, o.linger, o.max_linger}) {
+        if (!is_a_time(time)) {
+            return "lost_lead, body_grace, max_local_time, linger and max_linger must not be "
+                   "negative, and be below 25 days";
+        }
+    }
+    if (o.linger > o.max_linger) {
+        return "linger is longer than max_linger";
+    }
+    if (o.linger > o.linger.zero() && o.max_local_grants == 0) {
+        return "a node that lingers is for local grants, which max_local_grants = 0 forbids";
+    }
+    return {};
+}
+
+} // namespace
+
+struct lock_path::fault {
+    error_code error;
+    std::string detail;
+};
+
+lock_path::lock_path(std::shared_ptr<client_core> c, std::string p, lock_options o)
+    : core{std::move(c)}, path{std::move(p)}, options{std::move(o)}
+{
+    fault none;
+    queue_ = find_queue(none);
+}
+
+std::shared_ptr<local_queue> lock_path::find_queue(fault& why) const
+{
+    if (const auto what = protocol::path_fault(path); !what.empty()) {
+        why = {errc::invalid_path, "the path " + what};
+        return nullptr;
+    }
+    if (const auto what = fault_of(options); !what.empty()) {
+        why = {errc::invalid_option, what};
+        return nullptr;
+    }
+    auto found = std::static_pointer_cast<local_queue>(
+        core->find_path(path, [&] { return std::make_shared<local_queue>(core, path, options); }));
+    if (!(found->options() == options)) {
+        why = {errc::conflicting_use, error_code{errc::conflicting_use}.message()};
+        return nullptr;
+    }
+    return found;
+}
+
+void lock_path::lock(operation_ptr<error_code, unique_lock> op, deadline until) const
+{
+    if (queue_) {
+        queue_->lock(std::move(op), until);
+        return;
+    }
+    fault why;
+    if (const auto queue = find_queue(why)) { // those who used the path have gone
+        queue->lock(std::move(op), until);
+    } else {
+        core->note_error("lock " + path + ": " + why.detail);
+        op.complete(why.error, unique_lock{core, {}});
+    }
+}
+
+} // namespace colock::detail

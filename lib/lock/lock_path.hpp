@@ -1,0 +1,37 @@
+// What a lock object refers to: a client, a path, options.
+#pragma once
+
+#include <colock/detail/deadline.hpp>
+#include <colock/lock_options.hpp>
+#include <colock/unique_lock.hpp>
+
+#include "client/core.hpp"
+
+#include <memory>
+#include <string>
+
+namespace colock::detail {
+
+class local_queue;
+
+// Immutable.
+class lock_path {
+public:
+    lock_path(std::shared_ptr<client_core> core, std::string path, lock_options options);
+
+    // Any thread. Completes with an error if path or options are bad, or not those of others who use the
+    // path.
+    void lock(operation_ptr<error_code, unique_lock> op, deadline until) const;
+
+    const std::shared_ptr<client_core> core;
+    const std::string path;
+    const lock_options options;
+
+private:
+    struct fault;
+    [[nodiscard]] std::shared_ptr<local_queue> find_queue(fault& why) const;
+
+    std::shared_ptr<local_queue> queue_; // null when there was a fault
+};
+
+} // namespace colock::detail

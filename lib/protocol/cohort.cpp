@@ -1,0 +1,211 @@
+#include "cohort.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock::protocol {
+
+// ---- users
+
+bool cohort::arrive(time now, verdict& out)
+{
+    if (holds_ && open_ && waiting_ == 0 && has_room()) {
+        if (!is_over(now)) {
+            let_in();
+            want_look(out);
+            return true;
+        }
+        open_ = false; // strangers have waited for long enough
+    }
+    ++waiting_;
+    if (!(holds_ && open_)) {
+        want_contender(out);
+    }
+    want_look(out);
+    return false;
+}
+
+cohort::answer cohort::try_arrive(time now, verdict& out)
+{
+    if (waiting_ != 0 || (holds_ && !(open_ && has_room() && !is_over(now)))) {
+        return answer::busy;
+    }
+    if (!holds_) {
+        return answer::idle;
+    }
+    let_in();
+    want_look(out);
+    return answer::admitted;
+}
+
+cohort::verdict cohort::withdraw()
+{
+    verdict out;
+    if (--waiting_ == 0) {
+        out.settle = std::exchange(wants_contender_, false);
+    }
+    return out;
+}
+
+cohort::verdict cohort::release(time now)
+{
+    verdict out;
+    if (--users_ != 0) {
+        return out;
+    }
+    if (open_ && waiting_ != 0 && !is_over(now)) {
+        fill(now, out);
+        return out;
+    }
+    idle_since_ = now;
+    out.idle = open_ && waiting_ == 0 && company_ == company::none && now < linger_end();
+    if (!out.idle) {
+        give_up(out);
+    }
+    return out;
+}
+
+// ---- the contender
+
+cohort::verdict cohort::granted(time now, company c, bool on_trial)
+{
+    verdict out;
+    holds_ = open_ = true;
+    users_ = on_trial ? 1 : 0;
+    company_ = c;
+    looking_ = c != company::unknown;
+    grants_left_ = rules_.max_grants;
+    until_ = now + rules_.max_time;
+    held_since_ = now;
+    if (on_trial) {
+        want_look(out);
+        return out;
+    }
+    wants_contender_ = false;
+    if (waiting_ == 0) {
+        give_up(out);
+        return out;
+    }
+    ++grants_left_; // the first one is due to the queue
+    fill(now, out);
+    return out;
+}
+
+cohort::verdict cohort::lost()
+{
+    verdict out;
+    holds_ = open_ = false;
+    users_ = 0;
+    if (waiting_ != 0) {
+        want_contender(out);
+    }
+    return out;
+}
+
+void cohort::failed() noexcept
+{
+    waiting_ = 0;
+    wants_contender_ = false;
+}
+
+// ---- the queue
+
+cohort::verdict cohort::met(time now, company c)
+{
+    verdict out;
+    if (!holds_ || company_ == company::some) {
+        return out;
+    }
+    company_ = c;
+    looking_ = c != company::unknown;
+    if (c == company::some) {
+        grants_left_ = rules_.max_grants;
+        until_ = now + rules_.max_time;
+        if (users_ == 0) {
+            give_up(out);
+        }
+    }
+    return out;
+}
+
+cohort::verdict cohort::look_again()
+{
+    verdict out;
+    want_look(out);
+    return out;
+}
+
+cohort::verdict cohort::linger_over(time now)
+{
+    verdict out;
+    if (is_idle()) {
+        out.idle = now < linger_end();
+        if (!out.idle) {
+            give_up(out);
+        }
+    }
+    return out;
+}
+
+cohort::time cohort::linger_end() const noexcept
+{
+    return std::min(idle_since_ + rules_.linger, held_since_ + rules_.max_linger);
+}
+
+// ---- what follows
+
+void cohort::let_in() noexcept
+{
+    ++users_;
+    if (company_ == company::some) {
+        --grants_left_;
+    }
+}
+
+// Lets in whoever may come in.
+void cohort::fill(time now, verdict& out)
+{
+    while (waiting_ != 0 && has_room() && (!is_over(now) || users_ == 0)) {
+        let_in();
+        --waiting_;
+        ++out.admit;
+    }
+    if (waiting_ == 0) {
+        out.settle = std::exchange(wants_contender_, false);
+    } else if (has_room()) { // the bounds are reached
+        open_ = false;
+        want_contender(out);
+    }
+    want_look(out);
+}
+
+void cohort::want_contender(verdict& out) noexcept
+{
+    out.settle |= !std::exchange(wants_contender_, true);
+}
+
+// While there is nobody to share the lock with, it is of no interest who else is there: most locks are held
+// for a moment by one.
+void cohort::want_look(verdict& out) noexcept
+{
+    if (holds_ && open_ && !looking_ && company_ == company::unknown &&
+        (waiting_ != 0 || users_ > 1 || rules_.linger > time{0})) {
+        looking_ = out.look = true;
+    }
+}
+
+void cohort::give_up(verdict& out) noexcept
+{
+    holds_ = open_ = false;
+    out.leave = true;
+    if (waiting_ != 0) {
+        want_contender(out);
+    }
+}
+
+bool cohort::is_over(time now) const noexcept
+{
+    return company_ == company::some && (grants_left_ == 0 || now >= until_);
+}
+
+} // namespace colock::protocol

@@ -1,0 +1,104 @@
+// The users of one path in one client, who share one contender: when the next one of them is let in, and
+// when the contender's place in the queue is given up for strangers. Sans-io.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace colock::protocol {
+
+// Who else is in the queue, as far as the holder knows.
+enum class company {
+    unknown,
+    none, // the last list showed nobody, and a watch on the directory is set and silent
+    some,
+};
+
+// The idea is lock cohorting (Dice, Marathe, Shavit, PPoPP 2012): to pass a lock on among those who are near
+// costs next to nothing, so they do that for a while before those who are far have their turn. As long as no
+// stranger is known to wait, there is nobody to be unfair to, and no limit.
+//
+// Counts only: who the users are, and in which order they wait, is the caller's business. Times are those
+// of one clock that does not go back. Every input returns what has to be done.
+class cohort {
+public:
+    using time = std::chrono::nanoseconds;
+
+    struct rules {
+        bool shared = false;          // users may hold the lock together
+        std::uint64_t max_grants = 0; // on one node, from when a stranger is known to wait
+        time max_time{0};             // likewise
+        time linger{0};               // how long a node is kept that nobody uses
+        time max_linger{0};           // how long after its grant that is still done
+
+        friend bool operator==(const rules&, const rules&) = default;
+    };
+
+    struct verdict {
+        std::size_t admit = 0; // so many of those who wait, the first ones, are let in
+        bool leave = false;    // the holder's node is given up
+        bool settle = false;   // wants_contender() has changed
+        bool look = false; // see who else is in the queue, and whether somebody comes: met() tells
+        bool idle = false; // the node is kept for a while: linger_over() at linger_end()
+
+        friend bool operator==(const verdict&, const verdict&) = default;
+    };
+
+    explicit cohort(const rules& r) noexcept : rules_{r} {}
+
+    // A user comes. True: he is let in at once; else he waits.
+    [[nodiscard]] bool arrive(time now, verdict& out);
+    // The same of one who does not wait. `idle`: there is nobody whom he would have to wait for.
+    enum class answer { admitted, busy, idle };
+    [[nodiscard]] answer try_arrive(time now, verdict& out);
+    // One of those who wait has changed his mind.
+    [[nodiscard]] verdict withdraw();
+    // One of those who were let in is done.
+    [[nodiscard]] verdict release(time now);
+
+    // The contender has been granted, for those who wait or (`on_trial`) for one who does not.
+    [[nodiscard]] verdict granted(time now, company c, bool on_trial = false);
+    // The holder has lost the lock; those who were let in are no users any more.
+    [[nodiscard]] verdict lost();
+    // There will be no grant; all who wait have been told.
+    void failed() noexcept;
+
+    // News from the queue; `unknown` when the connection has broken.
+    [[nodiscard]] verdict met(time now, company c);
+    [[nodiscard]] verdict look_again();
+    [[nodiscard]] verdict linger_over(time now);
+    [[nodiscard]] time linger_end() const noexcept;
+
+    [[nodiscard]] bool wants_contender() const noexcept { return wants_contender_; }
+    [[nodiscard]] bool holds() const noexcept { return holds_; }
+    [[nodiscard]] bool is_idle() const noexcept { return holds_ && users_ == 0; }
+    [[nodiscard]] std::size_t users() const noexcept { return users_; }
+    [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
+
+    friend bool operator==(const cohort&, const cohort&) = default;
+
+private:
+    void fill(time now, verdict& out);
+    void want_contender(verdict& out) noexcept;
+    void want_look(verdict& out) noexcept;
+    void give_up(verdict& out) noexcept;
+    void let_in() noexcept;
+    [[nodiscard]] bool has_room() const noexcept { return users_ == 0 || rules_.shared; }
+    [[nodiscard]] bool is_over(time now) const noexcept;
+
+    rules rules_;
+    std::size_t waiting_ = 0;
+    std::size_t users_ = 0;
+    bool wants_contender_ = false; // to stand in the queue for those who wait
+    bool holds_ = false;
+    bool open_ = false;    // lets somebody in, now or when there is room; else it drains
+    bool looking_ = false; // no need to ask for it again
+    company company_ = company::unknown;
+    std::uint64_t grants_left_ = 0; // these two: once there is company
+    time until_{0};
+    time held_since_{0};
+    time idle_since_{0};
+};
+
+} // namespace colock::protocol
