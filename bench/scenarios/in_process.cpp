@@ -57,13 +57,13 @@ public:
         for (int i = 0; i != coroutines; ++i) {
             asio::co_spawn(context_, turns(grants / coroutines), [this](std::exception_ptr e) {
                 rethrow(e);
-                --left_;
+                if (--left_ == 0) {
+                    context_.stop();
+                }
             });
         }
-        while (left_ != 0) {
-            context_.restart();
-            context_.run_one();
-        }
+        context_.restart();
+        context_.run();
         return std::chrono::duration<double, std::nano>(clock::now() - start).count() / grants;
     }
 
@@ -106,17 +106,14 @@ private:
     template <class Operation>
     void await(Operation&& operation)
     {
-        bool done = false;
         std::forward<Operation>(operation)([&](colock::error_code ec) {
-            done = true;
+            context_.stop();
             if (ec) {
                 throw std::runtime_error{ec.message()};
             }
         });
-        while (!done) {
-            context_.restart();
-            context_.run_one();
-        }
+        context_.restart();
+        context_.run();
     }
 
     asio::io_context context_;

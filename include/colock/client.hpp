@@ -73,8 +73,7 @@ public:
     auto async_wait(CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, watch_event)>(
-            detail::initiate<error_code, watch_event>{executor(), core()}, token, &start_wait,
-            state_);
+            detail::initiate<error_code, watch_event>{core()}, token, &start_wait, state_);
     }
 
 private:
@@ -84,7 +83,6 @@ private:
     explicit watch(std::shared_ptr<void> handle,
                    std::shared_ptr<detail::watch_state> state) noexcept;
 
-    [[nodiscard]] boost::asio::any_io_executor executor() const;
     [[nodiscard]] std::shared_ptr<detail::client_core> core() const noexcept;
     static void start_wait(const std::shared_ptr<detail::client_core>& core,
                            detail::operation_ptr<error_code, watch_event> op,
@@ -178,7 +176,7 @@ public:
     auto async_connect(CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{get_executor(), core_}, token, &start_connect);
+            detail::initiate<error_code>{core_}, token, &start_connect);
     }
 
     /// Ends the session, and completes when the server has confirmed that, so that nothing of it is left.
@@ -194,7 +192,7 @@ public:
     auto async_close(CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{get_executor(), core_}, token, &start_close);
+            detail::initiate<error_code>{core_}, token, &start_close);
     }
 
     /// Creates a node; completes with its path and metadata.
@@ -210,8 +208,8 @@ public:
                       CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, create_result)>(
-            detail::initiate<error_code, create_result>{get_executor(), core_}, token,
-            &start_create, std::move(path), std::move(data), std::move(options));
+            detail::initiate<error_code, create_result>{core_}, token, &start_create,
+            std::move(path), std::move(data), std::move(options));
     }
 
     /// The same with a mode and the client's default access control.
@@ -231,8 +229,7 @@ public:
     auto async_get(std::string path, CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, get_result)>(
-            detail::initiate<error_code, get_result>{get_executor(), core_}, token, &start_get,
-            std::move(path));
+            detail::initiate<error_code, get_result>{core_}, token, &start_get, std::move(path));
     }
 
     /// Replaces a node's data, if it has this version; completes with its new metadata.
@@ -244,8 +241,8 @@ public:
                    CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, node_stat)>(
-            detail::initiate<error_code, node_stat>{get_executor(), core_}, token, &start_set,
-            std::move(path), std::move(data), version);
+            detail::initiate<error_code, node_stat>{core_}, token, &start_set, std::move(path),
+            std::move(data), version);
     }
 
     /// Asks for a node's metadata; completes without error and with nothing when there is no such node.
@@ -256,8 +253,8 @@ public:
     {
         return boost::asio::async_initiate<CompletionToken,
                                            void(error_code, std::optional<node_stat>)>(
-            detail::initiate<error_code, std::optional<node_stat>>{get_executor(), core_}, token,
-            &start_exists, std::move(path));
+            detail::initiate<error_code, std::optional<node_stat>>{core_}, token, &start_exists,
+            std::move(path));
     }
 
     /// Lists a node's children.
@@ -268,8 +265,8 @@ public:
     auto async_children(std::string path, CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, children_result)>(
-            detail::initiate<error_code, children_result>{get_executor(), core_}, token,
-            &start_children, std::move(path));
+            detail::initiate<error_code, children_result>{core_}, token, &start_children,
+            std::move(path));
     }
 
     /// Deletes a node, if it has this version and no children.
@@ -281,8 +278,7 @@ public:
                       CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{get_executor(), core_}, token, &start_remove,
-            std::move(path), version);
+            detail::initiate<error_code>{core_}, token, &start_remove, std::move(path), version);
     }
 
     /// Carries out all steps or none, in one transaction; completes with one result a step.
@@ -296,8 +292,8 @@ public:
     {
         return boost::asio::async_initiate<CompletionToken,
                                            void(error_code, std::vector<transaction_result>)>(
-            detail::initiate<error_code, std::vector<transaction_result>>{get_executor(), core_},
-            token, &start_multi, std::move(ops));
+            detail::initiate<error_code, std::vector<transaction_result>>{core_}, token,
+            &start_multi, std::move(ops));
     }
 
     /// Brings the server of this connection up to date: reads that are started afterwards see every
@@ -308,8 +304,7 @@ public:
     auto async_sync(std::string path, CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{get_executor(), core_}, token, &start_sync,
-            std::move(path));
+            detail::initiate<error_code>{core_}, token, &start_sync, std::move(path));
     }
 
     /// Reads a node and sets a watch on its data; the event is `changed` or `deleted`.
@@ -320,8 +315,8 @@ public:
     auto async_watch(std::string path, CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, watched<get_result>)>(
-            detail::initiate<error_code, watched<get_result>>{get_executor(), core_}, token,
-            &start_watch_data, std::move(path));
+            detail::initiate<error_code, watched<get_result>>{core_}, token, &start_watch_data,
+            std::move(path));
     }
 
     /// Asks for a node's metadata and sets a watch; the event is `created`, `changed` or `deleted`.
@@ -332,8 +327,8 @@ public:
     {
         return boost::asio::async_initiate<CompletionToken,
                                            void(error_code, watched<std::optional<node_stat>>)>(
-            detail::initiate<error_code, watched<std::optional<node_stat>>>{get_executor(), core_},
-            token, &start_watch_exists, std::move(path));
+            detail::initiate<error_code, watched<std::optional<node_stat>>>{core_}, token,
+            &start_watch_exists, std::move(path));
     }
 
     /// Lists a node's children and sets a watch; the event is `children_changed` or `deleted`.
@@ -345,7 +340,7 @@ public:
     {
         return boost::asio::async_initiate<CompletionToken,
                                            void(error_code, watched<children_result>)>(
-            detail::initiate<error_code, watched<children_result>>{get_executor(), core_}, token,
+            detail::initiate<error_code, watched<children_result>>{core_}, token,
             &start_watch_children, std::move(path));
     }
 
@@ -357,8 +352,8 @@ public:
     auto async_wait_state_change(connection_state seen, CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, connection_state)>(
-            detail::initiate<error_code, connection_state>{get_executor(), core_}, token,
-            &start_wait_state_change, seen);
+            detail::initiate<error_code, connection_state>{core_}, token, &start_wait_state_change,
+            seen);
     }
 
     /// The state a moment ago.

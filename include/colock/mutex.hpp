@@ -3,7 +3,7 @@
 #define COLOCK_MUTEX_HPP
 
 #include <colock/client.hpp>
-#include <colock/detail/deadline.hpp>
+#include <colock/detail/initiate_lock.hpp>
 #include <colock/detail/with_lock.hpp>
 #include <colock/lock_options.hpp>
 #include <colock/unique_lock.hpp>
@@ -63,7 +63,7 @@ public:
     auto async_lock(CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            initiation(), token, &start_lock, path_, detail::never);
+            detail::initiate_lock{path_}, token, detail::never);
     }
 
     /// Takes the mutex if nobody has it or waits for it; else completes with an empty guard and no error.
@@ -77,7 +77,7 @@ public:
     auto async_try_lock(CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            initiation(), token, &start_lock, path_, detail::at_once);
+            detail::initiate_lock{path_}, token, detail::at_once);
     }
 
     /// The same as async_lock, for so long at most: one limit for the whole wait, from the initiation on.
@@ -93,11 +93,7 @@ public:
                             CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            initiation(), token,
-            [limit](const auto& core, auto op, const auto& path) {
-                start_lock(core, std::move(op), path, detail::after(limit));
-            },
-            path_);
+            detail::initiate_lock{path_}, token, limit);
     }
 
     /// The same until a point in time.
@@ -106,7 +102,7 @@ public:
                               CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            initiation(), token, &start_lock, path_, detail::at(deadline));
+            detail::initiate_lock{path_}, token, detail::at(deadline));
     }
 
     /// Acquires the mutex, runs the body, releases the mutex, and gives what the body gave. The body is
@@ -140,12 +136,6 @@ public:
     }
 
 private:
-    [[nodiscard]] detail::initiate<error_code, unique_lock> initiation() const;
-    static void start_lock(const std::shared_ptr<detail::client_core>& core,
-                           detail::operation_ptr<error_code, unique_lock> op,
-                           const std::shared_ptr<const detail::lock_path>& path,
-                           detail::deadline until);
-
     std::shared_ptr<const detail::lock_path> path_;
 };
 

@@ -88,12 +88,17 @@ public:
     /// Takes over a lock that another guard has released.
     unique_lock(detached_lock&& held, std::adopt_lock_t) noexcept;
 
-    unique_lock(unique_lock&& other) noexcept : core_{other.core_}, held_{std::move(other.held_)} {}
+    unique_lock(unique_lock&& other) noexcept = default;
     unique_lock& operator=(unique_lock&& other) noexcept;
 
     /// Releases the lock in the background, if it is held: until the server confirms that the node is
     /// gone, or the session is over. While there is no connection it waits for one.
-    ~unique_lock();
+    ~unique_lock()
+    {
+        if (held_.member) { // moved about, most of them are empty
+            release_in_background();
+        }
+    }
 
     /// True when the lock was granted and is neither released nor known to be lost.
     [[nodiscard]] explicit operator bool() const noexcept;
@@ -142,8 +147,7 @@ public:
     auto async_wait_lost(CompletionToken&& token = CompletionToken()) const
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, error_code)>(
-            detail::initiate<error_code, error_code>{get_executor(), core_}, token,
-            &start_wait_lost, held_);
+            detail::initiate<error_code, error_code>{core_}, token, &start_wait_lost, held_);
     }
 
     /// Releases the lock; completes when the server has confirmed that its node is gone.
@@ -162,16 +166,16 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_unlock(CompletionToken&& token = CompletionToken())
     {
-        detail::initiate<error_code> initiation{get_executor(), core_};
         return boost::asio::async_initiate<CompletionToken, void(error_code)>(
-            std::move(initiation), token, &start_unlock, std::move(*this));
+            detail::initiate<error_code>{core_}, token, &start_unlock,
+            unique_lock{core_, std::move(held_)});
     }
 
     /// Empties this object without releasing the lock.
     detached_lock release() noexcept { return detached_lock{std::move(held_)}; }
 
-    /// The client's executor, also when this object has become empty. That of the system, which has
-    /// threads of its own, when it never held anything.
+    /// The client's executor, also when the lock was unlocked or released. That of the system, which has
+    /// threads of its own, when this object never held anything or was moved from.
     [[nodiscard]] executor_type get_executor() const noexcept;
 
     void swap(unique_lock& other) noexcept
@@ -193,13 +197,14 @@ private:
     {
     }
 
+    void release_in_background() noexcept;
     static void start_wait_lost(const std::shared_ptr<detail::client_core>& core,
                                 detail::operation_ptr<error_code, error_code> op,
                                 detail::grant held);
     static void start_unlock(const std::shared_ptr<detail::client_core>& core,
                              detail::operation_ptr<error_code> op, unique_lock held);
 
-    std::shared_ptr<detail::client_core> core_; // stays, for its executor
+    std::shared_ptr<detail::client_core> core_; // stays when the lock goes, for its executor
     detail::grant held_;
 };
 

@@ -309,11 +309,6 @@ watch::watch(std::shared_ptr<void> handle, std::shared_ptr<detail::watch_state> 
 {
 }
 
-asio::any_io_executor watch::executor() const
-{
-    return state_ ? state_->core()->executor() : asio::any_io_executor{asio::system_executor{}};
-}
-
 std::shared_ptr<detail::client_core> watch::core() const noexcept
 {
     return state_ ? state_->core() : nullptr;

@@ -4,6 +4,7 @@
 #include "protocol/path.hpp"
 
 #include <boost/asio/query.hpp>
+#include <boost/asio/system_executor.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -110,6 +111,12 @@ std::string subject_of(const zk::call& c, const zk::reply& r)
 }
 
 } // namespace
+
+const asio::any_io_executor& executor_of(const std::shared_ptr<client_core>& core) noexcept
+{
+    static const asio::any_io_executor of_the_system{asio::system_executor{}};
+    return core ? core->executor() : of_the_system;
+}
 
 // ---- life
 

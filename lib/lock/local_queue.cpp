@@ -1,7 +1,5 @@
 #include "local_queue.hpp"
 
-#include <boost/container/small_vector.hpp>
-
 #include <utility>
 
 namespace colock::detail {
@@ -27,8 +25,17 @@ struct local_queue::chores {
         operation_ptr<error_code, unique_lock> op;
         grant held;
     };
-    boost::container::small_vector<admission, 1> admitted;
-    std::shared_ptr<client_core> core;       // for the first of them, or empty
+    void admit(operation_ptr<error_code, unique_lock> op, grant held)
+    {
+        if (!first.op) {
+            first = {std::move(op), std::move(held)};
+        } else {
+            others.push_back({std::move(op), std::move(held)});
+        }
+    }
+    admission first; // as a rule there is one, or none
+    std::vector<admission> others;
+    std::shared_ptr<client_core> core;       // for the first one, or empty
     std::shared_ptr<queue_member> turn_over; // somebody waits for the loss of this turn
     std::uint64_t turn = 0;
     bool settle = false;
@@ -70,19 +77,26 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
     if (until != never || op.cancellation()) {
         op->make_link(core_).enter(weak_from_this());
     }
+    std::unique_lock lock{mutex_};
+    cohort::verdict v;
+    if (cohort_.is_full() && !cohort_.arrive({}, v)) { // whatever the time is
+        wait(std::move(op), until);
+        if (v == cohort::verdict{}) {
+            return;
+        }
+    }
     chores todo;
-    {
-        const std::lock_guard lock{mutex_};
+    if (op) {
         const auto now = boot_clock::now();
         dismiss_loser(now, todo);
-        cohort::verdict v;
         if (cohort_.arrive(now, v)) {
-            todo.admitted.push_back({std::move(op), {holder_, turns_++}});
+            todo.admit(std::move(op), {holder_, turns_++});
         } else {
             wait(std::move(op), until);
         }
-        follow(v, todo);
     }
+    follow(v, todo);
+    lock.unlock();
     carry_out(todo);
 }
 
@@ -98,7 +112,7 @@ void local_queue::try_lock(operation_ptr<error_code, unique_lock> op)
         cohort::verdict v;
         found = cohort_.try_arrive(now, v);
         if (found == answer::admitted) {
-            todo.admitted.push_back({std::move(op), {holder_, turns_++}});
+            todo.admit(std::move(op), {holder_, turns_++});
         }
         follow(v, todo);
     }
@@ -253,7 +267,7 @@ error_code local_queue::end_turn(grant& held, chores& todo)
     if (!v.leave) {
         core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
     }
-    follow(v, todo, std::move(held.member));
+    follow(v, todo, &held.member);
     return {};
 }
 
@@ -291,7 +305,7 @@ void local_queue::granted(const std::shared_ptr<queue_member>& member, company c
         dismiss_robbed(todo);
         holder_ = member;
         const auto v = cohort_.granted(boot_clock::now(), c, true);
-        todo.admitted.push_back({std::move(op), {holder_, turns_++}});
+        todo.admit(std::move(op), {holder_, turns_++});
         follow(v, todo);
     }
     carry_out(todo);
@@ -402,11 +416,11 @@ void local_queue::dismiss_robbed(chores& todo)
 
 // `spare`: a reference to the holder that is not needed any more.
 void local_queue::follow(const cohort::verdict& v, chores& todo,
-                         std::shared_ptr<queue_member> spare)
+                         std::shared_ptr<queue_member>* spare)
 {
     for (std::size_t i = 0; i != v.admit; ++i) {
-        todo.admitted.push_back(
-            {take(waiting_.front()), {spare ? std::move(spare) : holder_, turns_++}});
+        todo.admit(take(waiting_.front()),
+                   {spare != nullptr && *spare ? std::move(*spare) : holder_, turns_++});
     }
     if (v.leave) {
         leaving_.push_back({std::move(holder_), {}});
@@ -419,16 +433,19 @@ void local_queue::follow(const cohort::verdict& v, chores& todo,
 // The last thing that is done: whoever is let in may be done, and this object gone, before it returns.
 void local_queue::carry_out(chores& todo)
 {
-    std::shared_ptr<local_queue> self;
-    if (todo.settle || todo.turn_over || todo.admitted.size() > 1) {
-        self = shared_from_this();
-    }
-    for (auto& [op, held] : todo.admitted) {
-        auto core = todo.core ? std::move(todo.core) : core_;
+    const bool more = todo.settle || todo.turn_over;
+    const auto self = more || !todo.others.empty() ? shared_from_this() : nullptr;
+    const auto let_in = [](chores::admission& a, std::shared_ptr<client_core> core) {
         core->count.locks_granted.fetch_add(1, std::memory_order_relaxed);
-        op.complete({}, unique_lock{std::move(core), std::move(held)});
+        a.op.complete({}, unique_lock{std::move(core), std::move(a.held)});
+    };
+    if (todo.first.op) {
+        let_in(todo.first, todo.core ? std::move(todo.core) : core_);
     }
-    if (!todo.settle && !todo.turn_over) {
+    for (auto& each : todo.others) {
+        let_in(each, core_);
+    }
+    if (!more) {
         return;
     }
     core_->dispatch([self, turn_over = std::move(todo.turn_over), turn = todo.turn] {

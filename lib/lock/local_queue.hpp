@@ -83,7 +83,7 @@ private:
     void dismiss(chores& todo);
     void dismiss_robbed(chores& todo);
     void follow(const protocol::cohort::verdict& v, chores& todo,
-                std::shared_ptr<queue_member> spare = {});
+                std::shared_ptr<queue_member>* spare = nullptr);
     void wait_to_give_up();
 
     const std::shared_ptr<client_core> core_;

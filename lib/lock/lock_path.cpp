@@ -1,5 +1,7 @@
 #include "lock_path.hpp"
 
+#include <colock/detail/initiate_lock.hpp>
+
 #include "local_queue.hpp"
 #include "protocol/path.hpp"
 
@@ -84,6 +86,21 @@ void lock_path::lock(operation_ptr<error_code, unique_lock> op, deadline until) 
         core->note_error("lock " + path + ": " + why.detail);
         op.complete(why.error, unique_lock{core, {}});
     }
+}
+
+const asio::any_io_executor& initiate_lock::executor() const noexcept
+{
+    return path_->core->executor();
+}
+
+const std::shared_ptr<client_core>& initiate_lock::core() const noexcept
+{
+    return path_->core;
+}
+
+void initiate_lock::start(operation_ptr<error_code, unique_lock> op, deadline until) const
+{
+    path_->lock(std::move(op), until);
 }
 
 } // namespace colock::detail

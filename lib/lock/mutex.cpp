@@ -28,16 +28,4 @@ const lock_options& mutex::options() const noexcept
     return path_->options;
 }
 
-detail::initiate<error_code, unique_lock> mutex::initiation() const
-{
-    return {path_->core->executor(), path_->core};
-}
-
-void mutex::start_lock(const std::shared_ptr<detail::client_core>&,
-                       detail::operation_ptr<error_code, unique_lock> op,
-                       const std::shared_ptr<const detail::lock_path>& path, detail::deadline until)
-{
-    path->lock(std::move(op), until);
-}
-
 } // namespace colock

@@ -2,7 +2,6 @@
 
 #include "local_queue.hpp"
 
-#include <boost/asio/system_executor.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
@@ -21,12 +20,10 @@ unique_lock& unique_lock::operator=(unique_lock&& other) noexcept
     return *this;
 }
 
-unique_lock::~unique_lock()
+void unique_lock::release_in_background() noexcept
 {
-    if (held_.member) {
-        auto& queue = *held_.member->queue();
-        queue.release(std::move(core_), std::move(held_));
-    }
+    auto& queue = *held_.member->queue();
+    queue.release(std::move(core_), std::move(held_));
 }
 
 unique_lock::operator bool() const noexcept
@@ -92,7 +89,7 @@ std::vector<transaction_op> unique_lock::guarded(std::vector<transaction_op> ops
 
 unique_lock::executor_type unique_lock::get_executor() const noexcept
 {
-    return core_ ? core_->executor() : executor_type{asio::system_executor{}};
+    return detail::executor_of(core_);
 }
 
 void unique_lock::start_wait_lost(const std::shared_ptr<detail::client_core>& core,

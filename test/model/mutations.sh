@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Proves that the walks of interleavings.cpp find faults: plants one after the other in a copy of
-# the protocol, and expects the walk named beside it to fail with the guarantee named.
+# Proves that the walks of interleavings.cpp and unit/cohort.cpp find faults: plants one after the other in a
+# copy of the protocol, and expects the walk named beside it to fail with the guarantee named.
 #
 #   mutations.sh SOURCE_DIR WORK_DIR COMPILER [FLAG...]
 #
@@ -23,6 +23,7 @@ for file in lib/error lib/protocol/{contender,naming,guid,path} \
     test/main test/model/interleavings; do
     compile "$source_dir/$file.cpp" "$work/$(basename "$file").o"
 done
+compile "$source_dir/test/unit/cohort.cpp" "$work/cohort_walk.o"
 
 planted=0 missed=0
 
@@ -39,9 +40,13 @@ plant() # NAME FILE SCRIPT WALK GUARANTEE
     fi
     compile "$mutant.cpp" "$mutant.o"
     local objects=("$mutant.o") other
-    for other in error contender naming guid path main interleavings; do
-        test "$other" = "$file" || objects+=("$work/$other.o")
-    done
+    if test "$file" = cohort; then
+        objects+=("$work"/{main,cohort_walk}.o)
+    else
+        for other in error contender naming guid path main interleavings; do
+            test "$other" = "$file" || objects+=("$work/$other.o")
+        done
+    fi
     "$compiler" "${flags[@]}" "${objects[@]}" -lboost_unit_test_framework -o "$mutant"
     if "$mutant" "--run_test=*/$walk" > "$mutant.txt" 2>&1; then
         echo "MISSED  $name: $walk passes"
@@ -57,7 +62,7 @@ plant() # NAME FILE SCRIPT WALK GUARANTEE
 
 in_function() # NAME SCRIPT: the script, applied to one member function
 {
-    echo "/^[a-z].*contender::$1\(/,/^\}/ { $2 }"
+    echo "/^[a-z].*(contender|cohort)::$1\(/,/^\}/ { $2 }"
 }
 
 plant "grants on an event without looking at the own watch" contender \
@@ -130,6 +135,28 @@ plant "forgets that it waits for a proof" contender \
 plant "orders by name" naming \
     's/ranges::sort\(all, \{\}, &entry::number\)/ranges::sort(all, {}, \&entry::name)/; s/sort\(all, \{\}, &entry::name\)/sort(all, std::greater{}, \&entry::name)/' \
     G1_G2_G4_undisturbed G1
+
+plant "lets in a second user" cohort \
+    "$(in_function arrive 's/ && has_room\(\)//')" \
+    G1_G2_G3_G4_whatever_happens G1
+plant "lets in without a bound" cohort \
+    "$(in_function is_over 's/grants_left_ == 0/false/')" \
+    G1_G2_G3_G4_whatever_happens G2
+plant "does not count those who come while others are there" cohort \
+    "$(in_function let_in 's/--grants_left_;//')" \
+    G1_G2_G3_G4_whatever_happens G2
+plant "gives the node up without joining again for those who wait" cohort \
+    "$(in_function give_up 's/want_contender\(out\);//')" \
+    G1_G2_G3_G4_whatever_happens G4
+plant "loses its waiters with the lock" cohort \
+    "$(in_function lost 's/want_contender\(out\);//')" \
+    G1_G2_G3_G4_whatever_happens G4
+plant "keeps its contender when the last one has gone" cohort \
+    "$(in_function withdraw 's/std::exchange\(wants_contender_, false\)/false/')" \
+    G1_G2_G3_G4_whatever_happens G3
+plant "keeps a node that nobody may linger on" cohort \
+    "$(in_function release 's/out.idle = .*/out.idle = waiting_ == 0;/')" \
+    G1_G2_G3_G4_whatever_happens G3
 
 echo "$planted planted, $missed missed"
 test "$missed" = 0

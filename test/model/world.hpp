@@ -370,6 +370,14 @@ private:
         for (const auto& o : t.outputs) {
             obey(i, o, lab);
         }
+        if (c.granted && !was_granted && in.kind == input_kind::proved) {
+            // Some time has passed since a list or an event said that it was first.
+            require(std::ranges::any_of(c.watches,
+                                        [&](const client::watch_entry& w) {
+                                            return w.name == c.held && w.subscribed;
+                                        }),
+                    "G1: granted on a proof, and the own node may be gone");
+        }
         if (c.granted && !was_granted && lab.rules().guard) {
             run(i, lab, {.kind = input_kind::guard});
         }

@@ -165,6 +165,16 @@ struct lock_scene {
         return paths;
     }
 
+    /// The watches of all clients on the children of nodes, which the server does not list, but counts.
+    std::int64_t child_watches()
+    {
+        auto number = server.watch_count();
+        for (const auto& [path, watchers] : server.watches()) {
+            number -= static_cast<std::int64_t>(watchers.size());
+        }
+        return number;
+    }
+
     /// Waits until a client watches so many paths: those of a waiter are its own node and the one or two
     /// before it; a holder watches its own, if it holds for longer than a moment.
     bool wait_for_watches(const client& c, std::size_t number)
@@ -187,6 +197,7 @@ struct lock_scene {
                        return true;
                    }),
                    "a watch is left on the server");
+        BOOST_TEST(until([&] { return child_watches() == 0; }), "a watch on children is left");
         for (const auto& c : clients) {
             BOOST_TEST(until([&] { return c.stats().contenders == 0; }));
         }

@@ -10,6 +10,7 @@
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/execution/allocator.hpp>
 #include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/execution/executor.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
@@ -101,7 +102,7 @@ public:
 
     // Posts the handler with the results to its executor. *this is gone, and its memory given back,
     // before the handler runs.
-    virtual void complete(Results... results) = 0;
+    virtual void complete(Results&&... results) = 0;
 
     // Frees *this without calling the handler.
     virtual void destroy() noexcept = 0;
@@ -215,12 +216,26 @@ template <class Executor>
     }
 }
 template <class Work>
-[[nodiscard]] auto tracking_executor(const Work& work)
+[[nodiscard]] decltype(auto) tracking_executor(const Work& work)
 {
     if constexpr (asio::execution::is_executor<Work>::value) {
-        return work;
+        return (work);
     } else {
         return work.get_executor();
+    }
+}
+
+// As asio::post with a function that associates no executor, without looking for one.
+template <class Executor, class Function>
+void post_to(const Executor& executor, Function&& function)
+{
+    if constexpr (asio::execution::is_executor<Executor>::value) {
+        const auto allocator = asio::get_associated_allocator(function);
+        asio::prefer(asio::require(executor, asio::execution::blocking.never),
+                     asio::execution::allocator(allocator))
+            .execute(std::forward<Function>(function));
+    } else {
+        asio::post(executor, std::forward<Function>(function));
     }
 }
 
@@ -272,7 +287,7 @@ public:
             operation_of{std::move(handler), io_executor, std::move(link)};
     }
 
-    void complete(Results... results) override
+    void complete(Results&&... results) override
     {
         // What tracks the work moves out first: it keeps the handler's context running until the post below
         // has been queued.
@@ -281,7 +296,7 @@ public:
         [[maybe_unused]] auto io_executor = std::move(io_executor_);
         free(allocator_of(bound.get_allocator()));
         if constexpr (can_post) {
-            asio::post(tracking_executor(work), std::move(bound));
+            post_to(tracking_executor(work), std::move(bound));
         } else {
             asio::post(io_executor, [work = std::move(work), bound = std::move(bound)]() mutable {
                 asio::dispatch(tracking_executor(work), std::move(bound));
