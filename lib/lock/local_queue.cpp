@@ -35,7 +35,17 @@ struct local_queue::chores {
     }
     admission first; // as a rule there is one, or none
     std::vector<admission> others;
-    std::shared_ptr<client_core> core;       // for the first one, or empty
+    std::shared_ptr<client_core> core; // for the first one, or empty
+
+    // On the strand:
+    struct departure {
+        std::shared_ptr<queue_member> member;
+        operation_ptr<error_code> unlocking; // completes when it has gone; or empty
+    };
+    std::vector<departure> leaving;
+    operation_ptr<error_code, unique_lock>
+        parting;                             // cancelled, and waits for what it had a part in
+    std::shared_ptr<queue_member> trace;     // which was this one, or nothing yet
     std::shared_ptr<queue_member> turn_over; // somebody waits for the loss of this turn
     std::uint64_t turn = 0;
     bool settle = false;
@@ -190,7 +200,8 @@ void local_queue::cancel(cancel_link& of, asio::cancellation_type type)
         const auto v = cohort_.withdraw();
         follow(v, todo);
         if (v.settle && !immediately) {
-            parting_.push_back(std::move(op)); // the node goes with the last one
+            todo.parting = std::move(op); // the node goes with the last one
+            todo.trace = contender_;
         }
     }
     carry_out(todo);
@@ -234,10 +245,9 @@ void local_queue::unlock(operation_ptr<error_code> op, grant held)
     error_code result;
     {
         const std::lock_guard lock{mutex_};
-        const auto departures = leaving_.size();
         result = end_turn(held, todo);
-        if (!result && leaving_.size() != departures) {
-            leaving_.back().unlocking = std::move(op); // completes when the node is gone
+        if (!result && !todo.leaving.empty()) {
+            todo.leaving.back().unlocking = std::move(op);
         }
     }
     carry_out(todo);
@@ -259,7 +269,7 @@ error_code local_queue::end_turn(grant& held, chores& todo)
         if (holder_ == held.member) {
             dismiss(todo);
         }
-        leaving_.push_back({std::move(held.member), {}});
+        todo.leaving.push_back({std::move(held.member), {}});
         todo.settle = true;
         return why;
     }
@@ -285,7 +295,7 @@ void local_queue::granted(const std::shared_ptr<queue_member>& member, company c
     {
         const std::lock_guard lock{mutex_};
         if (contender_ != member) { // which has failed, or is not wanted any more
-            leaving_.push_back({member, {}});
+            todo.leaving.push_back({member, {}});
             todo.settle = true;
         } else {
             dismiss_robbed(todo);
@@ -320,7 +330,7 @@ void local_queue::failed(const queue_member& member, const error_code& why)
 
 void local_queue::fail_all(const error_code& why)
 {
-    std::vector<operation_ptr<error_code, unique_lock>> waiting, parting;
+    std::vector<operation_ptr<error_code, unique_lock>> waiting;
     {
         const std::lock_guard lock{mutex_};
         contender_.reset();
@@ -328,13 +338,9 @@ void local_queue::fail_all(const error_code& why)
         while (!waiting_.empty()) {
             waiting.push_back(take(waiting_.front()));
         }
-        parting.swap(parting_);
     }
     for (auto& op : waiting) {
         op.complete(why, unique_lock{core_, {}});
-    }
-    for (auto& op : parting) {
-        op.complete(asio::error::operation_aborted, unique_lock{core_, {}});
     }
 }
 
@@ -395,7 +401,7 @@ void local_queue::dismiss_loser(std::chrono::nanoseconds now, chores& todo)
 void local_queue::dismiss(chores& todo)
 {
     if (cohort_.is_idle()) {
-        leaving_.push_back({holder_, {}});
+        todo.leaving.push_back({holder_, {}});
         todo.settle = true;
     }
     holder_.reset();
@@ -423,7 +429,7 @@ void local_queue::follow(const cohort::verdict& v, chores& todo,
                    {spare != nullptr && *spare ? std::move(*spare) : holder_, turns_++});
     }
     if (v.leave) {
-        leaving_.push_back({std::move(holder_), {}});
+        todo.leaving.push_back({std::move(holder_), {}});
     }
     look_ |= v.look;
     const bool linger = v.idle && !std::exchange(lingering_, lingering_ || v.idle);
@@ -448,25 +454,22 @@ void local_queue::carry_out(chores& todo)
     if (!more) {
         return;
     }
-    core_->dispatch([self, turn_over = std::move(todo.turn_over), turn = todo.turn] {
-        if (turn_over) {
-            turn_over->turn_over(turn);
-        }
-        self->settle();
-    });
+    core_->dispatch([self, rest = std::move(todo)]() mutable { self->settle(rest); });
 }
 
 // On the strand. Brings about what the cohort wants, which may have changed several times meanwhile.
-void local_queue::settle()
+void local_queue::settle(chores& todo)
 {
-    std::vector<departure> leaving;
-    std::vector<operation_ptr<error_code, unique_lock>> parting;
+    if (todo.turn_over) {
+        todo.turn_over->turn_over(todo.turn);
+    }
     std::shared_ptr<queue_member> unwanted, joining, looking;
     error_code refused;
     {
         const std::lock_guard lock{mutex_};
-        leaving.swap(leaving_);
-        parting.swap(parting_);
+        if (todo.trace == holder_ || (todo.trace == contender_ && cohort_.wants_contender())) {
+            todo.trace.reset(); // it serves others
+        }
         if (!cohort_.wants_contender()) {
             unwanted = std::move(contender_);
         } else if (!contender_) {
@@ -484,19 +487,13 @@ void local_queue::settle()
         }
     }
     const client_core::batch together{*core_};
-    for (auto& each : leaving) {
+    for (auto& each : todo.leaving) {
         each.unlocking ? each.member->unlock(std::move(each.unlocking)) : each.member->leave();
     }
-    // Those who were cancelled wait for what they had a part in.
-    auto* const trace = unwanted           ? unwanted.get()
-                        : !leaving.empty() ? leaving.back().member.get()
-                                           : nullptr;
-    for (auto& op : parting) {
-        if (trace != nullptr) {
-            trace->part(std::move(op));
-        } else {
-            op.complete(asio::error::operation_aborted, unique_lock{core_, {}});
-        }
+    if (todo.parting && todo.trace) {
+        todo.trace->part(std::move(todo.parting));
+    } else if (todo.parting) {
+        todo.parting.complete(asio::error::operation_aborted, unique_lock{core_, {}});
     }
     if (unwanted) {
         unwanted->leave();
@@ -540,16 +537,13 @@ void local_queue::wait_to_give_up()
 
 void local_queue::discarded() noexcept
 {
-    std::vector<operation_ptr<error_code, unique_lock>> waiting, parting;
-    std::vector<departure> leaving;
+    std::vector<operation_ptr<error_code, unique_lock>> waiting;
     std::shared_ptr<queue_member> contender, holder;
     {
         const std::lock_guard lock{mutex_};
         while (!waiting_.empty()) {
             waiting.push_back(take(waiting_.front()));
         }
-        parting.swap(parting_);
-        leaving.swap(leaving_);
         contender.swap(contender_);
         holder.swap(holder_);
         linger_timer_.reset();

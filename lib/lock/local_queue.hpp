@@ -73,7 +73,7 @@ private:
     void ask(operation_ptr<error_code, unique_lock> op);
     void deadline_reached(cancel_link& of);
     void carry_out(chores& todo);
-    void settle();
+    void settle(chores& todo);
 
     // Under the mutex.
     void wait(operation_ptr<error_code, unique_lock> op, deadline until);
@@ -97,12 +97,6 @@ private:
     std::shared_ptr<queue_member> contender_; // in the queue for those who wait
     std::shared_ptr<queue_member> holder_;
     std::uint64_t turns_ = 0; // that were granted
-    struct departure {
-        std::shared_ptr<queue_member> member;
-        operation_ptr<error_code> unlocking; // or empty
-    };
-    std::vector<departure> leaving_;
-    std::vector<operation_ptr<error_code, unique_lock>> parting_; // cancelled with the last trace
     bool look_ = false;
     bool lingering_ = false; // the timer runs, or is about to
     std::optional<asio::steady_timer> linger_timer_;

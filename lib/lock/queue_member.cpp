@@ -507,14 +507,18 @@ void queue_member::list_and_watch(Answer answer)
 
 void queue_member::look()
 {
-    if (!contender_.holds() || over_) {
+    if (!contender_.holds() || over_ || !core_.is_connected()) {
+        return; // behind a reconnection it is asked for again
+    }
+    if (neighbours_) {
+        queue_->met(*this, company());
         return;
     }
-    if (core_.is_connected() && !neighbours_) {
-        list_and_watch([this](const zk::reply&) { queue_->met(*this, company()); });
-    } else {
-        queue_->met(*this, company());
-    }
+    list_and_watch([this](const zk::reply& r) {
+        if (!outcome_unknown(r.error)) {
+            queue_->met(*this, r.error ? protocol::company::some : company());
+        }
+    });
 }
 
 protocol::company queue_member::company() const noexcept

@@ -15,7 +15,7 @@ bool cohort::arrive(time now, verdict& out)
             want_look(out);
             return true;
         }
-        open_ = false; // strangers have waited for long enough
+        open_ = company_ != company::some; // strangers have waited for long enough
     }
     ++waiting_;
     if (!(holds_ && open_)) {
@@ -43,6 +43,9 @@ cohort::verdict cohort::withdraw()
     verdict out;
     if (--waiting_ == 0) {
         out.settle = std::exchange(wants_contender_, false);
+        if (is_idle()) { // for the word that he waited for
+            give_up(out);
+        }
     }
     return out;
 }
@@ -53,12 +56,12 @@ cohort::verdict cohort::release(time now)
     if (--users_ != 0) {
         return out;
     }
-    if (open_ && waiting_ != 0 && !is_over(now)) {
-        fill(now, out);
+    if (waiting_ != 0) {
+        open_ ? fill(now, out) : give_up(out);
         return out;
     }
     idle_since_ = now;
-    out.idle = open_ && waiting_ == 0 && company_ == company::none && now < linger_end();
+    out.idle = open_ && company_ == company::none && now < linger_end();
     if (!out.idle) {
         give_up(out);
     }
@@ -71,22 +74,27 @@ cohort::verdict cohort::granted(time now, company c, bool on_trial)
 {
     verdict out;
     holds_ = open_ = true;
-    users_ = on_trial ? 1 : 0;
     company_ = c;
     looking_ = c != company::unknown;
-    grants_left_ = rules_.max_grants;
-    until_ = now + rules_.max_time;
+    blind_ = false;
+    start_bounds(now);
     held_since_ = now;
     if (on_trial) {
+        users_ = 1;
         want_look(out);
         return out;
     }
+    users_ = 0;
     wants_contender_ = false;
     if (waiting_ == 0) {
         give_up(out);
         return out;
     }
-    ++grants_left_; // the first one is due to the queue
+    // The first one is due to the queue, and does not count.
+    ++grants_left_;
+    let_in();
+    --waiting_;
+    ++out.admit;
     fill(now, out);
     return out;
 }
@@ -116,14 +124,16 @@ cohort::verdict cohort::met(time now, company c)
     if (!holds_ || company_ == company::some) {
         return out;
     }
+    if (company_ == company::none) {
+        start_bounds(now); // until now there was nobody to be unfair to
+    }
     company_ = c;
     looking_ = c != company::unknown;
-    if (c == company::some) {
-        grants_left_ = rules_.max_grants;
-        until_ = now + rules_.max_time;
-        if (users_ == 0) {
-            give_up(out);
-        }
+    blind_ = c == company::unknown;
+    if (waiting_ != 0 && open_) {
+        fill(now, out);
+    } else if (is_idle() && c == company::some) {
+        give_up(out);
     }
     return out;
 }
@@ -131,6 +141,7 @@ cohort::verdict cohort::met(time now, company c)
 cohort::verdict cohort::look_again()
 {
     verdict out;
+    blind_ = false;
     want_look(out);
     return out;
 }
@@ -138,7 +149,7 @@ cohort::verdict cohort::look_again()
 cohort::verdict cohort::linger_over(time now)
 {
     verdict out;
-    if (is_idle()) {
+    if (is_idle() && waiting_ == 0) {
         out.idle = now < linger_end();
         if (!out.idle) {
             give_up(out);
@@ -154,25 +165,36 @@ cohort::time cohort::linger_end() const noexcept
 
 // ---- what follows
 
+void cohort::start_bounds(time now) noexcept
+{
+    grants_left_ = rules_.max_grants;
+    until_ = now + rules_.max_time;
+}
+
 void cohort::let_in() noexcept
 {
     ++users_;
-    if (company_ == company::some) {
+    if (grants_left_ != 0) {
         --grants_left_;
     }
 }
 
-// Lets in whoever may come in.
+// Lets in whoever may come in. When it is over, and strangers are known to wait, later ones queue behind them;
+// when that is still to be found out, they wait for the word, which is a round trip away.
 void cohort::fill(time now, verdict& out)
 {
-    while (waiting_ != 0 && has_room() && (!is_over(now) || users_ == 0)) {
+    while (waiting_ != 0 && has_room() && !is_over(now)) {
         let_in();
         --waiting_;
         ++out.admit;
     }
     if (waiting_ == 0) {
-        out.settle = std::exchange(wants_contender_, false);
-    } else if (has_room()) { // the bounds are reached
+        out.settle |= std::exchange(wants_contender_, false);
+    } else if (has_room() && company_ == company::some) {
+        if (users_ == 0) {
+            give_up(out);
+            return;
+        }
         open_ = false;
         want_contender(out);
     }
@@ -188,7 +210,7 @@ void cohort::want_contender(verdict& out) noexcept
 // for a moment by one.
 void cohort::want_look(verdict& out) noexcept
 {
-    if (holds_ && open_ && !looking_ && company_ == company::unknown &&
+    if (holds_ && open_ && !looking_ && !blind_ && company_ == company::unknown &&
         (waiting_ != 0 || users_ > 1 || rules_.linger > time{0})) {
         looking_ = out.look = true;
     }
@@ -205,7 +227,8 @@ void cohort::give_up(verdict& out) noexcept
 
 bool cohort::is_over(time now) const noexcept
 {
-    return company_ == company::some && (grants_left_ == 0 || now >= until_);
+    return (company_ == company::some || looking_) && company_ != company::none &&
+           (grants_left_ == 0 || now >= until_);
 }
 
 } // namespace colock::protocol

@@ -16,8 +16,8 @@ enum class company {
 };
 
 // The idea is lock cohorting (Dice, Marathe, Shavit, PPoPP 2012): to pass a lock on among those who are near
-// costs next to nothing, so they do that for a while before those who are far have their turn. As long as no
-// stranger is known to wait, there is nobody to be unfair to, and no limit.
+// costs next to nothing, so they do that for a while before those who are far have their turn. When it is
+// known that no stranger waits there is nobody to be unfair to, and no limit.
 //
 // Counts only: who the users are, and in which order they wait, is the caller's business. Times are those
 // of one clock that does not go back. Every input returns what has to be done.
@@ -27,7 +27,7 @@ public:
 
     struct rules {
         bool shared = false;          // users may hold the lock together
-        std::uint64_t max_grants = 0; // on one node, from when a stranger is known to wait
+        std::uint64_t max_grants = 0; // on one node, while strangers wait, behind the first one
         time max_time{0};             // likewise
         time linger{0};               // how long a node is kept that nobody uses
         time max_linger{0};           // how long after its grant that is still done
@@ -64,7 +64,7 @@ public:
     // There will be no grant; all who wait have been told.
     void failed() noexcept;
 
-    // News from the queue; `unknown` when the connection has broken.
+    // News from the queue; `unknown` when the connection has broken, until look_again().
     [[nodiscard]] verdict met(time now, company c);
     [[nodiscard]] verdict look_again();
     [[nodiscard]] verdict linger_over(time now);
@@ -86,6 +86,7 @@ private:
     void want_look(verdict& out) noexcept;
     void give_up(verdict& out) noexcept;
     void let_in() noexcept;
+    void start_bounds(time now) noexcept;
     [[nodiscard]] bool has_room() const noexcept { return users_ == 0 || rules_.shared; }
     [[nodiscard]] bool is_over(time now) const noexcept;
 
@@ -96,8 +97,9 @@ private:
     bool holds_ = false;
     bool open_ = false;    // lets somebody in, now or when there is room; else it drains
     bool looking_ = false; // no need to ask for it again
+    bool blind_ = false;   // there is no connection to look by
     company company_ = company::unknown;
-    std::uint64_t grants_left_ = 0; // these two: once there is company
+    std::uint64_t grants_left_ = 0; // these two: unless it is known that there is no company
     time until_{0};
     time held_since_{0};
     time idle_since_{0};

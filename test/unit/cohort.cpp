@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <sstream>
@@ -81,15 +82,55 @@ BOOST_AUTO_TEST_CASE(G2_without_strangers_there_is_no_bound)
     s.arrive();
     s.arrive();
     BOOST_TEST(s.granted().look); // somebody waits: who else does?
+    s.met(company::none);
     for (int i = 0; i != 1000; ++i) {
         BOOST_TEST(!s.arrive());
         s.now += 1s;
         BOOST_TEST(s.release().admit == 1U);
         BOOST_TEST(!s.last.leave);
-        if (i == 10) {
-            s.met(company::none);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(G2_until_it_is_known_whether_there_are_strangers_the_bound_is_kept)
+{
+    for (const auto k : {company::none, company::some, company::unknown}) {
+        scene s{mutex_rules};
+        for (int i = 0; i != 5; ++i) {
+            s.arrive();
+        }
+        BOOST_TEST(s.granted().look);
+        BOOST_TEST(s.release().admit == 1U);
+        BOOST_TEST(s.release().admit == 1U);
+        BOOST_TEST((s.release() == cohort::verdict{})); // waits for the word
+        BOOST_TEST(!s.arrive());
+        BOOST_TEST((s.try_arrive() == cohort::answer::busy));
+        s.met(k);
+        if (k == company::some) {
+            BOOST_TEST(s.last.leave);
+            BOOST_TEST(s.last.settle);
+            BOOST_TEST(s.last.admit == 0U);
+        } else { // or the connection broke, and nobody else can be granted
+            BOOST_TEST(s.last.admit == 1U);
+            BOOST_TEST(!s.last.look);
+            BOOST_TEST(!s.last.leave);
+        }
+        if (k == company::unknown) {
+            BOOST_TEST(s.c.look_again().look);
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(the_last_one_to_wait_for_the_word_takes_the_node_with_him)
+{
+    scene s{mutex_rules};
+    for (int i = 0; i != 4; ++i) {
+        s.arrive();
+    }
+    s.granted();
+    s.release();
+    s.release();
+    s.release();
+    BOOST_TEST(s.withdraw().leave);
 }
 
 BOOST_AUTO_TEST_CASE(G2_with_strangers_the_number_of_grants_is_bounded)
@@ -115,6 +156,7 @@ BOOST_AUTO_TEST_CASE(G2_with_strangers_the_time_is_bounded)
     s.arrive();
     s.arrive();
     s.granted();
+    s.met(company::none);
     s.now += 1h;
     BOOST_TEST(s.release().admit == 1U);
     s.met(company::some); // from now on
@@ -238,6 +280,7 @@ BOOST_AUTO_TEST_CASE(readers_drain_when_a_writer_has_waited_for_long_enough)
     s.granted();
     BOOST_TEST(s.arrive());
     BOOST_TEST(s.last.look); // two of them could go on for ever
+    s.met(company::none);
     s.met(company::some);
     BOOST_TEST(s.arrive());
     s.release();
@@ -267,15 +310,19 @@ struct world {
     unsigned users = 0;
     bool contender = false; // stands in the queue
     bool holder = false;
-    unsigned strangers_since = 0; // so many were let in since one was known
-    bool known = false;
-    unsigned hour = 0; // of the clock
+    bool looking = false; // a word is on its way
+    bool blind = false;
+    bool saw_no_connection = false;
+    bool alone = false;           // said the last word
+    unsigned strangers_since = 0; // so many were let in since one may have come
+    unsigned hour = 0;            // of the clock
 
     [[nodiscard]] auto key() const
     {
         std::ostringstream text;
-        text << waiting << users << contender << holder << strangers_since << known << hour << '/'
-             << c.waiting() << c.users() << c.wants_contender() << c.holds() << c.is_idle();
+        text << waiting << users << contender << holder << looking << blind << alone
+             << saw_no_connection << strangers_since << hour << '/' << c.waiting() << c.users()
+             << c.wants_contender() << c.holds() << c.is_idle();
         return text.str();
     }
 };
@@ -305,6 +352,11 @@ struct walk {
     void follow(world w, const cohort::verdict& v)
     {
         BOOST_REQUIRE(v.admit <= w.waiting);
+        if (v.look) {
+            BOOST_REQUIRE(w.holder);
+            BOOST_REQUIRE_MESSAGE(!w.looking && !w.blind, "looks twice");
+            w.looking = true;
+        }
         for (std::size_t i = 0; i != v.admit; ++i) {
             --w.waiting;
             let_in(w);
@@ -312,8 +364,7 @@ struct walk {
         if (v.leave) {
             BOOST_REQUIRE(w.holder);
             BOOST_REQUIRE(w.users == 0U);
-            w.holder = w.known = false;
-            w.strangers_since = 0;
+            drop_holder(w);
         }
         visit(w);
     }
@@ -323,11 +374,18 @@ struct walk {
         BOOST_REQUIRE_MESSAGE(w.holder, "let in without a lock");
         BOOST_REQUIRE_MESSAGE(rules.shared || w.users == 0, "G1: two users");
         ++w.users;
-        if (w.known) {
-            ++w.strangers_since;
-            BOOST_REQUIRE_MESSAGE(w.strangers_since <= rules.max_grants + 1,
-                                  "G2: strangers wait for longer than the bound");
-        }
+        w.strangers_since =
+            w.alone ? 0 : std::min<unsigned>(w.strangers_since + 1, unsigned(rules.max_grants) + 2);
+        // Readers who wait for the first grant come in together, and so many come before it is known; and
+        // without a connection nobody else is granted.
+        BOOST_REQUIRE_MESSAGE(rules.shared || w.blind || w.saw_no_connection ||
+                                  w.strangers_since <= rules.max_grants + 1,
+                              "G2: strangers wait for longer than the bound");
+    }
+    static void drop_holder(world& w)
+    {
+        w.holder = w.looking = w.blind = w.alone = w.saw_no_connection = false;
+        w.users = w.strangers_since = 0;
     }
 
     void check(const world& w) const
@@ -335,10 +393,11 @@ struct walk {
         BOOST_REQUIRE(w.c.waiting() == w.waiting);
         BOOST_REQUIRE(w.c.users() == w.users);
         BOOST_REQUIRE(w.c.holds() == w.holder);
-        BOOST_REQUIRE_MESSAGE(w.waiting == 0 || w.contender || w.users != 0,
+        BOOST_REQUIRE_MESSAGE(w.waiting == 0 || w.contender || w.users != 0 || w.looking,
                               "G4: one waits, and nothing will wake him");
         BOOST_REQUIRE_MESSAGE(!w.contender || w.waiting != 0, "G3: a contender for nobody");
-        BOOST_REQUIRE_MESSAGE(!w.holder || w.users != 0 || rules.linger > 0ms,
+        BOOST_REQUIRE_MESSAGE(!w.holder || w.users != 0 || rules.linger > 0ms ||
+                                  (w.waiting != 0 && w.looking),
                               "G3: a node that nobody uses");
     }
 
@@ -359,7 +418,7 @@ struct walk {
             v = {};
             switch (next.c.try_arrive(now, v)) {
             case cohort::answer::admitted: let_in(next); break;
-            case cohort::answer::busy: BOOST_REQUIRE(w.waiting + w.users != 0); break;
+            case cohort::answer::busy: BOOST_REQUIRE(w.waiting + w.users != 0 || w.looking); break;
             case cohort::answer::idle:
                 BOOST_REQUIRE(!w.holder);
                 // He asks the servers, and is granted on a node of his own.
@@ -368,7 +427,8 @@ struct walk {
                     tried.holder = true;
                     const auto out = tried.c.granted(now, k, true);
                     ++tried.users;
-                    tried.known = k == company::some;
+                    ++tried.strangers_since;
+                    tried.alone = k == company::none;
                     follow(tried, out);
                 }
                 break;
@@ -389,7 +449,7 @@ struct walk {
             for (const auto k : {company::unknown, company::none, company::some}) {
                 auto next = w;
                 next.holder = true;
-                next.known = k == company::some;
+                next.alone = k == company::none;
                 follow(next, next.c.granted(now, k));
             }
             auto failed = w;
@@ -399,16 +459,33 @@ struct walk {
         }
         if (w.holder) {
             auto next = w;
-            next.holder = next.known = false;
-            next.users = next.strangers_since = 0;
+            drop_holder(next);
             follow(next, next.c.lost());
-            for (const auto k : {company::unknown, company::none, company::some}) {
+            if (w.looking) {
+                for (const auto k : {company::none, company::some}) {
+                    next = w;
+                    next.looking = false;
+                    next.alone = k == company::none;
+                    follow(next, next.c.met(now, k));
+                }
+            }
+            if (w.alone) { // somebody comes
                 next = w;
-                next.known = next.known || k == company::some;
-                follow(next, next.c.met(now, k));
+                next.alone = false;
+                next.strangers_since = 0;
+                follow(next, next.c.met(now, company::some));
+            }
+            if (w.blind) {
+                next = w;
+                next.blind = false;
+                follow(next, next.c.look_again());
+            } else {
+                next = w;
+                next.looking = next.alone = false;
+                next.blind = next.saw_no_connection = true;
+                follow(next, next.c.met(now, company::unknown));
             }
             next = w;
-            follow(next, next.c.look_again());
             next = w;
             follow(next, next.c.linger_over(now));
         }
