@@ -49,6 +49,12 @@ const char* text(errc e) noexcept
     case errc::duplicate_sequence:
         return "another node in the lock's directory has the same number; delete what was created "
                "there by hand";
+    case errc::owner_waits:
+        return "this owner waits for the lock already; give each flow of control an owner of its "
+               "own";
+    case errc::unlock_out_of_order:
+        return "a guard was unlocked before one that was taken inside it; unlock in the reverse "
+               "order of locking";
     }
     return "unknown colock error";
 }

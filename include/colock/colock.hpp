@@ -11,6 +11,7 @@
 #include <colock/log.hpp>
 #include <colock/mutex.hpp>
 #include <colock/node.hpp>
+#include <colock/recursive_mutex.hpp>
 #include <colock/unique_lock.hpp>
 #include <colock/version.hpp>
 

@@ -58,6 +58,10 @@ enum class errc {
     sequence_exhausted,
     /// Another node of the directory has the number of this one. Somebody creates nodes by hand there.
     duplicate_sequence,
+    /// The owner waits for this `recursive_mutex` already: it would wait for itself.
+    owner_waits,
+    /// An outer guard of a `recursive_mutex` was unlocked before an inner one.
+    unlock_out_of_order,
 };
 
 /// ZooKeeper's own codes, with ZooKeeper's own numbers.

@@ -11,8 +11,10 @@ class detached_lock;
 class fencing_token;
 struct layout;
 struct lock_options;
+class lock_owner;
 class mutex;
 struct node_stat;
+class recursive_mutex;
 class unique_lock;
 class watch;
 
@@ -20,9 +22,12 @@ namespace detail {
 class client_core;
 class local_queue;
 class lock_path;
+class nest;
+class owner_state;
 class queue_member;
 class watch_state;
 struct body_reports;
+struct nesting;
 } // namespace detail
 
 } // namespace colock

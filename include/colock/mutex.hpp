@@ -63,7 +63,7 @@ public:
     auto async_lock(CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            detail::initiate_lock{path_}, token, detail::never);
+            detail::initiate_lock{detail::path_to_lock{path_}}, token, detail::never);
     }
 
     /// Takes the mutex if nobody has it or waits for it; else completes with an empty guard and no error.
@@ -77,7 +77,7 @@ public:
     auto async_try_lock(CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            detail::initiate_lock{path_}, token, detail::at_once);
+            detail::initiate_lock{detail::path_to_lock{path_}}, token, detail::at_once);
     }
 
     /// The same as async_lock, for so long at most: one limit for the whole wait, from the initiation on.
@@ -93,7 +93,7 @@ public:
                             CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            detail::initiate_lock{path_}, token, limit);
+            detail::initiate_lock{detail::path_to_lock{path_}}, token, limit);
     }
 
     /// The same until a point in time.
@@ -102,7 +102,7 @@ public:
                               CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            detail::initiate_lock{path_}, token, detail::at(deadline));
+            detail::initiate_lock{detail::path_to_lock{path_}}, token, detail::at(deadline));
     }
 
     /// Acquires the mutex, runs the body, releases the mutex, and gives what the body gave. The body is

@@ -9,6 +9,7 @@
 #include <colock/node.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,9 @@ namespace detail {
 struct grant {
     std::shared_ptr<queue_member> member;
     std::uint64_t turn = 0; // counts those of the client
+    // Of a recursive_mutex: the guards that share the turn, and which of them this one is.
+    std::shared_ptr<detail::nest> nest = {};
+    std::size_t level = 0;
 };
 
 } // namespace detail
@@ -72,8 +76,9 @@ private:
 /// **A lock can be lost** while it is held: the session expires, somebody deletes its node, or the servers
 /// have not been heard of for so long that they may have ended the session (`safe_until()`). `lost()` and
 /// `async_wait_lost()` say so as soon as this client knows, and before the servers can grant the lock to
-/// somebody else, as long as the clocks run at about the same rate. Lost is final, and the lock's node is
-/// removed in the background. A process that is paused knows nothing: what must not be damaged by such a
+/// somebody else, as long as the clocks run at about the same rate. Lost is final. As long as the session
+/// lives the lock's place in the queue is kept until this object is destroyed or unlocked, so that nobody is
+/// let in while its holder is still stopping what he did. A process that is paused knows nothing: what must not be damaged by such a
 /// late-comer has to check `token()`, or be written by `guarded()`.
 ///
 /// **Thread safety**: distinct objects may be used from several threads. Of one object, the const members
@@ -121,6 +126,10 @@ public:
     /// Greater than the token of every earlier grant of this lock. The default token when empty.
     [[nodiscard]] fencing_token token() const noexcept;
 
+    /// How many guards share the lock, of a `recursive_mutex`; otherwise 1, or 0 when this object holds
+    /// nothing.
+    [[nodiscard]] std::size_t depth() const noexcept;
+
     /// The path of the lock; empty when this object holds nothing.
     [[nodiscard]] std::string path() const;
 
@@ -156,7 +165,8 @@ public:
     /// for one, or for the end of the session.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors: `errc::not_held` this object is empty, as it is when it was unlocked before; why it was
+    /// Errors: `errc::not_held` this object is empty, as it is when it was unlocked before;
+    /// `errc::unlock_out_of_order`, see `recursive_mutex`; why it was
     /// lost, when it was lost before, also when that shows only now (`errc::node_deleted`: the node was
     /// not there any more); an error of the server for which the node remains until the session ends;
     /// `errc::client_closed`; `operation_aborted` cancelled.
@@ -190,6 +200,7 @@ private:
     friend class detail::lock_path;
     friend class detail::queue_member;
     friend struct detail::body_reports;
+    friend struct detail::nesting;
 
     // May hold nothing.
     unique_lock(std::shared_ptr<detail::client_core> core, detail::grant held) noexcept

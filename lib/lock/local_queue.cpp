@@ -51,14 +51,15 @@ struct local_queue::chores {
     bool settle = false;
 };
 
-local_queue::local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options)
-    : core_{std::move(core)}, path_{std::move(path)}, options_{std::move(options)},
+local_queue::local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options,
+                         lock_kind kind)
+    : core_{std::move(core)}, path_{std::move(path)}, options_{std::move(options)}, kind_{kind},
       cohort_{rules_of(options_)}
 {
 }
 
 local_queue::local_queue(std::shared_ptr<local_queue> listed)
-    : core_{listed->core_}, path_{listed->path_}, options_{listed->options_},
+    : core_{listed->core_}, path_{listed->path_}, options_{listed->options_}, kind_{listed->kind_},
       listed_{std::move(listed)}, cohort_{rules_of(options_)}
 {
 }

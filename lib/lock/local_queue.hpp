@@ -6,6 +6,7 @@
 #include <colock/unique_lock.hpp>
 
 #include "client/core.hpp"
+#include "lock_kind.hpp"
 #include "protocol/cohort.hpp"
 #include "queue_member.hpp"
 
@@ -28,7 +29,8 @@ class local_queue final : public path_entry,
                           public std::enable_shared_from_this<local_queue> {
 public:
     // What the client finds at this path. Path and options are valid.
-    local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options);
+    local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options,
+                lock_kind kind);
     // For a single user.
     explicit local_queue(std::shared_ptr<local_queue> listed);
     ~local_queue() override;
@@ -36,6 +38,8 @@ public:
     [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept { return core_; }
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
     [[nodiscard]] const lock_options& options() const noexcept { return options_; }
+
+    [[nodiscard]] lock_kind kind() const noexcept { return kind_; }
 
     // ---- any thread: what users want
 
@@ -89,6 +93,7 @@ private:
     const std::shared_ptr<client_core> core_;
     const std::string path_;
     const lock_options options_;
+    const lock_kind kind_;
     const std::shared_ptr<local_queue> listed_; // null when it is this one
 
     std::mutex mutex_; // of what follows

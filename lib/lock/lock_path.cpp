@@ -47,8 +47,8 @@ struct lock_path::fault {
     std::string detail;
 };
 
-lock_path::lock_path(std::shared_ptr<client_core> c, std::string p, lock_options o)
-    : core{std::move(c)}, path{std::move(p)}, options{std::move(o)}
+lock_path::lock_path(std::shared_ptr<client_core> c, std::string p, lock_options o, lock_kind k)
+    : core{std::move(c)}, path{std::move(p)}, options{std::move(o)}, kind{k}
 {
     fault none;
     queue_ = find_queue(none);
@@ -64,9 +64,9 @@ std::shared_ptr<local_queue> lock_path::find_queue(fault& why) const
         why = {errc::invalid_option, what};
         return nullptr;
     }
-    auto found = std::static_pointer_cast<local_queue>(
-        core->find_path(path, [&] { return std::make_shared<local_queue>(core, path, options); }));
-    if (!(found->options() == options)) {
+    auto found = std::static_pointer_cast<local_queue>(core->find_path(
+        path, [&] { return std::make_shared<local_queue>(core, path, options, kind); }));
+    if (!(found->options() == options) || found->kind() != kind) {
         why = {errc::conflicting_use, error_code{errc::conflicting_use}.message()};
         return nullptr;
     }
@@ -88,17 +88,17 @@ void lock_path::lock(operation_ptr<error_code, unique_lock> op, deadline until) 
     }
 }
 
-const asio::any_io_executor& initiate_lock::executor() const noexcept
+const asio::any_io_executor& path_to_lock::executor() const noexcept
 {
     return path_->core->executor();
 }
 
-const std::shared_ptr<client_core>& initiate_lock::core() const noexcept
+const std::shared_ptr<client_core>& path_to_lock::core() const noexcept
 {
     return path_->core;
 }
 
-void initiate_lock::start(operation_ptr<error_code, unique_lock> op, deadline until) const
+void path_to_lock::start(operation_ptr<error_code, unique_lock> op, deadline until) const
 {
     path_->lock(std::move(op), until);
 }

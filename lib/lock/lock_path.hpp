@@ -6,6 +6,7 @@
 #include <colock/unique_lock.hpp>
 
 #include "client/core.hpp"
+#include "lock_kind.hpp"
 
 #include <memory>
 #include <string>
@@ -17,7 +18,8 @@ class local_queue;
 // Immutable.
 class lock_path {
 public:
-    lock_path(std::shared_ptr<client_core> core, std::string path, lock_options options);
+    lock_path(std::shared_ptr<client_core> core, std::string path, lock_options options,
+              lock_kind kind);
 
     // Any thread. Completes with an error if path or options are bad, or not those of others who use the
     // path.
@@ -26,6 +28,7 @@ public:
     const std::shared_ptr<client_core> core;
     const std::string path;
     const lock_options options;
+    const lock_kind kind;
 
 private:
     struct fault;

@@ -9,7 +9,8 @@ mutex::mutex(client& c, std::string path) : mutex{c, std::move(path), lock_optio
 }
 
 mutex::mutex(client& c, std::string path, lock_options options)
-    : path_{std::make_shared<detail::lock_path>(c.core_, std::move(path), std::move(options))}
+    : path_{std::make_shared<detail::lock_path>(c.core_, std::move(path), std::move(options),
+                                                detail::lock_kind::mutex)}
 {
 }
 

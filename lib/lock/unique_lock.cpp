@@ -1,6 +1,7 @@
 #include <colock/unique_lock.hpp>
 
 #include "local_queue.hpp"
+#include "nest.hpp"
 
 #include <boost/system/system_error.hpp>
 
@@ -20,8 +21,20 @@ unique_lock& unique_lock::operator=(unique_lock&& other) noexcept
     return *this;
 }
 
+std::size_t unique_lock::depth() const noexcept
+{
+    if (!held_.member) {
+        return 0;
+    }
+    return held_.nest ? held_.nest->depth() : 1;
+}
+
 void unique_lock::release_in_background() noexcept
 {
+    if (held_.nest && !std::exchange(held_.nest, nullptr)->leave(held_.level).last) {
+        held_.member.reset();
+        return;
+    }
     auto& queue = *held_.member->queue();
     queue.release(std::move(core_), std::move(held_));
 }
@@ -111,6 +124,14 @@ void unique_lock::start_unlock(const std::shared_ptr<detail::client_core>&,
     if (!held.held_.member) {
         op.complete(errc::not_held);
         return;
+    }
+    if (held.held_.nest) {
+        const auto left = std::exchange(held.held_.nest, nullptr)->leave(held.held_.level);
+        if (!left.last) {
+            held.held_.member.reset();
+            op.complete(left.in_order ? error_code{} : errc::unlock_out_of_order);
+            return;
+        }
     }
     auto& queue = *held.held_.member->queue();
     queue.unlock(std::move(op), std::move(held.held_));

@@ -1,0 +1,8 @@
+// The kinds of locks, which cannot share a path.
+#pragma once
+
+namespace colock::detail {
+
+enum class lock_kind { mutex, recursive_mutex };
+
+} // namespace colock::detail
