@@ -41,6 +41,7 @@ struct local_queue::chores {
     struct departure {
         std::shared_ptr<queue_member> member;
         operation_ptr<error_code> unlocking; // completes when it has gone; or empty
+        bool released = false;               // by a user, just now
     };
     std::vector<departure> leaving;
     operation_ptr<error_code, unique_lock>
@@ -279,6 +280,9 @@ error_code local_queue::end_turn(grant& held, chores& todo)
         core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
     }
     follow(v, todo, &held.member);
+    if (v.leave) {
+        todo.leaving.back().released = true;
+    }
     return {};
 }
 
@@ -489,7 +493,13 @@ void local_queue::settle(chores& todo)
     }
     const client_core::batch together{*core_};
     for (auto& each : todo.leaving) {
-        each.unlocking ? each.member->unlock(std::move(each.unlocking)) : each.member->leave();
+        if (each.unlocking) {
+            each.member->unlock(std::move(each.unlocking));
+        } else if (each.released) {
+            each.member->release();
+        } else {
+            each.member->leave();
+        }
     }
     if (todo.parting && todo.trace) {
         todo.trace->part(std::move(todo.parting));

@@ -175,6 +175,12 @@ void queue_member::leave()
     feed([](protocol::contender& c, protocol::commands& out) { c.leave(out); });
 }
 
+void queue_member::release()
+{
+    released_ = true;
+    leave();
+}
+
 void queue_member::unlock(operation_ptr<error_code> op)
 {
     check();
@@ -192,7 +198,7 @@ void queue_member::unlock(operation_ptr<error_code> op)
             }
         });
     }
-    leave();
+    release();
 }
 
 void queue_member::part(operation_ptr<error_code, unique_lock> op)
@@ -602,7 +608,6 @@ void queue_member::granted()
 {
     czxid_ = static_cast<std::uint64_t>(contender_.identity().czxid);
     node_ = child(contender_.name());
-    granted_ = true;
     // Most locks are held for a shorter time than it is worth to watch their node.
     core_.remind(shared_from_this());
     if (trying_) {
@@ -657,7 +662,7 @@ void queue_member::gone(const error_code& ec)
     for (auto& op : std::exchange(parting_, {})) {
         op.complete(asio::error::operation_aborted, unique_lock{queue_->core(), {}});
     }
-    if (granted_ && !loss_told_) {
+    if (released_ && !loss_told_) {
         core_.count.locks_released.fetch_add(1, std::memory_order_relaxed);
     }
     if (unlocking_) {

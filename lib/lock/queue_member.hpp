@@ -30,9 +30,10 @@ public:
     void join();
     // Takes the lock if nobody has it, for this one.
     void try_join(operation_ptr<error_code, unique_lock> op);
-    // Leaves the queue, or releases the lock. The operation, if there is one, completes when no trace is
-    // left.
+    // Leaves the queue. As release() or unlock() because a user is done. The operation, if there is one,
+    // completes when no trace is left.
     void leave();
+    void release();
     void unlock(operation_ptr<error_code> op);
     void part(operation_ptr<error_code, unique_lock> op);
     void wait_lost(operation_ptr<error_code, error_code> op, std::uint64_t turn);
@@ -109,7 +110,7 @@ private:
     protocol::contender contender_;
     protocol::commands commands_; // being performed
     bool performing_ = false;
-    bool granted_ = false;
+    bool released_ = false; // by the last user
     bool over_ = false;    // gone, or the client is closed
     bool in_line_ = false; // as the client was told
     bool holding_ = false; // likewise

@@ -89,6 +89,7 @@ BOOST_AUTO_TEST_CASE(a_guard_that_was_unlocked_keeps_its_executor)
     outcome<> twice;
     held.async_unlock(twice.handler());
     BOOST_TEST(code_of(io, twice) == errc::not_held);
+    const auto other = hold(zk);
     const auto busy = value_of(io, start_try_lock(zk));
     BOOST_TEST(!busy);
     BOOST_TEST((busy.get_executor() == zk.get_executor()));
