@@ -39,12 +39,10 @@ struct scenario {
     void (*run)(const bench::run_options&, bench::report&);
 };
 
-constexpr scenario scenarios[] = {{"uncontended", &bench::uncontended},
-                                  {"handover", &bench::handover},
-                                  {"requests", &bench::requests},
-                                  {"idle", &bench::idle},
-                                  {"in_process", &bench::in_process},
-                                  {"linger", &bench::linger}};
+constexpr scenario scenarios[] = {
+    {"uncontended", &bench::uncontended}, {"handover", &bench::handover},
+    {"requests", &bench::requests},       {"idle", &bench::idle},
+    {"in_process", &bench::in_process},   {"linger", &bench::linger}};
 
 struct bad_usage : std::runtime_error {
     using runtime_error::runtime_error;

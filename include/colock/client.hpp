@@ -168,8 +168,9 @@ public:
     /// Errors: `errc::invalid_hosts`, `errc::invalid_option`, `errc::invalid_path` (the chroot) for bad
     /// options; at the deadline its last cause: `errc::unknown_host`, `errc::no_server`,
     /// `errc::connect_timeout`; `errc::no_chroot`; `zookeeper_errc::auth_failed`; `errc::client_closed`;
-    /// `operation_aborted`. `last_error_detail()` says which host and why. After a failure the client is
-    /// idle again, and may be told to connect again.
+    /// `operation_aborted`. `last_error_detail()` says which host and why. After a failure to connect
+    /// for the first time the client is idle again, and may be told to connect again; one that was connected
+    /// before goes on trying.
     /// Cancellation: any type completes this call; the attempt goes on when others wait for it and is
     /// given up otherwise.
     template <class CompletionToken = boost::asio::deferred_t>

@@ -27,7 +27,7 @@ public:
 
     /// The transaction that created the lock's node.
     [[nodiscard]] constexpr std::uint64_t high() const noexcept { return high_; }
-    /// Counts the grants on that node.
+    /// Counts the grants of the lock on its client.
     [[nodiscard]] constexpr std::uint64_t low() const noexcept { return low_; }
 
     friend constexpr auto operator<=>(const fencing_token&, const fencing_token&) = default;

@@ -12,8 +12,9 @@
 
 namespace colock {
 
-/// Options of a lock. They belong to the path within a client: while one lock object uses a path, an
-/// operation of a second one with other options completes with `errc::conflicting_use`.
+/// Options of a lock. They belong to the path within a client: while there is a lock object of a path, or
+/// an operation or a guard of one, operations of another object with other options complete with
+/// `errc::conflicting_use`.
 ///
 /// GCC 12 destroys twice what an aggregate holds that is made within a `co_await` expression. There, give the
 /// options, or the lock that has some, a name first.
@@ -41,8 +42,9 @@ struct lock_options {
     std::chrono::milliseconds body_grace = std::chrono::seconds{1};
 
     /// Those who wait for the same lock on the same client share one node, and pass the lock on among
-    /// themselves without asking a server. Once somebody else is known to wait, they do so at most so many
-    /// times more, and for at most so long; then the node goes to the end of the queue. With
+    /// themselves, in the order in which they came, without asking a server. When somebody elsewhere waits, or
+    /// may do so, at most so many of them follow the first one, and for at most so long; then the node goes
+    /// to the end of the queue. When it is known that nobody else waits there is no limit. With
     /// max_local_grants = 0 each of them has a node of its own, and the order is that of the queue.
     ///
     /// The defaults make what a change of hands costs (a round trip or two) small against what is done in

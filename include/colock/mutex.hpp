@@ -19,7 +19,8 @@ namespace colock {
 ///
 /// A contender is an ephemeral sequential node in the directory `path`, which is created when needed, as a
 /// container. Contenders are granted in the order of their numbers. Waiting costs no request: a waiter is
-/// told by the server when those before it have gone.
+/// told by the server when those before it have gone. Those who wait on one client share a contender, see
+/// `lock_options::max_local_grants`.
 ///
 /// **What is guaranteed**: among live sessions at most one holds the mutex, unless somebody deletes its
 /// node by hand. **What is not**: a process that is paused for longer than its session may go on without
@@ -27,10 +28,10 @@ namespace colock {
 ///
 /// A `mutex` is a handle: a client, a path, options. It does no I/O when it is made, does not throw for a
 /// bad path, and may be destroyed while its operations are under way; they go on. Two objects for one
-/// path and client exclude each other, and must have equal options.
+/// path and client exclude each other, and must have equal options as long as both live.
 ///
-/// **Thread safety**: distinct objects may be used from several threads; of one object, `async_lock` and
-/// `async_try_lock` may be called from several threads at once.
+/// **Thread safety**: distinct objects may be used from several threads; of one object, all functions may
+/// be called from several threads at once, except assigning and destroying it.
 class COLOCK_DECL mutex {
 public:
     using executor_type = boost::asio::any_io_executor;
@@ -49,12 +50,13 @@ public:
     /// as long as the session lives.
     ///
     /// Completion signature: `void(error_code, unique_lock)`.
-    /// Errors: `errc::invalid_path`; `errc::invalid_option` the owner data does not fit into a packet;
+    /// Errors: `errc::invalid_path`; `errc::invalid_option` see `lock_options`, or the session time-out is
+    /// too short for `client_options::tick`; `client::last_error_detail` tells;
     /// `errc::not_connected`, or why the attempt to connect failed that it waited for;
     /// `errc::client_closed`; `errc::conflicting_use`; `errc::sequence_exhausted`; `errc::duplicate_sequence`;
     /// `errc::session_expired` only without `lock_options::rejoin_on_expiry`; `zookeeper_errc::no_auth`
     /// and other codes of the server for which trying again is of no use; `operation_aborted` cancelled.
-    /// No node stays behind, whatever the error.
+    /// No node stays behind, whatever the error, unless the servers refuse to delete it: that is logged.
     /// Cancellation: terminal and partial complete at once, and the node is removed in the background;
     /// total alone completes when no trace is left, which may take until the connection is back. After
     /// the grant it is too late, and the lock is delivered.
@@ -112,9 +114,9 @@ public:
     /// then gives a `T`, such as a deferred one; T is void or default-constructible. It runs on a strand
     /// over the handler's associated executor. The guard is its own for as long as it runs: it must not
     /// be kept, unlocked or moved. When the mutex is lost (`unique_lock::lost`), or this operation is
-    /// cancelled, the body is cancelled, and waited for, however long that takes;
-    /// `lock_options::body_grace` later it is reported to the log, and counted in
-    /// `client_stats::bodies_overdue`.
+    /// cancelled, the body is cancelled, and waited for, however long that takes. (A coroutine heeds terminal
+    /// cancellation only, unless it asks for more.) When it goes on for longer than
+    /// `lock_options::body_grace` that is reported to the log, and counted in `client_stats::bodies_overdue`.
     ///
     /// Completion signature: `void(std::exception_ptr, T)`, or `void(std::exception_ptr)`, as for
     /// `co_spawn`; the mutex has been released when it completes.

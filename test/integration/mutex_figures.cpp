@@ -1,4 +1,5 @@
 // What a mutex costs: requests, wake-ups (G7), round trips. Prints the figures.
+#include <support/figures.hpp>
 #include <support/lock_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -17,16 +18,9 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-double milliseconds(clock::duration d)
-{
-    return std::chrono::duration<double, std::milli>(d).count();
-}
-
 double median(std::vector<double> values)
 {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::ranges::nth_element(values, middle);
-    return *middle;
+    return quantile(std::move(values), 0.5);
 }
 
 // Never pings within a test.
@@ -185,18 +179,6 @@ BOOST_AUTO_TEST_CASE(G7_a_release_wakes_two_clients_at_most_with_2_waiters_or_20
 double round_trip(double read)
 {
     return read < 11.0 ? 10.0 : read;
-}
-
-// What else the machine does can only make a time longer: the best of several rounds is the figure.
-template <class Round>
-bool best_of_rounds(Round round)
-{
-    for (int i = 0; i != 8; ++i) {
-        if (round()) {
-            return true;
-        }
-    }
-    return false;
 }
 
 double time_to_read(lock_scene& s, client& c)
