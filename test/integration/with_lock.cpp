@@ -261,6 +261,89 @@ BOOST_AUTO_TEST_CASE(cancelling_the_body_releases_the_lock)
     check_nothing_left();
 }
 
+namespace {
+
+// A handler on a context of its own, which runs when it is told to.
+struct slow_handler {
+    asio::io_context context;
+    asio::cancellation_signal stop;
+    bool done = false;
+    std::exception_ptr thrown;
+
+    auto handler()
+    {
+        return asio::bind_executor(
+            context, asio::bind_cancellation_slot(stop.slot(), [this](std::exception_ptr e) {
+                done = true;
+                thrown = std::move(e);
+            }));
+    }
+    void poll()
+    {
+        context.restart();
+        context.poll();
+    }
+    error_code code() const
+    {
+        try {
+            if (thrown) {
+                std::rethrow_exception(thrown);
+            }
+        } catch (const system_error& e) {
+            return e.code();
+        }
+        return {};
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(G5_no_body_begins_under_a_lock_that_is_known_to_be_lost)
+{
+    slow_handler slow;
+    bool ran = false;
+    lock.async_with_lock(
+        [&](unique_lock&) -> asio::awaitable<void> {
+            ran = true;
+            co_return;
+        },
+        slow.handler());
+    slow.poll();
+    BOOST_TEST(until([&] { return zk.stats().locks_granted == 1; })); // and on its way to the body
+    admin.remove(directory + '/' + queue().front());
+    BOOST_TEST(until([&] { return zk.stats().locks_lost == 1; }));
+    BOOST_TEST(until([&] {
+        slow.poll();
+        return slow.done;
+    }));
+    BOOST_TEST(!ran);
+    BOOST_TEST(slow.code() == errc::lock_lost);
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(G3_a_total_cancellation_right_before_the_body_leaves_no_trace)
+{
+    slow_handler slow;
+    bool ran = false;
+    lock.async_with_lock(
+        [&](unique_lock&) -> asio::awaitable<void> {
+            ran = true;
+            co_return;
+        },
+        slow.handler());
+    slow.poll();
+    slow.stop.emit(asio::cancellation_type::total); // is on its way, too
+    BOOST_TEST(until([&] { return zk.stats().locks_granted == 1; }));
+    BOOST_TEST(until([&] {
+        slow.poll();
+        return slow.done;
+    }));
+    BOOST_TEST(queue().empty());
+    BOOST_TEST(!ran);
+    BOOST_TEST(slow.code() == asio::error::operation_aborted);
+    check_nothing_left();
+}
+
 BOOST_AUTO_TEST_CASE(errors_of_the_lock_come_without_running_the_body)
 {
     mutex bad{zk, "no/slash"};

@@ -203,6 +203,60 @@ BOOST_AUTO_TEST_CASE(one_who_is_next_in_line_keeps_it_beating_too)
     BOOST_TEST(b.writes == writes);
 }
 
+BOOST_AUTO_TEST_CASE(beats_end_with_the_last_holder)
+{
+    beating b;
+    b.write();
+    b.beat.hold(0ns);
+    b.beat.hold(1s);
+    b.run(60s);
+    BOOST_TEST(b.writes >= 20);
+    b.beat.let_go(0ns);
+    const auto writes = b.writes;
+    b.run(60s);
+    BOOST_TEST(b.writes >= writes + 20);
+    b.beat.let_go(1s);
+    const auto last = b.writes;
+    b.run(60s);
+    BOOST_TEST(b.writes == last);
+}
+
+// The leader counts by the new time-out also what it heard of before.
+BOOST_AUTO_TEST_CASE(a_smaller_time_out_draws_the_bound_in_and_makes_no_flood_of_writes)
+{
+    beating b;
+    b.beat = heartbeat{tick};
+    b.beat.connected(b.now, 40s);
+    b.write();
+    b.beat.hold(0ns);
+    b.run(60s);
+    BOOST_TEST((b.beat.safe_until() - b.now > 20s));
+    b.beat.disconnected();
+    b.now += 1s;
+    const auto again = b.now;
+    b.beat.connected(again, timeout);
+    BOOST_TEST((b.beat.safe_until() == again + timeout - margin));
+    const auto writes = b.writes;
+    b.write(); // the barrier
+    b.run(100s);
+    BOOST_TEST((b.beat.safe_until() - b.now >= validity::attainable(timeout, tick)));
+    BOOST_TEST(b.writes - writes <= 61);
+    // A greater one proves nothing by itself.
+    const auto bound = b.beat.safe_until();
+    b.beat.disconnected();
+    b.beat.connected(b.now, 40s);
+    BOOST_TEST((b.beat.safe_until() == bound));
+}
+
+BOOST_AUTO_TEST_CASE(a_time_out_of_less_than_a_tick_makes_no_flood_of_reads)
+{
+    beating b;
+    b.beat = heartbeat{tick};
+    b.beat.connected(b.now, 600ms);
+    b.run(10s);
+    BOOST_TEST(b.reads <= 100);
+}
+
 BOOST_AUTO_TEST_CASE(a_busy_client_sends_no_beats)
 {
     beating b;
