@@ -94,7 +94,8 @@ BOOST_AUTO_TEST_CASE(G1_two_objects_and_a_node_of_its_own_exclude_each_other)
 {
     auto& c = connect();
     auto& other = connect();
-    mutex first{c, directory}, second{c, directory};
+    // However long this takes, there is time for one more.
+    mutex first{c, directory, strict_after_two}, second{c, directory, strict_after_two};
     outcome<unique_lock> a, b;
     first.async_lock(a.handler());
     auto held = value_of(io, a);
