@@ -202,6 +202,7 @@ void local_queue::cancel(cancel_link& of, asio::cancellation_type type)
         const auto v = cohort_.withdraw();
         follow(v, todo);
         if (v.settle && !immediately) {
+            of.leave();                   // a terminal request may follow
             todo.parting = std::move(op); // the node goes with the last one
             todo.trace = contender_;
         }

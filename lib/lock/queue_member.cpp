@@ -205,8 +205,18 @@ void queue_member::part(operation_ptr<error_code, unique_lock> op)
 {
     if (over_) {
         op.complete(asio::error::operation_aborted, unique_lock{queue_->core(), {}});
-    } else {
-        parting_.push_back(std::move(op));
+        return;
+    }
+    const auto at = parting_.insert(parting_.end(), std::move(op));
+    if (const auto& link = at->cancellation()) {
+        link->bind([this, at](asio::cancellation_type type) {
+            if ((type & (asio::cancellation_type::terminal | asio::cancellation_type::partial)) !=
+                asio::cancellation_type::none) {
+                auto hurried = std::move(*at);
+                parting_.erase(at);
+                hurried.complete(asio::error::operation_aborted, unique_lock{queue_->core(), {}});
+            }
+        });
     }
 }
 

@@ -111,16 +111,16 @@ private:
     protocol::commands commands_; // being performed
     bool performing_ = false;
     bool released_ = false; // by the last user
-    bool over_ = false;    // gone, or the client is closed
-    bool in_line_ = false; // as the client was told
-    bool holding_ = false; // likewise
+    bool over_ = false;     // gone, or the client is closed
+    bool in_line_ = false;  // as the client was told
+    bool holding_ = false;  // likewise
     std::vector<std::shared_ptr<watch_target>> watches_;
     std::shared_ptr<neighbourhood> neighbours_; // until their watch fires
     bool crowded_ = false;                      // it has fired, in this session
 
     operation_ptr<error_code, unique_lock> trying_;
     bool cancelled_ = false; // and `trying_` completes when no trace is left
-    std::vector<operation_ptr<error_code, unique_lock>> parting_;
+    std::list<operation_ptr<error_code, unique_lock>> parting_;
     operation_ptr<error_code> unlocking_;
     std::list<operation_ptr<error_code, error_code>> waiting_for_loss_;
     std::atomic<bool> watched_{false};

@@ -284,9 +284,34 @@ BOOST_AUTO_TEST_CASE(a_total_cancellation_can_be_followed_by_a_terminal_one)
     a.signal.emit(cancellation_type::total);
     go_on(s.io, 10ms);
     BOOST_TEST(!a.result.done());
+    const auto connections = c.stats().connections;
     a.signal.emit(cancellation_type::terminal);
     BOOST_TEST(code_of(s.io, a.result) == aborted);
+    BOOST_TEST(c.stats().connections == connections); // not because the silence was noticed
     held_back.release();
+    s.check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(a_total_cancellation_without_a_connection_can_be_followed_by_a_terminal_one)
+{
+    lock_scene s;
+    tcp_proxy proxy{s.server.connect_string()};
+    auto& c = s.connect_through(proxy);
+    auto held = s.hold(s.connect());
+    attempt a{s, c};
+    BOOST_TEST(s.wait_for_watches(c, 2));
+    proxy.refuse(true);
+    proxy.cut();
+    BOOST_TEST(s.until([&] { return c.state() == connection_state::suspended; }));
+    a.signal.emit(cancellation_type::total);
+    go_on(s.io, 10ms);
+    BOOST_TEST(!a.result.done());
+    a.signal.emit(cancellation_type::partial);
+    BOOST_TEST(code_of(s.io, a.result) == aborted);
+    BOOST_TEST(s.queue().size() == 2U);
+    proxy.refuse(false);
+    BOOST_TEST(s.until([&] { return s.queue().size() == 1; }));
+    held = {};
     s.check_nothing_left();
 }
 

@@ -80,6 +80,13 @@ public:
         in_a_room_ = true;
     }
 
+    // In the room's cancel(): from now on it is as if the room had never been entered.
+    void leave() noexcept
+    {
+        in_a_room_ = false;
+        room_.reset();
+    }
+
     // Under the lock of the room.
     void* waiting = nullptr; // the operation, as long as it does
     std::optional<asio::steady_timer> deadline;
