@@ -201,10 +201,10 @@ void local_queue::cancel(cancel_link& of, asio::cancellation_type type)
         op = take(*static_cast<waiter*>(of.waiting));
         const auto v = cohort_.withdraw();
         follow(v, todo);
-        if (v.settle && !immediately) {
+        if ((v.settle || v.leave) && !immediately) {
             of.leave();                   // a terminal request may follow
             todo.parting = std::move(op); // the node goes with the last one
-            todo.trace = contender_;
+            todo.trace = v.leave ? todo.leaving.back().member : contender_;
         }
     }
     carry_out(todo);

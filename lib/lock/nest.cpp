@@ -65,11 +65,17 @@ std::size_t nest::depth() const noexcept
     return static_cast<std::size_t>(std::ranges::count(levels_, true));
 }
 
+bool nest::is_over() const noexcept
+{
+    const std::lock_guard lock{mutex_};
+    return over_;
+}
+
 std::shared_ptr<nest> owner_state::find(const lock_path& path)
 {
     std::erase_if(nests_, [](const auto& n) { return n.expired(); });
     for (const auto& each : nests_) {
-        if (auto found = each.lock(); found && found->is_of(path)) {
+        if (auto found = each.lock(); found && found->is_of(path) && !found->is_over()) {
             return found;
         }
     }

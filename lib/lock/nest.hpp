@@ -17,6 +17,8 @@ public:
     explicit nest(const lock_path& path);
 
     [[nodiscard]] bool is_of(const lock_path& path) const;
+    // The last guard has gone; what is left are references.
+    [[nodiscard]] bool is_over() const noexcept;
 
     // The lock was granted, for the first guard.
     [[nodiscard]] grant begin(grant held);

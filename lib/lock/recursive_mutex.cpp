@@ -37,9 +37,11 @@ public:
     void complete(error_code&& ec, unique_lock&& held) override
     {
         auto op = std::move(op_);
-        const auto n = std::move(nest_);
+        auto n = std::move(nest_);
         delete this;
-        op.complete(ec, nesting::into(n, std::move(held)));
+        auto first = nesting::into(n, std::move(held));
+        n.reset(); // the handler may run, and lock again, before this returns
+        op.complete(ec, std::move(first));
     }
     void destroy() noexcept override { delete this; }
 

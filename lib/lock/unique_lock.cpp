@@ -128,8 +128,9 @@ void unique_lock::start_unlock(const std::shared_ptr<detail::client_core>&,
     if (held.held_.nest) {
         const auto left = std::exchange(held.held_.nest, nullptr)->leave(held.held_.level);
         if (!left.last) {
+            const auto why = held.held_.member->lost();
             held.held_.member.reset();
-            op.complete(left.in_order ? error_code{} : errc::unlock_out_of_order);
+            op.complete(left.in_order ? why : errc::unlock_out_of_order);
             return;
         }
     }

@@ -160,9 +160,21 @@ BOOST_AUTO_TEST_CASE(G5_a_loss_is_that_of_all_guards)
     BOOST_TEST(outer.lost() == errc::node_deleted);
     // What is lost is not locked again while it is thought to be held.
     BOOST_TEST(code_of(io, start(me)) == errc::node_deleted);
-    BOOST_TEST(unlock(inner) == error_code{}); // it was not the last one
+    BOOST_TEST(unlock(inner) == errc::node_deleted);
     BOOST_TEST(unlock(outer) == errc::node_deleted);
     BOOST_TEST(bool(take(me)));
+}
+
+// Whatever still refers to a lock that was released has no say in the next one.
+BOOST_AUTO_TEST_CASE(what_is_left_of_a_released_lock_is_not_in_the_way)
+{
+    auto first = take(me);
+    auto stored = first.async_wait_lost(); // deferred, and never started
+    first = {};
+    auto outer = take(me);
+    const auto inner = take(me);
+    BOOST_TEST(outer.depth() == 2U);
+    static_cast<void>(stored);
 }
 
 BOOST_AUTO_TEST_CASE(G2_in_strict_order_too)
