@@ -19,6 +19,20 @@ cohort::rules rules_of(const lock_options& o)
 
 } // namespace
 
+// What is to be done on the strand.
+struct local_queue::errands {
+    struct departure {
+        std::shared_ptr<queue_member> member;
+        operation_ptr<error_code> unlocking; // completes when it has gone; or empty
+        bool released = false;               // by a user, just now
+    };
+    std::vector<departure> leaving;
+    operation_ptr<error_code, unique_lock> parting; // waits for what it had a part in
+    std::shared_ptr<queue_member> trace;            // which was this one, or nothing yet
+    std::shared_ptr<queue_member> turn_over;        // somebody waits for the loss of this turn
+    std::uint64_t turn = 0;
+};
+
 // What is to be done when the mutex has been left.
 struct local_queue::chores {
     struct admission {
@@ -36,20 +50,15 @@ struct local_queue::chores {
     admission first; // as a rule there is one, or none
     std::vector<admission> others;
     std::shared_ptr<client_core> core; // for the first one, or empty
-
-    // On the strand:
-    struct departure {
-        std::shared_ptr<queue_member> member;
-        operation_ptr<error_code> unlocking; // completes when it has gone; or empty
-        bool released = false;               // by a user, just now
-    };
-    std::vector<departure> leaving;
-    operation_ptr<error_code, unique_lock>
-        parting;                             // cancelled, and waits for what it had a part in
-    std::shared_ptr<queue_member> trace;     // which was this one, or nothing yet
-    std::shared_ptr<queue_member> turn_over; // somebody waits for the loss of this turn
-    std::uint64_t turn = 0;
     bool settle = false;
+    std::unique_ptr<errands> on_the_strand; // as a rule there are none
+    errands& more()
+    {
+        if (!on_the_strand) {
+            on_the_strand = std::make_unique<errands>();
+        }
+        return *on_the_strand;
+    }
 };
 
 local_queue::local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options,
@@ -202,9 +211,9 @@ void local_queue::cancel(cancel_link& of, asio::cancellation_type type)
         const auto v = cohort_.withdraw();
         follow(v, todo);
         if ((v.settle || v.leave) && !immediately) {
-            of.leave();                   // a terminal request may follow
-            todo.parting = std::move(op); // the node goes with the last one
-            todo.trace = v.leave ? todo.leaving.back().member : contender_;
+            of.leave();                          // a terminal request may follow
+            todo.more().parting = std::move(op); // the node goes with the last one
+            todo.more().trace = v.leave ? todo.more().leaving.back().member : contender_;
         }
     }
     carry_out(todo);
@@ -249,8 +258,8 @@ void local_queue::unlock(operation_ptr<error_code> op, grant held)
     {
         const std::lock_guard lock{mutex_};
         result = end_turn(held, todo);
-        if (!result && !todo.leaving.empty()) {
-            todo.leaving.back().unlocking = std::move(op);
+        if (!result && todo.on_the_strand && !todo.more().leaving.empty()) {
+            todo.more().leaving.back().unlocking = std::move(op);
         }
     }
     carry_out(todo);
@@ -265,14 +274,14 @@ error_code local_queue::end_turn(grant& held, chores& todo)
     const auto now = boot_clock::now();
     const auto why = held.member->lost(now);
     if (held.member->is_watched() && !why) {
-        todo.turn_over = held.member;
-        todo.turn = held.turn;
+        todo.more().turn_over = held.member;
+        todo.more().turn = held.turn;
     }
     if (why) {
         if (holder_ == held.member) {
             dismiss(todo);
         }
-        todo.leaving.push_back({std::move(held.member), {}});
+        todo.more().leaving.push_back({std::move(held.member), {}});
         todo.settle = true;
         return why;
     }
@@ -282,7 +291,7 @@ error_code local_queue::end_turn(grant& held, chores& todo)
     }
     follow(v, todo, &held.member);
     if (v.leave) {
-        todo.leaving.back().released = true;
+        todo.more().leaving.back().released = true;
     }
     return {};
 }
@@ -301,7 +310,7 @@ void local_queue::granted(const std::shared_ptr<queue_member>& member, company c
     {
         const std::lock_guard lock{mutex_};
         if (contender_ != member) { // which has failed, or is not wanted any more
-            todo.leaving.push_back({member, {}});
+            todo.more().leaving.push_back({member, {}});
             todo.settle = true;
         } else {
             dismiss_robbed(todo);
@@ -407,7 +416,7 @@ void local_queue::dismiss_loser(std::chrono::nanoseconds now, chores& todo)
 void local_queue::dismiss(chores& todo)
 {
     if (cohort_.is_idle()) {
-        todo.leaving.push_back({holder_, {}});
+        todo.more().leaving.push_back({holder_, {}});
         todo.settle = true;
     }
     holder_.reset();
@@ -435,7 +444,7 @@ void local_queue::follow(const cohort::verdict& v, chores& todo,
                    {spare != nullptr && *spare ? std::move(*spare) : holder_, turns_++});
     }
     if (v.leave) {
-        todo.leaving.push_back({std::move(holder_), {}});
+        todo.more().leaving.push_back({std::move(holder_), {}});
     }
     look_ |= v.look;
     const bool linger = v.idle && !std::exchange(lingering_, lingering_ || v.idle);
@@ -445,7 +454,7 @@ void local_queue::follow(const cohort::verdict& v, chores& todo,
 // The last thing that is done: whoever is let in may be done, and this object gone, before it returns.
 void local_queue::carry_out(chores& todo)
 {
-    const bool more = todo.settle || todo.turn_over;
+    const bool more = todo.settle || todo.on_the_strand;
     const auto self = more || !todo.others.empty() ? shared_from_this() : nullptr;
     const auto let_in = [](chores::admission& a, std::shared_ptr<client_core> core) {
         core->count.locks_granted.fetch_add(1, std::memory_order_relaxed);
@@ -460,11 +469,14 @@ void local_queue::carry_out(chores& todo)
     if (!more) {
         return;
     }
-    core_->dispatch([self, rest = std::move(todo)]() mutable { self->settle(rest); });
+    core_->dispatch([self, rest = std::move(todo.on_the_strand)] {
+        errands none;
+        self->settle(rest ? *rest : none);
+    });
 }
 
 // On the strand. Brings about what the cohort wants, which may have changed several times meanwhile.
-void local_queue::settle(chores& todo)
+void local_queue::settle(errands& todo)
 {
     if (todo.turn_over) {
         todo.turn_over->turn_over(todo.turn);

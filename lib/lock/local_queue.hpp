@@ -72,12 +72,13 @@ private:
     using waiters = boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>>;
 
     struct chores;
+    struct errands;
 
     void try_lock(operation_ptr<error_code, unique_lock> op);
     void ask(operation_ptr<error_code, unique_lock> op);
     void deadline_reached(cancel_link& of);
     void carry_out(chores& todo);
-    void settle(chores& todo);
+    void settle(errands& todo);
 
     // Under the mutex.
     void wait(operation_ptr<error_code, unique_lock> op, deadline until);
