@@ -36,10 +36,8 @@ void start_request(const core_ptr& core, detail::operation_ptr<error_code, Resul
         if (link) {
             link->bind([core = core.get(), raw = r.get(), policy](asio::cancellation_type type) {
                 // A write that was sent cannot be taken back without a trace.
-                const bool total_only =
-                    (type & (asio::cancellation_type::terminal |
-                             asio::cancellation_type::partial)) == asio::cancellation_type::none;
-                if (core->is_waiting(*raw) || policy == on_loss::repeat || !total_only) {
+                if (core->is_waiting(*raw) || policy == on_loss::repeat ||
+                    detail::ends_at_once(type)) {
                     core->abandon(*raw, asio::error::operation_aborted);
                 }
             });

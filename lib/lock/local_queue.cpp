@@ -197,9 +197,6 @@ operation_ptr<error_code, unique_lock> local_queue::take(waiter& op) noexcept
 
 void local_queue::cancel(cancel_link& of, asio::cancellation_type type)
 {
-    const bool immediately =
-        (type & (asio::cancellation_type::terminal | asio::cancellation_type::partial)) !=
-        asio::cancellation_type::none;
     operation_ptr<error_code, unique_lock> op;
     chores todo;
     {
@@ -210,7 +207,7 @@ void local_queue::cancel(cancel_link& of, asio::cancellation_type type)
         op = take(*static_cast<waiter*>(of.waiting));
         const auto v = cohort_.withdraw();
         follow(v, todo);
-        if ((v.settle || v.leave) && !immediately) {
+        if ((v.settle || v.leave) && !ends_at_once(type)) {
             of.leave();                          // a terminal request may follow
             todo.more().parting = std::move(op); // the node goes with the last one
             todo.more().trace = v.leave ? todo.more().leaving.back().member : contender_;

@@ -132,10 +132,7 @@ void queue_member::refuse(const error_code& ec)
 void queue_member::cancel(asio::cancellation_type type)
 {
     const auto self = shared_from_this();
-    const bool immediately =
-        (type & (asio::cancellation_type::terminal | asio::cancellation_type::partial)) !=
-        asio::cancellation_type::none;
-    if (immediately) {
+    if (ends_at_once(type)) {
         answer(asio::error::operation_aborted);
     } else {
         cancelled_ = true;
@@ -192,8 +189,7 @@ void queue_member::unlock(operation_ptr<error_code> op)
     unlocking_ = std::move(op);
     if (const auto& link = unlocking_.cancellation()) {
         link->bind([this](asio::cancellation_type type) {
-            if ((type & (asio::cancellation_type::terminal | asio::cancellation_type::partial)) !=
-                asio::cancellation_type::none) {
+            if (ends_at_once(type)) {
                 std::exchange(unlocking_, {}).complete(asio::error::operation_aborted);
             }
         });
@@ -210,8 +206,7 @@ void queue_member::part(operation_ptr<error_code, unique_lock> op)
     const auto at = parting_.insert(parting_.end(), std::move(op));
     if (const auto& link = at->cancellation()) {
         link->bind([this, at](asio::cancellation_type type) {
-            if ((type & (asio::cancellation_type::terminal | asio::cancellation_type::partial)) !=
-                asio::cancellation_type::none) {
+            if (ends_at_once(type)) {
                 auto hurried = std::move(*at);
                 parting_.erase(at);
                 hurried.complete(asio::error::operation_aborted, unique_lock{queue_->core(), {}});
@@ -263,6 +258,13 @@ void queue_member::end_turns()
     }
 }
 
+void queue_member::end_parting()
+{
+    for (auto& op : std::exchange(parting_, {})) {
+        op.complete(asio::error::operation_aborted, unique_lock{queue_->core(), {}});
+    }
+}
+
 // ---- the session
 
 void queue_member::connected(std::int64_t session)
@@ -307,9 +309,7 @@ void queue_member::closed(const error_code& why)
     }
     rely();
     --core_.count.contenders;
-    for (auto& op : std::exchange(parting_, {})) {
-        op.complete(asio::error::operation_aborted, unique_lock{queue_->core(), {}});
-    }
+    end_parting();
     if (unlocking_) {
         std::exchange(unlocking_, {}).complete(why);
     }
@@ -669,9 +669,7 @@ void queue_member::gone(const error_code& ec)
     if (trying_) {
         answer(asio::error::operation_aborted);
     }
-    for (auto& op : std::exchange(parting_, {})) {
-        op.complete(asio::error::operation_aborted, unique_lock{queue_->core(), {}});
-    }
+    end_parting();
     if (released_ && !loss_told_) {
         core_.count.locks_released.fetch_add(1, std::memory_order_relaxed);
     }

@@ -93,6 +93,7 @@ private:
     void answer(const error_code& ec);
     void refuse(const error_code& ec);
     void end_turns();
+    void end_parting();
     void rely();
     bool refuse_lead();
     void gone(const error_code& ec);

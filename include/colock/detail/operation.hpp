@@ -41,6 +41,13 @@ namespace colock::detail {
 
 class client_core;
 
+// Whether a request ends an operation at once, instead of when it has left no trace (total alone).
+[[nodiscard]] constexpr bool ends_at_once(asio::cancellation_type type) noexcept
+{
+    return (type & (asio::cancellation_type::terminal | asio::cancellation_type::partial)) !=
+           asio::cancellation_type::none;
+}
+
 class cancel_link;
 
 // Where operations wait that may complete on any thread, under a lock of its own.

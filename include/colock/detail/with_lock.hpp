@@ -142,9 +142,7 @@ private:
 
     void conclude_early()
     {
-        constexpr auto hurried =
-            asio::cancellation_type::terminal | asio::cancellation_type::partial;
-        if ((cancelled_ & hurried) != asio::cancellation_type::none) {
+        if (ends_at_once(cancelled_)) {
             held_ = {}; // released in the background
             finish(aborted(), {});
             return;
