@@ -21,13 +21,18 @@ namespace colock {
 
 namespace detail {
 
-// The turn of one user on the node that a client's users share.
+// Of a recursive_mutex: the guards that share a turn, and which of them one is.
+struct nest_level {
+    std::shared_ptr<detail::nest> nest;
+    std::size_t level = 0;
+};
+
+// The turn of one user on the node that a client's users share. Small: a guard is moved a dozen times on its way
+// to its user.
 struct grant {
     std::shared_ptr<queue_member> member;
     std::uint64_t turn = 0; // counts those of the client
-    // Of a recursive_mutex: the guards that share the turn, and which of them this one is.
-    std::shared_ptr<detail::nest> nest = {};
-    std::size_t level = 0;
+    std::unique_ptr<nest_level> nested = {};
 };
 
 } // namespace detail
@@ -156,7 +161,8 @@ public:
     auto async_wait_lost(CompletionToken&& token = CompletionToken()) const
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, error_code)>(
-            detail::initiate<error_code, error_code>{core_}, token, &start_wait_lost, held_);
+            detail::initiate<error_code, error_code>{core_}, token, &start_wait_lost, held_.member,
+            held_.turn);
     }
 
     /// Releases the lock; completes when the server has confirmed that its node is gone.
@@ -178,7 +184,7 @@ public:
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code)>(
             detail::initiate<error_code>{core_}, token, &start_unlock,
-            unique_lock{core_, std::move(held_)});
+            unique_lock{nullptr, std::move(held_)}); // which releases it, too, if that never starts
     }
 
     /// Empties this object without releasing the lock.
@@ -202,7 +208,7 @@ private:
     friend struct detail::body_reports;
     friend struct detail::nesting;
 
-    // May hold nothing.
+    // May hold nothing. Without a client it has no executor, but is released all the same.
     unique_lock(std::shared_ptr<detail::client_core> core, detail::grant held) noexcept
         : core_{std::move(core)}, held_{std::move(held)}
     {
@@ -211,7 +217,7 @@ private:
     void release_in_background() noexcept;
     static void start_wait_lost(const std::shared_ptr<detail::client_core>& core,
                                 detail::operation_ptr<error_code, error_code> op,
-                                detail::grant held);
+                                std::shared_ptr<detail::queue_member> member, std::uint64_t turn);
     static void start_unlock(const std::shared_ptr<detail::client_core>& core,
                              detail::operation_ptr<error_code> op, unique_lock held);
 

@@ -35,21 +35,9 @@ struct local_queue::errands {
 
 // What is to be done when the mutex has been left.
 struct local_queue::chores {
-    struct admission {
-        operation_ptr<error_code, unique_lock> op;
-        grant held;
-    };
-    void admit(operation_ptr<error_code, unique_lock> op, grant held)
-    {
-        if (!first.op) {
-            first = {std::move(op), std::move(held)};
-        } else {
-            others.push_back({std::move(op), std::move(held)});
-        }
-    }
-    admission first; // as a rule there is one, or none
-    std::vector<admission> others;
-    std::shared_ptr<client_core> core; // for the first one, or empty
+    waiters admitted;                     // tagged with their turns
+    std::shared_ptr<queue_member> holder; // for them
+    std::shared_ptr<client_core> core;    // likewise; or empty
     bool settle = false;
     std::unique_ptr<errands> on_the_strand; // as a rule there are none
     errands& more()
@@ -111,7 +99,7 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
         const auto now = boot_clock::now();
         dismiss_loser(now, todo);
         if (cohort_.arrive(now, v)) {
-            todo.admit(std::move(op), {holder_, turns_++});
+            admit(op.release(), todo);
         } else {
             wait(std::move(op), until);
         }
@@ -133,7 +121,7 @@ void local_queue::try_lock(operation_ptr<error_code, unique_lock> op)
         cohort::verdict v;
         found = cohort_.try_arrive(now, v);
         if (found == answer::admitted) {
-            todo.admit(std::move(op), {holder_, turns_++});
+            admit(op.release(), todo);
         }
         follow(v, todo);
     }
@@ -237,7 +225,7 @@ void local_queue::deadline_reached(cancel_link& of)
                 unique_lock{core_, {}});
 }
 
-void local_queue::release(std::shared_ptr<client_core> core, grant held)
+void local_queue::release(std::shared_ptr<client_core>&& core, grant&& held)
 {
     chores todo;
     todo.core = std::move(core);
@@ -248,7 +236,7 @@ void local_queue::release(std::shared_ptr<client_core> core, grant held)
     carry_out(todo);
 }
 
-void local_queue::unlock(operation_ptr<error_code> op, grant held)
+void local_queue::unlock(operation_ptr<error_code> op, grant&& held)
 {
     chores todo;
     error_code result;
@@ -286,7 +274,8 @@ error_code local_queue::end_turn(grant& held, chores& todo)
     if (!v.leave) {
         core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
     }
-    follow(v, todo, &held.member);
+    todo.holder = std::move(held.member);
+    follow(v, todo);
     if (v.leave) {
         todo.more().leaving.back().released = true;
     }
@@ -327,7 +316,7 @@ void local_queue::granted(const std::shared_ptr<queue_member>& member, company c
         dismiss_robbed(todo);
         holder_ = member;
         const auto v = cohort_.granted(boot_clock::now(), c, true);
-        todo.admit(std::move(op), {holder_, turns_++});
+        admit(op.release(), todo);
         follow(v, todo);
     }
     carry_out(todo);
@@ -356,16 +345,16 @@ void local_queue::fail_all(const error_code& why)
     }
 }
 
-bool local_queue::lost(const queue_member& member)
+bool local_queue::lost(queue_member& member)
 {
-    bool held = true; // when it was dismissed before, by one who looked at the clock
+    bool held = false;
     chores todo;
     {
         const std::lock_guard lock{mutex_};
-        if (holder_.get() == &member) {
-            held = !cohort_.is_idle();
+        if (holder_.get() == &member) { // else somebody who looked at the clock was here before
             dismiss(todo);
         }
+        held = !member.was_idle;
     }
     carry_out(todo);
     return held;
@@ -412,7 +401,8 @@ void local_queue::dismiss_loser(std::chrono::nanoseconds now, chores& todo)
 // The holder has lost the lock. Its node goes with the guard, if there is one.
 void local_queue::dismiss(chores& todo)
 {
-    if (cohort_.is_idle()) {
+    holder_->was_idle = cohort_.is_idle();
+    if (holder_->was_idle) {
         todo.more().leaving.push_back({holder_, {}});
         todo.settle = true;
     }
@@ -432,13 +422,10 @@ void local_queue::dismiss_robbed(chores& todo)
 
 // ---- what follows
 
-// `spare`: a reference to the holder that is not needed any more.
-void local_queue::follow(const cohort::verdict& v, chores& todo,
-                         std::shared_ptr<queue_member>* spare)
+void local_queue::follow(const cohort::verdict& v, chores& todo)
 {
     for (std::size_t i = 0; i != v.admit; ++i) {
-        todo.admit(take(waiting_.front()),
-                   {spare != nullptr && *spare ? std::move(*spare) : holder_, turns_++});
+        admit(take(waiting_.front()).release(), todo);
     }
     if (v.leave) {
         todo.more().leaving.push_back({std::move(holder_), {}});
@@ -448,20 +435,34 @@ void local_queue::follow(const cohort::verdict& v, chores& todo,
     todo.settle |= v.leave || v.settle || v.look || linger;
 }
 
+void local_queue::admit(waiter* op, chores& todo)
+{
+    op->tag = turns_++;
+    todo.admitted.push_back(*op);
+    if (!todo.holder) {
+        todo.holder = holder_;
+    }
+}
+
 // The last thing that is done: whoever is let in may be done, and this object gone, before it returns.
 void local_queue::carry_out(chores& todo)
 {
     const bool more = todo.settle || todo.on_the_strand;
-    const auto self = more || !todo.others.empty() ? shared_from_this() : nullptr;
-    const auto let_in = [](chores::admission& a, std::shared_ptr<client_core> core) {
-        core->count.locks_granted.fetch_add(1, std::memory_order_relaxed);
-        a.op.complete({}, unique_lock{std::move(core), std::move(a.held)});
-    };
-    if (todo.first.op) {
-        let_in(todo.first, todo.core ? std::move(todo.core) : core_);
+    const auto self = more ? shared_from_this() : nullptr;
+    if (!todo.admitted.empty() && !todo.core) {
+        todo.core = core_;
     }
-    for (auto& each : todo.others) {
-        let_in(each, core_);
+    while (!todo.admitted.empty()) {
+        operation_ptr<error_code, unique_lock> op{&todo.admitted.front()};
+        todo.admitted.pop_front();
+        todo.core->count.locks_granted.fetch_add(1, std::memory_order_relaxed);
+        const auto turn = op->tag;
+        if (todo.admitted
+                .empty()) { // as a rule there is but one, who needs no references of his own
+            op.complete({}, unique_lock{std::move(todo.core), {std::move(todo.holder), turn}});
+        } else {
+            op.complete({}, unique_lock{todo.core, {todo.holder, turn}});
+        }
     }
     if (!more) {
         return;

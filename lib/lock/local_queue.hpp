@@ -45,8 +45,8 @@ public:
 
     // Waits until the deadline; one that has passed means: not even for a connection.
     void lock(operation_ptr<error_code, unique_lock> op, deadline until);
-    void release(std::shared_ptr<client_core> core, grant held);
-    void unlock(operation_ptr<error_code> op, grant held);
+    void release(std::shared_ptr<client_core>&& core, grant&& held);
+    void unlock(operation_ptr<error_code> op, grant&& held);
 
     void cancel(cancel_link& of, asio::cancellation_type type) override;
     void discarded() noexcept override;
@@ -61,7 +61,7 @@ public:
     void failed(const queue_member& member, const error_code& why);
     void fail_all(const error_code& why);
     // Returns whether somebody held it.
-    bool lost(const queue_member& member);
+    bool lost(queue_member& member);
     void met(const queue_member& member, protocol::company c);
     void connected(const queue_member& member);
     [[nodiscard]] bool is_contender(const queue_member& member);
@@ -87,8 +87,8 @@ private:
     void dismiss_loser(std::chrono::nanoseconds now, chores& todo);
     void dismiss(chores& todo);
     void dismiss_robbed(chores& todo);
-    void follow(const protocol::cohort::verdict& v, chores& todo,
-                std::shared_ptr<queue_member>* spare = nullptr);
+    void follow(const protocol::cohort::verdict& v, chores& todo);
+    void admit(waiter* op, chores& todo);
     void wait_to_give_up();
 
     const std::shared_ptr<client_core> core_;

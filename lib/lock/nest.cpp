@@ -17,12 +17,13 @@ bool nest::is_of(const lock_path& path) const
     return core_ == path.core && path_ == path.path;
 }
 
-grant nest::begin(grant held)
+void nest::begin(const std::shared_ptr<nest>& self, grant& held)
 {
-    const std::lock_guard lock{mutex_};
-    held_ = held;
-    levels_ = {true};
-    return held;
+    held.nested = std::make_unique<nest_level>(nest_level{self, 0});
+    const std::lock_guard lock{self->mutex_};
+    self->member_ = held.member;
+    self->turn_ = held.turn;
+    self->levels_ = {true};
 }
 
 nest::entry nest::enter(const std::shared_ptr<nest>& self)
@@ -31,32 +32,32 @@ nest::entry nest::enter(const std::shared_ptr<nest>& self)
     if (self->over_) {
         return {};
     }
-    if (!self->held_.member) {
+    if (!self->member_) {
         return {{}, errc::owner_waits};
     }
-    if (const auto why = self->held_.member->lost()) {
+    if (const auto why = self->member_->lost()) {
         return {{}, why};
     }
-    auto held = self->held_;
-    held.nest = self;
-    held.level = self->levels_.size();
+    auto level = std::make_unique<nest_level>(nest_level{self, self->levels_.size()});
     self->levels_.push_back(true);
-    return {std::move(held), {}};
+    return {{self->member_, self->turn_, std::move(level)}, {}};
 }
 
-nest::departure nest::leave(std::size_t level) noexcept
+nest::departure nest::leave(std::unique_ptr<nest_level> from) noexcept
 {
-    const std::lock_guard lock{mutex_};
-    const bool in_order = level + 1 == levels_.size();
-    levels_[level] = false;
-    while (!levels_.empty() && !levels_.back()) {
-        levels_.pop_back();
+    nest& self = *from->nest;
+    const std::lock_guard lock{self.mutex_};
+    auto& levels = self.levels_;
+    const bool in_order = from->level + 1 == levels.size();
+    levels[from->level] = false;
+    while (!levels.empty() && !levels.back()) {
+        levels.pop_back();
     }
-    over_ = levels_.empty();
-    if (over_) {
-        held_.member.reset();
+    self.over_ = levels.empty();
+    if (self.over_) {
+        self.member_.reset();
     }
-    return {in_order, over_};
+    return {in_order, self.over_};
 }
 
 std::size_t nest::depth() const noexcept

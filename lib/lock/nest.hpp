@@ -21,7 +21,7 @@ public:
     [[nodiscard]] bool is_over() const noexcept;
 
     // The lock was granted, for the first guard.
-    [[nodiscard]] grant begin(grant held);
+    static void begin(const std::shared_ptr<nest>& self, grant& held);
 
     // Of one more: `held`, or why not; none of both when it is over.
     struct entry {
@@ -34,7 +34,7 @@ public:
         bool in_order;
         bool last; // the lock is to be released
     };
-    departure leave(std::size_t level) noexcept;
+    static departure leave(std::unique_ptr<nest_level> from) noexcept;
 
     [[nodiscard]] std::size_t depth() const noexcept;
 
@@ -42,7 +42,8 @@ private:
     const std::shared_ptr<client_core> core_;
     const std::string path_;
     mutable std::mutex mutex_;
-    grant held_;               // none while the lock is waited for, and when it is over
+    std::shared_ptr<queue_member> member_; // none while the lock is waited for, and when it is over
+    std::uint64_t turn_ = 0;
     std::vector<bool> levels_; // whether their guards are still there
     bool over_ = false;
 };

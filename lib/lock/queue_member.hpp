@@ -60,6 +60,9 @@ public:
     // Until the lock counts as lost; negative when it does.
     [[nodiscard]] std::chrono::nanoseconds remaining(std::chrono::nanoseconds now) const noexcept;
 
+    // Under the mutex of the queue: nobody held the lock when it was lost.
+    bool was_idle = false;
+
 private:
     struct watch_target;
     struct neighbourhood;

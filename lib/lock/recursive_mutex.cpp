@@ -13,8 +13,7 @@ struct nesting {
     static unique_lock into(const std::shared_ptr<nest>& n, unique_lock first)
     {
         if (first.held_.member) {
-            first.held_ = n->begin(std::move(first.held_));
-            first.held_.nest = n;
+            nest::begin(n, first.held_);
         }
         return first;
     }

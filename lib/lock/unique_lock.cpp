@@ -26,14 +26,17 @@ std::size_t unique_lock::depth() const noexcept
     if (!held_.member) {
         return 0;
     }
-    return held_.nest ? held_.nest->depth() : 1;
+    return held_.nested ? held_.nested->nest->depth() : 1;
 }
 
 void unique_lock::release_in_background() noexcept
 {
-    if (held_.nest && !std::exchange(held_.nest, nullptr)->leave(held_.level).last) {
-        held_.member.reset();
-        return;
+    if (held_.nested) {
+        const auto left = detail::nest::leave(std::exchange(held_.nested, nullptr));
+        if (!left.last) {
+            held_.member.reset();
+            return;
+        }
     }
     auto& queue = *held_.member->queue();
     queue.release(std::move(core_), std::move(held_));
@@ -107,14 +110,14 @@ unique_lock::executor_type unique_lock::get_executor() const noexcept
 
 void unique_lock::start_wait_lost(const std::shared_ptr<detail::client_core>& core,
                                   detail::operation_ptr<error_code, error_code> op,
-                                  detail::grant held)
+                                  std::shared_ptr<detail::queue_member> member, std::uint64_t turn)
 {
-    if (!held.member) {
+    if (!member) {
         op.complete(errc::not_held, {});
         return;
     }
-    core->dispatch([op = std::move(op), held = std::move(held)]() mutable {
-        held.member->wait_lost(std::move(op), held.turn);
+    core->dispatch([op = std::move(op), member = std::move(member), turn]() mutable {
+        member->wait_lost(std::move(op), turn);
     });
 }
 
@@ -125,8 +128,8 @@ void unique_lock::start_unlock(const std::shared_ptr<detail::client_core>&,
         op.complete(errc::not_held);
         return;
     }
-    if (held.held_.nest) {
-        const auto left = std::exchange(held.held_.nest, nullptr)->leave(held.held_.level);
+    if (held.held_.nested) {
+        const auto left = detail::nest::leave(std::exchange(held.held_.nested, nullptr));
         if (!left.last) {
             const auto why = held.held_.member->lost();
             held.held_.member.reset();

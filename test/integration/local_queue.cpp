@@ -466,6 +466,22 @@ BOOST_AUTO_TEST_CASE(a_lingering_node_goes_with_its_client_and_with_its_session)
     BOOST_TEST(queue().empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_lingering_node_that_a_paused_process_finds_too_old_is_nobodys_loss)
+{
+    auto& c = connect({.session_timeout = 4s, .tick = 200ms});
+    const lock_options early{.lost_lead = 500ms, .linger = 30s};
+    auto held = hold(c, early);
+    const auto node = held.node();
+    const auto safe_until = held.safe_until();
+    BOOST_TEST(unlock(held) == error_code{});
+    std::this_thread::sleep_until(safe_until); // as if it was stopped: no timer of it runs
+    const auto waiting = start_lock(c, early);
+    held = value_of(io, waiting);
+    BOOST_TEST(held.node() != node);
+    BOOST_TEST(until([&] { return queue().size() == 1U; }));
+    BOOST_TEST(c.stats().locks_lost == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(one_who_came_while_the_connection_was_away_makes_it_go)
 {
     tcp_proxy proxy{server.connect_string()};

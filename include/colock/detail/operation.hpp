@@ -218,38 +218,32 @@ private:
     std::tuple<Results...> results_;
 };
 
-// An executor that counts as outstanding work of its context. Not executor_work_guard, which with Asio 1.81
-// does not compile for a strand over a type-erased executor.
+// The executor of a handler while its operation is under way: it counts as outstanding work of its context, and
+// posts. Not executor_work_guard, which with Asio 1.81 does not compile for a strand over a type-erased executor.
 template <class Executor>
-[[nodiscard]] auto track_work(const Executor& executor)
+[[nodiscard]] auto working_executor(const Executor& executor)
 {
-    if constexpr (asio::execution::is_executor<Executor>::value) {
-        return asio::prefer(executor, asio::execution::outstanding_work.tracked);
-    } else {
+    if constexpr (!asio::execution::is_executor<Executor>::value) {
         return asio::make_work_guard(executor); // an executor of the Networking TS
-    }
-}
-template <class Work>
-[[nodiscard]] decltype(auto) tracking_executor(const Work& work)
-{
-    if constexpr (asio::execution::is_executor<Work>::value) {
-        return (work);
+    } else if constexpr (asio::can_require_v<Executor, asio::execution::blocking_t::never_t>) {
+        // In this order: every executor that is made from one that counts does so, too.
+        return asio::prefer(asio::require(executor, asio::execution::blocking.never),
+                            asio::execution::outstanding_work.tracked);
     } else {
-        return work.get_executor();
+        return asio::prefer(executor, asio::execution::outstanding_work.tracked);
     }
 }
 
 // As asio::post with a function that associates no executor, without looking for one.
-template <class Executor, class Function>
-void post_to(const Executor& executor, Function&& function)
+template <class Work, class Function>
+void post_to(const Work& work, Function&& function)
 {
-    if constexpr (asio::execution::is_executor<Executor>::value) {
+    if constexpr (asio::execution::is_executor<Work>::value) {
         const auto allocator = asio::get_associated_allocator(function);
-        asio::prefer(asio::require(executor, asio::execution::blocking.never),
-                     asio::execution::allocator(allocator))
+        asio::prefer(work, asio::execution::allocator(allocator))
             .execute(std::forward<Function>(function));
     } else {
-        asio::post(executor, std::forward<Function>(function));
+        asio::post(work.get_executor(), std::forward<Function>(function));
     }
 }
 
@@ -310,10 +304,10 @@ public:
         [[maybe_unused]] auto io_executor = std::move(io_executor_);
         free(allocator_of(bound.get_allocator()));
         if constexpr (can_post) {
-            post_to(tracking_executor(work), std::move(bound));
+            post_to(work, std::move(bound));
         } else {
             asio::post(io_executor, [work = std::move(work), bound = std::move(bound)]() mutable {
-                asio::dispatch(tracking_executor(work), std::move(bound));
+                asio::dispatch(work, std::move(bound));
             });
         }
     }
@@ -328,8 +322,8 @@ private:
     operation_of(Handler&& handler, const asio::any_io_executor& io_executor,
                  std::shared_ptr<cancel_link>&& link)
         : operation<Results...>{std::move(link)}, handler_{std::move(handler)},
-          work_(track_work(asio::get_associated_executor(handler_, io_executor))), io_executor_{
-                                                                                       io_executor}
+          work_(working_executor(asio::get_associated_executor(handler_, io_executor))),
+          io_executor_{io_executor}
     {
     }
     ~operation_of() = default;
@@ -343,7 +337,7 @@ private:
     }
 
     Handler handler_;
-    decltype(track_work(std::declval<const executor_type&>())) work_;
+    decltype(working_executor(std::declval<const executor_type&>())) work_;
     [[no_unique_address]] std::conditional_t<can_post, nothing, asio::any_io_executor> io_executor_;
 };
 
