@@ -52,6 +52,10 @@ const char* text(errc e) noexcept
     case errc::owner_waits:
         return "this owner waits for the lock already; give each flow of control an owner of its "
                "own";
+    case errc::upgrade_refused:
+        return "a shared lock cannot become the exclusive one, for two who tried would wait for "
+               "each other; "
+               "unlock it, lock, and look again";
     case errc::unlock_out_of_order:
         return "a guard was unlocked before one that was taken inside it; unlock in the reverse "
                "order of locking";

@@ -382,6 +382,7 @@ public:
 private:
     friend class mutex;
     friend class recursive_mutex;
+    friend class shared_mutex;
     friend class unique_lock;
 
     using core_ptr = std::shared_ptr<detail::client_core>;

@@ -6,12 +6,15 @@
 #include <colock/client_options.hpp>
 #include <colock/error.hpp>
 #include <colock/fencing_token.hpp>
+#include <colock/held_lock.hpp>
 #include <colock/layout.hpp>
 #include <colock/lock_options.hpp>
 #include <colock/log.hpp>
 #include <colock/mutex.hpp>
 #include <colock/node.hpp>
 #include <colock/recursive_mutex.hpp>
+#include <colock/shared_lock.hpp>
+#include <colock/shared_mutex.hpp>
 #include <colock/unique_lock.hpp>
 #include <colock/version.hpp>
 

@@ -62,6 +62,8 @@ enum class errc {
     owner_waits,
     /// An outer guard of a `recursive_mutex` was unlocked before an inner one.
     unlock_out_of_order,
+    /// There is no way from a shared lock to the exclusive one: two who tried would wait for each other.
+    upgrade_refused,
 };
 
 /// ZooKeeper's own codes, with ZooKeeper's own numbers.

@@ -9,12 +9,15 @@ struct client_options;
 struct client_stats;
 class detached_lock;
 class fencing_token;
+class held_lock;
 struct layout;
 struct lock_options;
 class lock_owner;
 class mutex;
 struct node_stat;
 class recursive_mutex;
+class shared_lock;
+class shared_mutex;
 class unique_lock;
 class watch;
 
@@ -28,6 +31,8 @@ class queue_member;
 class watch_state;
 struct body_reports;
 struct nesting;
+template <class Guard, class Handler>
+class granting;
 } // namespace detail
 
 } // namespace colock

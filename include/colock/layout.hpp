@@ -3,23 +3,75 @@
 #define COLOCK_LAYOUT_HPP
 
 #include <string>
+#include <string_view>
 
 namespace colock {
 
-/// The names of the contenders in a lock's directory, as data: a contender is
-/// `<prefix><guid>-<marker><number>`, where the number is what ZooKeeper appends, ten digits. Children
-/// of other forms are ignored.
+/// The names of the contenders in a lock's directory, as data.
+///
+/// A contender of this library is `<prefix><guid><separator><marker><number>`, where the number is what ZooKeeper
+/// appends, ten digits. Whatever ends in the marker and a number stands in the queue, whoever wrote it; children
+/// of other forms are ignored. None of the texts may contain a '/', nor a marker end in a digit; a marker must
+/// not be empty.
 struct layout {
     std::string prefix;
     std::string marker;
+    /// Instead of `marker`, of those who hold the lock together; empty where nobody does.
+    std::string shared_marker = {};
+    std::string separator = "-";
+    /// A guid of 36 characters, or of 32 without dashes.
+    bool dashed_guid = true;
+    /// What the names of others have to begin with to stand in the queue.
+    std::string required_prefix = {};
 
     friend bool operator==(const layout&, const layout&) = default;
 };
 
-/// Apache Curator's: `_c_<uuid>-lock-0000000007`. The default; understood by Curator and go-zookeeper.
+/// Apache Curator's mutex: `_c_<uuid>-lock-0000000007`. The default of `mutex`; go-zookeeper's locks stand in the
+/// same queue.
 inline layout curator_layout()
 {
-    return {"_c_", "lock-"};
+    return {.prefix = "_c_", .marker = "lock-"};
+}
+
+/// Apache Curator's read/write lock: `_c_<uuid>-__WRIT__0000000007`, and `__READ__`. The default of
+/// `shared_mutex`.
+inline layout curator_shared_layout()
+{
+    return {.prefix = "_c_", .marker = "__WRIT__", .shared_marker = "__READ__"};
+}
+
+/// The locks of kazoo: `<hex>__lock__0000000007`, and `__rlock__` of its ReadLock.
+inline layout kazoo_layout()
+{
+    return {.prefix = "",
+            .marker = "__lock__",
+            .shared_marker = "__rlock__",
+            .separator = "",
+            .dashed_guid = false};
+}
+
+/// As go-zookeeper writes it: `_c_<hex>-lock-0000000007`. The same queue as that of `curator_layout`.
+inline layout go_zookeeper_layout()
+{
+    return {.prefix = "_c_", .marker = "lock-", .dashed_guid = false};
+}
+
+/// The recipe that comes with ZooKeeper, in Java (`WriteLock`) and in C: `x-<id>-0000000007`.
+inline layout zookeeper_recipe_layout()
+{
+    return {.prefix = "x-",
+            .marker = "-",
+            .separator = "",
+            .dashed_guid = false,
+            .required_prefix = "x-"};
+}
+
+/// One of several locks in one directory: `<uuid>-<name>_lock_0000000007`. No name may end in another one with a
+/// dash before it.
+inline layout named_layout(std::string_view name)
+{
+    return {.prefix = "", .marker = std::string{name} + "_lock_"};
 }
 
 } // namespace colock

@@ -1,17 +1,17 @@
 #include <colock/detail/body_reports.hpp>
+#include <colock/held_lock.hpp>
 #include <colock/lock_options.hpp>
-#include <colock/unique_lock.hpp>
 
 #include "client/core.hpp"
 
 namespace colock::detail {
 
-void body_reports::cancelled(const unique_lock& held)
+void body_reports::cancelled(const held_lock& held)
 {
     held.core_->count.bodies_cancelled.fetch_add(1, std::memory_order_relaxed);
 }
 
-void body_reports::overdue(const unique_lock& held, const lock_options& options)
+void body_reports::overdue(const held_lock& held, const lock_options& options)
 {
     held.core_->count.bodies_overdue.fetch_add(1, std::memory_order_relaxed);
     held.core_->dispatch(

@@ -9,11 +9,12 @@ namespace {
 using protocol::cohort;
 using protocol::company;
 
-cohort::rules rules_of(const lock_options& o)
+cohort::rules rules_of(const lock_options& o, bool shared)
 {
-    return {.max_grants = o.max_local_grants,
+    return {.shared = shared,
+            .max_grants = o.max_local_grants,
             .max_time = o.max_local_time,
-            .linger = o.linger,
+            .linger = shared ? std::chrono::milliseconds{0} : o.linger,
             .max_linger = o.max_linger};
 }
 
@@ -52,13 +53,13 @@ struct local_queue::chores {
 local_queue::local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options,
                          lock_kind kind)
     : core_{std::move(core)}, path_{std::move(path)}, options_{std::move(options)}, kind_{kind},
-      cohort_{rules_of(options_)}
+      cohort_{rules_of(options_, false)}
 {
 }
 
-local_queue::local_queue(std::shared_ptr<local_queue> listed)
+local_queue::local_queue(std::shared_ptr<local_queue> listed, bool shared)
     : core_{listed->core_}, path_{listed->path_}, options_{listed->options_}, kind_{listed->kind_},
-      listed_{std::move(listed)}, cohort_{rules_of(options_)}
+      listed_{std::move(listed)}, shared_{shared}, cohort_{rules_of(options_, shared)}
 {
 }
 
@@ -70,13 +71,29 @@ local_queue::~local_queue()
     }
 }
 
+std::shared_ptr<local_queue> local_queue::readers()
+{
+    if (listed_) { // this one is for a single user
+        return listed_->readers();
+    }
+    if (options_.max_local_grants == 0) { // likewise
+        return std::make_shared<local_queue>(shared_from_this(), true);
+    }
+    const std::lock_guard lock{mutex_};
+    auto found = readers_.lock();
+    if (!found) {
+        readers_ = found = std::make_shared<local_queue>(shared_from_this(), true);
+    }
+    return found;
+}
+
 // ---- users
 
 void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until)
 {
     if (!listed_ && options_.max_local_grants == 0) {
         // Everybody queues for himself.
-        std::make_shared<local_queue>(shared_from_this())->lock(std::move(op), until);
+        std::make_shared<local_queue>(shared_from_this(), false)->lock(std::move(op), until);
         return;
     }
     if (until != never && until <= std::chrono::steady_clock::now()) {
@@ -253,28 +270,54 @@ void local_queue::unlock(operation_ptr<error_code> op, grant&& held)
     }
 }
 
+void local_queue::step_down(operation_ptr<error_code, unique_lock> op, grant&& held)
+{
+    chores todo;
+    {
+        const std::lock_guard lock{mutex_};
+        --held.member->users;
+        if (holder_ == held.member) { // else it is lost
+            holder_.reset();
+            follow(cohort_.lost(), todo);
+        }
+    }
+    carry_out(todo);
+    core_->dispatch([op = std::move(op), member = std::move(held.member)]() mutable {
+        member->step_down(std::move(op));
+    });
+}
+
 // Returns why the lock is lost, if it is.
 error_code local_queue::end_turn(grant& held, chores& todo)
 {
+    auto member = std::move(held.member);
     const auto now = boot_clock::now();
-    const auto why = held.member->lost(now);
-    if (held.member->is_watched() && !why) {
-        todo.more().turn_over = held.member;
+    const auto why = member->lost(now);
+    if (member->is_watched() && !why) {
+        todo.more().turn_over = member;
         todo.more().turn = held.turn;
     }
-    if (why) {
-        if (holder_ == held.member) {
-            dismiss(todo);
+    if (shared_) {
+        shared_turns_.erase(held.turn);
+    }
+    const bool last = --member->users == 0;
+    if (why && holder_ == member) {
+        dismiss(todo);
+    }
+    if (holder_ != member) { // it is lost, or was replaced
+        if (last) {
+            todo.more().leaving.push_back({std::move(member), {}, !why});
+            todo.settle = true;
+        } else if (!why) {
+            core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
         }
-        todo.more().leaving.push_back({std::move(held.member), {}});
-        todo.settle = true;
         return why;
     }
     const auto v = cohort_.release(now);
     if (!v.leave) {
         core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
     }
-    todo.holder = std::move(held.member);
+    todo.holder = std::move(member);
     follow(v, todo);
     if (v.leave) {
         todo.more().leaving.back().released = true;
@@ -285,7 +328,8 @@ error_code local_queue::end_turn(grant& held, chores& todo)
 bool local_queue::is_current(const queue_member& member, std::uint64_t turn)
 {
     const std::lock_guard lock{mutex_};
-    return holder_.get() == &member && turn + 1 == turns_ && cohort_.users() != 0;
+    return shared_ ? shared_turns_.contains(turn)
+                   : holder_.get() == &member && turn + 1 == turns_ && cohort_.users() != 0;
 }
 
 // ---- contenders
@@ -299,7 +343,7 @@ void local_queue::granted(const std::shared_ptr<queue_member>& member, company c
             todo.more().leaving.push_back({member, {}});
             todo.settle = true;
         } else {
-            dismiss_robbed(todo);
+            make_way(todo);
             holder_ = std::move(contender_);
             follow(cohort_.granted(boot_clock::now(), c), todo);
         }
@@ -313,7 +357,7 @@ void local_queue::granted(const std::shared_ptr<queue_member>& member, company c
     chores todo;
     {
         const std::lock_guard lock{mutex_};
-        dismiss_robbed(todo);
+        make_way(todo);
         holder_ = member;
         const auto v = cohort_.granted(boot_clock::now(), c, true);
         admit(op.release(), todo);
@@ -410,11 +454,13 @@ void local_queue::dismiss(chores& todo)
     follow(cohort_.lost(), todo);
 }
 
-// Another node of this client was granted: that of the holder is gone, deleted by hand, and its own news of
-// that are still to come.
-void local_queue::dismiss_robbed(chores& todo)
+// Another node of this client was granted. Those who share keep what they have until they are done. Of others the
+// holder's node is gone, deleted by hand, and its own news of that are still to come.
+void local_queue::make_way(chores& todo)
 {
-    if (holder_) {
+    if (holder_ && shared_) {
+        holder_.reset();
+    } else if (holder_) {
         holder_->robbed();
         dismiss(todo);
     }
@@ -437,11 +483,15 @@ void local_queue::follow(const cohort::verdict& v, chores& todo)
 
 void local_queue::admit(waiter* op, chores& todo)
 {
+    if (shared_) {
+        shared_turns_.insert(turns_);
+    }
     op->tag = turns_++;
     todo.admitted.push_back(*op);
     if (!todo.holder) {
         todo.holder = holder_;
     }
+    ++todo.holder->users;
 }
 
 // The last thing that is done: whoever is let in may be done, and this object gone, before it returns.
@@ -503,14 +553,23 @@ void local_queue::settle(errands& todo)
         }
     }
     const client_core::batch together{*core_};
-    for (auto& each : todo.leaving) {
-        if (each.unlocking) {
-            each.member->unlock(std::move(each.unlocking));
-        } else if (each.released) {
-            each.member->release();
-        } else {
-            each.member->leave();
+    const auto leave = [&] {
+        for (auto& each : todo.leaving) {
+            if (each.unlocking) {
+                each.member->unlock(std::move(each.unlocking));
+            } else if (each.released) {
+                each.member->release();
+            } else {
+                each.member->leave();
+            }
         }
+    };
+    if (joining) {
+        // The new place first: requests that are sent together need not be carried out together, and the next
+        // one might have its turn, and be in the queue again, before this client is.
+        joining->join(leave);
+    } else {
+        leave();
     }
     if (todo.parting && todo.trace) {
         todo.trace->part(std::move(todo.parting));
@@ -519,9 +578,6 @@ void local_queue::settle(errands& todo)
     }
     if (unwanted) {
         unwanted->leave();
-    }
-    if (joining) {
-        joining->join();
     }
     if (looking) {
         looking->look();

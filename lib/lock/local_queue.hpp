@@ -17,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace colock::detail {
@@ -31,8 +32,8 @@ public:
     // What the client finds at this path. Path and options are valid.
     local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options,
                 lock_kind kind);
-    // For a single user.
-    explicit local_queue(std::shared_ptr<local_queue> listed);
+    // For a single user; or for those who share the lock that the others have alone.
+    local_queue(std::shared_ptr<local_queue> listed, bool shared);
     ~local_queue() override;
 
     [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept { return core_; }
@@ -40,6 +41,16 @@ public:
     [[nodiscard]] const lock_options& options() const noexcept { return options_; }
 
     [[nodiscard]] lock_kind kind() const noexcept { return kind_; }
+    // Whether its users hold the lock together.
+    [[nodiscard]] bool is_shared() const noexcept { return shared_; }
+    // How long a node is kept that nobody uses. Not one that is shared.
+    [[nodiscard]] std::chrono::milliseconds linger() const noexcept
+    {
+        return shared_ ? std::chrono::milliseconds{0} : options_.linger;
+    }
+
+    // Any thread. Of the same path.
+    [[nodiscard]] std::shared_ptr<local_queue> readers();
 
     // ---- any thread: what users want
 
@@ -47,6 +58,8 @@ public:
     void lock(operation_ptr<error_code, unique_lock> op, deadline until);
     void release(std::shared_ptr<client_core>&& core, grant&& held);
     void unlock(operation_ptr<error_code> op, grant&& held);
+    // From the exclusive lock to a shared one.
+    void step_down(operation_ptr<error_code, unique_lock> op, grant&& held);
 
     void cancel(cancel_link& of, asio::cancellation_type type) override;
     void discarded() noexcept override;
@@ -86,7 +99,7 @@ private:
     error_code end_turn(grant& held, chores& todo);
     void dismiss_loser(std::chrono::nanoseconds now, chores& todo);
     void dismiss(chores& todo);
-    void dismiss_robbed(chores& todo);
+    void make_way(chores& todo);
     void follow(const protocol::cohort::verdict& v, chores& todo);
     void admit(waiter* op, chores& todo);
     void wait_to_give_up();
@@ -96,13 +109,16 @@ private:
     const lock_options options_;
     const lock_kind kind_;
     const std::shared_ptr<local_queue> listed_; // null when it is this one
+    const bool shared_ = false;
 
     std::mutex mutex_; // of what follows
     protocol::cohort cohort_;
     waiters waiting_;
     std::shared_ptr<queue_member> contender_; // in the queue for those who wait
     std::shared_ptr<queue_member> holder_;
-    std::uint64_t turns_ = 0; // that were granted
+    std::uint64_t turns_ = 0;                        // that were granted
+    std::unordered_set<std::uint64_t> shared_turns_; // those of them that are not over
+    std::weak_ptr<local_queue> readers_;
     bool look_ = false;
     bool lingering_ = false; // the timer runs, or is about to
     std::optional<asio::steady_timer> linger_timer_;

@@ -3,6 +3,7 @@
 #include <colock/detail/initiate_lock.hpp>
 
 #include "local_queue.hpp"
+#include "protocol/naming.hpp"
 #include "protocol/path.hpp"
 
 #include <utility>
@@ -20,8 +21,14 @@ bool is_a_time(std::chrono::milliseconds t) noexcept
     return t >= t.zero() && t <= longest_time;
 }
 
-std::string fault_of(const lock_options& o)
+std::string fault_of(const lock_options& o, lock_kind kind)
 {
+    if (const auto what = protocol::layout_fault(o.layout); !what.empty()) {
+        return "the layout " + what;
+    }
+    if (kind == lock_kind::shared_mutex && o.layout.shared_marker.empty()) {
+        return "the layout has no marker for those who share; see curator_shared_layout";
+    }
     if (o.owner_data && o.owner_data->size() > max_owner_data) {
         return "the owner data is longer than " + std::to_string(max_owner_data) + " bytes";
     }
@@ -60,7 +67,7 @@ std::shared_ptr<local_queue> lock_path::find_queue(fault& why) const
         why = {errc::invalid_path, "the path " + what};
         return nullptr;
     }
-    if (const auto what = fault_of(options); !what.empty()) {
+    if (const auto what = fault_of(options, kind); !what.empty()) {
         why = {errc::invalid_option, what};
         return nullptr;
     }
@@ -73,18 +80,45 @@ std::shared_ptr<local_queue> lock_path::find_queue(fault& why) const
     return found;
 }
 
-void lock_path::lock(operation_ptr<error_code, unique_lock> op, deadline until) const
+std::shared_ptr<local_queue> lock_path::queue_for(operation_ptr<error_code, unique_lock>& op) const
 {
     if (queue_) {
-        queue_->lock(std::move(op), until);
-        return;
+        return queue_;
     }
     fault why;
-    if (const auto queue = find_queue(why)) { // those who used the path have gone
-        queue->lock(std::move(op), until);
-    } else {
+    auto found = find_queue(why); // those who used the path may have gone
+    if (!found) {
         core->note_error("lock " + path + ": " + why.detail);
         op.complete(why.error, unique_lock{core, {}});
+    }
+    return found;
+}
+
+void lock_path::lock(operation_ptr<error_code, unique_lock> op, deadline until) const
+{
+    if (queue_) { // as a rule; and without counting a reference
+        queue_->lock(std::move(op), until);
+    } else if (const auto queue = queue_for(op)) {
+        queue->lock(std::move(op), until);
+    }
+}
+
+void lock_path::lock_shared(operation_ptr<error_code, unique_lock> op, deadline until) const
+{
+    if (const auto queue = queue_for(op)) {
+        queue->readers()->lock(std::move(op), until);
+    }
+}
+
+void lock_path::downgrade(operation_ptr<error_code, unique_lock> op, unique_lock from) const
+{
+    const auto member = from.held_.member;
+    if (!member) {
+        op.complete(errc::not_held, unique_lock{core, {}});
+    } else if (member->queue()->core() != core || member->queue()->path() != path) {
+        op.complete(errc::conflicting_use, unique_lock{core, {}});
+    } else {
+        member->queue()->step_down(std::move(op), std::move(from.held_));
     }
 }
 
@@ -96,6 +130,31 @@ const asio::any_io_executor& path_to_lock::executor() const noexcept
 const std::shared_ptr<client_core>& path_to_lock::core() const noexcept
 {
     return path_->core;
+}
+
+const asio::any_io_executor& path_to_share::executor() const noexcept
+{
+    return path_->core->executor();
+}
+
+const std::shared_ptr<client_core>& path_to_share::core() const noexcept
+{
+    return path_->core;
+}
+
+const lock_options& path_to_share::options() const noexcept
+{
+    return path_->options;
+}
+
+void path_to_share::downgrade(operation_ptr<error_code, unique_lock> op, unique_lock from) const
+{
+    path_->downgrade(std::move(op), std::move(from));
+}
+
+void path_to_share::start(operation_ptr<error_code, unique_lock> op, deadline until) const
+{
+    path_->lock_shared(std::move(op), until);
 }
 
 void path_to_lock::start(operation_ptr<error_code, unique_lock> op, deadline until) const

@@ -24,6 +24,10 @@ public:
     // Any thread. Completes with an error if path or options are bad, or not those of others who use the
     // path.
     void lock(operation_ptr<error_code, unique_lock> op, deadline until) const;
+    // The same, of a shared_mutex, together with others.
+    void lock_shared(operation_ptr<error_code, unique_lock> op, deadline until) const;
+    // From the exclusive lock to a shared one.
+    void downgrade(operation_ptr<error_code, unique_lock> op, unique_lock from) const;
 
     const std::shared_ptr<client_core> core;
     const std::string path;
@@ -33,6 +37,9 @@ public:
 private:
     struct fault;
     [[nodiscard]] std::shared_ptr<local_queue> find_queue(fault& why) const;
+    // The queue; or null, and the operation has completed.
+    [[nodiscard]] std::shared_ptr<local_queue>
+    queue_for(operation_ptr<error_code, unique_lock>& op) const;
 
     std::shared_ptr<local_queue> queue_; // null when there was a fault
 };

@@ -74,6 +74,7 @@ struct queue_member::neighbourhood final : zk::watch_registry::subscriber {
 queue_member::queue_member(std::shared_ptr<local_queue> queue)
     : queue_{std::move(queue)}, core_{*queue_->core()}, path_{queue_->path()},
       options_{queue_->options()}, contender_{{.layout = options_.layout,
+                                               .shared = queue_->is_shared(),
                                                .rejoin_on_expiry = options_.rejoin_on_expiry},
                                               random_guid()}
 {
@@ -88,12 +89,16 @@ bool queue_member::enter()
     return !(core_.is_connected() && refuse_lead());
 }
 
-void queue_member::join()
+void queue_member::join(std::function<void()> in_between)
 {
+    in_between_ = std::move(in_between);
     if (enter()) {
         feed([&](protocol::contender& c, protocol::commands& out) {
             c.join(core_.is_connected(), core_.session(), out);
         });
+    }
+    if (const auto rest = std::exchange(in_between_, nullptr)) {
+        rest();
     }
 }
 
@@ -215,6 +220,40 @@ void queue_member::part(operation_ptr<error_code, unique_lock> op)
     }
 }
 
+void queue_member::step_down(operation_ptr<error_code, unique_lock> op)
+{
+    check();
+    if (const auto why = lost(); why) {
+        op.complete(why, unique_lock{queue_->core(), {}});
+        leave();
+        return;
+    }
+    stepping_down_ = std::move(op);
+    if (const auto& link = stepping_down_.cancellation()) {
+        link->bind([this](asio::cancellation_type type) {
+            if (ends_at_once(type)) {
+                shared(asio::error::operation_aborted);
+            }
+        });
+    }
+    end_turns();
+    feed([](protocol::contender& c, protocol::commands& out) { c.step_down(out); });
+}
+
+// It is, or there will be no shared lock: then there is none at all.
+void queue_member::shared(const error_code& ec)
+{
+    const auto self = shared_from_this();
+    if (auto op = std::exchange(stepping_down_, {}); op && ec) {
+        op.complete(ec, unique_lock{queue_->core(), {}});
+        release();
+    } else if (op) {
+        node_ = child(contender_.name());
+        queue_ = queue_->readers();
+        queue_->granted(self, company(), std::move(op));
+    }
+}
+
 void queue_member::wait_lost(operation_ptr<error_code, error_code> op, std::uint64_t turn)
 {
     check();
@@ -313,6 +352,7 @@ void queue_member::closed(const error_code& why)
     if (unlocking_) {
         std::exchange(unlocking_, {}).complete(why);
     }
+    shared(why);
 }
 
 void queue_member::given_up(const error_code& why)
@@ -350,6 +390,7 @@ void queue_member::discarded() noexcept
     const auto trying = std::move(trying_);
     const auto parting = std::move(parting_);
     const auto unlocking = std::move(unlocking_);
+    const auto stepping_down = std::move(stepping_down_);
     queue_->discarded();
 }
 
@@ -407,7 +448,14 @@ void queue_member::perform(const protocol::command& c)
     case kind::watch: watch(c.name); break;
     case kind::remove: remove(c.name); break;
     case kind::unwatch: unwatch(c.name); break;
+    case kind::step_down: exchange(c.name); break;
     case kind::granted: granted(); break;
+    case kind::shared:
+        if (c.error) {
+            core_.note_error("lock " + path_ + ": " + c.error.message());
+        }
+        shared(c.error);
+        break;
     case kind::prove: core_.await_proof(); break;
     case kind::busy: answer({}); break;
     case kind::lost: lose(static_cast<errc>(c.error.value())); break;
@@ -476,12 +524,15 @@ void queue_member::create(const std::string& prefix)
                              {r.stat.czxid, r.stat.ephemeral_owner}, out);
                });
            });
+    if (const auto rest = std::exchange(in_between_, nullptr)) {
+        rest();
+    }
 }
 
 void queue_member::list()
 {
     // Who lingers wants to know from the beginning whether he is alone, and who comes.
-    if (options_.linger > options_.linger.zero() && !trying_ && !contender_.has_node() &&
+    if (queue_->linger() > options_.linger.zero() && !trying_ && !contender_.has_node() &&
         !neighbours_) {
         list_and_watch([this](const zk::reply& r) { listed(r); });
         return;
@@ -553,6 +604,21 @@ void queue_member::remove(const std::string& name)
     submit({.op = zk::opcode::remove, .path = child(name)}, [this](zk::reply&& r) {
         feed([&](protocol::contender& c, protocol::commands& out) { c.removed(r.error, out); });
     });
+}
+
+void queue_member::exchange(const std::string& name)
+{
+    submit({.op = zk::opcode::multi,
+            .acl = options_.acl ? *options_.acl : core_.options().acl,
+            .ops = {create_op(child(name),
+                              options_.owner_data ? *options_.owner_data : default_owner_data(),
+                              {.mode = create_mode::ephemeral}),
+                    remove_op(child(contender_.name()))}},
+           [this](zk::reply&& r) {
+               feed([&](protocol::contender& c, protocol::commands& out) {
+                   c.stepped_down(r.error, out);
+               });
+           });
 }
 
 // Reads data, never existence: that leaves no watch on a node that is gone.
@@ -648,6 +714,7 @@ void queue_member::lose(errc why)
         return;
     }
     const error_code reason = static_cast<errc>(lost_.load());
+    shared(reason);
     core_.count.locks_lost.fetch_add(1, std::memory_order_relaxed);
     core_.note_error("lock " + path_ + ": " + reason.message());
     for (auto& op : std::exchange(waiting_for_loss_, {})) {

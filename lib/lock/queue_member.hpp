@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -26,8 +27,9 @@ class queue_member final : public session_listener,
 public:
     explicit queue_member(std::shared_ptr<local_queue> queue);
 
-    // Joins the queue, for those who wait in the local one.
-    void join();
+    // Joins the queue, for those who wait in the local one. What is done in between comes right behind the new
+    // place in the queue; or at once, when that cannot be taken now.
+    void join(std::function<void()> in_between);
     // Takes the lock if nobody has it, for this one.
     void try_join(operation_ptr<error_code, unique_lock> op);
     // Leaves the queue. As release() or unlock() because a user is done. The operation, if there is one,
@@ -36,6 +38,8 @@ public:
     void release();
     void unlock(operation_ptr<error_code> op);
     void part(operation_ptr<error_code, unique_lock> op);
+    // Goes over to those who share the lock. The operation completes when it has; an error says that it has not.
+    void step_down(operation_ptr<error_code, unique_lock> op);
     void wait_lost(operation_ptr<error_code, error_code> op, std::uint64_t turn);
     // A turn has ended, and with it what waits for its loss.
     void turn_over(std::uint64_t turn);
@@ -60,8 +64,9 @@ public:
     // Until the lock counts as lost; negative when it does.
     [[nodiscard]] std::chrono::nanoseconds remaining(std::chrono::nanoseconds now) const noexcept;
 
-    // Under the mutex of the queue: nobody held the lock when it was lost.
-    bool was_idle = false;
+    // Under the mutex of the queue.
+    std::size_t users = 0; // who hold the lock by it
+    bool was_idle = false; // nobody did when it was lost
 
 private:
     struct watch_target;
@@ -91,6 +96,8 @@ private:
     void unwatch(const std::string& name);
     std::shared_ptr<watch_target> drop_target(const watch_target& target);
     void remove(const std::string& name);
+    void exchange(const std::string& name);
+    void shared(const error_code& ec);
     void granted();
     void lose(errc why);
     void answer(const error_code& ec);
@@ -107,9 +114,10 @@ private:
     [[nodiscard]] protocol::company company() const noexcept;
     [[nodiscard]] std::string child(const std::string& name) const;
 
-    const std::shared_ptr<local_queue> queue_;
+    std::shared_ptr<local_queue> queue_; // another one while no guard refers to it
     client_core& core_;
     const std::string& path_;
+    std::function<void()> in_between_;
     const lock_options& options_;
     protocol::contender contender_;
     protocol::commands commands_; // being performed
@@ -126,6 +134,7 @@ private:
     bool cancelled_ = false; // and `trying_` completes when no trace is left
     std::list<operation_ptr<error_code, unique_lock>> parting_;
     operation_ptr<error_code> unlocking_;
+    operation_ptr<error_code, unique_lock> stepping_down_;
     std::list<operation_ptr<error_code, error_code>> waiting_for_loss_;
     std::atomic<bool> watched_{false};
 

@@ -3,6 +3,7 @@
 
 #include "naming.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -16,12 +17,26 @@ struct blockers {
 };
 
 // `own` is the index of the asking contender in the queue, which is sorted by number.
-using blocking_rule = blockers (*)(const std::vector<entry>& queue, std::size_t own);
-
-// Of a mutex: all that are lower.
-[[nodiscard]] inline blockers exclusive_rule(const std::vector<entry>& queue, std::size_t own)
+[[nodiscard]] inline blockers blockers_of(const std::vector<entry>& queue, std::size_t own)
 {
-    return {own, own >= 1 ? &queue[own - 1] : nullptr, own >= 2 ? &queue[own - 2] : nullptr};
+    if (!queue[own].shared) { // all that are lower
+        return {own, own >= 1 ? &queue[own - 1] : nullptr, own >= 2 ? &queue[own - 2] : nullptr};
+    }
+    // The writers that are lower. Not looking ahead: a hundred readers that did so would be a herd.
+    blockers b;
+    for (std::size_t i = 0; i != own; ++i) {
+        if (!queue[i].shared && queue[i].number < queue[own].number) {
+            ++b.count;
+            b.nearest = &queue[i];
+        }
+    }
+    return b;
+}
+
+// Whether somebody who came now would have to wait.
+[[nodiscard]] inline bool blocks_newcomer(const std::vector<entry>& queue, bool shared)
+{
+    return std::ranges::any_of(queue, [&](const entry& e) { return !(shared && e.shared); });
 }
 
 } // namespace colock::protocol

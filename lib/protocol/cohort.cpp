@@ -27,15 +27,16 @@ bool cohort::arrive(time now, verdict& out)
 
 cohort::answer cohort::try_arrive(time now, verdict& out)
 {
-    if (waiting_ != 0 || (holds_ && !(open_ && has_room() && !is_over(now)))) {
+    if (waiting_ != 0) {
         return answer::busy;
     }
-    if (!holds_) {
-        return answer::idle;
+    if (holds_ && open_ && has_room() && !is_over(now)) {
+        let_in();
+        want_look(out);
+        return answer::admitted;
     }
-    let_in();
-    want_look(out);
-    return answer::admitted;
+    // One who shares may get a node of his own beside that of others.
+    return holds_ && !rules_.shared ? answer::busy : answer::idle;
 }
 
 cohort::verdict cohort::withdraw()

@@ -45,8 +45,21 @@ void contender::leave(commands& out)
         break;
     case state::waiting:
     case state::granted: start_leaving(out); break;
+    case state::stepping_down: left_ = true; break; // when it is known which node is there
     case state::leaving:
     case state::gone: break;
+    }
+}
+
+void contender::step_down(commands& out)
+{
+    if (state_ != state::granted) {
+        return;
+    }
+    state_ = state::stepping_down;
+    drop(own_watch_, out);
+    if (connected_) {
+        out.push_back({command::kind::step_down, readers_name()});
     }
 }
 
@@ -83,6 +96,7 @@ void contender::connected(std::int64_t session, commands& out)
         }
         break;
     case state::lost_track:
+    case state::stepping_down:
     case state::waiting: send_list(out); break;
     case state::granted: arm(own_watch_, own_, out); break;
     case state::leaving:
@@ -108,8 +122,11 @@ void contender::expired(commands& out)
 {
     forget_connection();
     switch (std::exchange(state_, state::idle)) {
+    case state::stepping_down:
     case state::granted:
-        out.push_back({command::kind::lost, {}, errc::session_expired});
+        if (!left_) {
+            out.push_back({command::kind::lost, {}, errc::session_expired});
+        }
         finish({}, out);
         break;
     case state::leaving: finish({}, out); break;
@@ -213,7 +230,8 @@ void contender::listed(const error_code& ec, const std::vector<std::string>& chi
         return;
     }
     const bool asked = state_ == state::probing || state_ == state::waiting ||
-                       state_ == state::lost_track || (state_ == state::leaving && own_.empty());
+                       state_ == state::lost_track || state_ == state::stepping_down ||
+                       (state_ == state::leaving && own_.empty());
     if (!asked) {
         return;
     }
@@ -228,6 +246,8 @@ void contender::listed(const error_code& ec, const std::vector<std::string>& chi
             send_list(out);
         } else if (state_ == state::leaving) {
             finish(ec, out);
+        } else if (state_ == state::stepping_down) {
+            stepped_down(ec, out);
         } else {
             fail(ec, out);
         }
@@ -238,9 +258,10 @@ void contender::listed(const error_code& ec, const std::vector<std::string>& chi
         if (no_node(ec)) {
             state_ = state::making;
             out.push_back({command::kind::make_directory});
-        } else if (contenders(settings_.layout, children).empty()) {
+        } else if (!blocks_newcomer(contenders(settings_.layout, children), settings_.shared)) {
             state_ = state::joining;
-            out.push_back({command::kind::create, name_prefix(settings_.layout, guid_)});
+            out.push_back(
+                {command::kind::create, name_prefix(settings_.layout, guid_, settings_.shared)});
             send_list(out);
         } else {
             reported_ = true;
@@ -249,6 +270,13 @@ void contender::listed(const error_code& ec, const std::vector<std::string>& chi
         }
     } else if (state_ == state::waiting) {
         take_stock(children, out);
+    } else if (state_ == state::stepping_down) {
+        // What became of it, when its answer was lost.
+        if (std::ranges::find(children, readers_name()) != children.end()) {
+            became_reader(out);
+        } else {
+            out.push_back({command::kind::step_down, readers_name()});
+        }
     } else {
         recover(children, out);
     }
@@ -335,6 +363,46 @@ void contender::removed(const error_code& ec, commands& out)
     }
 }
 
+void contender::stepped_down(const error_code& ec, commands& out)
+{
+    if (state_ != state::stepping_down || outcome_unknown(ec)) {
+        return; // a list tells, after the reconnection
+    }
+    if (!ec) {
+        became_reader(out);
+    } else if (is_retryable(ec)) {
+        out.push_back({command::kind::step_down, readers_name()});
+    } else {
+        state_ = state::granted;
+        if (left_) {
+            start_leaving(out);
+        } else if (no_node(ec)) {
+            own_node_vanished(out);
+        } else {
+            out.push_back({command::kind::shared, {}, ec});
+        }
+    }
+}
+
+std::string contender::readers_name() const
+{
+    // The digits as the server wrote them.
+    return name_prefix(settings_.layout, guid_, true) + own_.substr(own_.size() - number_digits);
+}
+
+void contender::became_reader(commands& out)
+{
+    own_ = readers_name();
+    settings_.shared = true;
+    state_ = state::granted;
+    if (left_) {
+        start_leaving(out);
+        return;
+    }
+    out.push_back({command::kind::shared});
+    guard(out);
+}
+
 // ---- joining
 
 void contender::begin(commands& out)
@@ -344,7 +412,8 @@ void contender::begin(commands& out)
     } else {
         // Back to back: the session's order makes the list contain the node.
         state_ = state::joining;
-        out.push_back({command::kind::create, name_prefix(settings_.layout, guid_)});
+        out.push_back(
+            {command::kind::create, name_prefix(settings_.layout, guid_, settings_.shared)});
     }
     send_list(out);
 }
@@ -369,7 +438,7 @@ void contender::send_list(commands& out)
 // What became of a create whose answer was lost.
 void contender::recover(const std::vector<std::string>& children, commands& out)
 {
-    const auto prefix = name_prefix(settings_.layout, guid_);
+    const auto prefix = name_prefix(settings_.layout, guid_, settings_.shared);
     const auto found = std::ranges::find_if(
         children, [&](const std::string& child) { return child.starts_with(prefix); });
     if (found == children.end()) {
@@ -403,11 +472,14 @@ void contender::take_stock(const std::vector<std::string>& children, commands& o
         own_node_vanished(out);
         return;
     }
-    if (std::ranges::count(queue, number_, &entry::number) != 1) {
+    const auto has_my_place = [&](const entry& e) {
+        return e.number == number_ && e.shared == settings_.shared;
+    };
+    if (std::ranges::count_if(queue, has_my_place) != 1) {
         fail(errc::duplicate_sequence, out);
         return;
     }
-    const auto b = settings_.rule(queue, static_cast<std::size_t>(own - queue.begin()));
+    const auto b = blockers_of(queue, static_cast<std::size_t>(own - queue.begin()));
     if (b.count != 0 && try_only_) {
         reported_ = true;
         out.push_back({command::kind::busy});
@@ -460,12 +532,28 @@ void contender::drop(watch_slot& slot, commands& out)
     slot = {};
 }
 
+// The one exception to "no node with a smaller number can appear": a writer that steps down to a reader, in
+// Curator's way, leaves a node of its own number. Readers do not mind.
+bool contender::may_have_become_reader(const std::string& name) const
+{
+    return !settings_.shared && !settings_.layout.shared_marker.empty() &&
+           !is_shared(settings_.layout, name);
+}
+
 // A member of B has left it, and never comes back.
 void contender::departed(watch_slot& slot, commands& out)
 {
+    const bool replaced = may_have_become_reader(slot.name);
     slot = {};
     if (state_ != state::waiting || !stock_taken_) {
         return; // a list is under way, or nothing is waited for
+    }
+    if (replaced) {
+        // Only a list can tell. One that is under way does: it is answered after the deletion.
+        if (!list_open()) {
+            send_list(out);
+        }
+        return;
     }
     --blocking_;
     if (nearest_.name.empty()) {
@@ -560,8 +648,9 @@ std::string contender::fingerprint() const
     };
     text << static_cast<int>(state_) << connected_ << try_only_ << begun_ << reported_ << held_
          << remove_lost_ << safe_ << proving_ << identity_known_ << stock_taken_ << met_others_
-         << ' ' << session_ << ' ' << guid_.low << ' ' << open_lists_ << ' ' << stale_lists_ << ' '
-         << own_ << ' ' << identity_.czxid << ' ' << identity_.owner << ' ' << blocking_ << ' ';
+         << left_ << settings_.shared << ' ' << session_ << ' ' << guid_.low << ' ' << open_lists_
+         << ' ' << stale_lists_ << ' ' << own_ << ' ' << identity_.czxid << ' ' << identity_.owner
+         << ' ' << blocking_ << ' ';
     slot(own_watch_);
     slot(nearest_);
     slot(ahead_);

@@ -26,12 +26,14 @@ struct command {
         list,           // listed()
         watch,          // watched(), and fired() once if that was without error
         remove,         // removed()
+        step_down, // stepped_down(): create the reader's node `name` in place of my own one, both or none
         // No answer.
         unwatch, // forget a watch; neither watched() nor fired() shall come of it any more
         prove,   // that the session is safe; proved() when it is, unless the connection breaks
         // Reports, each at most once.
         granted, // the lock is held from now on
         busy,    // of a try: somebody else has it
+        shared, // the lock is held together with others from now on; or not, if there is an `error`
         lost, // `error` says why; follows granted only, also when it shows as late as at the release
         failed, // `error` says why; instead of granted
         gone, // the last: no node is left, answers are ignored; `error` if a node may remain after all
@@ -63,7 +65,7 @@ class contender {
 public:
     struct settings {
         colock::layout layout = curator_layout();
-        blocking_rule rule = &exclusive_rule;
+        bool shared = false; // a reader, which waits for writers only
         bool rejoin_on_expiry = true;
 
         friend bool operator==(const settings&, const settings&) = default;
@@ -75,6 +77,8 @@ public:
     void join(bool connected, std::int64_t session, commands& out);
     void try_join(bool connected, std::int64_t session, commands& out); // never waits for its turn
     void leave(commands& out); // may come at any time, and twice
+    // From the exclusive lock to a shared one, with no gap: Curator's downgrade. Only while it is held.
+    void step_down(commands& out);
     // The lock is held for long enough that it is worth watching the own node.
     void guard(commands& out);
 
@@ -98,8 +102,12 @@ public:
                  commands& out);
     void fired(std::string_view name, bool deleted, commands& out);
     void removed(const error_code& ec, commands& out);
+    void stepped_down(const error_code& ec, commands& out);
 
-    [[nodiscard]] bool holds() const noexcept { return state_ == state::granted; }
+    [[nodiscard]] bool holds() const noexcept
+    {
+        return state_ == state::granted || (state_ == state::stepping_down && !left_);
+    }
     [[nodiscard]] bool is_next() const noexcept
     {
         return state_ == state::waiting && stock_taken_ && blocking_ <= 1;
@@ -124,7 +132,8 @@ private:
         lost_track, // the create's outcome is unknown
         waiting,    // the node exists; B is not known to be empty
         granted,
-        leaving, // the node, or what may have become of the create, is being removed
+        stepping_down, // granted, and about to be so together with others
+        leaving,       // the node, or what may have become of the create, is being removed
         gone,
     };
     enum class watch_state { none, arming, armed };
@@ -146,7 +155,10 @@ private:
     void forget_connection() noexcept;
     void forget_node() noexcept;
     void departed(watch_slot& slot, commands& out);
+    [[nodiscard]] bool may_have_become_reader(const std::string& name) const;
     void own_node_vanished(commands& out);
+    [[nodiscard]] std::string readers_name() const;
+    void became_reader(commands& out);
     void grant_or_list(commands& out);
     void grant(commands& out);
     void fail(const error_code& ec, commands& out);
@@ -164,6 +176,7 @@ private:
     bool begun_ = false;    // join or try_join was called
     bool reported_ = false; // granted, busy or failed was reported
     bool held_ = false;     // granted was
+    bool left_ = false;     // leave() came while the node was being exchanged
     bool safe_ = true;
     bool proving_ = false;     // to be granted as soon as it is proved that the session is safe
     bool remove_lost_ = false; // a remove was not answered: it may have been carried out

@@ -2,36 +2,27 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace colock::protocol {
 
 namespace {
 
-constexpr std::size_t digit_count = 10;
-
-} // namespace
-
-std::string name_prefix(const layout& l, const guid& g)
+// The number behind a marker.
+std::optional<std::int64_t> number_behind(std::string_view marker, std::string_view name) noexcept
 {
-    return l.prefix + to_string(g) + '-' + l.marker;
-}
-
-std::optional<std::int64_t> number_of(const layout& l, std::string_view name) noexcept
-{
-    if (name.size() < digit_count) {
+    if (name.size() < number_digits) {
         return std::nullopt;
     }
-    auto begin = name.size() - digit_count;
+    auto begin = name.size() - number_digits;
     const auto digits = name.substr(begin);
     if (!std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; })) {
         return std::nullopt;
     }
     // A marker may itself end in '-', so "lock-" and "lock--" are told apart by what precedes.
-    const bool negative = name.substr(0, begin).ends_with(l.marker + '-');
-    if (negative) {
-        --begin;
-    }
-    if (!name.substr(0, begin).ends_with(l.marker)) {
+    const auto before = name.substr(0, begin);
+    const bool negative = before.ends_with('-') && before.substr(0, begin - 1).ends_with(marker);
+    if (!negative && !before.ends_with(marker)) {
         return std::nullopt;
     }
     std::int64_t number = 0;
@@ -42,16 +33,71 @@ std::optional<std::int64_t> number_of(const layout& l, std::string_view name) no
     return negative ? -number : number;
 }
 
+} // namespace
+
+std::string name_prefix(const layout& l, const guid& g, bool shared)
+{
+    auto id = to_string(g);
+    if (!l.dashed_guid) {
+        std::erase(id, '-');
+    }
+    return l.prefix + id + l.separator + (shared ? l.shared_marker : l.marker);
+}
+
+std::optional<std::int64_t> number_of(const layout& l, std::string_view name) noexcept
+{
+    if (!name.starts_with(l.required_prefix)) {
+        return std::nullopt;
+    }
+    if (const auto number = number_behind(l.marker, name)) {
+        return number;
+    }
+    return l.shared_marker.empty() ? std::nullopt : number_behind(l.shared_marker, name);
+}
+
+bool is_shared(const layout& l, std::string_view name) noexcept
+{
+    return !l.shared_marker.empty() && !number_behind(l.marker, name) &&
+           number_behind(l.shared_marker, name);
+}
+
+std::string layout_fault(const layout& l)
+{
+    for (const auto* text :
+         {&l.prefix, &l.separator, &l.marker, &l.shared_marker, &l.required_prefix}) {
+        if (text->find('/') != std::string::npos) {
+            return "has a '/' in \"" + *text + '"';
+        }
+    }
+    if (l.marker.empty()) {
+        return "has no marker";
+    }
+    for (const auto* marker : {&l.marker, &l.shared_marker}) {
+        if (!marker->empty() && marker->back() >= '0' && marker->back() <= '9') {
+            return "has a marker that ends in a digit: \"" + *marker + '"';
+        }
+    }
+    if (!l.shared_marker.empty() &&
+        (l.marker.ends_with(l.shared_marker) || l.shared_marker.ends_with(l.marker))) {
+        return "has markers of which one ends in the other";
+    }
+    if (!l.prefix.starts_with(l.required_prefix)) {
+        return "writes names that do not begin with what it requires";
+    }
+    return {};
+}
+
 std::vector<entry> contenders(const layout& l, const std::vector<std::string>& children)
 {
     std::vector<entry> all;
     all.reserve(children.size());
     for (const auto& name : children) {
         if (const auto number = number_of(l, name)) {
-            all.push_back({*number, name});
+            all.push_back({*number, name, is_shared(l, name)});
         }
     }
-    std::ranges::sort(all, {}, &entry::number);
+    // A reader that was a writer has its number: behind the writer, as long as both are there.
+    std::ranges::sort(all, {}, [](const entry& e) { return std::pair{e.number, e.shared}; });
     return all;
 }
 

@@ -5,6 +5,7 @@
 
 #include "guid.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,17 +19,26 @@ struct entry {
     std::int64_t number =
         0; // as the server wrote it; negative once its 32-bit counter has overflowed
     std::string name;
+    bool shared = false; // it holds the lock together with others of its kind
 
     friend bool operator==(const entry&, const entry&) = default;
 };
 
-// What precedes the number in the name of a join.
-[[nodiscard]] std::string name_prefix(const layout& l, const guid& g);
+// Of the number that the server appends.
+inline constexpr std::size_t number_digits = 10;
 
-// The number of a name that belongs to the layout: it ends in the marker and the server's digits. Whatever
+// What precedes the number in the name of a join.
+[[nodiscard]] std::string name_prefix(const layout& l, const guid& g, bool shared = false);
+
+// The number of a name that belongs to the layout: it ends in a marker and the server's digits. Whatever
 // precedes the marker is the business of who wrote it.
 [[nodiscard]] std::optional<std::int64_t> number_of(const layout& l,
                                                     std::string_view name) noexcept;
+// Whether it ends in the marker of those who share.
+[[nodiscard]] bool is_shared(const layout& l, std::string_view name) noexcept;
+
+// What is wrong with a layout, after "the layout"; empty when nothing is.
+[[nodiscard]] std::string layout_fault(const layout& l);
 
 // The contenders among the children, lowest number first. Others are left out.
 [[nodiscard]] std::vector<entry> contenders(const layout& l,

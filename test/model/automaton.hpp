@@ -22,7 +22,9 @@ enum class input_kind : std::uint8_t {
     changed,
     deleted,
     removed,
+    stepped_down,
     proved,
+    step_down,
 };
 
 enum class answer : std::uint8_t { ok, no_node, throttled, unknown };
@@ -138,6 +140,8 @@ private:
         case input_kind::changed: value.fired(name, false, out); break;
         case input_kind::deleted: value.fired(name, true, out); break;
         case input_kind::removed: value.removed(ec, out); break;
+        case input_kind::stepped_down: value.stepped_down(ec, out); break;
+        case input_kind::step_down: value.step_down(out); break;
         case input_kind::proved:
             value.assume_safe(true);
             value.proved(out);

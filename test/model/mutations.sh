@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Proves that the walks of interleavings.cpp and unit/cohort.cpp find faults: plants one after the other in a
+# Proves that the walks of interleavings.cpp, sharing.cpp and unit/cohort.cpp find faults: plants one after the other in a
 # copy of the protocol, and expects the walk named beside it to fail with the guarantee named.
 #
 #   mutations.sh SOURCE_DIR WORK_DIR COMPILER [FLAG...]
@@ -20,7 +20,7 @@ compile() # SOURCE OBJECT
 
 echo "compiling the walks and the protocol"
 for file in lib/error lib/protocol/{contender,naming,guid,path} \
-    test/main test/model/interleavings; do
+    test/main test/model/interleavings test/model/sharing; do
     compile "$source_dir/$file.cpp" "$work/$(basename "$file").o"
 done
 compile "$source_dir/test/unit/cohort.cpp" "$work/cohort_walk.o"
@@ -43,7 +43,7 @@ plant() # NAME FILE SCRIPT WALK GUARANTEE
     if test "$file" = cohort; then
         objects+=("$work"/{main,cohort_walk}.o)
     else
-        for other in error contender naming guid path main interleavings; do
+        for other in error contender naming guid path main interleavings sharing; do
             test "$other" = "$file" || objects+=("$work/$other.o")
         done
     fi
@@ -133,8 +133,23 @@ plant "forgets that it waits for a proof" contender \
     "$(in_function proved 's/send_list\(out\);//')" \
     G3_one_cancels_while_a_proof_is_awaited G4
 plant "orders by name" naming \
-    's/ranges::sort\(all, \{\}, &entry::number\)/ranges::sort(all, {}, \&entry::name)/; s/sort\(all, \{\}, &entry::name\)/sort(all, std::greater{}, \&entry::name)/' \
+    's/std::ranges::sort\(all, \{\}, .*/std::ranges::sort(all, std::greater{}, [](const entry\& e) {/; s/return std::pair\{e.number, e.shared\};/return e.name;/' \
     G1_G2_G4_undisturbed G1
+plant "does not look for the reader that a writer has become" contender \
+    "$(in_function may_have_become_reader 's/return /return false \&\& /')" \
+    G1_G4_a_writer_becomes_a_reader G1
+plant "takes a reader for granted behind a writer" naming \
+    '/^bool is_shared/,/^\}/ s/return /return true || /' \
+    G1_G2_G4_undisturbed G1
+plant "forgets which of its nodes is there" contender \
+    "$(in_function became_reader 's/own_ = readers_name\(\);//')" \
+    G1_G2_G4_one_steps_down G
+plant "steps down without looking what became of it" contender \
+    "$(in_function connected 's/case state::stepping_down:$/case state::stepping_down: break;/')" \
+    G3_one_steps_down_and_one_cancels_or_loses_its_connection G4
+plant "leaves while its node is being exchanged" contender \
+    "$(in_function leave 's/case state::stepping_down: left_ = true; break;/case state::stepping_down: start_leaving(out); break;/')" \
+    G1_G2_G4_one_steps_down G3
 
 plant "lets in a second user" cohort \
     "$(in_function arrive 's/ && has_room\(\)//')" \

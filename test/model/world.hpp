@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace colock::model {
@@ -15,14 +16,18 @@ namespace colock::model {
 // What one walk is about. The budgets are those of the adversary.
 struct scenario {
     std::size_t clients = 3;
-    std::size_t tries = 0; // so many of them, the last ones, do not wait
+    std::size_t tries = 0;    // so many of them, the last ones, do not wait
+    const char* readers = ""; // an 'r' for each of them that shares the lock; for the others a 'w'
     unsigned cancels = 0;
-    unsigned breaks = 0;   // of a connection
-    unsigned expiries = 0; // of a session
-    unsigned removals = 0; // of any node, by an operator
-    unsigned changes = 0;  // of any node's data, by an operator
-    unsigned refusals = 0; // of a request, which can be repeated
-    unsigned reaps = 0;    // of the directory, while it is empty
+    unsigned breaks = 0;     // of a connection
+    unsigned expiries = 0;   // of a session
+    unsigned removals = 0;   // of any node, by an operator
+    unsigned changes = 0;    // of any node's data, by an operator
+    unsigned refusals = 0;   // of a request, which can be repeated
+    unsigned reaps = 0;      // of the directory, while it is empty
+    unsigned downgrades = 0; // of a writer that holds the lock
+    bool foreigner =
+        false; // a Curator process holds the write lock first, and may step down to a reader
     bool directory_exists = true;
     bool one_by_one = false; // a contender joins when nothing is under way
     bool guard = true;       // holders watch their node
@@ -46,6 +51,7 @@ enum class step_kind : std::uint8_t {
     notice_both, // the connection ends and its session is known to be over, at once
     reconnect,
     process_late,
+    foreigner_leaves,
     // The adversary's. Everything has to end well without any of these.
     cancel,
     break_connection,
@@ -54,6 +60,8 @@ enum class step_kind : std::uint8_t {
     change_node,
     refuse,
     reap,
+    foreigner_steps_down,
+    step_down,
 };
 
 struct step {
@@ -65,10 +73,26 @@ struct step {
 
 inline std::string to_string(const step& s)
 {
-    static constexpr const char* names[] = {
-        "process",       "deliver",     "join",        "leave",        "prove",  "notice break",
-        "notice expiry", "notice both", "reconnect",   "process late", "cancel", "break",
-        "expire",        "remove node", "change node", "refuse",       "reap"};
+    static constexpr const char* names[] = {"process",
+                                            "deliver",
+                                            "join",
+                                            "leave",
+                                            "prove",
+                                            "notice break",
+                                            "notice expiry",
+                                            "notice both",
+                                            "reconnect",
+                                            "process late",
+                                            "foreigner leaves",
+                                            "cancel",
+                                            "break",
+                                            "expire",
+                                            "remove node",
+                                            "change node",
+                                            "refuse",
+                                            "reap",
+                                            "foreigner steps down",
+                                            "step down"};
     return std::string{names[static_cast<std::size_t>(s.kind)]} + ' ' + std::to_string(s.which);
 }
 
@@ -82,6 +106,8 @@ public:
         for (std::size_t i = 0; i != s.clients; ++i) {
             protocol::contender::settings settings;
             settings.rejoin_on_expiry = s.rejoin_on_expiry;
+            settings.layout = names();
+            settings.shared = is_reader(i);
             protocol::contender first{settings, {.high = i + 1, .low = 1}};
             first.assume_safe(!s.doubts);
             automata_.push_back(std::make_unique<automaton>(text_, first, is_try(i)));
@@ -92,6 +118,16 @@ public:
     [[nodiscard]] bool is_try(std::size_t client) const noexcept
     {
         return client + scenario_.tries >= scenario_.clients;
+    }
+    [[nodiscard]] bool is_reader(std::size_t client) const noexcept
+    {
+        return client < std::string_view{scenario_.readers}.size() &&
+               scenario_.readers[client] == 'r';
+    }
+    [[nodiscard]] layout names() const { return names_of(scenario_); }
+    [[nodiscard]] static layout names_of(const scenario& s)
+    {
+        return *s.readers != '\0' || s.foreigner ? curator_shared_layout() : curator_layout();
     }
     [[nodiscard]] automaton& contenders(std::size_t client) { return *automata_[client]; }
     [[nodiscard]] texts& text() noexcept { return text_; }
@@ -118,7 +154,8 @@ struct client {
     bool refused = false; // busy or failed
     bool lost = false;
     bool gone = false;
-    bool proving = false;        // that its session is safe
+    bool proving = false; // that its session is safe
+    bool stepping_down = false;
     text_id held = 0;            // the node of the grant
     text_id led = 0;             // the node of this client that it has last seen to be the lowest
     text_id robbed = 0;          // the node that the adversary removed
@@ -130,8 +167,10 @@ class world {
 public:
     explicit world(const scenario& s)
         : one_by_one_{s.one_by_one}, cancels_{s.cancels}, breaks_{s.breaks}, expiries_{s.expiries},
-          removals_{s.removals}, changes_{s.changes}, refusals_{s.refusals}, reaps_{s.reaps},
-          server_{s.clients, s.directory_exists}, clients_(s.clients)
+          removals_{s.removals}, downgrades_{s.downgrades}, changes_{s.changes},
+          refusals_{s.refusals}, reaps_{s.reaps}, server_{s.clients, s.directory_exists,
+                                                          laboratory::names_of(s)},
+          clients_(s.clients), foreigner_expected_{s.foreigner}
     {
     }
 
@@ -160,6 +199,9 @@ public:
             const bool queues = c.joined && !c.gone;
             if (c.granted && !c.left && queues) {
                 add(step_kind::leave, i);
+                if (downgrades_ != 0 && !c.lost && !c.stepping_down && server_.is_writer(c.held)) {
+                    add(step_kind::step_down, i);
+                }
             }
             if (c.proving && s.alive) {
                 add(step_kind::prove, i);
@@ -186,7 +228,16 @@ public:
                 add(step_kind::expire, i);
             }
         }
+        if (!server_.nodes.empty() && server_.nodes.front().client == foreigner) {
+            add(step_kind::foreigner_leaves, 0);
+            if (!server_.nodes.front().shared) {
+                add(step_kind::foreigner_steps_down, 0);
+            }
+        }
         for (std::size_t at = 0; at != server_.nodes.size(); ++at) {
+            if (server_.nodes[at].client == foreigner) {
+                continue;
+            }
             if (removals_ != 0) {
                 add(step_kind::remove_node, at);
             }
@@ -203,6 +254,9 @@ public:
     void take(const step& s, laboratory& lab)
     {
         const std::size_t i = s.which;
+        if (std::exchange(foreigner_expected_, false)) {
+            server_.settle_foreigner(lab.text());
+        }
         switch (s.kind) {
         case step_kind::process:
             server_.woken.clear();
@@ -239,6 +293,18 @@ public:
         case step_kind::reconnect:
             server_.connect(i, lab.rules().barrier);
             run(i, lab, {.kind = input_kind::connected, .session = server_.sessions[i].id});
+            break;
+        case step_kind::step_down:
+            --downgrades_;
+            run(i, lab, {.kind = input_kind::step_down});
+            break;
+        case step_kind::foreigner_leaves:
+            server_.remove(0);
+            check_herd();
+            break;
+        case step_kind::foreigner_steps_down:
+            server_.downgrade_foreigner(lab.text());
+            check_herd();
             break;
         case step_kind::process_late: server_.process_late(i, lab.text()); break;
         case step_kind::expire:
@@ -290,6 +356,8 @@ public:
         byte(server_.counter);
         byte(server_.creations);
         byte(last_granted_);
+        byte(last_writer_);
+        byte(downgrades_);
         byte(server_.nodes.size());
         for (const auto& n : server_.nodes) {
             word(n.name); // which determines the client
@@ -301,6 +369,7 @@ public:
             word(c.contender);
             byte(c.joined | c.left << 1 | c.granted << 2 | c.refused << 3 | c.lost << 4 |
                  c.gone << 5 | c.robbed_holding << 6 | c.proving << 7);
+            byte(c.stepping_down);
             word(c.held);
             word(c.led);
             word(c.robbed);
@@ -397,6 +466,15 @@ private:
             send(i, {operation::watch, o.name});
             break;
         case kind::remove: send(i, {operation::remove, o.name}); break;
+        case kind::step_down:
+            c.stepping_down = true;
+            send(i, {operation::step_down, o.name});
+            break;
+        case kind::shared:
+            require(!o.error, "contract: refused without a reason");
+            c.stepping_down = false;
+            c.held = lab.contenders(i).name(c.contender);
+            break;
         case kind::unwatch: unwatch(i, o.name); break;
         case kind::prove:
             require(!c.granted && !c.refused && !c.left, "contract: a proof for nothing");
@@ -407,13 +485,14 @@ private:
             c.granted = true;
             c.held = lab.contenders(i).name(c.contender);
             require(c.led == c.held,
-                    "G1: granted without having seen the own node to be the lowest");
+                    "G1: granted without having seen that nobody blocks the own node");
             check_order(c.held, lab);
             break;
         case kind::busy:
             require(!c.granted && !c.refused, "contract: a second outcome");
             require(lab.is_try(i), "contract: busy, but it was to wait");
-            require(std::ranges::count(clients_, true, &client::joined) > 1,
+            require(std::ranges::count(clients_, true, &client::joined) > 1 ||
+                        lab.rules().foreigner,
                     "contract: busy, but nobody else is there");
             c.refused = true;
             break;
@@ -428,7 +507,7 @@ private:
             require(o.error == errc::session_expired || o.error == errc::node_deleted,
                     "G5: lost without a reason");
             require(o.error != errc::node_deleted || c.robbed == c.held ||
-                        !server_.sessions[i].alive,
+                        (c.stepping_down && c.robbed != 0) || !server_.sessions[i].alive,
                     "G5: said to be deleted, but nobody did");
             require(o.error != errc::session_expired || !c.left, "G5: lost after the release");
             c.lost = true;
@@ -531,9 +610,9 @@ private:
 
     static input reply(const message& m, answer code)
     {
-        static constexpr input_kind kinds[] = {input_kind::directory_made, input_kind::created,
-                                               input_kind::listed, input_kind::watched,
-                                               input_kind::removed};
+        static constexpr input_kind kinds[] = {
+            input_kind::directory_made, input_kind::created, input_kind::listed,
+            input_kind::watched,        input_kind::removed, input_kind::stepped_down};
         const auto kind = kinds[static_cast<std::size_t>(m.op)];
         if (code != answer::ok) {
             // The name is the client's own knowledge only of a watch.
@@ -591,7 +670,8 @@ private:
                                std::ranges::any_of(s.messages, answers);
             count += wants && server_.has_node(i) ? 1u : 0u;
         }
-        require(count <= 2, "G7: a deletion wakes more than two");
+        require(count <= std::max<std::size_t>(2, server_.freed + 1),
+                "G7: a deletion wakes more than two, or those it frees and one");
     }
 
     // The numbers of the grants only grow; without foreign intervention also in the order of their
@@ -599,12 +679,16 @@ private:
     void check_order(text_id name, laboratory& lab)
     {
         const auto& rules = lab.rules();
-        const auto number = protocol::number_of(curator_layout(), lab.text()[name]);
+        const auto& text = lab.text()[name];
+        const auto place = static_cast<std::uint8_t>(*protocol::number_of(lab.names(), text) + 1);
+        const bool shared = protocol::is_shared(lab.names(), text);
         if (rules.expiries == 0 && rules.removals == 0 && rules.reaps == 0) {
-            require(static_cast<std::uint8_t>(*number + 1) > last_granted_,
-                    "G2: granted out of order");
+            require(place > (shared ? last_writer_ : last_granted_), "G2: granted out of order");
         }
-        last_granted_ = static_cast<std::uint8_t>(*number + 1);
+        last_granted_ = std::max(last_granted_, place);
+        if (!shared) {
+            last_writer_ = place;
+        }
     }
 
     void check(laboratory& lab)
@@ -618,10 +702,12 @@ private:
             require(server_.nodes_of(i) <= 1, "G3: a contender has two nodes");
             require(!c.gone || !server_.has_node(i),
                     "G3: a contender is gone, and its node is left");
-            if (contender.holds() && s.alive && c.robbed != c.held) {
-                // Of all nodes: so nobody else can be in the same situation.
-                require(!server_.nodes.empty() && server_.nodes.front().name == c.held,
-                        "G1: a holder's node is not the lowest");
+            if (contender.holds() && s.alive && c.robbed != c.held &&
+                !(c.stepping_down && c.robbed != 0)) {
+                // So nobody who conflicts with it can be in the same situation.
+                const auto at = c.stepping_down ? server_.node_of(i) : server_.find(c.held);
+                require(at != server_.nodes.size() && !server_.blocked(at),
+                        "G1: a holder's node is not the first");
             }
             if (c.gone) {
                 c.held = c.led = c.robbed = 0; // of no further interest
@@ -669,7 +755,8 @@ private:
             require(s.watches.size() <= (contender.holds() ? 1u : 3u), "G3: too many watches");
             require(!c.left, "G3: a contender does not end");
             const auto at = server_.find(lab.contenders(i).name(c.contender));
-            if (c.proving && (at == 0 || at == server_.nodes.size())) {
+            const bool first = at != server_.nodes.size() && !server_.blocked(at);
+            if (c.proving && (first || at == server_.nodes.size())) {
                 continue; // looks again when the proof has come
             }
             if (at == server_.nodes.size()) {
@@ -678,17 +765,18 @@ private:
                                           : "G4: a contender waits without a node");
                 continue;
             }
-            require((at == 0) == contender.holds(),
-                    at == 0 ? "G4: the lowest node's contender is not granted"
-                            : "G1: a holder is not first");
+            require(first == contender.holds(), first ? "G4: one whom nobody blocks is not granted"
+                                                      : "G1: a holder is not first");
         }
     }
 
     bool one_by_one_;
-    unsigned cancels_, breaks_, expiries_, removals_, changes_, refusals_, reaps_;
-    std::uint8_t last_granted_ = 0; // its number and one
+    unsigned cancels_, breaks_, expiries_, removals_, downgrades_, changes_, refusals_, reaps_;
+    std::uint8_t last_granted_ = 0; // the highest number, and one
+    std::uint8_t last_writer_ = 0;  // of those who do not share
     zookeeper server_;
     boost::container::static_vector<client, max_clients> clients_;
+    bool foreigner_expected_; // before the first step
 };
 
 } // namespace colock::model

@@ -8,6 +8,8 @@
 // on every new connection.
 #pragma once
 
+#include "protocol/naming.hpp"
+
 #include <boost/container/static_vector.hpp>
 
 #include <algorithm>
@@ -23,6 +25,8 @@
 namespace colock::model {
 
 constexpr std::size_t max_clients = 6;
+// The owner of nodes that belong to no client under examination.
+constexpr std::uint8_t foreigner = 255;
 
 // Texts as small numbers, so that states are small and quick to compare. 0 is "".
 using text_id = std::uint16_t;
@@ -46,7 +50,15 @@ private:
     std::vector<std::string> all_{""};
 };
 
-enum class operation : std::uint8_t { make_directory, create, list, watch, remove, forget };
+enum class operation : std::uint8_t {
+    make_directory,
+    create,
+    list,
+    watch,
+    remove,
+    step_down, // the node `name`, of a reader, in place of the client's own, a writer's
+    forget
+};
 
 struct request {
     operation op;
@@ -67,7 +79,7 @@ struct message {
     std::uint8_t owner = 0; // of the node created or read
     std::uint8_t czxid = 0;
     boost::container::static_vector<text_id, max_clients + 2> children = {};
-    // For the check of G1 only: the node of this client that had most recently been the lowest, as
+    // For the check of G1 only: the node of this client that had most recently been blocked by none, as
     // the server knew it when it wrote this.
     text_id led = 0;
 };
@@ -78,6 +90,7 @@ struct node {
     std::uint8_t owner; // its session
     std::uint8_t number;
     std::uint8_t czxid;
+    bool shared;
 };
 
 struct session {
@@ -97,7 +110,8 @@ struct session {
 // The server. Each function is one step of it.
 class zookeeper {
 public:
-    zookeeper(std::size_t clients, bool directory_exists) : directory{directory_exists}
+    zookeeper(std::size_t clients, bool directory_exists, layout l)
+        : directory{directory_exists}, names{std::move(l)}
     {
         for (std::size_t i = 0; i != clients; ++i) {
             sessions.push_back({.id = static_cast<std::uint8_t>(i + 1)});
@@ -118,9 +132,10 @@ public:
             if (directory) {
                 char digits[11];
                 std::snprintf(digits, sizeof digits, "%010u", static_cast<unsigned>(counter));
-                nodes.push_back({text(text[r.name] + digits), static_cast<std::uint8_t>(client),
-                                 s.id, counter++, ++creations});
-                note_leader();
+                const auto name = text[r.name] + digits;
+                nodes.push_back({text(name), static_cast<std::uint8_t>(client), s.id, counter++,
+                                 ++creations, protocol::is_shared(names, name)});
+                note_leaders();
                 reply.name = nodes.back().name;
                 reply.owner = s.id;
                 reply.czxid = nodes.back().czxid;
@@ -157,6 +172,20 @@ public:
                 remove(at);
             }
             break;
+        case operation::step_down: {
+            const auto own = node_of(client);
+            if (own == nodes.size() || nodes[own].shared) {
+                reply.code = result::no_node;
+            } else {
+                auto reader = nodes[own];
+                reader.name = r.name;
+                reader.czxid = ++creations;
+                reader.shared = true;
+                nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(own) + 1, reader);
+                remove(own);
+            }
+            break;
+        }
         case operation::forget: forget(s, r.name); return; // nobody looks at the answer
         }
         if (s.connected) {
@@ -184,8 +213,19 @@ public:
     void remove(std::size_t at)
     {
         const auto name = nodes[at].name;
+        boost::container::static_vector<text_id, 2 * max_clients> blocked_before;
+        for (std::size_t i = 0; i != nodes.size(); ++i) {
+            if (blocked(i)) {
+                blocked_before.push_back(nodes[i].name);
+            }
+        }
         nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(at));
-        note_leader();
+        freed = 0;
+        for (std::size_t i = 0; i != nodes.size(); ++i) {
+            freed +=
+                !blocked(i) && std::ranges::count(blocked_before, nodes[i].name) != 0 ? 1u : 0u;
+        }
+        note_leaders();
         removed = name;
         woken.clear();
         for (std::size_t client = 0; client != sessions.size(); ++client) {
@@ -197,6 +237,28 @@ public:
                 woken.push_back(client);
             }
         }
+    }
+
+    // A foreign writer that holds the lock from before.
+    void settle_foreigner(texts& text)
+    {
+        nodes.push_back({text("_c_f-" + names.marker + "0000000000"), foreigner, 0, counter++,
+                         ++creations, false});
+    }
+
+    // It steps down in Curator's way: a reader with its number, then the writer goes.
+    void downgrade_foreigner(texts& text)
+    {
+        nodes.insert(nodes.begin() + 1, {text("_c_f-" + names.shared_marker + "0000000000"),
+                                         foreigner, 0, 0, ++creations, true});
+        remove(0);
+    }
+
+    // Whether a node before it keeps its contender from being granted.
+    [[nodiscard]] bool blocked(std::size_t at) const
+    {
+        return std::any_of(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(at),
+                           [&](const node& n) { return !nodes[at].shared || !n.shared; });
     }
 
     // Somebody writes to the node.
@@ -283,9 +345,21 @@ public:
         return static_cast<std::size_t>(std::ranges::count(nodes, client, &node::client));
     }
 
+    [[nodiscard]] std::size_t node_of(std::size_t client) const
+    {
+        return static_cast<std::size_t>(std::ranges::find(nodes, client, &node::client) -
+                                        nodes.begin());
+    }
+
+    [[nodiscard]] bool is_writer(text_id name) const
+    {
+        return exists(name) && !nodes[find(name)].shared;
+    }
+
     [[nodiscard]] bool has_node(std::size_t client) const { return nodes_of(client) != 0; }
 
     bool directory;
+    layout names;
     std::uint8_t counter = 0;   // of the directory
     std::uint8_t creations = 0; // ever
     // In the order of their numbers.
@@ -294,6 +368,7 @@ public:
     // The last removal: the node, and the clients that are told.
     text_id removed = 0;
     boost::container::static_vector<std::size_t, max_clients> woken = {};
+    std::size_t freed = 0; // whose turn came by it
 
 private:
     static bool watches(const session& s, text_id name)
@@ -309,10 +384,12 @@ private:
         }
     }
 
-    void note_leader()
+    void note_leaders()
     {
-        if (!nodes.empty()) {
-            sessions[nodes.front().client].led = nodes.front().name;
+        for (std::size_t i = 0; i != nodes.size(); ++i) {
+            if (nodes[i].client != foreigner && !blocked(i)) {
+                sessions[nodes[i].client].led = nodes[i].name;
+            }
         }
     }
 };

@@ -420,10 +420,11 @@ struct walk {
             case cohort::answer::admitted: let_in(next); break;
             case cohort::answer::busy: BOOST_REQUIRE(w.waiting + w.users != 0 || w.looking); break;
             case cohort::answer::idle:
-                BOOST_REQUIRE(!w.holder);
+                BOOST_REQUIRE(!w.holder || rules.shared);
                 // He asks the servers, and is granted on a node of his own.
                 for (const auto k : {company::unknown, company::none, company::some}) {
                     auto tried = next;
+                    drop_holder(tried); // those who share it keep it
                     tried.holder = true;
                     const auto out = tried.c.granted(now, k, true);
                     ++tried.users;
@@ -445,9 +446,10 @@ struct walk {
             --next.users;
             follow(next, next.c.release(now));
         }
-        if (w.contender && !w.holder) {
+        if (w.contender && (!w.holder || rules.shared)) {
             for (const auto k : {company::unknown, company::none, company::some}) {
                 auto next = w;
+                drop_holder(next); // likewise
                 next.holder = true;
                 next.alone = k == company::none;
                 follow(next, next.c.granted(now, k));

@@ -165,9 +165,9 @@ public:
 private:
     std::string said()
     {
-        static constexpr const char* words[] = {"make directory", "create",  "list",   "watch",
-                                                "remove",         "unwatch", "prove",  "granted",
-                                                "busy",           "lost",    "failed", "gone"};
+        static constexpr const char* words[] = {
+            "make directory", "create",  "list", "watch",  "remove", "step down", "unwatch",
+            "prove",          "granted", "busy", "shared", "lost",   "failed",    "gone"};
         std::string text;
         for (const auto& c : out_) {
             text += text.empty() ? "" : ", ";

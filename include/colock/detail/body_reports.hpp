@@ -9,8 +9,8 @@ namespace colock::detail {
 
 // Any thread.
 struct COLOCK_DECL body_reports {
-    static void cancelled(const unique_lock& held);
-    static void overdue(const unique_lock& held, const lock_options& options);
+    static void cancelled(const held_lock& held);
+    static void overdue(const held_lock& held, const lock_options& options);
 };
 
 } // namespace colock::detail

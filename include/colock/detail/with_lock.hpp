@@ -37,8 +37,8 @@ template <class T>
 struct body_result<asio::awaitable<T>> {
     using type = T;
 };
-template <class F>
-using body_result_t = typename body_result<std::invoke_result_t<F&, unique_lock&>>::type;
+template <class F, class Guard = unique_lock>
+using body_result_t = typename body_result<std::invoke_result_t<F&, Guard&>>::type;
 
 template <class Result>
 struct body_operation {
@@ -59,9 +59,9 @@ struct body_operation<void> {
 
 // One execution. Everything runs on a strand over the handler's executor, where cancellation signals may
 // be touched. The handlers of what is under way keep it alive.
-template <class Lock, class F>
-class supervised_body : public std::enable_shared_from_this<supervised_body<Lock, F>> {
-    using result = body_result_t<F>;
+template <class Lock, class Guard, class F>
+class supervised_body : public std::enable_shared_from_this<supervised_body<Lock, Guard, F>> {
+    using result = body_result_t<F, Guard>;
     using pointer = typename body_operation<result>::pointer;
     using values = typename body_operation<result>::values;
 
@@ -97,8 +97,8 @@ private:
             finish(aborted(), {});
             return;
         }
-        lock_.async_lock(on_strand(
-            acquiring_, [self = this->shared_from_this()](error_code ec, unique_lock held) {
+        lock_.async_lock(
+            on_strand(acquiring_, [self = this->shared_from_this()](error_code ec, Guard held) {
                 self->held_ = std::move(held);
                 if (ec) {
                     self->finish(failure(ec), {});
@@ -132,7 +132,7 @@ private:
 
     static asio::awaitable<result> execute(std::shared_ptr<supervised_body> self)
     {
-        using body = std::invoke_result_t<F&, unique_lock&>;
+        using body = std::invoke_result_t<F&, Guard&>;
         if constexpr (std::is_same_v<body, asio::awaitable<result>>) {
             co_return co_await self->body_(self->held_);
         } else {
@@ -240,13 +240,13 @@ private:
     asio::cancellation_signal watching_;
     asio::cancellation_signal stopping_;
     asio::cancellation_type cancelled_ = asio::cancellation_type::none; // by the user
-    unique_lock held_;
+    Guard held_;
     bool running_ = false;
     bool stopped_ = false;
     error_code lost_;
 };
 
-template <class Lock>
+template <class Lock, class Guard = unique_lock>
 class initiate_with_lock {
 public:
     using executor_type = asio::any_io_executor;
@@ -260,8 +260,8 @@ public:
     {
         using handler_type = std::decay_t<Handler>;
         using function = std::decay_t<F>;
-        using types = body_operation<body_result_t<function>>;
-        using supervisor = supervised_body<Lock, function>;
+        using types = body_operation<body_result_t<function, Guard>>;
+        using supervisor = supervised_body<Lock, Guard, function>;
 
         auto executor = executor_of(asio::get_associated_executor(handler, get_executor()));
         auto slot = asio::get_associated_cancellation_slot(handler);

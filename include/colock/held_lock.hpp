@@ -1,0 +1,205 @@
+// A held lock, whatever kind of lock it is.
+#ifndef COLOCK_HELD_LOCK_HPP
+#define COLOCK_HELD_LOCK_HPP
+
+#include <colock/detail/initiate.hpp>
+#include <colock/error.hpp>
+#include <colock/fencing_token.hpp>
+#include <colock/fwd.hpp>
+#include <colock/node.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace colock {
+
+namespace detail {
+
+// Of a recursive_mutex: the guards that share a turn, and which of them one is.
+struct nest_level {
+    std::shared_ptr<detail::nest> nest;
+    std::size_t level = 0;
+};
+
+// The turn of one user on the node that a client's users share. Small: a guard is moved a dozen times on its way
+// to its user.
+struct grant {
+    std::shared_ptr<queue_member> member;
+    std::uint64_t turn = 0; // counts those of the client
+    std::unique_ptr<nest_level> nested = {};
+};
+
+} // namespace detail
+
+/// What a guard knows of its lock.
+enum class lock_state {
+    /// The guard is empty.
+    not_held,
+    /// It is held, and there is a connection.
+    held,
+    /// It is held, and there is no connection; it will be lost at `held_lock::safe_until`, unless there
+    /// is one again.
+    suspended,
+    /// It was lost.
+    lost,
+};
+
+/// What `unique_lock` and `shared_lock` have in common.
+///
+/// Movable. Destroying it releases the lock in the background, however long that takes; it neither blocks
+/// nor keeps `run()` from returning. It may outlive the lock object and the client; when the client is
+/// closed or destroyed the lock is lost.
+///
+/// **A lock can be lost** while it is held: the session expires, somebody deletes its node, or the servers
+/// have not been heard of for so long that they may have ended the session (`safe_until()`). `lost()` and
+/// `async_wait_lost()` say so as soon as this client knows, and before the servers can grant the lock to
+/// somebody else, as long as the clocks run at about the same rate. Lost is final. As long as the session
+/// lives the lock's place in the queue is kept until this object is destroyed or unlocked, so that nobody is
+/// let in while its holder is still stopping what he did. A process that is paused knows nothing: what must
+/// not be damaged by such a late-comer has to check `token()`, or be written by `guarded()`.
+///
+/// **Thread safety**: distinct objects may be used from several threads. Of one object, the const members
+/// may be called from several threads at once; they look at the clock themselves.
+class COLOCK_DECL held_lock {
+public:
+    using executor_type = boost::asio::any_io_executor;
+
+    /// Holds nothing.
+    held_lock() noexcept = default;
+
+    /// From a guard of either kind.
+    held_lock(held_lock&& other) noexcept = default;
+    held_lock& operator=(held_lock&& other) noexcept;
+
+    /// Releases the lock in the background, if it is held: until the server confirms that the node is
+    /// gone, or the session is over. While there is no connection it waits for one.
+    ~held_lock()
+    {
+        if (held_.member) { // moved about, most of them are empty
+            release_in_background();
+        }
+    }
+
+    /// True when the lock was granted and is neither released nor known to be lost.
+    [[nodiscard]] explicit operator bool() const noexcept;
+
+    [[nodiscard]] lock_state state() const noexcept;
+
+    /// Why the lock was lost: `errc::session_expired`, `errc::node_deleted`, `errc::safe_until_passed`,
+    /// `errc::client_closed`. No error while it is held; `errc::not_held` when this object holds nothing.
+    /// Lost is final, and the first reason stays.
+    [[nodiscard]] error_code lost() const noexcept;
+
+    /// The lock counts as lost from then on, unless the servers are heard of before. No server grants it
+    /// to anybody else before that, and `lock_options::lost_lead` later. It moves on by itself while there
+    /// is a connection. `time_point::min()` when this object holds nothing, or the lock was lost.
+    [[nodiscard]] std::chrono::steady_clock::time_point safe_until() const noexcept;
+
+    /// The time until then; zero when it has passed, when the lock was lost, or when this object is empty.
+    [[nodiscard]] std::chrono::steady_clock::duration remaining() const noexcept;
+
+    /// Greater than the token of every earlier grant of this lock that conflicts with this one. The default
+    /// token when empty.
+    [[nodiscard]] fencing_token token() const noexcept;
+
+    /// How many guards an owner of a `recursive_mutex` has of this lock; otherwise 1, or 0 when this object holds
+    /// nothing.
+    [[nodiscard]] std::size_t depth() const noexcept;
+
+    /// The path of the lock; empty when this object holds nothing.
+    [[nodiscard]] std::string path() const;
+
+    /// The path of the node in the lock's queue; empty when this object holds nothing.
+    [[nodiscard]] std::string node() const;
+
+    /// The transaction with a condition before it: that this lock is still held. For
+    /// `client::async_multi`, which then carries out all or nothing, and completes with
+    /// `zookeeper_errc::no_node` when the lock was lost, whether this process knows it already or not.
+    /// The results begin with that of the condition. Throws `system_error` with `errc::not_held` when this
+    /// object holds nothing.
+    [[nodiscard]] std::vector<transaction_op> guarded(std::vector<transaction_op> ops) const;
+
+    /// Waits until the lock is lost; completes with the reason, as `lost()` has it.
+    ///
+    /// Completion signature: `void(error_code, error_code why)`. A loss is what was waited for and no
+    /// error, so that `co_await (work() || held.async_wait_lost())` does what it says.
+    /// Errors: `errc::not_held` this object is empty, or the lock was released; `operation_aborted`
+    /// cancelled.
+    /// Cancellation: any type completes at once.
+    /// Executor: the handler's associated one, by default the client's. Never inline.
+    /// May be called several times; this object may be moved meanwhile.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_wait_lost(CompletionToken&& token = CompletionToken()) const
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code, error_code)>(
+            detail::initiate<error_code, error_code>{core_}, token, &start_wait_lost, held_.member,
+            held_.turn);
+    }
+
+    /// Releases the lock; completes when the server has confirmed that its node is gone.
+    ///
+    /// This object is empty as soon as the operation is initiated. While there is no connection it waits
+    /// for one, or for the end of the session.
+    ///
+    /// Completion signature: `void(error_code)`.
+    /// Errors: `errc::not_held` this object is empty, as it is when it was unlocked before;
+    /// `errc::unlock_out_of_order`, see `recursive_mutex`; why it was
+    /// lost, when it was lost before, also when that shows only now (`errc::node_deleted`: the node was
+    /// not there any more); an error of the server for which the node remains until the session ends;
+    /// `errc::client_closed`; `operation_aborted` cancelled.
+    /// Cancellation: terminal and partial complete at once, and the release goes on in the background;
+    /// total alone is ignored.
+    /// Executor: the handler's associated one, by default the client's. Never inline.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_unlock(CompletionToken&& token = CompletionToken())
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code)>(
+            detail::initiate<error_code>{core_}, token, &start_unlock,
+            held_lock{nullptr, std::move(held_)}); // which releases it, too, if that never starts
+    }
+
+    /// The client's executor, also when the lock was unlocked or released. That of the system, which has
+    /// threads of its own, when this object never held anything or was moved from.
+    [[nodiscard]] executor_type get_executor() const noexcept;
+
+protected:
+    // May hold nothing. Without a client it has no executor, but is released all the same.
+    held_lock(std::shared_ptr<detail::client_core> core, detail::grant held) noexcept
+        : core_{std::move(core)}, held_{std::move(held)}
+    {
+    }
+
+    void swap(held_lock& other) noexcept
+    {
+        core_.swap(other.core_);
+        std::swap(held_, other.held_);
+    }
+
+    std::shared_ptr<detail::client_core> core_; // stays when the lock goes, for its executor
+    detail::grant held_;
+
+private:
+    friend class detail::local_queue;
+    friend class detail::lock_path;
+    friend class detail::queue_member;
+    friend struct detail::body_reports;
+    friend struct detail::nesting;
+    friend class unique_lock;
+
+    void release_in_background() noexcept;
+    static void start_wait_lost(const std::shared_ptr<detail::client_core>& core,
+                                detail::operation_ptr<error_code, error_code> op,
+                                std::shared_ptr<detail::queue_member> member, std::uint64_t turn);
+    static void start_unlock(const std::shared_ptr<detail::client_core>& core,
+                             detail::operation_ptr<error_code> op, held_lock held);
+};
+
+} // namespace colock
+
+#endif

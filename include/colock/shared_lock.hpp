@@ -1,0 +1,34 @@
+// A lock that is held together with others.
+#ifndef COLOCK_SHARED_LOCK_HPP
+#define COLOCK_SHARED_LOCK_HPP
+
+#include <colock/held_lock.hpp>
+#include <colock/unique_lock.hpp>
+
+#include <utility>
+
+namespace colock {
+
+/// Shared ownership of a lock, as `shared_mutex::async_lock_shared` grants it.
+class COLOCK_DECL shared_lock : public held_lock {
+public:
+    /// Holds nothing.
+    shared_lock() noexcept = default;
+
+    shared_lock(shared_lock&& other) noexcept = default;
+    shared_lock& operator=(shared_lock&& other) noexcept = default;
+    ~shared_lock() = default;
+
+    void swap(shared_lock& other) noexcept { held_lock::swap(other); }
+    friend void swap(shared_lock& a, shared_lock& b) noexcept { a.swap(b); }
+
+private:
+    template <class Guard, class Handler>
+    friend class detail::granting;
+
+    explicit shared_lock(unique_lock&& granted) noexcept : held_lock{std::move(granted)} {}
+};
+
+} // namespace colock
+
+#endif

@@ -1,0 +1,208 @@
+// A distributed mutex that readers share.
+#ifndef COLOCK_SHARED_MUTEX_HPP
+#define COLOCK_SHARED_MUTEX_HPP
+
+#include <colock/client.hpp>
+#include <colock/detail/initiate_lock.hpp>
+#include <colock/detail/with_lock.hpp>
+#include <colock/lock_options.hpp>
+#include <colock/shared_lock.hpp>
+#include <colock/unique_lock.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace colock {
+
+/// A mutex among all processes that use the same path of the same ensemble, which one may hold exclusively, or
+/// many together.
+///
+/// All of them stand in one queue. One who wants it exclusively waits for all that came before; one who shares
+/// it waits for those only that came before and want it exclusively. So nobody starves, and those who share
+/// it are let in all at once, as far as the next one who does not.
+///
+/// Those of one client who share the lock share a node in the queue, too. When somebody else is in the queue the
+/// node takes in no more than `lock_options::max_local_grants` and for no longer than
+/// `lock_options::max_local_time`; who comes later queues up anew. A node that is shared does not linger.
+///
+/// **There is no way from a shared lock to the exclusive one**: two who tried would wait for each other for
+/// ever. Unlock, lock, and look again whether what you read is still so. One who holds it shared, and waits
+/// for the exclusive lock, waits for himself.
+///
+/// Its names are those of Curator's InterProcessReadWriteLock, which stands in the same queue; in the directory
+/// of a `mutex` it would see nobody. In everything else it is a `mutex`: what is said there about options,
+/// handles, guarantees, thread safety holds here.
+class COLOCK_DECL shared_mutex {
+public:
+    using executor_type = boost::asio::any_io_executor;
+
+    /// With `curator_shared_layout`.
+    shared_mutex(client& c, std::string path);
+    /// The layout must have a `layout::shared_marker`.
+    shared_mutex(client& c, std::string path, lock_options options);
+
+    [[nodiscard]] executor_type get_executor() const noexcept;
+    [[nodiscard]] const std::string& path() const noexcept;
+    [[nodiscard]] const lock_options& options() const noexcept;
+
+    // ---- exclusive
+
+    /// Waits for the exclusive lock. As `mutex::async_lock`.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_lock(CompletionToken&& token = CompletionToken())
+    {
+        return exclusive(token, detail::never);
+    }
+
+    /// Takes the exclusive lock if nobody has the lock or waits for it. As `mutex::async_try_lock`.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_try_lock(CompletionToken&& token = CompletionToken())
+    {
+        return exclusive(token, detail::at_once);
+    }
+
+    /// As `mutex::async_try_lock_for`.
+    template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
+    auto async_try_lock_for(std::chrono::duration<Rep, Period> limit,
+                            CompletionToken&& token = CompletionToken())
+    {
+        return exclusive(token, limit);
+    }
+
+    /// As `mutex::async_try_lock_until`.
+    template <class Duration, class CompletionToken = boost::asio::deferred_t>
+    auto async_try_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
+                              CompletionToken&& token = CompletionToken())
+    {
+        return exclusive(token, detail::at(deadline));
+    }
+
+    /// As `mutex::async_with_lock`.
+    template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto async_with_lock(F body, CompletionToken&& token = CompletionToken())
+    {
+        using result = detail::body_operation<detail::body_result_t<F>>;
+        return boost::asio::async_initiate<CompletionToken, typename result::signature>(
+            detail::initiate_with_lock<shared_mutex>{*this}, token, std::move(body));
+    }
+
+    // ---- shared
+
+    /// Waits for the lock, together with others who share it.
+    ///
+    /// Completion signature: `void(error_code, shared_lock)`.
+    /// Errors, cancellation and executor: as for `mutex::async_lock`.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_lock_shared(CompletionToken&& token = CompletionToken())
+    {
+        return shared(token, detail::never);
+    }
+
+    /// Takes the lock, together with others, if nobody has it exclusively or waits for that; else completes with
+    /// an empty guard and no error. As `mutex::async_try_lock`.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_try_lock_shared(CompletionToken&& token = CompletionToken())
+    {
+        return shared(token, detail::at_once);
+    }
+
+    /// As `mutex::async_try_lock_for`.
+    template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
+    auto async_try_lock_shared_for(std::chrono::duration<Rep, Period> limit,
+                                   CompletionToken&& token = CompletionToken())
+    {
+        return shared(token, limit);
+    }
+
+    /// As `mutex::async_try_lock_until`.
+    template <class Duration, class CompletionToken = boost::asio::deferred_t>
+    auto async_try_lock_shared_until(
+        std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
+        CompletionToken&& token = CompletionToken())
+    {
+        return shared(token, detail::at(deadline));
+    }
+
+    /// Exchanges the exclusive lock for a shared one, without anybody else having it in between: in Curator's way,
+    /// with the place in the queue that it had. One round trip.
+    ///
+    /// The guard that is given is empty from the initiation on. Its token stays. When there is an error the lock
+    /// is not held any more, and is released in the background. While there is no connection it waits for one.
+    ///
+    /// Completion signature: `void(error_code, shared_lock)`.
+    /// Errors: `errc::not_held` the guard is empty; `errc::conflicting_use` it is that of another lock; why the
+    /// lock was lost; an error of the server; `errc::client_closed`; `operation_aborted` cancelled.
+    /// Cancellation: terminal and partial complete at once; total alone is ignored.
+    /// Executor: the handler's associated one, by default the client's. Never inline.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_downgrade(unique_lock held, CompletionToken&& token = CompletionToken())
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code, shared_lock)>(
+            detail::initiate_lock<detail::path_to_share, shared_lock>{detail::path_to_share{path_}},
+            token, std::move(held));
+    }
+
+    /// Is refused: see above. The shared lock stays.
+    ///
+    /// Completion signature: `void(error_code, unique_lock)`. Errors: always `errc::upgrade_refused`.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_upgrade(const shared_lock&, CompletionToken&& token = CompletionToken())
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
+            detail::initiate_lock{detail::path_to_share{path_}}, token, errc::upgrade_refused);
+    }
+
+    /// As `mutex::async_with_lock`, with a body that takes a `shared_lock&`.
+    template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto async_with_lock_shared(F body, CompletionToken&& token = CompletionToken())
+    {
+        using result = detail::body_operation<detail::body_result_t<F, shared_lock>>;
+        return boost::asio::async_initiate<CompletionToken, typename result::signature>(
+            detail::initiate_with_lock<sharing, shared_lock>{sharing{path_}}, token,
+            std::move(body));
+    }
+
+private:
+    // What async_with_lock_shared needs of a lock.
+    class sharing {
+    public:
+        explicit sharing(std::shared_ptr<const detail::lock_path> path) noexcept
+            : target_{std::move(path)}
+        {
+        }
+        [[nodiscard]] executor_type get_executor() const noexcept { return target_.executor(); }
+        [[nodiscard]] const lock_options& options() const noexcept { return target_.options(); }
+        template <class CompletionToken>
+        auto async_lock(CompletionToken&& token)
+        {
+            return boost::asio::async_initiate<CompletionToken, void(error_code, shared_lock)>(
+                detail::initiate_lock<detail::path_to_share, shared_lock>{target_}, token,
+                detail::never);
+        }
+
+    private:
+        detail::path_to_share target_;
+    };
+
+    template <class CompletionToken, class Limit>
+    auto exclusive(CompletionToken& token, Limit limit)
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
+            detail::initiate_lock{detail::path_to_lock{path_}}, token, limit);
+    }
+    template <class CompletionToken, class Limit>
+    auto shared(CompletionToken& token, Limit limit)
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code, shared_lock)>(
+            detail::initiate_lock<detail::path_to_share, shared_lock>{detail::path_to_share{path_}},
+            token, limit);
+    }
+
+    std::shared_ptr<const detail::lock_path> path_;
+};
+
+} // namespace colock
+
+#endif

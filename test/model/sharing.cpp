@@ -1,0 +1,115 @@
+// Every interleaving of readers and writers in one queue, also with a process of Curator's that holds the write
+// lock first and may step down to a reader: with the number that it had, which is lower than all that wait.
+
+#include "explore.hpp"
+
+using colock::model::explore;
+
+BOOST_AUTO_TEST_SUITE(sharing)
+
+BOOST_AUTO_TEST_CASE(G1_G2_G4_undisturbed)
+{
+    explore({.readers = "rrw"}, 30'000);
+    explore({.readers = "rwr"}, 30'000);
+    explore({.readers = "wrr"}, 30'000);
+    explore({.readers = "wrw"}, 30'000);
+    explore({.readers = "rrr"}, 30'000);
+}
+
+BOOST_AUTO_TEST_CASE(G3_one_cancels)
+{
+    explore({.readers = "rwr", .cancels = 1}, 200'000);
+    explore({.readers = "wrw", .cancels = 1}, 200'000);
+}
+
+BOOST_AUTO_TEST_CASE(G4_a_connection_breaks)
+{
+    explore({.readers = "rwr", .breaks = 1}, 200'000);
+    explore({.readers = "wrw", .breaks = 1}, 200'000);
+}
+
+BOOST_AUTO_TEST_CASE(G5_a_session_expires)
+{
+    explore({.readers = "rwr", .expiries = 1}, 500'000);
+    explore({.readers = "wrw", .expiries = 1}, 500'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_G5_a_node_is_deleted_by_somebody)
+{
+    explore({.readers = "rwr", .removals = 1}, 500'000);
+    explore({.readers = "wrw", .removals = 1}, 500'000);
+}
+
+BOOST_AUTO_TEST_CASE(try_two_of_three_one_cancels)
+{
+    explore({.tries = 2, .readers = "rrw", .cancels = 1}, 50'000);
+    explore({.tries = 2, .readers = "wwr", .cancels = 1}, 50'000);
+    explore({.tries = 2, .readers = "wrr", .cancels = 1}, 50'000);
+}
+
+BOOST_AUTO_TEST_CASE(G7_four_queue_up_and_one_cancels)
+{
+    for (const auto* who : {"wrrw", "wrww", "rwrw", "rrrw"}) {
+        explore({.clients = 4, .readers = who, .cancels = 1, .one_by_one = true}, 30'000);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(G7_a_writer_wakes_the_readers_behind_it_and_no_others)
+{
+    explore({.clients = 5, .readers = "wrrrw", .one_by_one = true}, 30'000);
+    explore({.clients = 5, .readers = "wrrwr", .one_by_one = true}, 30'000);
+}
+
+// ---- stepping down
+
+BOOST_AUTO_TEST_CASE(G1_G2_G4_one_steps_down)
+{
+    for (const auto* who : {"wrw", "wwr", "wrr", "www"}) {
+        explore({.readers = who, .downgrades = 1}, 50'000);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(G3_one_steps_down_and_one_cancels_or_loses_its_connection)
+{
+    for (const auto* who : {"ww", "wr"}) {
+        explore({.clients = 2, .readers = who, .cancels = 1, .breaks = 2, .downgrades = 2}, 10'000);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(G5_one_steps_down_and_loses_its_node_or_its_session)
+{
+    for (const auto* who : {"ww", "wr"}) {
+        explore({.clients = 2, .readers = who, .breaks = 1, .removals = 1, .downgrades = 1},
+                10'000);
+        explore({.clients = 2, .readers = who, .breaks = 1, .expiries = 1, .downgrades = 1},
+                10'000);
+        explore({.clients = 2, .readers = who, .refusals = 2, .downgrades = 1}, 10'000);
+    }
+}
+
+// ---- beside a process that steps down
+
+BOOST_AUTO_TEST_CASE(G1_G4_a_writer_becomes_a_reader)
+{
+    for (const auto* who : {"rw", "wr", "ww", "rr"}) {
+        explore({.clients = 2, .readers = who, .foreigner = true}, 1'000);
+    }
+    explore({.readers = "wrw", .foreigner = true}, 100'000);
+    explore({.readers = "rww", .foreigner = true}, 100'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_a_writer_becomes_a_reader_and_a_connection_breaks)
+{
+    explore({.clients = 2, .readers = "ww", .breaks = 2, .foreigner = true}, 30'000);
+    explore({.clients = 2, .readers = "rw", .breaks = 2, .foreigner = true}, 30'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_a_writer_becomes_a_reader_and_another_cancels_or_is_robbed)
+{
+    explore({.clients = 2, .readers = "ww", .cancels = 1, .removals = 1, .foreigner = true},
+            30'000);
+    explore({.clients = 2, .readers = "rw", .cancels = 1, .removals = 1, .foreigner = true},
+            30'000);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
