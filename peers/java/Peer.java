@@ -1,0 +1,276 @@
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+
+/**
+ * What the peers written in Java have in common: the protocol of README.md, and the commands that
+ * need nothing but a mutex for a path. Commands are carried out on the thread that calls serve().
+ */
+abstract class Peer {
+    /** A lock of the library. Threads may share it; who acquires it releases it. */
+    interface Mutex {
+        /** Waits for its turn. The full path of the own node. */
+        String acquire() throws Exception;
+
+        /** Waits so long at most; null when it is still busy then. */
+        String acquire(long milliseconds) throws Exception;
+
+        void release() throws Exception;
+    }
+
+    /** Its answer is that of the program. */
+    interface Action {
+        String run(String[] arguments) throws Exception;
+    }
+
+    /** A command that cannot be carried out; the message is all there is to say. */
+    static final class Refused extends Exception {
+        private static final long serialVersionUID = 1;
+
+        Refused(String message) {
+            super(message, null, false, false);
+        }
+    }
+
+    private record Command(String name, String parameters, Action action) {
+        String run(String[] arguments) throws Exception {
+            String[] names = parameters.isEmpty() ? new String[0] : parameters.split(" ");
+            boolean more = parameters.endsWith("...");
+            int least = more ? names.length - 1 : names.length;
+            if (arguments.length < least || (arguments.length > least && !more)) {
+                throw new Refused("usage: " + (name + " " + parameters).trim());
+            }
+            return action.run(arguments);
+        }
+    }
+
+    private final Map<String, Command> commands = new TreeMap<>();
+
+    Peer() {
+        add("lock", "PATH", a -> "locked " + mutex(a[0]).acquire());
+        add("try", "PATH MS", a -> lockedOrBusy(mutex(a[0]).acquire(number(a[1]))));
+        add("unlock", "PATH", a -> {
+            mutex(a[0]).release();
+            return "unlocked";
+        });
+        add("turns", "PATH COUNT COUNTER", a -> increments(mutex(a[0]), number(a[1]), a[2]));
+        add("contend", "PATH MS HOLD_US", a -> {
+            Mutex mutex = mutex(a[0]);
+            long hold = TimeUnit.MICROSECONDS.toNanos(number(a[2]));
+            return "turns " + turns(() -> mutex, System.nanoTime() + nanoseconds(a[1]), hold);
+        });
+        add("cycles", "PATH COUNT", a -> cycles(mutex(a[0]), positive(a[1])));
+        add("reads", "COUNT", a -> reads(positive(a[0])));
+        add("many", "PREFIX LOCKS INFLIGHT MS", a -> {
+            Mutex[] mutexes = new Mutex[(int) positive(a[1])];
+            Arrays.setAll(mutexes, i -> mutex(a[0] + "/" + i));
+            AtomicLong next = new AtomicLong();
+            Supplier<Mutex> inTurn = () -> mutexes[(int) (next.getAndIncrement() % mutexes.length)];
+            return inThreads(positive(a[2]), nanoseconds(a[3]), inTurn);
+        });
+        add("local", "PATH THREADS MS", a -> {
+            Mutex mutex = mutex(a[0]);
+            return inThreads(positive(a[1]), nanoseconds(a[2]), () -> mutex);
+        });
+    }
+
+    /** The lock at that path: always the same. */
+    abstract Mutex mutex(String path);
+
+    abstract byte[] read(String path) throws Exception;
+
+    /** Whatever its version. */
+    abstract void write(String path, byte[] data) throws Exception;
+
+    abstract void exists(String path) throws Exception;
+
+    /** Adds or replaces a command. The last parameter may end in "...": any number of it. */
+    final void add(String name, String parameters, Action action) {
+        commands.put(name, new Command(name, parameters, action));
+    }
+
+    /** Until "quit" or the end of the input. */
+    final void serve() throws IOException {
+        var in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        say("ready");
+        for (String line; (line = in.readLine()) != null && !line.strip().equals("quit");) {
+            say(answer(line.strip()));
+        }
+    }
+
+    static void say(String line) {
+        PrintStream out = System.out;
+        out.println(line.replaceAll("\\R", " "));
+        out.flush();
+    }
+
+    static String describe(Throwable error) {
+        if (error instanceof Refused) {
+            return "error " + error.getMessage();
+        }
+        return "error " + error.getClass().getSimpleName() + ": " + error.getMessage();
+    }
+
+    private String answer(String line) {
+        String[] words = line.split("\\s+");
+        Command command = commands.get(words[0]);
+        try {
+            if (command == null) {
+                throw new Refused(line.isEmpty() ? "no command" : "unknown command: " + words[0]);
+            }
+            return command.run(Arrays.copyOfRange(words, 1, words.length));
+        } catch (Exception | StackOverflowError | OutOfMemoryError e) {
+            return describe(e);
+        }
+    }
+
+    static String lockedOrBusy(String node) {
+        return node == null ? "busy" : "locked " + node;
+    }
+
+    // ------------------------------------------------------------------------------ arguments
+
+    static long number(String text) throws Refused {
+        try {
+            long value = Long.parseLong(text);
+            if (value >= 0) {
+                return value;
+            }
+        } catch (NumberFormatException e) {
+            // the same answer
+        }
+        throw new Refused("not a number: " + text);
+    }
+
+    static long positive(String text) throws Refused {
+        long value = number(text);
+        if (value == 0 || value > Integer.MAX_VALUE) {
+            throw new Refused("out of range: " + text);
+        }
+        return value;
+    }
+
+    static long nanoseconds(String milliseconds) throws Refused {
+        return TimeUnit.MILLISECONDS.toNanos(number(milliseconds));
+    }
+
+    // --------------------------------------------------------------------------- measurements
+
+    final String increments(Mutex mutex, long count, String counter) throws Exception {
+        for (long i = 0; i < count; ++i) {
+            mutex.acquire();
+            try {
+                String text = new String(read(counter), StandardCharsets.US_ASCII).strip();
+                long next = number(text) + 1;
+                write(counter, Long.toString(next).getBytes(StandardCharsets.US_ASCII));
+            } finally {
+                mutex.release();
+            }
+        }
+        return "done " + count;
+    }
+
+    /** How many turns were granted before the end, a time of System.nanoTime(). */
+    static long turns(Supplier<Mutex> next, long end, long holdNanoseconds) throws Exception {
+        long turns = 0;
+        while (System.nanoTime() - end < 0) {
+            Mutex mutex = next.get();
+            mutex.acquire();
+            try {
+                long granted = System.nanoTime();
+                if (granted - end < 0) {
+                    ++turns;
+                    sleepUntil(granted + holdNanoseconds);
+                }
+            } finally {
+                mutex.release();
+            }
+        }
+        return turns;
+    }
+
+    /** Sleeps, but for the last tenth of a millisecond, which is about what a sleep is late. */
+    private static void sleepUntil(long time) {
+        for (long left; (left = time - System.nanoTime()) > 0;) {
+            if (left > 100_000) {
+                LockSupport.parkNanos(left - 100_000);
+            } else {
+                Thread.onSpinWait();
+            }
+        }
+    }
+
+    private static String inThreads(long threads, long nanoseconds, Supplier<Mutex> next)
+            throws Exception {
+        var pool = (ThreadPoolExecutor) Executors.newFixedThreadPool((int) threads);
+        try {
+            pool.prestartAllCoreThreads();
+            long end = System.nanoTime() + nanoseconds;
+            Callable<Long> work = () -> turns(next, end, 0);
+            long sum = 0;
+            for (Future<Long> turns : pool.invokeAll(Collections.nCopies((int) threads, work))) {
+                sum += turns.get();
+            }
+            return "turns " + sum;
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof Exception cause ? cause : e;
+        } finally {
+            pool.shutdown();
+        }
+    }
+
+    private static String cycles(Mutex mutex, long count) throws Exception {
+        List<Long> locks = new ArrayList<>();
+        List<Long> cycles = new ArrayList<>();
+        for (long i = 0; i < count; ++i) {
+            long begin = System.nanoTime();
+            mutex.acquire();
+            long granted = System.nanoTime();
+            mutex.release();
+            locks.add(granted - begin);
+            cycles.add(System.nanoTime() - begin);
+        }
+        return "cycles " + microseconds(mean(locks)) + " " + microseconds(mean(cycles)) + " "
+                + microseconds(median(locks)) + " " + microseconds(median(cycles));
+    }
+
+    private String reads(long count) throws Exception {
+        List<Long> times = new ArrayList<>();
+        for (long i = 0; i < count; ++i) {
+            long begin = System.nanoTime();
+            exists("/");
+            times.add(System.nanoTime() - begin);
+        }
+        return "reads " + microseconds(median(times));
+    }
+
+    private static double mean(List<Long> times) {
+        return times.stream().mapToLong(Long::longValue).average().orElse(0);
+    }
+
+    private static double median(List<Long> times) {
+        Collections.sort(times);
+        return times.get(times.size() / 2);
+    }
+
+    private static String microseconds(double nanoseconds) {
+        return String.format(java.util.Locale.ROOT, "%.1f", nanoseconds / 1000);
+    }
+}

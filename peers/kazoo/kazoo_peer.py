@@ -1,0 +1,262 @@
+"""kazoo's locks, driven through the standard input; see README.md."""
+import itertools
+import os
+import re
+import sys
+import threading
+import time
+from statistics import mean
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import LockTimeout
+
+
+class Refused(Exception):
+    """A command that cannot be carried out; the message is all there is to say."""
+
+
+def number(text):
+    if not re.fullmatch("[0-9]+", text):
+        raise Refused(f"not a number: {text}")
+    return int(text)
+
+
+def positive(text):
+    value = number(text)
+    if value == 0:
+        raise Refused(f"out of range: {text}")
+    return value
+
+
+def sleep_until(moment):
+    """Sleeps, but for the last tenth of a millisecond, which is about what a sleep is late."""
+    while (left := moment - time.monotonic()) > 0:
+        if left > 0.0001:
+            time.sleep(left - 0.0001)
+
+
+def count_turns(next_lock, end, hold=0.0):
+    """How many turns were granted before the end, a time of the monotonic clock."""
+    turns = 0
+    while time.monotonic() < end:
+        lock = next_lock()
+        lock.acquire()
+        try:
+            granted = time.monotonic()
+            if granted < end:
+                turns += 1
+                sleep_until(granted + hold)
+        finally:
+            lock.release()
+    return turns
+
+
+def in_threads(count, milliseconds, make_next_lock):
+    """The sum of what each thread counts; the first failure of one is that of all."""
+    counts = []
+    failures = []
+    begin = threading.Barrier(count)
+
+    def work():
+        try:
+            next_lock = make_next_lock()
+            begin.wait()
+            counts.append(count_turns(next_lock, time.monotonic() + milliseconds / 1e3))
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+    return f"turns {sum(counts)}"
+
+
+def median(times):
+    return sorted(times)[len(times) // 2]
+
+
+class Peer:
+    def __init__(self, zk):
+        self.zk = zk
+        self.identifier = f"kazoo-{os.getpid()}"
+        self.patterns = []
+        # What is held. Each lock command has a lock object of its own; it is not re-entrant, and
+        # waiting twice with one would never end.
+        self.held = {}
+        self.leases = {}
+        self.commands = {
+            "lock": ("PATH", lambda path: self.lock(zk.Lock, path)),
+            "try": ("PATH MS", lambda path, ms: self.lock(zk.Lock, path, number(ms) / 1e3)),
+            "unlock": ("PATH", lambda path: self.unlock(zk.Lock, path)),
+            "read-lock": ("PATH", lambda path: self.lock(zk.ReadLock, path)),
+            "read-unlock": ("PATH", lambda path: self.unlock(zk.ReadLock, path)),
+            "write-lock": ("PATH", lambda path: self.lock(zk.WriteLock, path)),
+            "write-unlock": ("PATH", lambda path: self.unlock(zk.WriteLock, path)),
+            "turns": ("PATH COUNT COUNTER", self.turns),
+            "contend": ("PATH MS HOLD_US", self.contend),
+            "cycles": ("PATH COUNT", self.cycles),
+            "reads": ("COUNT", self.reads),
+            "many": ("PREFIX LOCKS INFLIGHT MS", self.many),
+            "local": ("PATH THREADS MS", self.local),
+            "acquire": ("PATH MAX", self.acquire),
+            "release": ("PATH", self.release),
+            "pattern": ("TEXT", self.pattern),
+            "queue": ("PATH", self.queue),
+        }
+
+    def serve(self):
+        """Until "quit" or the end of the input."""
+        say("ready")
+        # Not `for line in sys.stdin`: that waits for more than a line.
+        while (line := sys.stdin.readline()) and line.strip() != "quit":
+            try:
+                say(self.answer(*line.split()))
+            except Refused as refused:
+                say(f"error {refused}")
+            except Exception as error:
+                say(f"error {type(error).__name__}: {error}")
+
+    def answer(self, name=None, *arguments):
+        if name is None:
+            raise Refused("no command")
+        if name not in self.commands:
+            raise Refused(f"unknown command: {name}")
+        parameters, action = self.commands[name]
+        if len(arguments) != len(parameters.split()):
+            raise Refused(f"usage: {name} {parameters}")
+        return action(*arguments)
+
+    def make(self, kind, path):
+        return kind(path, self.identifier, extra_lock_patterns=self.patterns)
+
+    def lock(self, kind, path, timeout=None):
+        if (kind, path) in self.held:
+            raise Refused(f"already locked: {path}")
+        lock = self.make(kind, path)
+        try:
+            # A time-out of 0 would still wait for one.
+            granted = lock.acquire(blocking=timeout != 0, timeout=timeout or None)
+        except LockTimeout:
+            granted = False
+        if not granted:
+            return "busy"
+        self.held[kind, path] = lock
+        return f"locked {path}/{lock.node}"
+
+    def unlock(self, kind, path):
+        if (kind, path) not in self.held:
+            raise Refused(f"not locked: {path}")
+        self.held[kind, path].release()
+        del self.held[kind, path]
+        return "unlocked"
+
+    def turns(self, path, count, counter):
+        lock = self.make(self.zk.Lock, path)
+        for _ in range(number(count)):
+            with lock:
+                data, _ = self.zk.get(counter)
+                self.zk.set(counter, b"%d" % (number(data.decode().strip()) + 1))
+        return f"done {count}"
+
+    def contend(self, path, milliseconds, hold):
+        lock = self.make(self.zk.Lock, path)
+        hold = number(hold) / 1e6
+        end = time.monotonic() + number(milliseconds) / 1e3
+        return f"turns {count_turns(lambda: lock, end, hold)}"
+
+    def cycles(self, path, count):
+        lock = self.make(self.zk.Lock, path)
+        locks = []
+        cycles = []
+        for _ in range(positive(count)):
+            begin = time.perf_counter_ns()
+            lock.acquire()
+            granted = time.perf_counter_ns()
+            lock.release()
+            locks.append(granted - begin)
+            cycles.append(time.perf_counter_ns() - begin)
+        figures = mean(locks), mean(cycles), median(locks), median(cycles)
+        return "cycles " + " ".join(f"{figure / 1000:.1f}" for figure in figures)
+
+    def reads(self, count):
+        times = []
+        for _ in range(positive(count)):
+            begin = time.perf_counter_ns()
+            self.zk.exists("/")
+            times.append(time.perf_counter_ns() - begin)
+        return f"reads {median(times) / 1000:.1f}"
+
+    def many(self, prefix, locks, inflight, milliseconds):
+        locks = positive(locks)
+        counter = itertools.count()  # atomic, like every function of C
+
+        def make_next_lock():
+            # Threads that share a lock object would poll it. So each has its own for each path.
+            own = {}
+
+            def next_lock():
+                i = next(counter) % locks
+                if i not in own:
+                    own[i] = self.make(self.zk.Lock, f"{prefix}/{i}")
+                return own[i]
+
+            return next_lock
+
+        return in_threads(positive(inflight), number(milliseconds), make_next_lock)
+
+    def local(self, path, threads, milliseconds):
+        def make_next_lock():
+            lock = self.make(self.zk.Lock, path)
+            return lambda: lock
+
+        return in_threads(positive(threads), number(milliseconds), make_next_lock)
+
+    def acquire(self, path, most):
+        semaphore = self.zk.Semaphore(path, self.identifier, max_leases=positive(most))
+        semaphore.acquire()
+        self.leases.setdefault(path, []).append(semaphore)
+        return "acquired"
+
+    def release(self, path):
+        if not self.leases.get(path):
+            raise Refused(f"none acquired at {path}")
+        self.leases[path].pop().release()
+        return "released"
+
+    def pattern(self, text):
+        self.patterns = [text]
+        return "ok"
+
+    def queue(self, path):
+        # An identifier that is empty is shown as "-".
+        identifiers = self.make(self.zk.Lock, path).contenders()
+        return " ".join(["queue"] + [i or "-" for i in identifiers])
+
+
+def say(line):
+    print(" ".join(line.splitlines()), flush=True)
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit("usage: kazoo HOSTS SESSION_TIMEOUT_MS")
+    zk = KazooClient(sys.argv[1], timeout=int(sys.argv[2]) / 1e3)
+    try:
+        zk.start(timeout=15)
+    except zk.handler.timeout_exception:
+        say(f"error cannot connect to {sys.argv[1]}")
+        return 1
+    try:
+        Peer(zk).serve()
+    finally:
+        zk.stop()
+        zk.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,194 @@
+// A process of colock's that speaks the language of peers/README.md, so that a test can put processes of both
+// kinds into one queue and tell them the same.
+//
+//   colock_peer LAYOUT HOSTS SESSION_TIMEOUT_MS
+#include <colock/colock.hpp>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <chrono>
+#include <future>
+#include <iostream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+colock::layout layout_of(const std::string& name)
+{
+    if (name == "curator") {
+        return colock::curator_layout();
+    }
+    if (name == "kazoo") {
+        return colock::kazoo_layout();
+    }
+    if (name == "go-zookeeper") {
+        return colock::go_zookeeper_layout();
+    }
+    if (name == "zookeeper-recipe") {
+        return colock::zookeeper_recipe_layout();
+    }
+    throw std::runtime_error("there is no layout " + name);
+}
+
+// Waits, while the context runs in a thread of its own: heartbeats go on between commands.
+template <class T>
+T get(std::future<T> result)
+{
+    return result.get();
+}
+
+class peer {
+public:
+    peer(const std::string& name, const std::string& hosts, std::chrono::milliseconds timeout)
+        : client_{io_, {.hosts = hosts, .session_timeout = timeout}}, exclusive_{layout_of(name)},
+          shared_{name == "kazoo" ? colock::kazoo_layout() : colock::curator_shared_layout()}
+    {
+        get(client_.async_connect(asio::use_future));
+    }
+
+    ~peer()
+    {
+        writing_.clear();
+        reading_.clear();
+        get(client_.async_close(asio::use_future));
+        busy_.reset();
+        runner_.join();
+    }
+
+    std::string carry_out(const std::string& line)
+    {
+        std::istringstream words{line};
+        std::string what, path;
+        words >> what >> path;
+        if (what == "lock") {
+            return locked(path, get(mutex_of(path).async_lock(asio::use_future)));
+        }
+        if (what == "try") {
+            return locked(path, get(mutex_of(path).async_try_lock_for(milliseconds(words),
+                                                                      asio::use_future)));
+        }
+        if (what == "write-lock") {
+            return locked(path, get(shared_mutex_of(path).async_lock(asio::use_future)));
+        }
+        if (what == "try-write") {
+            return locked(path, get(shared_mutex_of(path).async_try_lock_for(milliseconds(words),
+                                                                             asio::use_future)));
+        }
+        if (what == "read-lock") {
+            return locked(path, get(shared_mutex_of(path).async_lock_shared(asio::use_future)));
+        }
+        if (what == "try-read") {
+            return locked(path, get(shared_mutex_of(path).async_try_lock_shared_for(
+                                    milliseconds(words), asio::use_future)));
+        }
+        if (what == "downgrade") {
+            return locked(path, get(shared_mutex_of(path).async_downgrade(
+                                    std::move(writing_.at(path)), asio::use_future)));
+        }
+        if (what == "unlock" || what == "write-unlock") {
+            return unlocked(writing_, path);
+        }
+        if (what == "read-unlock") {
+            return unlocked(reading_, path);
+        }
+        if (what == "turns" || what == "rw-turns") {
+            int count = 0;
+            std::string counter;
+            words >> count >> counter;
+            for (int i = 0; i != count; ++i) {
+                take_turn(path, counter, what == "rw-turns");
+            }
+            return "done " + std::to_string(count);
+        }
+        throw std::runtime_error("unknown command " + what);
+    }
+
+private:
+    static std::chrono::milliseconds milliseconds(std::istream& words)
+    {
+        int ms = 0;
+        words >> ms;
+        return std::chrono::milliseconds{ms};
+    }
+
+    colock::mutex mutex_of(const std::string& path)
+    {
+        return {client_, path, {.layout = exclusive_}};
+    }
+    colock::shared_mutex shared_mutex_of(const std::string& path)
+    {
+        return {client_, path, {.layout = shared_}};
+    }
+
+    void take_turn(const std::string& path, const std::string& counter, bool of_shared)
+    {
+        auto held = of_shared ? get(shared_mutex_of(path).async_lock(asio::use_future))
+                              : get(mutex_of(path).async_lock(asio::use_future));
+        const auto read = get(client_.async_get(counter, asio::use_future));
+        get(client_.async_set(counter, std::to_string(std::stol(read.data) + 1),
+                              colock::any_version, asio::use_future));
+        get(held.async_unlock(asio::use_future));
+    }
+
+    std::string locked(const std::string& path, colock::unique_lock held)
+    {
+        if (!held) {
+            return "busy";
+        }
+        auto answer = "locked " + held.node();
+        writing_[path] = std::move(held);
+        return answer;
+    }
+    std::string locked(const std::string& path, colock::shared_lock held)
+    {
+        if (!held) {
+            return "busy";
+        }
+        auto answer = "locked " + held.node();
+        reading_[path] = std::move(held);
+        return answer;
+    }
+    template <class Guard>
+    std::string unlocked(std::map<std::string, Guard>& all, const std::string& path)
+    {
+        get(all.at(path).async_unlock(asio::use_future));
+        all.erase(path);
+        return "unlocked";
+    }
+
+    asio::io_context io_{1};
+    asio::executor_work_guard<asio::io_context::executor_type> busy_{io_.get_executor()};
+    std::thread runner_{[this] { io_.run(); }};
+    colock::client client_;
+    const colock::layout exclusive_;
+    const colock::layout shared_;
+    std::map<std::string, colock::unique_lock> writing_;
+    std::map<std::string, colock::shared_lock> reading_;
+};
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    if (argc != 4) {
+        return 2;
+    }
+    peer p{argv[1], argv[2], std::chrono::milliseconds{std::stoi(argv[3])}};
+    std::cout << "ready" << std::endl;
+    for (std::string line; std::getline(std::cin, line) && line != "quit";) {
+        try {
+            std::cout << p.carry_out(line) << std::endl;
+        } catch (const std::exception& e) {
+            std::cout << "error " << e.what() << std::endl;
+        }
+    }
+}

@@ -1,0 +1,331 @@
+// Processes of colock's and of another library in one queue, on a real server.
+#include <support/admin_session.hpp>
+#include <support/subprocess.hpp>
+#include <support/wait_until.hpp>
+#include <support/zookeeper_server.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <list>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+using namespace colock::test;
+
+namespace {
+
+constexpr auto patience = 60s; // a Java process on a busy machine takes its time
+
+// A process that speaks the language of peers/README.md.
+class peer {
+public:
+    peer(std::vector<std::string> command, const zookeeper_server& server)
+        : process_{arguments(std::move(command), server),
+                   {.capture_output = true, .open_input = true}}
+    {
+        const auto first = process_.read_line(patience);
+        if (first != "ready") {
+            throw std::runtime_error{"a peer is not ready: " + first.value_or("it has ended")};
+        }
+    }
+
+    void tell(const std::string& command) { process_.write_input(command + '\n'); }
+
+    // The answer to the last command, without its first word; an answer of another kind is thrown.
+    std::string expect(const std::string& word, std::chrono::milliseconds limit = patience)
+    {
+        const auto line = process_.read_line(limit);
+        if (!line || line->substr(0, line->find(' ')) != word) {
+            throw std::runtime_error{"expected " + word + ", got " +
+                                     line.value_or("nothing in time")};
+        }
+        return line->size() > word.size() ? line->substr(word.size() + 1) : std::string{};
+    }
+    std::string ask(const std::string& command, const std::string& word)
+    {
+        tell(command);
+        return expect(word);
+    }
+    // Whether there is no answer for a while: something wrong would have had the time to happen.
+    bool waits() { return !process_.read_line(100ms); }
+
+    void kill() { process_.kill(); }
+
+private:
+    static std::vector<std::string> arguments(std::vector<std::string> command,
+                                              const zookeeper_server& server)
+    {
+        command.push_back(server.connect_string());
+        command.emplace_back("4000"); // milliseconds until a killed one's session ends
+        return command;
+    }
+
+    subprocess process_;
+};
+
+// The scene of one other library.
+struct scene {
+    explicit scene(std::string n) : name{std::move(n)} { admin().create_path(path); }
+
+    // For a moment: it sends no heartbeats.
+    admin_session admin() const { return admin_session{server.connect_string()}; }
+
+    peer& ours()
+    {
+        return processes.emplace_back(std::vector<std::string>{COLOCK_PEER, name}, server);
+    }
+    peer& theirs()
+    {
+        return processes.emplace_back(
+            std::vector<std::string>{std::string{COLOCK_PEERS} + '/' + name}, server);
+    }
+    bool queue_has(std::size_t number)
+    {
+        auto operator_ = admin();
+        return wait_until(
+            [&] {
+                try {
+                    return operator_.children(path).size() == number;
+                } catch (const admin_error& e) {
+                    return e.code() == -101 && number == 0; // no node: Curator cleans up
+                }
+            },
+            patience);
+    }
+
+    // Two thousand turns on a counter that nothing else protects.
+    void take_turns_together(const std::string& command = "turns")
+    {
+        admin().create("/counter", "0");
+        std::vector<peer*> all;
+        for (int i = 0; i != 5; ++i) {
+            all.push_back(&ours());
+            all.push_back(&theirs());
+        }
+        const auto since = std::chrono::steady_clock::now();
+        for (auto* each : all) {
+            each->tell(command + ' ' + path + " 200 /counter");
+        }
+        for (auto* each : all) {
+            BOOST_TEST(each->expect("done", 300s) == "200");
+        }
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - since;
+        BOOST_TEST(admin().get("/counter") == "2000");
+        std::cout << "figure: " << name << ": 5 processes of theirs and 5 of ours, 2000 " << command
+                  << ", " << admin().get("/counter") << " counted, " << took.count() << " s\n";
+        BOOST_TEST(queue_has(0));
+    }
+
+    void wait_for_each_other()
+    {
+        auto &a = ours(), &b = theirs(), &c = ours(), &d = theirs();
+        std::vector<peer*> order{&a, &b, &c, &d};
+        for (std::size_t i = 0; i != order.size(); ++i) {
+            order[i]->tell("lock " + path);
+            BOOST_TEST(queue_has(i + 1));
+        }
+        for (std::size_t i = 0; i != order.size(); ++i) {
+            order[i]->expect("locked");
+            for (auto later = i + 1; later != order.size(); ++later) {
+                BOOST_TEST(order[later]->waits());
+            }
+            order[i]->ask("unlock " + path, "unlocked");
+        }
+        BOOST_TEST(queue_has(0));
+    }
+
+    void find_each_other_busy(bool they_can_try)
+    {
+        auto &a = ours(), &b = theirs();
+        a.ask("lock " + path, "locked");
+        if (they_can_try) {
+            b.ask("try " + path + " 50", "busy");
+        }
+        a.ask("unlock " + path, "unlocked");
+        b.ask("lock " + path, "locked");
+        a.ask("try " + path + " 0", "busy");
+        a.ask("try " + path + " 50", "busy");
+        BOOST_TEST(queue_has(1));
+        b.ask("unlock " + path, "unlocked");
+        a.ask("try " + path + " 0", "locked");
+    }
+
+    void a_killed_holder_makes_way(bool ours_dies)
+    {
+        auto& holder = ours_dies ? ours() : theirs();
+        holder.ask("lock " + path, "locked");
+        auto& next = ours_dies ? theirs() : ours();
+        next.tell("lock " + path);
+        BOOST_TEST(queue_has(2));
+        BOOST_TEST(next.waits());
+        holder.kill();
+        next.expect("locked");
+        BOOST_TEST(queue_has(1));
+    }
+
+    // A waiter in the middle goes; the one behind it must not be let in.
+    void a_killed_waiter_makes_no_difference(bool ours_dies)
+    {
+        auto& holder = ours_dies ? theirs() : ours();
+        holder.ask("lock " + path, "locked");
+        auto& middle = ours_dies ? ours() : theirs();
+        middle.tell("lock " + path);
+        BOOST_TEST(queue_has(2));
+        auto& last = ours_dies ? theirs() : ours();
+        last.tell("lock " + path);
+        BOOST_TEST(queue_has(3));
+        middle.kill();
+        BOOST_TEST(queue_has(2));
+        BOOST_TEST(last.waits());
+        holder.ask("unlock " + path, "unlocked");
+        last.expect("locked");
+    }
+
+    const std::string name;
+    const std::string path = "/queue/lock";
+    zookeeper_server server;
+    std::list<peer> processes;
+};
+
+struct with_curator : scene {
+    with_curator() : scene{"curator"} {}
+};
+struct with_kazoo : scene {
+    with_kazoo() : scene{"kazoo"} {}
+};
+struct with_go_zookeeper : scene {
+    with_go_zookeeper() : scene{"go-zookeeper"} {}
+};
+struct with_zookeeper_recipe : scene {
+    with_zookeeper_recipe() : scene{"zookeeper-recipe"} {}
+};
+
+} // namespace
+
+// What has to be true beside each of them.
+#define IN_ONE_QUEUE(they_can_try)                                                                 \
+    BOOST_AUTO_TEST_CASE(G1_two_thousand_turns_together)                                           \
+    {                                                                                              \
+        take_turns_together();                                                                     \
+    }                                                                                              \
+    BOOST_AUTO_TEST_CASE(G2_each_waits_for_the_other)                                              \
+    {                                                                                              \
+        wait_for_each_other();                                                                     \
+    }                                                                                              \
+    BOOST_AUTO_TEST_CASE(each_finds_the_other_busy)                                                \
+    {                                                                                              \
+        find_each_other_busy(they_can_try);                                                        \
+    }                                                                                              \
+    BOOST_AUTO_TEST_CASE(G3_our_holder_is_killed)                                                  \
+    {                                                                                              \
+        a_killed_holder_makes_way(true);                                                           \
+    }                                                                                              \
+    BOOST_AUTO_TEST_CASE(G4_their_holder_is_killed)                                                \
+    {                                                                                              \
+        a_killed_holder_makes_way(false);                                                          \
+    }                                                                                              \
+    BOOST_AUTO_TEST_CASE(G1_our_waiter_is_killed)                                                  \
+    {                                                                                              \
+        a_killed_waiter_makes_no_difference(true);                                                 \
+    }                                                                                              \
+    BOOST_AUTO_TEST_CASE(G1_their_waiter_is_killed)                                                \
+    {                                                                                              \
+        a_killed_waiter_makes_no_difference(false);                                                \
+    }
+
+BOOST_FIXTURE_TEST_SUITE(curator, with_curator)
+
+IN_ONE_QUEUE(true)
+
+BOOST_AUTO_TEST_CASE(G1_two_thousand_turns_under_the_write_lock)
+{
+    take_turns_together("rw-turns");
+}
+
+BOOST_AUTO_TEST_CASE(readers_of_both_hold_it_together_and_writers_of_both_wait)
+{
+    auto &a = ours(), &b = theirs();
+    a.ask("read-lock " + path, "locked");
+    b.ask("read-lock " + path, "locked");
+    a.ask("try-write " + path + " 50", "busy");
+    b.ask("try-write " + path + " 50", "busy");
+    auto &writer = ours(), &other = theirs();
+    writer.tell("write-lock " + path);
+    BOOST_TEST(queue_has(3));
+    other.tell("write-lock " + path);
+    BOOST_TEST(queue_has(4));
+    auto& late = theirs();
+    late.tell("read-lock " + path);
+    BOOST_TEST(queue_has(5));
+    a.ask("read-unlock " + path, "unlocked");
+    BOOST_TEST(writer.waits());
+    b.ask("read-unlock " + path, "unlocked");
+    writer.expect("locked");
+    BOOST_TEST(other.waits());
+    writer.ask("write-unlock " + path, "unlocked");
+    other.expect("locked");
+    BOOST_TEST(late.waits());
+    a.ask("try-read " + path + " 50", "busy");
+    other.ask("write-unlock " + path, "unlocked");
+    late.expect("locked");
+}
+
+BOOST_AUTO_TEST_CASE(our_downgrade_keeps_their_writers_out_and_lets_their_readers_in)
+{
+    auto &a = ours(), &writer = theirs(), &reader = theirs();
+    a.ask("write-lock " + path, "locked");
+    reader.tell("read-lock " + path);
+    BOOST_TEST(queue_has(2));
+    writer.tell("write-lock " + path);
+    BOOST_TEST(queue_has(3));
+    a.ask("downgrade " + path, "locked");
+    reader.expect("locked");
+    BOOST_TEST(writer.waits());
+    reader.ask("read-unlock " + path, "unlocked");
+    BOOST_TEST(writer.waits());
+    a.ask("read-unlock " + path, "unlocked");
+    writer.expect("locked");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(kazoo, with_kazoo)
+
+IN_ONE_QUEUE(true)
+
+BOOST_AUTO_TEST_CASE(readers_of_both_hold_it_together_and_writers_of_both_wait)
+{
+    auto &a = ours(), &b = theirs(), &writer = ours(), &other = theirs();
+    a.ask("read-lock " + path, "locked");
+    b.ask("read-lock " + path, "locked");
+    writer.tell("write-lock " + path);
+    BOOST_TEST(queue_has(3));
+    other.tell("write-lock " + path);
+    BOOST_TEST(queue_has(4));
+    a.ask("read-unlock " + path, "unlocked");
+    BOOST_TEST(writer.waits());
+    b.ask("read-unlock " + path, "unlocked");
+    writer.expect("locked");
+    BOOST_TEST(other.waits());
+    writer.ask("write-unlock " + path, "unlocked");
+    other.expect("locked");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(go_zookeeper, with_go_zookeeper)
+
+IN_ONE_QUEUE(false)
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(zookeeper_recipe, with_zookeeper_recipe)
+
+IN_ONE_QUEUE(true)
+
+BOOST_AUTO_TEST_SUITE_END()
