@@ -52,6 +52,14 @@ const char* text(errc e) noexcept
     case errc::owner_waits:
         return "this owner waits for the lock already; give each flow of control an owner of its "
                "own";
+    case errc::too_many_permits: return "more permits were asked for than the semaphore has";
+    case errc::conflicting_maximum:
+        return "another client uses the semaphore with another number of permits; give all of them "
+               "the same, "
+               "or delete the semaphore's directory when nobody uses it";
+    case errc::invalid_counter:
+        return "the counter's node does not hold a number of four bytes, as Curator's SharedCount "
+               "writes it";
     case errc::upgrade_refused:
         return "a shared lock cannot become the exclusive one, for two who tried would wait for "
                "each other; "

@@ -382,7 +382,9 @@ public:
 private:
     friend class mutex;
     friend class recursive_mutex;
+    friend class semaphore;
     friend class shared_mutex;
+    friend class detail::borrowed_client;
     friend class unique_lock;
 
     using core_ptr = std::shared_ptr<detail::client_core>;
@@ -413,6 +415,9 @@ private:
                                      std::string path);
     static void start_wait_state_change(const core_ptr&, op<error_code, connection_state>,
                                         connection_state seen);
+
+    // Only lent: see borrowed_client.
+    explicit client(core_ptr core) noexcept : core_{std::move(core)} {}
 
     core_ptr core_;
 };

@@ -12,7 +12,9 @@
 #include <colock/log.hpp>
 #include <colock/mutex.hpp>
 #include <colock/node.hpp>
+#include <colock/permit.hpp>
 #include <colock/recursive_mutex.hpp>
+#include <colock/semaphore.hpp>
 #include <colock/shared_lock.hpp>
 #include <colock/shared_mutex.hpp>
 #include <colock/unique_lock.hpp>

@@ -64,6 +64,12 @@ enum class errc {
     unlock_out_of_order,
     /// There is no way from a shared lock to the exclusive one: two who tried would wait for each other.
     upgrade_refused,
+    /// More permits of a `semaphore` were asked for than there are.
+    too_many_permits,
+    /// Another client uses the `semaphore` with another number of permits.
+    conflicting_maximum,
+    /// The node of a `counter_node` does not hold a number of four bytes.
+    invalid_counter,
 };
 
 /// ZooKeeper's own codes, with ZooKeeper's own numbers.

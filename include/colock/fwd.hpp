@@ -14,20 +14,26 @@ struct layout;
 struct lock_options;
 class lock_owner;
 class mutex;
+class permit;
 struct node_stat;
 class recursive_mutex;
+class semaphore;
 class shared_lock;
 class shared_mutex;
 class unique_lock;
 class watch;
 
 namespace detail {
+class borrowed_client;
 class client_core;
+class held_nodes;
 class local_queue;
 class lock_path;
 class nest;
 class owner_state;
 class queue_member;
+class semaphore_path;
+class semaphore_state;
 class watch_state;
 struct body_reports;
 struct nesting;

@@ -71,9 +71,9 @@ std::shared_ptr<local_queue> lock_path::find_queue(fault& why) const
         why = {errc::invalid_option, what};
         return nullptr;
     }
-    auto found = std::static_pointer_cast<local_queue>(core->find_path(
+    auto found = std::dynamic_pointer_cast<local_queue>(core->find_path(
         path, [&] { return std::make_shared<local_queue>(core, path, options, kind); }));
-    if (!(found->options() == options) || found->kind() != kind) {
+    if (!found || !(found->options() == options) || found->kind() != kind) {
         why = {errc::conflicting_use, error_code{errc::conflicting_use}.message()};
         return nullptr;
     }

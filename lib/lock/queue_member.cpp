@@ -3,24 +3,17 @@
 #include "local_queue.hpp"
 #include "protocol/naming.hpp"
 #include "protocol/path.hpp"
+#include "random_guid.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
-#include <random>
 #include <utility>
 
 namespace colock::detail {
 
 namespace {
-
-protocol::guid random_guid()
-{
-    thread_local std::random_device device;
-    const auto word = [] { return (std::uint64_t{device()} << 32) | device(); };
-    return {word(), word()};
-}
 
 const std::string& default_owner_data()
 {

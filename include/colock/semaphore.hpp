@@ -1,0 +1,113 @@
+// A distributed semaphore.
+#ifndef COLOCK_SEMAPHORE_HPP
+#define COLOCK_SEMAPHORE_HPP
+
+#include <colock/client.hpp>
+#include <colock/detail/deadline.hpp>
+#include <colock/detail/initiate.hpp>
+#include <colock/lock_options.hpp>
+#include <colock/permit.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace colock {
+
+/// The number of permits of a `semaphore` that is kept in a node, as Curator's SharedCount has it: four bytes,
+/// the highest first. It may change at any time; permits that are held stay when it falls.
+struct counter_node {
+    std::string path;
+};
+
+/// A number of permits among all processes that use the same path of the same ensemble.
+///
+/// Those who acquire stand in a queue (a `mutex` at `path/locks`); the first one takes his permits, all of them at
+/// once, when there are as many (nodes in `path/leases`), and holds the others up until then: so one who wants
+/// many does not starve. Two who want two of two never hold one each. Free, it takes two round trips; those who
+/// wait on one client share a node in the queue.
+///
+/// The layout is that of Curator's InterProcessSemaphoreV2, which takes its permits one by one.
+///
+/// A `semaphore` is a handle, as `mutex` is: what is said there about objects, options, and thread safety holds
+/// here. `lock_options::layout` is not looked at.
+class COLOCK_DECL semaphore {
+public:
+    using executor_type = boost::asio::any_io_executor;
+
+    /// With so many permits, at least one. All who use the path have to give the same number.
+    semaphore(client& c, std::string path, std::int64_t permits);
+    semaphore(client& c, std::string path, std::int64_t permits, lock_options options);
+    /// With as many as the node says.
+    semaphore(client& c, std::string path, counter_node permits);
+    semaphore(client& c, std::string path, counter_node permits, lock_options options);
+
+    [[nodiscard]] executor_type get_executor() const noexcept;
+    [[nodiscard]] const std::string& path() const noexcept;
+
+    /// Waits for so many permits; completes when all of them are held.
+    ///
+    /// Completion signature: `void(error_code, permit)`.
+    /// Errors: `errc::invalid_path`; `errc::invalid_option` no or negative permits, of the semaphore or to be
+    /// acquired, or see `mutex::async_lock`; `errc::too_many_permits` more than there are, if their number is
+    /// fixed; `errc::conflicting_use` another object of this client uses the path with another number or as
+    /// another kind of lock; `errc::conflicting_maximum` other clients have another number;
+    /// `errc::invalid_counter` the node of a `counter_node` holds no number; `zookeeper_errc::no_node` it does not
+    /// exist; those of `mutex::async_lock`.
+    /// Cancellation: terminal and partial complete at once, and what was begun is undone in the background;
+    /// total alone completes when no trace is left. After the grant it is too late.
+    /// Executor: the handler's associated one, by default the client's. Never inline.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_acquire(std::int64_t count = 1, CompletionToken&& token = CompletionToken())
+    {
+        return start(count, token, detail::never);
+    }
+
+    /// Takes the permits if there are as many, and nobody waits before; else completes with an empty object and no
+    /// error. When there are too few it costs one read and no write.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_try_acquire(std::int64_t count = 1, CompletionToken&& token = CompletionToken())
+    {
+        return start(count, token, detail::at_once);
+    }
+
+    /// As async_acquire, for so long at most: an empty object and no error when the time is over.
+    template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
+    auto async_try_acquire_for(std::int64_t count, std::chrono::duration<Rep, Period> limit,
+                               CompletionToken&& token = CompletionToken())
+    {
+        return start(count, token, detail::after(limit));
+    }
+
+    /// The same until a point in time.
+    template <class Duration, class CompletionToken = boost::asio::deferred_t>
+    auto
+    async_try_acquire_until(std::int64_t count,
+                            std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
+                            CompletionToken&& token = CompletionToken())
+    {
+        return start(count, token, detail::at(deadline));
+    }
+
+private:
+    template <class CompletionToken>
+    auto start(std::int64_t count, CompletionToken& token, detail::deadline until)
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code, permit)>(
+            detail::initiate<error_code, permit>{core()}, token, &start_acquire, path_, count,
+            until);
+    }
+    [[nodiscard]] const std::shared_ptr<detail::client_core>& core() const noexcept;
+    static void start_acquire(const std::shared_ptr<detail::client_core>& core,
+                              detail::operation_ptr<error_code, permit> op,
+                              std::shared_ptr<const detail::semaphore_path> path,
+                              std::int64_t count, detail::deadline until);
+
+    std::shared_ptr<const detail::semaphore_path> path_;
+};
+
+} // namespace colock
+
+#endif

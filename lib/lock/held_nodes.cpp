@@ -1,0 +1,299 @@
+#include "held_nodes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock::detail {
+
+namespace {
+
+// One who is told once, when the watch fires.
+class told final : public operation<error_code, watch_event> {
+public:
+    told(std::weak_ptr<held_nodes> whom, void (*how)(held_nodes&, const watch_event&))
+        : operation{nullptr}, whom_{std::move(whom)}, how_{how}
+    {
+    }
+    void complete(error_code&& ec, watch_event&& event) override
+    {
+        const auto whom = whom_.lock();
+        const auto how = how_;
+        delete this;
+        if (whom && !ec) {
+            how(*whom, event);
+        }
+    }
+    void destroy() noexcept override { delete this; }
+
+private:
+    ~told() = default;
+
+    std::weak_ptr<held_nodes> whom_;
+    void (*how_)(held_nodes&, const watch_event&);
+};
+
+} // namespace
+
+held_nodes::held_nodes(std::shared_ptr<client_core> core, std::shared_ptr<const void> of,
+                       std::string what, std::string path, std::vector<std::string> nodes,
+                       std::chrono::nanoseconds lost_lead)
+    : core_{std::move(core)}, of_{std::move(of)}, what_{std::move(what)}, path_{std::move(path)},
+      lost_lead_{lost_lead}
+{
+    for (auto& each : nodes) {
+        nodes_.push_back({std::move(each), nullptr});
+    }
+}
+
+void held_nodes::begin()
+{
+    core_->add(shared_from_this());
+    core_->hold(lost_lead_);
+    core_->remind(weak_from_this());
+}
+
+// ---- the session
+
+void held_nodes::connected(std::int64_t)
+{
+    for (auto& [path, of] : std::exchange(unsettled_, {})) {
+        remove(path, of);
+    }
+}
+
+void held_nodes::expired()
+{
+    const auto self = shared_from_this();
+    lose(errc::session_expired);
+    for (auto& [path, of] : std::exchange(unsettled_, {})) {
+        removed(path, *of, {}); // it went with the session
+    }
+    nodes_.clear();
+    end();
+}
+
+void held_nodes::closed(const error_code& why)
+{
+    const auto self = shared_from_this();
+    lose(errc::client_closed);
+    over_ = true;
+    for (auto& [path, of] : std::exchange(unsettled_, {})) {
+        if (of->op) {
+            std::exchange(of->op, {}).complete(why);
+        }
+    }
+}
+
+void held_nodes::discarded() noexcept
+{
+    over_ = true;
+    int none = 0;
+    lost_.compare_exchange_strong(none, static_cast<int>(errc::client_closed));
+    const auto waiting = std::move(waiting_for_loss_);
+    const auto unsettled = std::move(unsettled_);
+}
+
+// Most permits are held for longer than it is worth not to watch their nodes.
+void held_nodes::reminded()
+{
+    for (auto& each : nodes_) {
+        if (!each.leaving && !over_) {
+            watch(each);
+        }
+    }
+}
+
+void held_nodes::watch(node& n)
+{
+    const auto state = std::make_shared<watch_state>(core_, zk::opcode::get, n.path);
+    auto read = make_request(
+        {.op = zk::opcode::get, .path = n.path, .watch = true}, on_loss::repeat,
+        [self = shared_from_this(), state, path = n.path](zk::reply&& r) {
+            const auto at = std::ranges::find(self->nodes_, path, &node::path);
+            if (at == self->nodes_.end() || at->leaving) {
+                if (!r.error) {
+                    state->begin(r.stat);
+                    state->end(); // nobody wants it any more
+                }
+            } else if (r.error == zookeeper_errc::no_node) {
+                self->lose(errc::node_deleted);
+            } else if (!r.error) {
+                state->begin(r.stat);
+                at->watch = state->make_handle();
+                state->wait(operation_ptr<error_code, watch_event>{new told{
+                    self, [](held_nodes& h, const watch_event& event) { h.changed(event); }}});
+            }
+        });
+    read->subscriber = state.get();
+    core_->submit(std::move(read));
+}
+
+void held_nodes::changed(const watch_event& event)
+{
+    const auto at = std::ranges::find(nodes_, event.path, &node::path);
+    if (at == nodes_.end() || at->leaving) {
+        return;
+    }
+    if (event.type == watch_event_type::deleted) {
+        lose(errc::node_deleted);
+    } else {
+        watch(*at);
+    }
+}
+
+// ---- letting go
+
+void held_nodes::release(const std::vector<std::string>& nodes, operation_ptr<error_code> op)
+{
+    const auto self = shared_from_this();
+    check();
+    const auto of = std::make_shared<departure>(departure{nodes.size(), lost(), std::move(op)});
+    if (of->op && of->op.cancellation()) {
+        of->op.cancellation()->bind([of](asio::cancellation_type type) {
+            if (of->op && ends_at_once(type)) {
+                std::exchange(of->op, {}).complete(asio::error::operation_aborted);
+            }
+        });
+    }
+    if (over_ || of->left == 0) { // they went with the session, or will
+        if (of->op) {
+            std::exchange(of->op, {}).complete(of->result);
+        }
+        return;
+    }
+    const client_core::batch together{*core_};
+    for (const auto& path : nodes) {
+        const auto at = std::ranges::find(nodes_, path, &node::path);
+        if (at != nodes_.end()) {
+            at->leaving = true;
+            at->watch.reset();
+        }
+        remove(path, of);
+    }
+    if (std::ranges::all_of(nodes_, &node::leaving)) {
+        for (auto& each : std::exchange(waiting_for_loss_, {})) {
+            each.complete(errc::not_held, {});
+        }
+    }
+}
+
+// Until the server confirms that it is gone, or the session is over.
+void held_nodes::remove(const std::string& path, const std::shared_ptr<departure>& of)
+{
+    if (!core_->is_connected()) {
+        unsettled_.emplace_back(path, of);
+        return;
+    }
+    core_->submit(make_request({.op = zk::opcode::remove, .path = path}, on_loss::fail,
+                               [self = shared_from_this(), path, of](zk::reply&& r) {
+                                   if (outcome_unknown(r.error) && !self->over_) {
+                                       self->unsettled_.emplace_back(path, of);
+                                   } else if (is_retryable(r.error)) {
+                                       self->remove(path, of);
+                                   } else {
+                                       self->removed(path, *of, r.error);
+                                   }
+                               }));
+}
+
+void held_nodes::removed(const std::string& path, departure& of, const error_code& ec)
+{
+    if (ec && ec != zookeeper_errc::no_node) {
+        of.result = ec;
+        core_->log(log_level::error, what_ + ": a node may remain until the session ends: " + path +
+                                         ": " + ec.message());
+    }
+    std::erase_if(nodes_, [&](const node& n) { return n.path == path; });
+    if (--of.left == 0 && of.op) {
+        std::exchange(of.op, {}).complete(of.result);
+    }
+    if (nodes_.empty()) {
+        end();
+    }
+}
+
+void held_nodes::end()
+{
+    if (std::exchange(over_, true)) {
+        return;
+    }
+    if (!loss_told_) {
+        core_->let_go(lost_lead_);
+        core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
+    }
+    loss_told_ = true;
+    core_->remove(*this);
+}
+
+// ---- losing
+
+void held_nodes::wait_lost(operation_ptr<error_code, error_code> op)
+{
+    check();
+    if (const auto why = lost(); why) {
+        op.complete({}, why);
+        return;
+    }
+    if (over_ || std::ranges::all_of(nodes_, &node::leaving)) {
+        op.complete(errc::not_held, {});
+        return;
+    }
+    const auto at = waiting_for_loss_.insert(waiting_for_loss_.end(), std::move(op));
+    if (const auto& link = at->cancellation()) {
+        link->bind([this, at](asio::cancellation_type) {
+            auto cancelled = std::move(*at);
+            waiting_for_loss_.erase(at);
+            cancelled.complete(asio::error::operation_aborted, {});
+        });
+    }
+}
+
+void held_nodes::check()
+{
+    if (!over_ && lost()) {
+        lose(errc::safe_until_passed);
+    }
+}
+
+void held_nodes::lose(errc why)
+{
+    int none = 0;
+    lost_.compare_exchange_strong(none, static_cast<int>(why));
+    const bool all_left = std::ranges::all_of(nodes_, &node::leaving);
+    if (over_ || all_left || std::exchange(loss_told_, true)) {
+        return; // released before, or known
+    }
+    const error_code reason = static_cast<errc>(lost_.load());
+    core_->let_go(lost_lead_);
+    core_->count.locks_lost.fetch_add(1, std::memory_order_relaxed);
+    core_->note_error(what_ + ": " + reason.message());
+    for (auto& op : std::exchange(waiting_for_loss_, {})) {
+        op.complete({}, reason);
+    }
+    core_->log(log_level::warning, what_ + ": " + reason.message());
+}
+
+error_code held_nodes::lost() const noexcept
+{
+    const bool safe = remaining() > std::chrono::nanoseconds{0};
+    if (const int why = lost_; why != 0) {
+        return static_cast<errc>(why);
+    }
+    if (safe) {
+        return {};
+    }
+    int why = 0;
+    if (lost_.compare_exchange_strong(why, static_cast<int>(errc::safe_until_passed))) {
+        why = static_cast<int>(errc::safe_until_passed);
+        core_->post(
+            [self = std::const_pointer_cast<held_nodes>(shared_from_this())] { self->check(); });
+    }
+    return static_cast<errc>(why);
+}
+
+std::chrono::nanoseconds held_nodes::remaining() const noexcept
+{
+    return core_->safe_until() - lost_lead_ - boot_clock::now();
+}
+
+} // namespace colock::detail

@@ -1,0 +1,77 @@
+// Ephemeral nodes that together are worth something as long as all of them are there: tells when they are not.
+#pragma once
+
+#include "client/core.hpp"
+#include "client/watch_state.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace colock::detail {
+
+// On the strand, except where a function says otherwise. The client keeps it alive until the last node is gone.
+class held_nodes final : public session_listener, public std::enable_shared_from_this<held_nodes> {
+public:
+    // `what` is for people: "semaphore /path". `of` is kept.
+    held_nodes(std::shared_ptr<client_core> core, std::shared_ptr<const void> of, std::string what,
+               std::string path, std::vector<std::string> nodes,
+               std::chrono::nanoseconds lost_lead);
+
+    void begin();
+    // Deletes some of them. The operation, if there is one, completes when they are gone.
+    void release(const std::vector<std::string>& nodes, operation_ptr<error_code> op);
+    void wait_lost(operation_ptr<error_code, error_code> op);
+
+    // ---- any thread
+
+    [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept { return core_; }
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    // Looks at the clock.
+    [[nodiscard]] error_code lost() const noexcept;
+    [[nodiscard]] std::chrono::nanoseconds remaining() const noexcept;
+
+private:
+    struct node {
+        std::string path;
+        std::shared_ptr<void> watch; // while it is watched
+        bool leaving = false;
+    };
+    struct departure {
+        std::size_t left; // nodes
+        error_code result;
+        operation_ptr<error_code> op;
+    };
+
+    void connected(std::int64_t session) override;
+    void suspended() override {}
+    void expired() override;
+    void closed(const error_code& why) override;
+    void reminded() override;
+    void check() override;
+    void discarded() noexcept override;
+
+    void watch(node& n);
+    void remove(const std::string& path, const std::shared_ptr<departure>& of);
+    void changed(const watch_event& event);
+    void removed(const std::string& path, departure& of, const error_code& ec);
+    void lose(errc why);
+    void end();
+
+    const std::shared_ptr<client_core> core_;
+    const std::shared_ptr<const void> of_;
+    const std::string what_;
+    const std::string path_;
+    const std::chrono::nanoseconds lost_lead_;
+    std::list<node> nodes_;
+    std::vector<std::pair<std::string, std::shared_ptr<departure>>> unsettled_; // deletes to repeat
+    std::list<operation_ptr<error_code, error_code>> waiting_for_loss_;
+    bool over_ = false;
+    bool loss_told_ = false;
+    mutable std::atomic<int> lost_{0}; // an errc; whoever sees it first sets it
+};
+
+} // namespace colock::detail

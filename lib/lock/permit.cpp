@@ -1,0 +1,115 @@
+#include <colock/permit.hpp>
+
+#include "held_nodes.hpp"
+
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+
+namespace colock {
+
+permit::permit(std::shared_ptr<detail::client_core> core, std::shared_ptr<detail::held_nodes> held,
+               std::vector<std::string> nodes) noexcept
+    : core_{std::move(core)}, held_{std::move(held)}, nodes_{std::move(nodes)}
+{
+}
+
+permit& permit::operator=(permit&& other) noexcept
+{
+    permit taken{std::move(other)};
+    swap(taken);
+    return *this;
+}
+
+permit::~permit()
+{
+    if (!nodes_.empty()) {
+        core_->dispatch(
+            [held = std::move(held_), nodes = std::move(nodes_)] { held->release(nodes, {}); });
+    }
+}
+
+void permit::swap(permit& other) noexcept
+{
+    core_.swap(other.core_);
+    held_.swap(other.held_);
+    nodes_.swap(other.nodes_);
+}
+
+permit::operator bool() const noexcept
+{
+    return !nodes_.empty() && !held_->lost();
+}
+
+error_code permit::lost() const noexcept
+{
+    return nodes_.empty() ? error_code{errc::not_held} : held_->lost();
+}
+
+std::chrono::steady_clock::time_point permit::safe_until() const noexcept
+{
+    using clock = std::chrono::steady_clock;
+    return *this ? clock::now() + held_->remaining() : clock::time_point::min();
+}
+
+std::chrono::steady_clock::duration permit::remaining() const noexcept
+{
+    return *this ? std::max(held_->remaining(), std::chrono::nanoseconds{0})
+                 : std::chrono::nanoseconds{0};
+}
+
+std::string permit::path() const
+{
+    return nodes_.empty() ? std::string{} : held_->path();
+}
+
+std::vector<transaction_op> permit::guarded(std::vector<transaction_op> ops) const
+{
+    if (nodes_.empty()) {
+        throw boost::system::system_error{errc::not_held, "guarded"};
+    }
+    std::vector<transaction_op> all;
+    for (const auto& each : nodes_) {
+        all.push_back(check_op(each));
+    }
+    std::ranges::move(ops, std::back_inserter(all));
+    return all;
+}
+
+permit permit::split(std::size_t count)
+{
+    const auto from = nodes_.end() - static_cast<std::ptrdiff_t>(count);
+    permit off{core_, held_, {from, nodes_.end()}};
+    nodes_.erase(from, nodes_.end());
+    return off;
+}
+
+permit::executor_type permit::get_executor() const noexcept
+{
+    return detail::executor_of(core_);
+}
+
+void permit::start_wait_lost(const std::shared_ptr<detail::client_core>& core,
+                             detail::operation_ptr<error_code, error_code> op,
+                             std::shared_ptr<detail::held_nodes> held)
+{
+    if (!held) {
+        op.complete(errc::not_held, {});
+        return;
+    }
+    core->dispatch(
+        [op = std::move(op), held = std::move(held)]() mutable { held->wait_lost(std::move(op)); });
+}
+
+void permit::start_release(const std::shared_ptr<detail::client_core>& core,
+                           detail::operation_ptr<error_code> op, permit held)
+{
+    if (held.nodes_.empty()) {
+        op.complete(errc::not_held);
+        return;
+    }
+    core->dispatch([op = std::move(op), nodes = std::exchange(held.nodes_, {}),
+                    of = held.held_]() mutable { of->release(nodes, std::move(op)); });
+}
+
+} // namespace colock

@@ -1,0 +1,551 @@
+#include <colock/detail/initiate_lock.hpp>
+#include <colock/semaphore.hpp>
+
+#include "client/borrowed_client.hpp"
+#include "held_nodes.hpp"
+#include "lock_path.hpp"
+#include "protocol/naming.hpp"
+#include "protocol/path.hpp"
+#include "random_guid.hpp"
+
+#include <boost/asio/append.hpp>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace colock {
+
+namespace detail {
+
+namespace {
+
+namespace experimental = asio::experimental;
+
+template <class T>
+using awaitable = asio::awaitable<T, asio::any_io_executor>;
+
+[[noreturn]] void fail(const error_code& ec)
+{
+    throw boost::system::system_error{ec};
+}
+
+error_code code_of(const std::exception_ptr& e)
+{
+    try {
+        std::rethrow_exception(e);
+    } catch (const boost::system::system_error& error) {
+        return error.code();
+    }
+}
+
+// As Curator's SharedCount writes it.
+std::optional<std::int64_t> number_in(const std::string& data)
+{
+    if (data.size() != 4) {
+        return std::nullopt;
+    }
+    std::uint32_t bits = 0;
+    for (const char c : data) {
+        bits = bits << 8 | static_cast<unsigned char>(c);
+    }
+    const auto number = static_cast<std::int32_t>(bits);
+    return number >= 0 ? std::optional<std::int64_t>{number} : std::nullopt;
+}
+
+// What this library writes into the directory of the permits, so that others notice when they disagree.
+constexpr std::string_view maximum_key = "permits=";
+
+std::optional<std::int64_t> maximum_in(std::string_view data)
+{
+    std::int64_t number = 0;
+    if (!data.starts_with(maximum_key)) {
+        return std::nullopt;
+    }
+    data.remove_prefix(maximum_key.size());
+    const auto [end, ec] = std::from_chars(data.data(), data.data() + data.size(), number);
+    return ec == std::errc{} && end == data.data() + data.size() ? std::optional{number}
+                                                                 : std::nullopt;
+}
+
+layout lease_layout()
+{
+    return {.prefix = "_c_", .marker = "lease-"};
+}
+
+} // namespace
+
+constexpr std::int64_t no_number = -1;
+
+// What a semaphore object refers to.
+class semaphore_path {
+public:
+    const std::shared_ptr<client_core> core;
+    const std::string path;
+    const std::int64_t permits; // or no_number, and then they are in `counter`
+    const std::string counter;
+    const lock_options options;
+
+    [[nodiscard]] std::shared_ptr<semaphore_state> find(error_code& why, std::string& detail) const;
+
+    mutable std::shared_ptr<semaphore_state> state = nullptr; // keeps it from being forgotten
+};
+
+// What the semaphore objects of one path and client share.
+class semaphore_state final : public path_entry,
+                              public std::enable_shared_from_this<semaphore_state> {
+public:
+    explicit semaphore_state(const semaphore_path& of)
+        : core_{of.core}, path_{of.path}, permits_{of.permits}, counter_{of.counter},
+          options_{of.options}, leases_{protocol::join_path(path_, "leases")}
+    {
+    }
+    ~semaphore_state() override { core_->forget_path(path_); }
+
+    [[nodiscard]] bool is_same(const semaphore_path& of) const
+    {
+        return permits_ == of.permits && counter_ == of.counter && options_ == of.options;
+    }
+
+    // On the strand.
+    void acquire(operation_ptr<error_code, permit> op, std::int64_t count, deadline until);
+
+    void discarded() noexcept override {}
+
+private:
+    struct acquisition;
+
+    static lock_options as_mutex(lock_options o)
+    {
+        o.layout = curator_layout();
+        o.linger = std::chrono::milliseconds{0};
+        return o;
+    }
+
+    awaitable<permit> take(std::int64_t count, deadline until);
+    awaitable<std::optional<permit>> take_as_holder(unique_lock& held,
+                                                    std::optional<std::int64_t> taken,
+                                                    std::int64_t count, deadline until);
+    awaitable<std::vector<std::string>> make(const unique_lock& held, std::int64_t count);
+    awaitable<std::int64_t> taken();
+    awaitable<std::int64_t> limit(std::optional<watch>& changes);
+    awaitable<void> make_directory();
+    void compare_maximum(const error_code& ec, const std::string& data);
+    awaitable<void> wait_for_change(const unique_lock& held, watch& leases,
+                                    std::optional<watch>& limit, deadline until);
+
+    [[nodiscard]] std::int64_t count(const children_result& r) const
+    {
+        return static_cast<std::int64_t>(protocol::contenders(lease_layout(), r.names).size());
+    }
+    [[nodiscard]] auto lock(deadline until)
+    {
+        return asio::async_initiate<const asio::deferred_t, void(error_code, unique_lock)>(
+            initiate_lock<path_to_lock>{path_to_lock{locks_}}, asio::deferred, until);
+    }
+
+    // What stands in the directory of the permits; looked at once.
+    [[nodiscard]] auto directory()
+    {
+        return asio::async_initiate<const asio::deferred_t, void(error_code, get_result)>(
+            [this](auto handler) {
+                if (compared_) {
+                    asio::post(core_->strand(),
+                               asio::append(std::move(handler), error_code{}, get_result{}));
+                } else {
+                    client_->async_get(leases_, std::move(handler));
+                }
+            },
+            asio::deferred);
+    }
+
+    const std::shared_ptr<client_core> core_;
+    borrowed_client client_{core_};
+    const std::string path_;
+    const std::int64_t permits_;
+    const std::string counter_;
+    const lock_options options_;
+    const std::string leases_;
+    std::shared_ptr<lock_path>
+        locks_;             // made when it is needed: the table of paths is in use before
+    bool compared_ = false; // the maximum, with what others have written
+};
+
+// One execution: the operation may be over before what it does is.
+struct semaphore_state::acquisition {
+    operation_ptr<error_code, permit> op;
+    asio::cancellation_signal signal;
+
+    void cancel(asio::cancellation_type type)
+    {
+        if (op && ends_at_once(type)) {
+            std::exchange(op, {}).complete(asio::error::operation_aborted, permit{});
+        }
+        signal.emit(type);
+    }
+
+    void done(const std::exception_ptr& e, permit p)
+    {
+        if (op) { // else what was taken is given back
+            std::exchange(op, {}).complete(e ? code_of(e) : error_code{}, std::move(p));
+        }
+    }
+};
+
+void semaphore_state::acquire(operation_ptr<error_code, permit> op, std::int64_t n, deadline until)
+{
+    if (!locks_) {
+        locks_ = std::make_shared<lock_path>(core_, protocol::join_path(path_, "locks"),
+                                             as_mutex(options_), lock_kind::semaphore);
+    }
+    const auto a = std::make_shared<acquisition>();
+    a->op = std::move(op);
+    const auto link = a->op.cancellation();
+    asio::co_spawn(
+        asio::any_io_executor{core_->strand()},
+        [](std::shared_ptr<semaphore_state> self, std::int64_t number,
+           deadline limit) -> awaitable<permit> {
+            co_return co_await self->take(number, limit);
+        }(shared_from_this(), n, until),
+        asio::bind_cancellation_slot(
+            a->signal.slot(), [a](std::exception_ptr e, permit p) { a->done(e, std::move(p)); }));
+    if (link && a->op) {
+        link->bind([a](asio::cancellation_type type) { a->cancel(type); });
+    }
+}
+
+awaitable<permit> semaphore_state::take(std::int64_t n, deadline until)
+{
+    co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+    if (until == at_once) {
+        std::optional<watch> ignored;
+        if (co_await taken() + n > co_await limit(ignored)) {
+            co_return permit{core_, nullptr, {}};
+        }
+    }
+    for (;;) {
+        // Behind the join, and before it is answered: one who is first in the queue by then has a list that
+        // nobody else can have added to.
+        auto [order, ec, held, list_ec, list, maximum_ec, maximum] =
+            co_await experimental::make_parallel_group(
+                lock(until), client_->async_children(leases_), directory())
+                .async_wait(experimental::wait_for_all(), asio::use_awaitable);
+        if (ec) {
+            fail(ec);
+        }
+        compare_maximum(maximum_ec, maximum.data);
+        if (!held) {
+            co_return permit{core_, nullptr, {}};
+        }
+        std::optional<std::int64_t> found;
+        if (order[0] == 0 && (!list_ec || list_ec == zookeeper_errc::no_node)) {
+            found = count(list);
+        }
+        std::exception_ptr failed;
+        try {
+            if (auto p = co_await take_as_holder(held, found, n, until)) {
+                co_return std::move(*p);
+            }
+        } catch (...) {
+            failed = std::current_exception();
+        }
+        if (failed) {
+            // Cancelled: completes when no trace is left.
+            co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+            co_await held.async_unlock(asio::as_tuple(asio::use_awaitable));
+            std::rethrow_exception(failed);
+        }
+        // The place in the queue was lost: from the beginning.
+        if (!options_.rejoin_on_expiry && held.lost() == errc::session_expired) {
+            fail(errc::session_expired);
+        }
+    }
+}
+
+// Nobody else adds permits meanwhile. Empty when the lock of the queue is lost.
+awaitable<std::optional<permit>> semaphore_state::take_as_holder(unique_lock& held,
+                                                                 std::optional<std::int64_t> found,
+                                                                 std::int64_t n, deadline until)
+{
+    std::optional<watch> limit_changes;
+    auto most = co_await limit(limit_changes);
+    while (held) {
+        if (!found) {
+            found = co_await taken();
+        }
+        if (*found + n <= most) {
+            // Whoever cancels from here on comes too late.
+            co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+            if (auto nodes = co_await make(held, n); !nodes.empty()) {
+                const auto kept =
+                    std::make_shared<held_nodes>(core_, shared_from_this(), "semaphore " + path_,
+                                                 path_, nodes, options_.lost_lead);
+                kept->begin();
+                core_->count.locks_granted.fetch_add(1, std::memory_order_relaxed);
+                co_return permit{core_, kept, std::move(nodes)};
+            }
+            co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+            found.reset();
+            continue;
+        }
+        auto leases = co_await client_->async_watch_children(leases_, asio::use_awaitable);
+        found = count(leases.value);
+        if (*found + n <= most) {
+            continue;
+        }
+        co_await wait_for_change(held, leases.changes, limit_changes, until);
+        if (until != never && until <= std::chrono::steady_clock::now()) {
+            co_return permit{core_, nullptr, {}};
+        }
+        if (!counter_.empty()) {
+            most = co_await limit(limit_changes);
+        }
+        found.reset();
+    }
+    co_return std::nullopt;
+}
+
+awaitable<void> semaphore_state::wait_for_change(const unique_lock& held, watch& leases,
+                                                 std::optional<watch>& limit, deadline until)
+{
+    asio::steady_timer timer{co_await asio::this_coro::executor, until};
+    watch no_limit;
+    const auto wait_for = [&](auto&&... more) {
+        return experimental::make_parallel_group(
+                   leases.async_wait(asio::deferred), held.async_wait_lost(asio::deferred),
+                   timer.async_wait(asio::deferred), std::forward<decltype(more)>(more)...)
+            .async_wait(experimental::wait_for_one(), asio::use_awaitable);
+    };
+    if (limit) {
+        co_await wait_for(limit->async_wait(asio::deferred));
+    } else {
+        co_await wait_for();
+    }
+    if ((co_await asio::this_coro::cancellation_state).cancelled() !=
+        asio::cancellation_type::none) {
+        fail(asio::error::operation_aborted);
+    }
+}
+
+// The permits, all in one transaction; none when that was not to be, and has to be looked at again.
+awaitable<std::vector<std::string>> semaphore_state::make(const unique_lock& held, std::int64_t n)
+{
+    const auto prefix = protocol::name_prefix(lease_layout(), random_guid());
+    std::vector<transaction_op> ops;
+    for (std::int64_t i = 0; i != n; ++i) {
+        ops.push_back(create_op(protocol::join_path(leases_, prefix),
+                                options_.owner_data.value_or(""),
+                                {.mode = create_mode::ephemeral_sequential, .acl = options_.acl}));
+    }
+    const auto session = core_->session();
+    const auto guarded = held.guarded(std::move(ops));
+    const auto [ec, results] =
+        co_await client_->async_multi(guarded, asio::as_tuple(asio::use_awaitable));
+    std::vector<std::string> made;
+    if (!ec) {
+        for (std::size_t i = 1; i != results.size(); ++i) {
+            made.push_back(results[i].path);
+        }
+    } else if (outcome_unknown(ec)) {
+        // The list waits for a connection, on which nothing of this one comes later.
+        const auto [list_ec, list] =
+            co_await client_->async_children(leases_, asio::as_tuple(asio::use_awaitable));
+        if (list_ec && list_ec != zookeeper_errc::no_node) {
+            fail(list_ec);
+        }
+        for (const auto& name : list.names) {
+            if (name.starts_with(prefix) && core_->session() == session) {
+                made.push_back(protocol::join_path(leases_, name));
+            }
+        }
+    } else if (ec == zookeeper_errc::no_node) {
+        if (!results.empty() && !results.front().error) {
+            co_await make_directory();
+        } // else the lock of the queue is lost, as will show
+    } else if (!is_retryable(ec)) {
+        fail(ec);
+    }
+    co_return made;
+}
+
+awaitable<std::int64_t> semaphore_state::taken()
+{
+    const auto [ec, list] =
+        co_await client_->async_children(leases_, asio::as_tuple(asio::use_awaitable));
+    if (ec && ec != zookeeper_errc::no_node) {
+        fail(ec);
+    }
+    co_return count(list);
+}
+
+// How many there are. With a watch, where that may change.
+awaitable<std::int64_t> semaphore_state::limit(std::optional<watch>& changes)
+{
+    if (counter_.empty()) {
+        co_return permits_;
+    }
+    auto read = co_await client_->async_watch(counter_, asio::use_awaitable);
+    const auto number = number_in(read.value.data);
+    if (!number) {
+        core_->note_error("semaphore " + path_ + ": the counter " + counter_ + " holds " +
+                          std::to_string(read.value.data.size()) + " bytes, or a negative number");
+        fail(errc::invalid_counter);
+    }
+    changes = std::move(read.changes);
+    co_return *number;
+}
+
+awaitable<void> semaphore_state::make_directory()
+{
+    auto paths = protocol::path_and_ancestors(leases_);
+    // All of it has a name: GCC 12 destroys twice what is made within a co_await expression.
+    const create_options as{.mode = create_mode::container, .acl = options_.acl};
+    for (const auto& each : paths) {
+        const bool last = each == leases_;
+        std::string data;
+        if (last && counter_.empty()) {
+            data = std::string{maximum_key} + std::to_string(permits_);
+        }
+        const auto [ec, made] =
+            co_await client_->async_create(each, data, as, asio::as_tuple(asio::use_awaitable));
+        if (last && ec && ec != zookeeper_errc::node_exists) {
+            fail(ec);
+        }
+    }
+}
+
+void semaphore_state::compare_maximum(const error_code& ec, const std::string& data)
+{
+    if (compared_ || ec) {
+        return; // there is no directory yet, for instance
+    }
+    const auto others = maximum_in(data);
+    if (others && *others != permits_) {
+        const auto here = counter_.empty() ? std::to_string(permits_) : "a counter of";
+        core_->note_error("semaphore " + path_ + ": here it has " + here + " permits, and " +
+                          std::to_string(*others) + " elsewhere");
+        fail(errc::conflicting_maximum);
+    }
+    compared_ = true;
+}
+
+std::shared_ptr<semaphore_state> semaphore_path::find(error_code& why, std::string& detail) const
+{
+    if (const auto what = protocol::path_fault(path); !what.empty()) {
+        why = errc::invalid_path;
+        detail = "the path " + what;
+    } else if (permits != no_number && permits <= 0) {
+        why = errc::invalid_option;
+        detail = "a semaphore has at least one permit, not " + std::to_string(permits);
+    } else if (const auto fault =
+                   permits == no_number ? protocol::path_fault(counter) : std::string{};
+               !fault.empty()) {
+        why = errc::invalid_path;
+        detail = "the path of the counter " + fault;
+    }
+    if (why) {
+        return nullptr;
+    }
+    auto found = std::dynamic_pointer_cast<semaphore_state>(
+        core->find_path(path, [&] { return std::make_shared<semaphore_state>(*this); }));
+    if (!found || !found->is_same(*this)) {
+        why = errc::conflicting_use;
+        detail = why.message();
+        return nullptr;
+    }
+    return found;
+}
+
+} // namespace detail
+
+namespace {
+
+std::shared_ptr<const detail::semaphore_path> path_of(std::shared_ptr<detail::client_core> core,
+                                                      std::string path, std::int64_t permits,
+                                                      std::string counter, lock_options options)
+{
+    auto made = std::make_shared<detail::semaphore_path>(detail::semaphore_path{
+        std::move(core), std::move(path), permits, std::move(counter), std::move(options)});
+    error_code ignored;
+    std::string detail;
+    made->state = made->find(ignored, detail);
+    return made;
+}
+
+} // namespace
+
+semaphore::semaphore(client& c, std::string path, std::int64_t permits)
+    : semaphore{c, std::move(path), permits, lock_options{}}
+{
+}
+
+semaphore::semaphore(client& c, std::string path, std::int64_t permits, lock_options options)
+    : path_{path_of(c.core_, std::move(path), permits == detail::no_number ? 0 : permits, {},
+                    std::move(options))}
+{
+}
+
+semaphore::semaphore(client& c, std::string path, counter_node permits)
+    : semaphore{c, std::move(path), std::move(permits), lock_options{}}
+{
+}
+
+semaphore::semaphore(client& c, std::string path, counter_node permits, lock_options options)
+    : path_{path_of(c.core_, std::move(path), detail::no_number, std::move(permits.path),
+                    std::move(options))}
+{
+}
+
+semaphore::executor_type semaphore::get_executor() const noexcept
+{
+    return path_->core->executor();
+}
+
+const std::string& semaphore::path() const noexcept
+{
+    return path_->path;
+}
+
+const std::shared_ptr<detail::client_core>& semaphore::core() const noexcept
+{
+    return path_->core;
+}
+
+void semaphore::start_acquire(const std::shared_ptr<detail::client_core>& core,
+                              detail::operation_ptr<error_code, permit> op,
+                              std::shared_ptr<const detail::semaphore_path> path,
+                              std::int64_t count, detail::deadline until)
+{
+    core->dispatch([core, op = std::move(op), path = std::move(path), count, until]() mutable {
+        error_code why;
+        std::string detail;
+        auto state = path->state ? path->state : path->find(why, detail);
+        if (!why && count <= 0) {
+            why = errc::invalid_option;
+            detail = "at least one permit is to be acquired, not " + std::to_string(count);
+        } else if (!why && path->permits != detail::no_number && count > path->permits) {
+            why = errc::too_many_permits;
+            detail = std::to_string(count) + " permits of " + std::to_string(path->permits);
+        }
+        if (why) {
+            core->note_error("semaphore " + path->path + ": " + detail);
+            op.complete(why, permit{});
+            return;
+        }
+        state->acquire(std::move(op), count, until);
+    });
+}
+
+} // namespace colock

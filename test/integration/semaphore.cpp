@@ -1,0 +1,369 @@
+// The semaphore, against a real server.
+#include <support/lock_scene.hpp>
+
+#include <boost/asio/detached.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <iostream>
+#include <memory>
+#include <vector>
+
+using namespace colock;
+using namespace colock::test;
+
+namespace {
+
+struct semaphore_scene : lock_scene {
+    outcome<permit> start(semaphore s, std::int64_t n = 1)
+    {
+        outcome<permit> result;
+        s.async_acquire(n, result.handler());
+        return result;
+    }
+    permit acquire(semaphore s, std::int64_t n = 1) { return value_of(io, start(std::move(s), n)); }
+    permit try_acquire(semaphore s, std::int64_t n = 1)
+    {
+        outcome<permit> result;
+        s.async_try_acquire(n, result.handler());
+        return value_of(io, result);
+    }
+    permit try_for(semaphore s, std::int64_t n, std::chrono::milliseconds limit)
+    {
+        outcome<permit> result;
+        s.async_try_acquire_for(n, limit, result.handler());
+        return value_of(io, result);
+    }
+    error_code release(permit& p)
+    {
+        outcome<> o;
+        p.async_release(asio::bind_executor(io, o.handler()));
+        return code_of(io, o);
+    }
+    std::size_t taken() { return queue_of(directory + "/leases").size(); }
+    std::size_t queued() { return queue_of(directory + "/locks").size(); }
+    void check_nothing_is_left()
+    {
+        BOOST_TEST(until([&] { return taken() == 0 && queued() == 0; }));
+        for (auto& c : clients) {
+            BOOST_TEST(until([&] { return c.stats().contenders == 0 && watches_of(c).empty(); }));
+        }
+        BOOST_TEST(until([&] { return child_watches() == 0; }));
+    }
+    // One that has to wait: returns when it is known that it does.
+    outcome<permit> waiting(semaphore s, std::int64_t n = 1)
+    {
+        BOOST_TEST(until([&] { return queued() == 0; })); // those before have left
+        auto result = start(std::move(s), n);
+        BOOST_TEST(until([&] { return queued() == 1; }));
+        BOOST_TEST(!result.done());
+        return result;
+    }
+    static std::string number(std::int32_t n)
+    {
+        std::string bytes;
+        for (int shift = 24; shift >= 0; shift -= 8) {
+            bytes += static_cast<char>(n >> shift);
+        }
+        return bytes;
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(semaphore_cases, semaphore_scene)
+
+BOOST_AUTO_TEST_CASE(so_many_are_held_and_no_more)
+{
+    auto& a = connect();
+    auto& b = connect();
+    auto first = acquire({a, directory, 2}); // S1
+    auto second = acquire({b, directory, 2});
+    BOOST_TEST((bool(first) && first.count() == 1U));
+    BOOST_TEST(first.path() == directory);
+    BOOST_TEST(first.nodes().front().find("/leases/_c_") != std::string::npos);
+    BOOST_TEST(!try_acquire({a, directory, 2})); // S3
+    BOOST_TEST(taken() == 2U);
+    BOOST_TEST(until([&] { return queued() == 0; }));
+    const auto third = waiting({b, directory, 2}); // S2
+    go_on(io, 5ms);
+    BOOST_TEST(!third.done());
+    BOOST_TEST(release(first) == error_code{});
+    BOOST_TEST(!first);
+    BOOST_TEST(bool(value_of(io, third)));
+    second = {};
+    check_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(several_at_once_are_all_or_nothing)
+{
+    auto& a = connect();
+    auto& b = connect();
+    auto one = acquire({a, directory, 3});
+    const auto both = waiting({b, directory, 3}, 3);
+    BOOST_TEST(taken() == 1U);                   // none is held while it waits for the others
+    BOOST_TEST(!try_acquire({a, directory, 3})); // it would overtake
+    one = {};
+    auto all = value_of(io, both);
+    BOOST_TEST(all.count() == 3U);
+    BOOST_TEST(taken() == 3U);
+    auto rest = all.split(1);
+    BOOST_TEST((all.count() == 2U && rest.count() == 1U));
+    BOOST_TEST(release(all) == error_code{});
+    BOOST_TEST(taken() == 1U);
+    BOOST_TEST(bool(rest));
+    auto again = acquire({a, directory, 3}, 2);
+    rest = {};
+    again = {};
+    check_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(two_who_want_all_never_hold_a_half_each)
+{
+    auto& a = connect();
+    auto& b = connect();
+    for (int i = 0; i != 20; ++i) {
+        const auto first = start({a, directory, 2}, 2);
+        const auto second = start({b, directory, 2}, 2);
+        BOOST_TEST(until([&] { return first.done() || second.done(); }));
+        auto held = value_of(io, first.done() ? first : second);
+        BOOST_TEST(release(held) == error_code{});
+        held = value_of(io, first.done() && first.value().count() == 0 ? second : first);
+    }
+    check_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(G3_one_who_cancels_leaves_nothing_behind)
+{
+    auto& a = connect();
+    auto held = acquire({a, directory, 1});
+    for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::total}) {
+        asio::cancellation_signal signal;
+        outcome<permit> result;
+        semaphore{connect(), directory, 1}.async_acquire(
+            1, asio::bind_cancellation_slot(signal.slot(), result.handler()));
+        BOOST_TEST(until([&] { return queued() == 1U; }));
+        go_on(io, 3ms);
+        signal.emit(type);
+        BOOST_TEST(code_of(io, result) == asio::error::operation_aborted);
+        BOOST_TEST(until([&] { return queued() == 0U; }));
+    }
+    BOOST_TEST(taken() == 1U);
+    held = {};
+    check_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(for_a_limited_time)
+{
+    auto& a = connect();
+    auto held = acquire({a, directory, 2}, 2);
+    BOOST_TEST(!try_for({connect(), directory, 2}, 1, 10ms)); // it waits for a permit
+    const auto first = waiting({connect(), directory, 2});
+    BOOST_TEST(!try_for({connect(), directory, 2}, 1, 10ms)); // it waits in the queue
+    held = {};
+    static_cast<void>(value_of(io, first));
+    BOOST_TEST(bool(try_for({a, directory, 2}, 1, 10s)));
+    check_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(those_of_one_client_share_a_place_in_the_queue)
+{
+    auto& a = connect();
+    auto held = acquire({a, directory, 1});
+    std::deque<outcome<permit>> all;
+    for (int i = 0; i != 20; ++i) {
+        all.push_back(start({a, directory, 1}));
+    }
+    BOOST_TEST(until([&] { return queued() == 1U; }));
+    go_on(io, 5ms);
+    BOOST_TEST(queued() == 1U);
+    held = {};
+    for (auto& each : all) { // in their order
+        auto p = value_of(io, each);
+        BOOST_TEST(bool(p));
+    }
+    check_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(G5_permits_are_lost_and_told)
+{
+    auto& a = connect();
+    auto held = acquire({a, directory, 2}, 2);
+    outcome<error_code> lost;
+    held.async_wait_lost(lost.handler());
+    admin.remove(held.nodes().back());
+    BOOST_TEST(value_of(io, lost) == errc::node_deleted);
+    BOOST_TEST(!held);
+    BOOST_TEST(held.lost() == errc::node_deleted);
+    BOOST_TEST(taken() == 1U); // until it is released
+    BOOST_TEST(release(held) == errc::node_deleted);
+
+    held = acquire({a, directory, 2});
+    BOOST_TEST(!kill_session(server.connect_string(), a.session_id(), a.session_password()));
+    BOOST_TEST(until([&] { return held.lost() == errc::session_expired; }));
+    BOOST_TEST(a.stats().locks_lost == 2U);
+    held = acquire({a, directory, 2});
+    outcome<error_code> closed;
+    held.async_wait_lost(closed.handler());
+    outcome<> o;
+    a.async_close(o.handler());
+    static_cast<void>(code_of(io, o));
+    BOOST_TEST(value_of(io, closed) == errc::client_closed);
+    BOOST_TEST(taken() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(G4_one_who_waits_survives_the_loss_of_his_session)
+{
+    auto& a = connect();
+    auto& b = connect();
+    auto held = acquire({a, directory, 1});
+    const auto next = waiting({b, directory, 1}); // S8
+    BOOST_TEST(!kill_session(server.connect_string(), b.session_id(), b.session_password()));
+    BOOST_TEST(until([&] { return b.stats().expirations == 1; }));
+    held = {};
+    BOOST_TEST(bool(value_of(io, next)));
+    check_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(G3_the_answer_to_the_acquisition_is_lost)
+{
+    tcp_proxy proxy{server.connect_string()};
+    for (const bool carried_out : {true, false}) {
+        auto& c = connect_through(proxy);
+        const auto lost = carried_out ? proxy.on_reply(opcode::multi, reaction::drop_and_cut)
+                                      : proxy.on_request(opcode::multi, reaction::drop_and_cut);
+        auto held = acquire({c, directory, 2}, 2);
+        BOOST_TEST(lost.fired() == 1U);
+        BOOST_TEST((bool(held) && held.count() == 2U));
+        BOOST_TEST(taken() == 2U);
+        BOOST_TEST(release(held) == error_code{});
+        check_nothing_is_left();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(G4_a_connection_breaks_while_it_waits)
+{
+    tcp_proxy proxy{server.connect_string()};
+    auto& c = connect_through(proxy);
+    auto held = acquire({connect(), directory, 1});
+    const auto next = waiting({c, directory, 1});
+    go_on(io, 5ms);
+    proxy.refuse(true);
+    proxy.cut();
+    BOOST_TEST(until([&] { return c.state() == connection_state::suspended; }));
+    BOOST_TEST(release(held) == error_code{});
+    proxy.refuse(false);
+    BOOST_TEST(bool(value_of(io, next)));
+    check_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(as_many_as_a_node_says)
+{
+    auto& c = connect();
+    const auto counter = directory + "-count";
+    admin.create_path(directory);
+    admin.create(counter, number(1));
+    const semaphore s{c, directory, counter_node{counter}};
+    auto first = acquire(s);
+    const auto second = waiting(s);
+    admin.set(counter, number(2)); // CURATOR-75
+    auto other = value_of(io, second);
+    admin.set(counter, number(1)); // those that are held stay
+    BOOST_TEST((bool(first) && bool(other)));
+    BOOST_TEST(!try_acquire(s));
+    other = {};
+    BOOST_TEST(until([&] { return taken() == 1U; }));
+    BOOST_TEST(!try_acquire(s));
+    admin.set(counter, "three");
+    BOOST_TEST(code_of(io, start(s)) == errc::invalid_counter);
+    BOOST_TEST(c.last_error_detail().find(counter) != std::string::npos);
+    admin.remove(counter);
+    BOOST_TEST(code_of(io, start(s)) == zookeeper_errc::no_node);
+    first = {};
+    check_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(two_round_trips)
+{
+    auto& warm = connect();
+    static_cast<void>(acquire({warm, directory, 5}));
+    tcp_proxy proxy{server.connect_string()};
+    auto& c = connect_through(proxy);
+    proxy.set_delay(5ms);
+    double best = 1e9, busy = 1e9;
+    for (int i = 0; i != 8; ++i) {
+        using clock = std::chrono::steady_clock;
+        outcome<children_result> read;
+        const auto t0 = clock::now();
+        c.async_children("/", read.handler());
+        static_cast<void>(value_of(io, read));
+        const auto t1 = clock::now();
+        auto held = acquire({c, directory, 5}, 5);
+        const auto t2 = clock::now();
+        best = std::min(best, std::chrono::duration<double>(t2 - t1) / (t1 - t0));
+        const auto t3 = clock::now();
+        BOOST_TEST(!try_acquire({c, directory, 5}));
+        busy = std::min(busy, std::chrono::duration<double>(clock::now() - t3) / (t1 - t0));
+        BOOST_TEST(release(held) == error_code{});
+    }
+    std::cout << "figure: a semaphore's acquisition: " << best << " round trips, a failed try "
+              << busy << '\n';
+    BOOST_TEST(best < 2.3);
+    BOOST_TEST(busy < 1.3);
+}
+
+BOOST_AUTO_TEST_CASE(bad_input)
+{
+    auto& c = connect();
+    const auto code = [&](semaphore s, std::int64_t n = 1) {
+        return code_of(io, start(std::move(s), n));
+    };
+    BOOST_TEST(code({c, directory, 0}) == errc::invalid_option);
+    BOOST_TEST(code({c, directory, -1}) == errc::invalid_option);
+    BOOST_TEST(c.last_error_detail().find("at least one permit") != std::string::npos);
+    BOOST_TEST(code({c, "relative", 1}) == errc::invalid_path);
+    BOOST_TEST(code({c, directory, counter_node{"relative"}}) == errc::invalid_path);
+    BOOST_TEST(code({c, directory, 2}, 0) == errc::invalid_option);
+    BOOST_TEST(code({c, directory, 2}, -3) == errc::invalid_option);
+    BOOST_TEST(code({c, directory, 2}, 3) == errc::too_many_permits);
+    auto held = acquire({c, directory, 2});
+    BOOST_TEST(code({c, directory, 3}) == errc::conflicting_use);
+    BOOST_TEST(code_of(io, start_lock(c)) == errc::conflicting_use);
+    BOOST_TEST(code({connect(), directory, 3}) == errc::conflicting_maximum); // S9
+    BOOST_TEST(clients.back().last_error_detail().find("2 elsewhere") != std::string::npos);
+    permit nothing;
+    BOOST_TEST(release(nothing) == errc::not_held);
+    held = {};
+    check_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(G6_everything_is_destroyed_while_some_wait)
+{
+    for (const bool client_first : {true, false}) {
+        auto context = std::make_unique<asio::io_context>();
+        auto c =
+            std::make_unique<client>(*context, client_options{.hosts = server.connect_string()});
+        c->async_connect(asio::detached);
+        std::vector<outcome<permit>> all;
+        for (int i = 0; i != 3; ++i) {
+            semaphore{*c, directory, 2}.async_acquire(2, all.emplace_back().handler());
+        }
+        run_until(*context, [&] { return all[0].done(); });
+        BOOST_TEST(all[0].ok());
+        if (client_first) {
+            c.reset();
+            context->restart();
+            run_until(*context, [&] { return all[1].done() && all[2].done(); });
+            BOOST_TEST((all[0].value().lost() == errc::client_closed));
+        }
+        context.reset();
+        BOOST_TEST((all[0].value().lost() == errc::client_closed));
+        all.clear();
+        c.reset();
+    }
+    check_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
