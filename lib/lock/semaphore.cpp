@@ -246,7 +246,7 @@ awaitable<permit> semaphore_state::take(std::int64_t n, deadline until)
             fail(ec);
         }
         compare_maximum(maximum_ec, maximum.data);
-        if (!held) {
+        if (held.lost() == errc::not_held) { // in time; one that is lost already is no such answer
             co_return permit{core_, nullptr, {}};
         }
         std::optional<std::int64_t> found;
