@@ -64,6 +64,12 @@ enum class errc {
     unlock_out_of_order,
     /// There is no way from a shared lock to the exclusive one: two who tried would wait for each other.
     upgrade_refused,
+    /// A `multi_lock` names a path twice: it would wait for itself.
+    path_twice,
+    /// The locks of a `multi_lock` belong to several clients.
+    several_clients,
+    /// A `multi_lock` names no lock.
+    nothing_to_lock,
 };
 
 /// ZooKeeper's own codes, with ZooKeeper's own numbers.

@@ -11,8 +11,11 @@ class detached_lock;
 class fencing_token;
 class held_lock;
 struct layout;
+class lock_entry;
 struct lock_options;
 class lock_owner;
+class multi_guard;
+class multi_lock;
 class mutex;
 struct node_stat;
 class recursive_mutex;
@@ -24,12 +27,16 @@ class watch;
 namespace detail {
 class client_core;
 class local_queue;
+class lock_list;
 class lock_path;
+class lock_target;
 class nest;
 class owner_state;
 class queue_member;
 class watch_state;
 struct body_reports;
+struct first_loss;
+struct gathering;
 struct nesting;
 template <class Guard, class Handler>
 class granting;
