@@ -37,9 +37,8 @@ class part_operation final : public operation<Results...> {
 public:
     using told = std::function<void(Results...)>;
 
-    [[nodiscard]] static operation_ptr<Results...> make(std::shared_ptr<client_core> core,
-                                                        std::shared_ptr<cancel_link> link,
-                                                        told then)
+    [[nodiscard]] static operation_ptr<Results...>
+    make(std::shared_ptr<client_core> core, std::shared_ptr<cancel_link> link, told then)
     {
         return operation_ptr<Results...>{
             new part_operation{std::move(core), std::move(link), std::move(then)}};

@@ -78,10 +78,10 @@ public:
         left_ = locks.size();
         const client_core::batch together{*core};
         for (auto& each : locks) {
-            gathering::unlock(part_operation<error_code>::make(
-                                  core, nullptr,
-                                  [self = shared_from_this()](error_code ec) { self->gone(ec); }),
-                              std::move(each));
+            gathering::unlock(
+                part_operation<error_code>::make(
+                    core, nullptr, [self = shared_from_this()](error_code ec) { self->gone(ec); }),
+                std::move(each));
         }
     }
 

@@ -1,6 +1,5 @@
-#include <colock/multi_lock.hpp>
-
 #include <colock/detail/initiate_lock.hpp>
+#include <colock/multi_lock.hpp>
 #include <colock/mutex.hpp>
 #include <colock/recursive_mutex.hpp>
 #include <colock/shared_mutex.hpp>
@@ -64,18 +63,16 @@ public:
             in_order.push_back({each.target_, in_order.size()});
         }
         // Those of the absolute paths is the same: they begin with the same chroot.
-        std::ranges::stable_sort(in_order, {},
-                                 [](const place& p) -> auto& { return p.target->path(); });
+        std::ranges::stable_sort(
+            in_order, {}, [](const place& p) -> auto& { return p.target->path(); });
         if (in_order.empty()) {
             fault = errc::nothing_to_lock;
             return;
         }
         core = in_order.front().target->core();
         const auto foreign = [&](const place& p) { return p.target->core() != core; };
-        const auto twice =
-            std::ranges::adjacent_find(in_order, {}, [](const place& p) -> auto& {
-                return p.target->path();
-            });
+        const auto twice = std::ranges::adjacent_find(
+            in_order, {}, [](const place& p) -> auto& { return p.target->path(); });
         if (std::ranges::any_of(in_order, foreign)) {
             fault = errc::several_clients;
         } else if (twice != in_order.end()) {
@@ -180,14 +177,13 @@ private:
         auto& p = parts_[i];
         p.at = state::joining;
         p.link = std::make_shared<cancel_link>(core_);
-        target(i).start(
-            {p.link,
-             [self = shared_from_this(), i](const error_code& ec, held_lock guard) {
-                 self->core_->post([self, i, ec, guard = std::move(guard)]() mutable {
-                     self->joined(i, ec, std::move(guard));
-                 });
-             }},
-            until_);
+        target(i).start({p.link,
+                         [self = shared_from_this(), i](const error_code& ec, held_lock guard) {
+                             self->core_->post([self, i, ec, guard = std::move(guard)]() mutable {
+                                 self->joined(i, ec, std::move(guard));
+                             });
+                         }},
+                        until_);
     }
 
     void joined(std::size_t i, const error_code& ec, held_lock guard)
@@ -228,8 +224,8 @@ private:
         if (!op_ || cancelled_ || waiting_for_) {
             return;
         }
-        const auto missing = std::ranges::find_if(
-            parts_, [](const part& p) { return p.at != state::held; });
+        const auto missing =
+            std::ranges::find_if(parts_, [](const part& p) { return p.at != state::held; });
         waiting_for_ = static_cast<std::size_t>(missing - parts_.begin());
         give_up_from(*waiting_for_ + 1);
     }
@@ -318,12 +314,11 @@ private:
         } else if (p.at == state::held) {
             p.at = state::leaving;
             p.link = std::make_shared<cancel_link>(core_);
-            gathering::unlock(part_operation<error_code>::make(
-                                  core_, p.link,
-                                  [self = shared_from_this(), i](const error_code&) {
-                                      self->unlocked(i);
-                                  }),
-                              std::move(p.guard));
+            gathering::unlock(
+                part_operation<error_code>::make(
+                    core_, p.link,
+                    [self = shared_from_this(), i](const error_code&) { self->unlocked(i); }),
+                std::move(p.guard));
         }
     }
 
@@ -434,8 +429,8 @@ void multi_lock::start_lock(op o, list l, detail::deadline until)
 {
     if (const auto& fault = l->fault) {
         if (l->core) {
-            l->core->note_error("multi_lock: " + l->fault_path + (l->fault_path.empty() ? "" : ": ") +
-                                fault.message());
+            l->core->note_error("multi_lock: " + l->fault_path +
+                                (l->fault_path.empty() ? "" : ": ") + fault.message());
         }
         o.complete(fault, multi_guard{});
         return;
