@@ -429,14 +429,36 @@ BOOST_AUTO_TEST_CASE(no_deadlock_beside_users_who_lock_one_by_one)
     check_no_trace();
 }
 
-// A user who locks one by one, caught exactly where pipelined joins alone would deadlock with him: his place in the
-// later lock is behind ours, ours in the earlier one behind his.
+// Whose joins the servers carry out between ours. We are in front in the first queue and they in the second: those
+// who kept their places would wait for each other for ever.
+BOOST_AUTO_TEST_CASE(no_deadlock_when_the_joins_of_two_meet_halfway)
+{
+    tcp_proxy proxy{server.connect_string()};
+    auto& c = connect_through(proxy, quiet);
+    auto& other = connect(quiet);
+    auto ours = all_of(c, {0, 1});
+    auto theirs = all_of(other, {1, 0});
+    auto second_join = proxy.on_request(opcode::create2, reaction::hold, {.path_prefix = path(1)});
+    outcome<multi_guard> first, second;
+    ours.async_lock(first.handler());
+    BOOST_TEST(queues_become({1, 0}));
+    BOOST_TEST(until([&] { return second_join.fired() == 1; }));
+    theirs.async_lock(second.handler());
+    BOOST_TEST(queues_become({2, 0})); // they have been in front in the second one, and do not stay
+    second_join.release();
+    BOOST_TEST(bool(value_of(io, first)));
+    BOOST_TEST(bool(value_of(io, second)));
+    check_no_trace();
+}
+
+// A user who locks one by one has the first lock, and we are in front in the queue of the second for a moment:
+// were we to stay there he would wait for us, and we for him.
 BOOST_AUTO_TEST_CASE(no_deadlock_with_one_who_is_between_his_two_locks)
 {
     auto& c = connect(quiet);
     auto& other = connect(quiet);
     auto first = hold_one(other, 0);
-    const auto result = start_all(c, {0, 1}); // waits for 0, and has been in front in 1
+    const auto result = start_all(c, {0, 1});
     BOOST_TEST(queues_become({2, 0}));
     auto second = hold_one(other, 1);
     second = {};
