@@ -67,6 +67,11 @@ const char* text(errc e) noexcept
     case errc::unlock_out_of_order:
         return "a guard was unlocked before one that was taken inside it; unlock in the reverse "
                "order of locking";
+    case errc::path_twice:
+        return "a multi_lock names a path twice, and would wait for itself; name each path once";
+    case errc::several_clients:
+        return "the locks of a multi_lock belong to several clients; make them all of one client";
+    case errc::nothing_to_lock: return "a multi_lock names no lock; give it at least one";
     }
     return "unknown colock error";
 }

@@ -10,6 +10,8 @@
 #include <colock/layout.hpp>
 #include <colock/lock_options.hpp>
 #include <colock/log.hpp>
+#include <colock/multi_guard.hpp>
+#include <colock/multi_lock.hpp>
 #include <colock/mutex.hpp>
 #include <colock/node.hpp>
 #include <colock/permit.hpp>

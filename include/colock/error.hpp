@@ -70,6 +70,12 @@ enum class errc {
     conflicting_maximum,
     /// The node of a `counter_node` does not hold a number of four bytes.
     invalid_counter,
+    /// A `multi_lock` names a path twice: it would wait for itself.
+    path_twice,
+    /// The locks of a `multi_lock` belong to several clients.
+    several_clients,
+    /// A `multi_lock` names no lock.
+    nothing_to_lock,
 };
 
 /// ZooKeeper's own codes, with ZooKeeper's own numbers.

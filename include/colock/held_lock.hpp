@@ -189,6 +189,7 @@ private:
     friend class detail::lock_path;
     friend class detail::queue_member;
     friend struct detail::body_reports;
+    friend struct detail::gathering;
     friend struct detail::nesting;
     friend class unique_lock;
 

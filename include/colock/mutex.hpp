@@ -138,6 +138,8 @@ public:
     }
 
 private:
+    friend class lock_entry;
+
     std::shared_ptr<const detail::lock_path> path_;
 };
 

@@ -33,6 +33,7 @@ public:
     ~lock_owner() = default;
 
 private:
+    friend class lock_entry;
     friend class recursive_mutex;
     std::shared_ptr<detail::owner_state> state_;
 };
@@ -107,6 +108,8 @@ public:
     }
 
 private:
+    friend class lock_entry;
+
     using target = detail::path_to_lock_again;
 
     // What async_with_lock needs of a lock.

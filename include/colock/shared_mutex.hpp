@@ -165,6 +165,8 @@ public:
     }
 
 private:
+    friend class lock_entry;
+
     // What async_with_lock_shared needs of a lock.
     class sharing {
     public:

@@ -17,6 +17,14 @@ struct operations_scene : lock_scene {
     const std::string node = directory + "-node";
     client& zk = connect();
     mutex lock{zk, directory, with_nodes()};
+    multi_lock both{lock, mutex{zk, directory + "-other", with_nodes()}};
+
+    multi_guard hold_both()
+    {
+        outcome<multi_guard> result;
+        both.async_lock(result.handler());
+        return value_of(io, result);
+    }
 };
 
 // Runs `visit(name, start)` for each operation in turn, where `start(token)` initiates it, and is to be called
@@ -78,6 +86,25 @@ void for_each_operation(operations_scene& s, Visit visit)
     COLOCK_OPERATION("wait_lost", lost.async_wait_lost(COLOCK_TOKEN))
     auto held = s.hold(s.zk);
     COLOCK_OPERATION("unlock", held.async_unlock(COLOCK_TOKEN))
+    s.check_nothing_left();
+
+    COLOCK_OPERATION("lock both", s.both.async_lock(COLOCK_TOKEN))
+    s.check_nothing_left();
+    COLOCK_OPERATION("try_lock both", s.both.async_try_lock(COLOCK_TOKEN))
+    s.check_nothing_left();
+    COLOCK_OPERATION("try_lock_for both", s.both.async_try_lock_for(1min, COLOCK_TOKEN))
+    s.check_nothing_left();
+    COLOCK_OPERATION(
+        "try_lock_until both",
+        s.both.async_try_lock_until(std::chrono::steady_clock::now() + 1min, COLOCK_TOKEN))
+    s.check_nothing_left();
+    auto lost_both = s.hold_both();
+    s.admin.remove(lost_both[1].node());
+    COLOCK_OPERATION("wait_lost both", lost_both.async_wait_lost(COLOCK_TOKEN))
+    lost_both = {};
+    s.check_nothing_left();
+    auto held_both = s.hold_both();
+    COLOCK_OPERATION("unlock both", held_both.async_unlock(COLOCK_TOKEN))
     s.check_nothing_left();
 #undef COLOCK_TOKEN
 #undef COLOCK_OPERATION

@@ -1,0 +1,148 @@
+// Several held locks in one.
+#ifndef COLOCK_MULTI_GUARD_HPP
+#define COLOCK_MULTI_GUARD_HPP
+
+#include <colock/detail/initiate.hpp>
+#include <colock/error.hpp>
+#include <colock/fencing_token.hpp>
+#include <colock/fwd.hpp>
+#include <colock/held_lock.hpp>
+#include <colock/node.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace colock {
+
+/// Several locks that are held together, as `multi_lock::async_lock` grants them: all of them, or none.
+///
+/// Movable. Destroying it releases all locks in the background, as `held_lock` does. The loss of one is the loss
+/// of all: this object then counts as lost, but keeps the others, and their places, until it is destroyed or
+/// unlocked, so that nobody is let in while its holder is still stopping what he did. What is said of
+/// `held_lock` about losses holds here.
+///
+/// **Thread safety**: distinct objects may be used from several threads. Of one object, the const members
+/// may be called from several threads at once; they look at the clock themselves.
+class COLOCK_DECL [[nodiscard]] multi_guard {
+public:
+    using executor_type = boost::asio::any_io_executor;
+
+    /// Holds nothing.
+    multi_guard() noexcept = default;
+
+    multi_guard(multi_guard&& other) noexcept = default;
+    /// Releases what was held before, in the background.
+    multi_guard& operator=(multi_guard&& other) noexcept = default;
+    multi_guard(const multi_guard&) = delete;
+    multi_guard& operator=(const multi_guard&) = delete;
+
+    /// Releases all locks in the background.
+    ~multi_guard() = default;
+
+    /// True when the locks were granted, and neither were released nor is any of them known to be lost.
+    [[nodiscard]] explicit operator bool() const noexcept;
+
+    /// `lost` when one of them is.
+    [[nodiscard]] lock_state state() const noexcept;
+
+    /// Why the first of them was lost that was known to be; see `held_lock::lost`. No error while all are held;
+    /// `errc::not_held` when this object holds nothing. Lost is final, and the first reason stays.
+    [[nodiscard]] error_code lost() const noexcept;
+
+    /// The earliest of all; `time_point::min()` when this object holds nothing, or one was lost.
+    [[nodiscard]] std::chrono::steady_clock::time_point safe_until() const noexcept;
+
+    /// The time until then; zero when it has passed, when one was lost, or when this object is empty.
+    [[nodiscard]] std::chrono::steady_clock::duration remaining() const noexcept;
+
+    /// How many locks it holds: as many as the `multi_lock` names, or 0.
+    [[nodiscard]] std::size_t size() const noexcept { return locks_.size(); }
+
+    /// One of them, in the order in which the `multi_lock` names them: for its path, its node, its fate. Refers
+    /// into this object. Precondition: `i < size()`.
+    [[nodiscard]] const held_lock& operator[](std::size_t i) const noexcept { return locks_[i]; }
+
+    /// The token of one of them, in the same order. Precondition: `i < size()`.
+    [[nodiscard]] fencing_token token(std::size_t i) const noexcept { return locks_[i].token(); }
+
+    /// The transaction with conditions before it: that every one of these locks is still held. As
+    /// `held_lock::guarded`; the results begin with those of the `size()` conditions. Throws `system_error` with
+    /// `errc::not_held` when this object holds nothing.
+    [[nodiscard]] std::vector<transaction_op> guarded(std::vector<transaction_op> ops) const;
+
+    /// Waits until one of the locks is lost; completes with the reason, as `lost()` has it.
+    ///
+    /// Completion signature: `void(error_code, error_code why)`. A loss is what was waited for and no error.
+    /// Errors: `errc::not_held` this object is empty, or the locks were released; `operation_aborted`
+    /// cancelled.
+    /// Cancellation: any type completes at once.
+    /// Executor: the handler's associated one, by default the client's. Never inline.
+    /// May be called several times; this object may be moved meanwhile.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_wait_lost(CompletionToken&& token = CompletionToken()) const
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code, error_code)>(
+            detail::initiate<error_code, error_code>{core_}, token, &start_wait_lost, watched());
+    }
+
+    /// Releases all locks at the same time; completes when the server has confirmed that all nodes are gone.
+    ///
+    /// This object is empty as soon as the operation is initiated. While there is no connection it waits
+    /// for one, or for the end of the session.
+    ///
+    /// Completion signature: `void(error_code)`.
+    /// Errors: `errc::not_held` this object is empty; the first error that the release of one of them gave, see
+    /// `held_lock::async_unlock`, the others being released all the same; `operation_aborted` cancelled.
+    /// Cancellation: terminal and partial complete at once, and the release goes on in the background;
+    /// total alone is ignored.
+    /// Executor: the handler's associated one, by default the client's. Never inline.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_unlock(CompletionToken&& token = CompletionToken())
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code)>(
+            detail::initiate<error_code>{core_}, token, &start_unlock,
+            std::exchange(locks_, {})); // released, too, if that never starts
+    }
+
+    /// The client's executor, also when the locks were unlocked. That of the system, which has threads of its
+    /// own, when this object never held anything or was moved from.
+    [[nodiscard]] executor_type get_executor() const noexcept;
+
+    void swap(multi_guard& other) noexcept
+    {
+        core_.swap(other.core_);
+        locks_.swap(other.locks_);
+        loss_.swap(other.loss_);
+    }
+    friend void swap(multi_guard& a, multi_guard& b) noexcept { a.swap(b); }
+
+private:
+    friend struct detail::gathering;
+
+    // What a wait for the loss needs: it must not keep the locks.
+    struct watched_locks {
+        std::vector<std::pair<std::shared_ptr<detail::queue_member>, std::uint64_t>> turns;
+        std::shared_ptr<detail::first_loss> loss;
+    };
+
+    // May hold nothing.
+    multi_guard(std::shared_ptr<detail::client_core> core, std::vector<held_lock> locks);
+
+    [[nodiscard]] watched_locks watched() const;
+    static void start_wait_lost(const std::shared_ptr<detail::client_core>& core,
+                                detail::operation_ptr<error_code, error_code> op,
+                                watched_locks locks);
+    static void start_unlock(const std::shared_ptr<detail::client_core>& core,
+                             detail::operation_ptr<error_code> op, std::vector<held_lock> locks);
+
+    std::shared_ptr<detail::client_core> core_; // stays when the locks go, for its executor
+    std::vector<held_lock> locks_;
+    std::shared_ptr<detail::first_loss> loss_; // there is one when there are locks
+};
+
+} // namespace colock
+
+#endif

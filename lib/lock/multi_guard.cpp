@@ -1,0 +1,212 @@
+#include <colock/multi_guard.hpp>
+
+#include "gathering.hpp"
+
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+
+namespace colock {
+
+namespace detail {
+
+namespace {
+
+// Waits for the first loss among several locks. On the strand.
+class loss_watch final : public std::enable_shared_from_this<loss_watch> {
+public:
+    loss_watch(operation_ptr<error_code, error_code> op, std::shared_ptr<first_loss> loss)
+        : op_{std::move(op)}, loss_{std::move(loss)}
+    {
+    }
+
+    template <class Turns>
+    void start(const std::shared_ptr<client_core>& core, Turns turns)
+    {
+        if (const auto& link = op_.cancellation()) {
+            link->bind([weak = weak_from_this()](asio::cancellation_type) {
+                if (const auto self = weak.lock()) {
+                    self->finish(asio::error::operation_aborted, {});
+                }
+            });
+        }
+        for (auto& [member, turn] : turns) {
+            if (!op_) {
+                return;
+            }
+            links_.push_back(std::make_shared<cancel_link>(core));
+            auto part = part_operation<error_code, error_code>::make(
+                core, links_.back(), [self = shared_from_this()](error_code ec, error_code why) {
+                    self->finish(ec, why);
+                });
+            gathering::wait_lost(core, std::move(part), std::move(member), turn);
+        }
+    }
+
+private:
+    void finish(const error_code& ec, const error_code& why)
+    {
+        if (!op_) {
+            return;
+        }
+        std::exchange(op_, {}).complete(ec, ec ? error_code{} : loss_->conclude(why));
+        for (const auto& link : std::exchange(links_, {})) {
+            link->request(asio::cancellation_type::terminal);
+        }
+    }
+
+    operation_ptr<error_code, error_code> op_; // until it has completed
+    const std::shared_ptr<first_loss> loss_;
+    std::vector<std::shared_ptr<cancel_link>> links_;
+};
+
+// Releases several locks at the same time. On the strand.
+class joint_release final : public std::enable_shared_from_this<joint_release> {
+public:
+    explicit joint_release(operation_ptr<error_code> op) : op_{std::move(op)} {}
+
+    void start(const std::shared_ptr<client_core>& core, std::vector<held_lock> locks)
+    {
+        if (const auto& link = op_.cancellation()) {
+            link->bind([weak = weak_from_this()](asio::cancellation_type type) {
+                const auto self = weak.lock();
+                if (self && self->op_ && ends_at_once(type)) {
+                    std::exchange(self->op_, {}).complete(asio::error::operation_aborted);
+                }
+            });
+        }
+        left_ = locks.size();
+        const client_core::batch together{*core};
+        for (auto& each : locks) {
+            gathering::unlock(
+                part_operation<error_code>::make(
+                    core, nullptr, [self = shared_from_this()](error_code ec) { self->gone(ec); }),
+                std::move(each));
+        }
+    }
+
+private:
+    void gone(const error_code& ec)
+    {
+        if (!first_) {
+            first_ = ec;
+        }
+        if (--left_ == 0 && op_) {
+            std::exchange(op_, {}).complete(first_);
+        }
+    }
+
+    operation_ptr<error_code> op_; // until it has completed
+    std::size_t left_ = 0;
+    error_code first_;
+};
+
+} // namespace
+
+} // namespace detail
+
+multi_guard::multi_guard(std::shared_ptr<detail::client_core> core, std::vector<held_lock> locks)
+    : core_{std::move(core)}, locks_{std::move(locks)},
+      loss_{locks_.empty() ? nullptr : std::make_shared<detail::first_loss>()}
+{
+}
+
+multi_guard::operator bool() const noexcept
+{
+    return !lost();
+}
+
+lock_state multi_guard::state() const noexcept
+{
+    if (locks_.empty()) {
+        return lock_state::not_held;
+    }
+    return lost() ? lock_state::lost : locks_.front().state();
+}
+
+error_code multi_guard::lost() const noexcept
+{
+    if (locks_.empty()) {
+        return errc::not_held;
+    }
+    for (const auto& each : locks_) {
+        if (const auto why = each.lost()) {
+            return loss_->conclude(why);
+        }
+    }
+    return {};
+}
+
+std::chrono::steady_clock::time_point multi_guard::safe_until() const noexcept
+{
+    auto earliest = std::chrono::steady_clock::time_point::max();
+    for (const auto& each : locks_) {
+        earliest = std::min(earliest, each.safe_until());
+    }
+    return locks_.empty() ? std::chrono::steady_clock::time_point::min() : earliest;
+}
+
+std::chrono::steady_clock::duration multi_guard::remaining() const noexcept
+{
+    auto shortest = std::chrono::steady_clock::duration::max();
+    for (const auto& each : locks_) {
+        shortest = std::min(shortest, each.remaining());
+    }
+    return locks_.empty() ? std::chrono::steady_clock::duration::zero() : shortest;
+}
+
+std::vector<transaction_op> multi_guard::guarded(std::vector<transaction_op> ops) const
+{
+    if (locks_.empty()) {
+        throw boost::system::system_error{errc::not_held, "guarded"};
+    }
+    std::vector<transaction_op> all;
+    all.reserve(locks_.size() + ops.size());
+    for (const auto& each : locks_) {
+        all.push_back(check_op(each.node()));
+    }
+    std::ranges::move(ops, std::back_inserter(all));
+    return all;
+}
+
+multi_guard::executor_type multi_guard::get_executor() const noexcept
+{
+    return detail::executor_of(core_);
+}
+
+multi_guard::watched_locks multi_guard::watched() const
+{
+    watched_locks all{{}, loss_};
+    for (const auto& each : locks_) {
+        all.turns.push_back(detail::gathering::turn(each));
+    }
+    return all;
+}
+
+void multi_guard::start_wait_lost(const std::shared_ptr<detail::client_core>& core,
+                                  detail::operation_ptr<error_code, error_code> op,
+                                  watched_locks locks)
+{
+    if (locks.turns.empty()) {
+        op.complete(errc::not_held, {});
+        return;
+    }
+    core->dispatch([core, op = std::move(op), locks = std::move(locks)]() mutable {
+        std::make_shared<detail::loss_watch>(std::move(op), std::move(locks.loss))
+            ->start(core, std::move(locks.turns));
+    });
+}
+
+void multi_guard::start_unlock(const std::shared_ptr<detail::client_core>& core,
+                               detail::operation_ptr<error_code> op, std::vector<held_lock> locks)
+{
+    if (locks.empty()) {
+        op.complete(errc::not_held);
+        return;
+    }
+    core->dispatch([core, op = std::move(op), locks = std::move(locks)]() mutable {
+        std::make_shared<detail::joint_release>(std::move(op))->start(core, std::move(locks));
+    });
+}
+
+} // namespace colock
