@@ -12,6 +12,7 @@
 #include <colock/log.hpp>
 #include <colock/mutex.hpp>
 #include <colock/node.hpp>
+#include <colock/queue_view.hpp>
 #include <colock/recursive_mutex.hpp>
 #include <colock/shared_lock.hpp>
 #include <colock/shared_mutex.hpp>

@@ -15,6 +15,7 @@ struct lock_options;
 class lock_owner;
 class mutex;
 struct node_stat;
+struct queue_view;
 class recursive_mutex;
 class shared_lock;
 class shared_mutex;
@@ -30,6 +31,7 @@ class owner_state;
 class queue_member;
 class watch_state;
 struct body_reports;
+struct core_access;
 struct nesting;
 template <class Guard, class Handler>
 class granting;

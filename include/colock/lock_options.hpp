@@ -24,7 +24,8 @@ struct lock_options {
     /// Access control of the lock's nodes; `client_options::acl` when empty.
     std::optional<access_control_list> acl = {};
 
-    /// Data of the lock's nodes, for people who look at the queue; by default host and process.
+    /// Data of the lock's nodes, for people who look at the queue; by default host, process and program, see
+    /// `default_owner_data` in queue_view.hpp.
     std::optional<std::string> owner_data = {};
 
     /// What a waiter does when its session expires: join the queue again at its end (true), or complete

@@ -1,10 +1,10 @@
 #include "queue_member.hpp"
 
+#include <colock/queue_view.hpp>
+
 #include "local_queue.hpp"
 #include "protocol/naming.hpp"
 #include "protocol/path.hpp"
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
@@ -20,16 +20,6 @@ protocol::guid random_guid()
     thread_local std::random_device device;
     const auto word = [] { return (std::uint64_t{device()} << 32) | device(); };
     return {word(), word()};
-}
-
-const std::string& default_owner_data()
-{
-    static const std::string text = [] {
-        char host[256] = "";
-        ::gethostname(host, sizeof host - 1);
-        return std::string{host} + ':' + std::to_string(::getpid());
-    }();
-    return text;
 }
 
 } // namespace
