@@ -64,6 +64,9 @@ enum class errc {
     unlock_out_of_order,
     /// There is no way from a shared lock to the exclusive one: two who tried would wait for each other.
     upgrade_refused,
+    /// Somebody asked for the lock, and the body of `async_with_lock` was cancelled; see
+    /// `lock_options::cancel_when_revoked`.
+    revoked,
 };
 
 /// ZooKeeper's own codes, with ZooKeeper's own numbers.

@@ -42,6 +42,10 @@ struct lock_options {
     /// waited for all the same.
     std::chrono::milliseconds body_grace = std::chrono::seconds{1};
 
+    /// Whether a body of `async_with_lock` is cancelled, too, when somebody asks for the lock
+    /// (`held_lock::async_wait_revoked`).
+    bool cancel_when_revoked = false;
+
     /// Those who wait for the same lock on the same client share one node, and pass the lock on among
     /// themselves, in the order in which they came, without asking a server. When somebody elsewhere waits, or
     /// may do so, at most so many of them follow the first one, and for at most so long; then the node goes

@@ -1,4 +1,4 @@
-// Looking into the queue of a lock: who has it, and who waits for it.
+// Looking into the queue of a lock: who has it, and who waits for it; and asking them to let it go.
 #ifndef COLOCK_QUEUE_VIEW_HPP
 #define COLOCK_QUEUE_VIEW_HPP
 
@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -37,6 +38,10 @@ struct owner_info {
 /// Reads what `default_owner_data` writes. Of other data only `text` is set.
 [[nodiscard]] COLOCK_DECL owner_info parse_owner(std::string_view data);
 
+/// What asks the owner of a node to let its lock go, when the node's data are replaced by it; the same as in
+/// Apache Curator.
+inline constexpr std::string_view revocation_request = "__REVOKE__";
+
 /// One node of a queue.
 struct queue_entry {
     std::string name;        ///< Within the directory of the lock.
@@ -55,6 +60,8 @@ struct queue_entry {
     /// `zookeeper_errc::no_auth`: the node may not be read, and nothing is known but its name.
     error_code unreadable;
 
+    /// Somebody has asked for the lock, which replaced what the owner had written.
+    [[nodiscard]] bool is_revoked() const { return data == revocation_request; }
     [[nodiscard]] owner_info owner() const { return parse_owner(data); }
 };
 
@@ -73,6 +80,11 @@ namespace detail {
 struct COLOCK_DECL queue_inquiries {
     static void view(const std::shared_ptr<client_core>& core,
                      operation_ptr<error_code, queue_view> op, std::string path, layout l);
+    static void revoke(const std::shared_ptr<client_core>& core, operation_ptr<error_code> op,
+                       std::string node);
+    static void revoke_holders(const std::shared_ptr<client_core>& core,
+                               operation_ptr<error_code, std::size_t> op, std::string path,
+                               layout l);
 };
 
 } // namespace detail
@@ -108,6 +120,55 @@ auto async_view_queue(const client& c, std::string path,
 {
     return async_view_queue(c, std::move(path), curator_layout(),
                             std::forward<CompletionToken>(token));
+}
+
+/// Asks the owner of a node, who holds a lock or waits for it, to let it go. One request.
+///
+/// What comes of it is up to him: `held_lock::async_wait_revoked` and `lock_options::cancel_when_revoked` tell here,
+/// `makeRevocable` in Apache Curator. The request takes the place of the data of the node. A node that has gone is
+/// no error. While there is no connection it waits for one, and is sent again when the connection breaks, which
+/// makes no difference.
+///
+/// `node` is that of a contender, as in `queue_entry::path` or `held_lock::node`.
+///
+/// Completion signature: `void(error_code)`.
+/// Errors: `errc::invalid_path`, also when the name does not end in the ten digits of a contender, so that no other
+/// node is overwritten; `zookeeper_errc::no_auth` the node may not be written; `errc::not_connected`,
+/// `errc::client_closed`; `operation_aborted` cancelled.
+/// Cancellation: any type completes at once; a request that was sent may be carried out.
+/// Executor: the handler's associated one, by default the client's. Never inline.
+/// Thread safety: as for the functions of the client.
+template <class CompletionToken = boost::asio::deferred_t>
+auto async_revoke(const client& c, std::string node, CompletionToken&& token = CompletionToken())
+{
+    return boost::asio::async_initiate<CompletionToken, void(error_code)>(
+        detail::initiate<error_code>{detail::core_access::of(c)}, token,
+        &detail::queue_inquiries::revoke, std::move(node));
+}
+
+/// Asks whoever has the lock of this path to let it go; completes with how many were asked: none, one, or those who
+/// share it. Two round trips.
+///
+/// Completion signature: `void(error_code, std::size_t)`.
+/// Errors: those of `async_revoke`; `errc::invalid_option` for a bad layout.
+/// Cancellation, executor, thread safety: as for `async_revoke`.
+template <class CompletionToken = boost::asio::deferred_t>
+auto async_revoke_holders(const client& c, std::string path, layout l,
+                          CompletionToken&& token = CompletionToken())
+{
+    return boost::asio::async_initiate<CompletionToken, void(error_code, std::size_t)>(
+        detail::initiate<error_code, std::size_t>{detail::core_access::of(c)}, token,
+        &detail::queue_inquiries::revoke_holders, std::move(path), std::move(l));
+}
+
+/// The same with the layout that is the default of `mutex`.
+template <class CompletionToken = boost::asio::deferred_t>
+    requires(!std::convertible_to<CompletionToken, layout>)
+auto async_revoke_holders(const client& c, std::string path,
+                          CompletionToken&& token = CompletionToken())
+{
+    return async_revoke_holders(c, std::move(path), curator_layout(),
+                                std::forward<CompletionToken>(token));
 }
 
 } // namespace colock

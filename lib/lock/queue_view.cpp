@@ -49,6 +49,78 @@ void queue_inquiries::view(const std::shared_ptr<client_core>& core,
     });
 }
 
+namespace {
+
+// Not the directory of a lock, nor anything else that is not a contender's.
+bool is_a_contenders(std::string_view node)
+{
+    const auto name = protocol::last_name(node);
+    return name.size() > protocol::number_digits &&
+           std::ranges::all_of(name.substr(name.size() - protocol::number_digits),
+                               [](char c) { return c >= '0' && c <= '9'; });
+}
+
+zk::call revocation_of(std::string node)
+{
+    return {.op = zk::opcode::set,
+            .path = std::move(node),
+            .data = std::string{revocation_request},
+            .version = any_version};
+}
+
+} // namespace
+
+void queue_inquiries::revoke(const std::shared_ptr<client_core>& core, operation_ptr<error_code> op,
+                             std::string node)
+{
+    const auto q = make_inquiry(core, std::move(op));
+    q->start([raw = q.get(), node = std::move(node)] {
+        if (!is_a_contenders(node)) {
+            raw->refuse(errc::invalid_path,
+                        "revoke " + node +
+                            ": that is not the node of a contender; async_revoke_holders takes the "
+                            "path of a lock");
+            return;
+        }
+        raw->ask(revocation_of(node), [raw](zk::reply&& r) {
+            raw->finish(r.error == zookeeper_errc::no_node ? error_code{} : r.error);
+        });
+    });
+}
+
+void queue_inquiries::revoke_holders(const std::shared_ptr<client_core>& core,
+                                     operation_ptr<error_code, std::size_t> op, std::string path,
+                                     layout l)
+{
+    const auto q = make_inquiry(core, std::move(op));
+    q->start([raw = q.get(), path = std::move(path), l = std::move(l)] {
+        list_queue(raw->shared_from_this(), path, l, [raw](queue_view&& found) {
+            struct answers {
+                std::size_t open = 0;
+                std::size_t asked = 0;
+            };
+            const auto holders = found.holders();
+            const auto all = std::make_shared<answers>(answers{holders.size(), 0});
+            if (holders.empty()) {
+                raw->finish({}, 0);
+            }
+            const client_core::batch together{*raw->core()};
+            for (std::size_t i = 0; i != holders.size() && !raw->is_over(); ++i) {
+                raw->ask(revocation_of(holders[i].path), [raw, all](zk::reply&& r) {
+                    if (r.error && r.error != zookeeper_errc::no_node) {
+                        raw->fail(r.error);
+                        return;
+                    }
+                    all->asked += r.error ? 0 : 1;
+                    if (--all->open == 0) {
+                        raw->finish({}, std::size_t{all->asked});
+                    }
+                });
+            }
+        });
+    });
+}
+
 } // namespace detail
 
 // ---- what nodes say about their owners

@@ -69,7 +69,7 @@ public:
         std::istringstream words{line};
         std::string what, path;
         words >> what >> path;
-        if (what == "lock") {
+        if (what == "lock" || what == "lock-revocable") {
             return locked(path, get(mutex_of(path).async_lock(asio::use_future)));
         }
         if (what == "try") {
@@ -99,6 +99,26 @@ public:
         }
         if (what == "read-unlock") {
             return unlocked(reading_, path);
+        }
+        if (what == "await-revocation") {
+            auto asked = writing_.at(path).async_wait_revoked(asio::use_future);
+            if (asked.wait_for(milliseconds(words)) != std::future_status::ready) {
+                return "not asked";
+            }
+            asked.get();
+            return "asked";
+        }
+        if (what == "revoke") {
+            get(async_revoke(client_, path, asio::use_future));
+            return "revoked";
+        }
+        if (what == "queue") {
+            auto answer = what;
+            for (const auto& each :
+                 get(async_view_queue(client_, path, exclusive_, asio::use_future)).entries) {
+                answer += ' ' + each.path;
+            }
+            return answer;
         }
         if (what == "turns" || what == "rw-turns") {
             int count = 0;

@@ -292,6 +292,35 @@ BOOST_AUTO_TEST_CASE(our_downgrade_keeps_their_writers_out_and_lets_their_reader
     writer.expect("locked");
 }
 
+BOOST_AUTO_TEST_CASE(each_asks_the_other_to_let_go)
+{
+    for (const bool ours_holds : {true, false}) {
+        auto& holder = ours_holds ? ours() : theirs();
+        auto& other = ours_holds ? theirs() : ours();
+        const auto node = holder.ask("lock-revocable " + path, "locked");
+        holder.ask("await-revocation " + path + " 50", "not");
+        other.ask("revoke " + node, "revoked");
+        holder.ask("await-revocation " + path + " 30000", "asked");
+        holder.ask("unlock " + path, "unlocked");
+        other.ask("revoke " + node, "revoked"); // that has gone
+    }
+    BOOST_TEST(queue_has(0));
+}
+
+BOOST_AUTO_TEST_CASE(both_see_the_same_queue)
+{
+    auto &a = ours(), &b = theirs(), &c = ours();
+    auto expected = a.ask("lock " + path, "locked");
+    b.tell("lock " + path);
+    BOOST_TEST(queue_has(2));
+    const auto two = c.ask("queue " + path, "queue");
+    BOOST_TEST(two.starts_with(expected + ' '));
+    BOOST_TEST(theirs().ask("queue " + path, "queue") == two);
+    a.ask("unlock " + path, "unlocked");
+    b.expect("locked");
+    BOOST_TEST(expected + ' ' + c.ask("queue " + path, "queue") == two);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(kazoo, with_kazoo)
