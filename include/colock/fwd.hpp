@@ -8,6 +8,8 @@ class client;
 struct client_options;
 struct client_stats;
 class detached_lock;
+class election;
+struct election_options;
 class fencing_token;
 class held_lock;
 struct layout;
@@ -32,6 +34,7 @@ class queue_member;
 class watch_state;
 struct body_reports;
 struct core_access;
+struct candidacy;
 struct nesting;
 template <class Guard, class Handler>
 class granting;

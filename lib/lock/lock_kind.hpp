@@ -3,6 +3,6 @@
 
 namespace colock::detail {
 
-enum class lock_kind { mutex, recursive_mutex, shared_mutex };
+enum class lock_kind { mutex, recursive_mutex, shared_mutex, election };
 
 } // namespace colock::detail

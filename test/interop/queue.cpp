@@ -321,6 +321,51 @@ BOOST_AUTO_TEST_CASE(both_see_the_same_queue)
     BOOST_TEST(expected + ' ' + c.ask("queue " + path, "queue") == two);
 }
 
+BOOST_AUTO_TEST_CASE(they_elect_a_leader_together)
+{
+    auto &a = ours(), &b = theirs(), &c = ours(), &d = theirs();
+    std::vector<peer*> order{&a, &b, &c, &d};
+    const std::vector<std::string> names{"ours-1", "theirs-1", "ours-2", "theirs-2"};
+    std::string all;
+    for (std::size_t i = 0; i != order.size(); ++i) {
+        order[i]->ask("latch " + path + ' ' + names[i], "latched");
+        all += (i == 0 ? "" : " ") + names[i];
+    }
+    BOOST_TEST(a.ask("participants " + path, "participants") == all);
+    BOOST_TEST(b.ask("participants " + path, "participants") == all);
+    for (std::size_t i = 0; i != order.size(); ++i) {
+        order[i]->ask("await-leader " + path + " 30000", "leading");
+        for (auto* each : order) {
+            BOOST_TEST(each->ask("leader " + path, "leader") == names[i]);
+        }
+        for (auto later = i + 1; later != order.size(); ++later) {
+            order[later]->ask("await-leader " + path + " 20", "not");
+        }
+        order[i]->ask("unlatch " + path, "unlatched");
+    }
+    BOOST_TEST(a.ask("leader " + path, "leader").empty());
+    BOOST_TEST(b.ask("leader " + path, "leader").empty());
+}
+
+BOOST_AUTO_TEST_CASE(G4_a_leader_that_is_killed_is_followed)
+{
+    for (const bool ours_dies : {true, false}) {
+        auto& leader = ours_dies ? ours() : theirs();
+        auto& next = ours_dies ? theirs() : ours();
+        auto& looking_on = ours();
+        leader.ask("latch " + path + " first", "latched");
+        leader.ask("await-leader " + path + " 30000", "leading");
+        next.ask("latch " + path + " second", "latched");
+        BOOST_TEST(looking_on.ask("await-change " + path, "leader") == "first");
+        looking_on.tell("await-change " + path + " first");
+        BOOST_TEST(looking_on.waits());
+        leader.kill();
+        next.ask("await-leader " + path + " 30000", "leading");
+        BOOST_TEST(looking_on.expect("leader") == "second");
+        next.ask("unlatch " + path, "unlatched");
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(kazoo, with_kazoo)
