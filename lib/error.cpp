@@ -64,6 +64,9 @@ const char* text(errc e) noexcept
         return "a shared lock cannot become the exclusive one, for two who tried would wait for "
                "each other; "
                "unlock it, lock, and look again";
+    case errc::revoked:
+        return "somebody asked for the lock, and its body was cancelled; the lock has been "
+               "released";
     case errc::unlock_out_of_order:
         return "a guard was unlocked before one that was taken inside it; unlock in the reverse "
                "order of locking";

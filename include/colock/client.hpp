@@ -380,6 +380,7 @@ public:
     [[nodiscard]] std::string last_error_detail() const;
 
 private:
+    friend struct detail::core_access;
     friend class mutex;
     friend class recursive_mutex;
     friend class semaphore;

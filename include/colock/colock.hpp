@@ -4,6 +4,7 @@
 
 #include <colock/client.hpp>
 #include <colock/client_options.hpp>
+#include <colock/election.hpp>
 #include <colock/error.hpp>
 #include <colock/fencing_token.hpp>
 #include <colock/held_lock.hpp>
@@ -15,6 +16,7 @@
 #include <colock/mutex.hpp>
 #include <colock/node.hpp>
 #include <colock/permit.hpp>
+#include <colock/queue_view.hpp>
 #include <colock/recursive_mutex.hpp>
 #include <colock/semaphore.hpp>
 #include <colock/shared_lock.hpp>

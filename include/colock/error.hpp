@@ -76,6 +76,9 @@ enum class errc {
     several_clients,
     /// A `multi_lock` names no lock.
     nothing_to_lock,
+    /// Somebody asked for the lock, and the body of `async_with_lock` was cancelled; see
+    /// `lock_options::cancel_when_revoked`.
+    revoked,
 };
 
 /// ZooKeeper's own codes, with ZooKeeper's own numbers.

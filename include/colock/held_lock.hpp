@@ -142,6 +142,26 @@ public:
             held_.turn);
     }
 
+    /// Waits until somebody asks for the lock: by `async_revoke`, or by `Revoker.attemptRevoke` of Apache Curator.
+    /// Nothing happens to the lock; whoever holds it is expected to release it soon. All who share the node
+    /// on this client are asked together, and nobody else is let in on it here.
+    ///
+    /// Completes at once when somebody has asked before, also while the lock was still waited for.
+    ///
+    /// Completion signature: `void(error_code)`.
+    /// Errors: `errc::not_held` this object is empty, or the lock was released; why it was lost, as `lost()` has
+    /// it, when it was; `operation_aborted` cancelled.
+    /// Cancellation: any type completes at once.
+    /// Executor: the handler's associated one, by default the client's. Never inline.
+    /// May be called several times; this object may be moved meanwhile.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_wait_revoked(CompletionToken&& token = CompletionToken()) const
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code)>(
+            detail::initiate<error_code>{core_}, token, &start_wait_revoked, held_.member,
+            held_.turn);
+    }
+
     /// Releases the lock; completes when the server has confirmed that its node is gone.
     ///
     /// This object is empty as soon as the operation is initiated. While there is no connection it waits
@@ -197,6 +217,10 @@ private:
     static void start_wait_lost(const std::shared_ptr<detail::client_core>& core,
                                 detail::operation_ptr<error_code, error_code> op,
                                 std::shared_ptr<detail::queue_member> member, std::uint64_t turn);
+    static void start_wait_revoked(const std::shared_ptr<detail::client_core>& core,
+                                   detail::operation_ptr<error_code> op,
+                                   std::shared_ptr<detail::queue_member> member,
+                                   std::uint64_t turn);
     static void start_unlock(const std::shared_ptr<detail::client_core>& core,
                              detail::operation_ptr<error_code> op, held_lock held);
 };

@@ -41,6 +41,12 @@ inline layout curator_shared_layout()
     return {.prefix = "_c_", .marker = "__WRIT__", .shared_marker = "__READ__"};
 }
 
+/// Apache Curator's `LeaderLatch`: `_c_<uuid>-latch-0000000007`. That of `election`.
+inline layout curator_latch_layout()
+{
+    return {.prefix = "_c_", .marker = "latch-"};
+}
+
 /// The locks of kazoo: `<hex>__lock__0000000007`, and `__rlock__` of its ReadLock.
 inline layout kazoo_layout()
 {

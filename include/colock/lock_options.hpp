@@ -24,7 +24,8 @@ struct lock_options {
     /// Access control of the lock's nodes; `client_options::acl` when empty.
     std::optional<access_control_list> acl = {};
 
-    /// Data of the lock's nodes, for people who look at the queue; by default host and process.
+    /// Data of the lock's nodes, for people who look at the queue; by default host, process and program, see
+    /// `default_owner_data` in queue_view.hpp.
     std::optional<std::string> owner_data = {};
 
     /// What a waiter does when its session expires: join the queue again at its end (true), or complete
@@ -40,6 +41,10 @@ struct lock_options {
     /// How long a body of `async_with_lock` that was cancelled may go on before that is reported. It is
     /// waited for all the same.
     std::chrono::milliseconds body_grace = std::chrono::seconds{1};
+
+    /// Whether a body of `async_with_lock` is cancelled, too, when somebody asks for the lock
+    /// (`held_lock::async_wait_revoked`).
+    bool cancel_when_revoked = false;
 
     /// Those who wait for the same lock on the same client share one node, and pass the lock on among
     /// themselves, in the order in which they came, without asking a server. When somebody elsewhere waits, or

@@ -122,7 +122,9 @@ public:
     /// `co_spawn`; the mutex has been released when it completes.
     /// Errors, as `system_error`: those of `async_lock`, without running the body; `errc::lock_lost`, whose
     /// text tells why, when the mutex was lost before the body ended, or at the release. What the body
-    /// throws comes before that, unless it is `operation_aborted`.
+    /// throws comes before that, unless it is `operation_aborted`. `errc::revoked` in place of
+    /// `operation_aborted` when the body was cancelled because somebody asked for the mutex
+    /// (`lock_options::cancel_when_revoked`); what it gave all the same was made under the lock, and is given.
     /// Cancellation: until the body runs as for `async_lock`; then any type is passed on to the body,
     /// and the mutex is released in the background.
     /// Executor: the handler's associated one, by default the client's. Never inline.

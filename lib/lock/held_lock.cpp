@@ -116,6 +116,19 @@ void held_lock::start_wait_lost(const std::shared_ptr<detail::client_core>& core
     });
 }
 
+void held_lock::start_wait_revoked(const std::shared_ptr<detail::client_core>& core,
+                                   detail::operation_ptr<error_code> op,
+                                   std::shared_ptr<detail::queue_member> member, std::uint64_t turn)
+{
+    if (!member) {
+        op.complete(errc::not_held);
+        return;
+    }
+    core->dispatch([op = std::move(op), member = std::move(member), turn]() mutable {
+        member->wait_revoked(std::move(op), turn);
+    });
+}
+
 void held_lock::start_unlock(const std::shared_ptr<detail::client_core>&,
                              detail::operation_ptr<error_code> op, held_lock held)
 {

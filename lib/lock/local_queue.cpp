@@ -346,6 +346,9 @@ void local_queue::granted(const std::shared_ptr<queue_member>& member, company c
             make_way(todo);
             holder_ = std::move(contender_);
             follow(cohort_.granted(boot_clock::now(), c), todo);
+            if (member->is_revoked()) { // while it waited
+                follow(cohort_.revoked(), todo);
+            }
         }
     }
     carry_out(todo);
@@ -362,6 +365,9 @@ void local_queue::granted(const std::shared_ptr<queue_member>& member, company c
         const auto v = cohort_.granted(boot_clock::now(), c, true);
         admit(op.release(), todo);
         follow(v, todo);
+        if (member->is_revoked()) {
+            follow(cohort_.revoked(), todo);
+        }
     }
     carry_out(todo);
 }
@@ -429,6 +435,18 @@ void local_queue::connected(const queue_member& member)
         const std::lock_guard lock{mutex_};
         if (holder_.get() == &member) {
             follow(cohort_.look_again(), todo);
+        }
+    }
+    carry_out(todo);
+}
+
+void local_queue::revoked(const queue_member& member)
+{
+    chores todo;
+    {
+        const std::lock_guard lock{mutex_};
+        if (holder_.get() == &member) {
+            follow(cohort_.revoked(), todo);
         }
     }
     carry_out(todo);

@@ -77,6 +77,8 @@ public:
     bool lost(queue_member& member);
     void met(const queue_member& member, protocol::company c);
     void connected(const queue_member& member);
+    // Somebody asks for its node.
+    void revoked(const queue_member& member);
     [[nodiscard]] bool is_contender(const queue_member& member);
     [[nodiscard]] bool is_current(const queue_member& member, std::uint64_t turn);
 

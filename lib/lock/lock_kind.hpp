@@ -3,6 +3,6 @@
 
 namespace colock::detail {
 
-enum class lock_kind { mutex, recursive_mutex, shared_mutex, semaphore };
+enum class lock_kind { mutex, recursive_mutex, shared_mutex, semaphore, election };
 
 } // namespace colock::detail

@@ -1,31 +1,17 @@
 #include "queue_member.hpp"
 
+#include <colock/queue_view.hpp>
+
 #include "local_queue.hpp"
 #include "protocol/naming.hpp"
 #include "protocol/path.hpp"
 #include "random_guid.hpp"
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 namespace colock::detail {
-
-namespace {
-
-const std::string& default_owner_data()
-{
-    static const std::string text = [] {
-        char host[256] = "";
-        ::gethostname(host, sizeof host - 1);
-        return std::string{host} + ':' + std::to_string(::getpid());
-    }();
-    return text;
-}
-
-} // namespace
 
 // One watched node. Outlives the watch when its answer is still to come.
 struct queue_member::watch_target final : zk::watch_registry::subscriber {
@@ -242,6 +228,7 @@ void queue_member::shared(const error_code& ec)
         release();
     } else if (op) {
         node_ = child(contender_.name());
+        revoked_ = false; // it was another node
         queue_ = queue_->readers();
         queue_->granted(self, company(), std::move(op));
     }
@@ -254,8 +241,7 @@ void queue_member::wait_lost(operation_ptr<error_code, error_code> op, std::uint
         op.complete({}, why);
         return;
     }
-    watched_ = true; // from here on a release of the turn is told
-    if (!holding_ || !queue_->is_current(*this, turn)) {
+    if (!is_held_by(turn)) {
         op.complete(errc::not_held, {});
         return;
     }
@@ -270,23 +256,73 @@ void queue_member::wait_lost(operation_ptr<error_code, error_code> op, std::uint
     }
 }
 
+void queue_member::wait_revoked(operation_ptr<error_code> op, std::uint64_t turn)
+{
+    check();
+    if (const auto why = lost(); why) {
+        op.complete(why);
+        return;
+    }
+    if (!is_held_by(turn)) {
+        op.complete(errc::not_held);
+        return;
+    }
+    if (revoked_) {
+        op.complete({});
+        return;
+    }
+    op->tag = turn;
+    const auto at = waiting_for_revocation_.insert(waiting_for_revocation_.end(), std::move(op));
+    if (const auto& link = at->cancellation()) {
+        link->bind([this, at](asio::cancellation_type) {
+            auto cancelled = std::move(*at);
+            waiting_for_revocation_.erase(at);
+            cancelled.complete(asio::error::operation_aborted);
+        });
+    }
+    // The read that sets the watch on the own node tells what has been asked already, the watch what follows.
+    reminded();
+}
+
+// From here on a release of the turn is told.
+bool queue_member::is_held_by(std::uint64_t turn)
+{
+    watched_ = true;
+    return holding_ && queue_->is_current(*this, turn);
+}
+
+void queue_member::announce_revocation()
+{
+    for (auto& op : std::exchange(waiting_for_revocation_, {})) {
+        op.complete({});
+    }
+    queue_->revoked(*this);
+}
+
 void queue_member::turn_over(std::uint64_t turn)
 {
-    for (auto at = waiting_for_loss_.begin(); at != waiting_for_loss_.end();) {
-        const auto here = at++;
-        if ((*here)->tag == turn) {
-            auto op = std::move(*here);
-            waiting_for_loss_.erase(here);
-            op.complete(errc::not_held, {});
+    const auto end = [turn](auto& waiting, auto... nothing) {
+        for (auto at = waiting.begin(); at != waiting.end();) {
+            const auto here = at++;
+            if ((*here)->tag == turn) {
+                auto op = std::move(*here);
+                waiting.erase(here);
+                op.complete(errc::not_held, nothing...);
+            }
         }
-    }
-    watched_ = !waiting_for_loss_.empty();
+    };
+    end(waiting_for_loss_, error_code{});
+    end(waiting_for_revocation_);
+    watched_ = !waiting_for_loss_.empty() || !waiting_for_revocation_.empty();
 }
 
 void queue_member::end_turns()
 {
     for (auto& op : std::exchange(waiting_for_loss_, {})) {
         op.complete(errc::not_held, {});
+    }
+    for (auto& op : std::exchange(waiting_for_revocation_, {})) {
+        op.complete(errc::not_held);
     }
 }
 
@@ -380,6 +416,7 @@ void queue_member::discarded() noexcept
         lost_.compare_exchange_strong(none, static_cast<int>(errc::client_closed));
     }
     const auto waiting_for_loss = std::move(waiting_for_loss_);
+    const auto waiting_for_revocation = std::move(waiting_for_revocation_);
     const auto trying = std::move(trying_);
     const auto parting = std::move(parting_);
     const auto unlocking = std::move(unlocking_);
@@ -506,6 +543,7 @@ void queue_member::make_directory()
 
 void queue_member::create(const std::string& prefix)
 {
+    revoked_ = false;
     submit({.op = zk::opcode::create,
             .path = child(prefix),
             .data = options_.owner_data ? *options_.owner_data : default_owner_data(),
@@ -631,9 +669,17 @@ void queue_member::watch(const std::string& name)
                 self->drop_target(*target); // no watch was set
             }
             target->subscribed = !r.error;
+            // Here as there: the read that sets the watch on the own node, and sets it again whenever it is
+            // changed.
+            const bool asked = !r.error && r.text == revocation_request && !self->revoked_ &&
+                               target->name == self->contender_.name();
+            self->revoked_ |= asked;
             self->feed([&](protocol::contender& c, protocol::commands& out) {
                 c.watched(target->name, r.error, {r.stat.czxid, r.stat.ephemeral_owner}, out);
             });
+            if (asked) {
+                self->announce_revocation();
+            }
         });
     read->subscriber = target.get();
     target->reading = read.get();
@@ -712,6 +758,9 @@ void queue_member::lose(errc why)
     core_.note_error("lock " + path_ + ": " + reason.message());
     for (auto& op : std::exchange(waiting_for_loss_, {})) {
         op.complete({}, reason);
+    }
+    for (auto& op : std::exchange(waiting_for_revocation_, {})) {
+        op.complete(reason);
     }
     core_.log(log_level::warning, "lock " + path_ + ": " + reason.message());
 }

@@ -41,10 +41,14 @@ public:
     // Goes over to those who share the lock. The operation completes when it has; an error says that it has not.
     void step_down(operation_ptr<error_code, unique_lock> op);
     void wait_lost(operation_ptr<error_code, error_code> op, std::uint64_t turn);
-    // A turn has ended, and with it what waits for its loss.
+    // Until somebody asks for the node.
+    void wait_revoked(operation_ptr<error_code> op, std::uint64_t turn);
+    // A turn has ended, and with it what waits for its loss, or for somebody to ask for the node.
     void turn_over(std::uint64_t turn);
     // See who else is in the queue.
     void look();
+
+    [[nodiscard]] bool is_revoked() const noexcept { return revoked_; }
 
     void check() override; // whether the lock is safe still
 
@@ -100,6 +104,8 @@ private:
     void shared(const error_code& ec);
     void granted();
     void lose(errc why);
+    void announce_revocation();
+    [[nodiscard]] bool is_held_by(std::uint64_t turn);
     void answer(const error_code& ec);
     void refuse(const error_code& ec);
     void end_turns();
@@ -136,7 +142,9 @@ private:
     operation_ptr<error_code> unlocking_;
     operation_ptr<error_code, unique_lock> stepping_down_;
     std::list<operation_ptr<error_code, error_code>> waiting_for_loss_;
+    std::list<operation_ptr<error_code>> waiting_for_revocation_;
     std::atomic<bool> watched_{false};
+    bool revoked_ = false; // somebody has asked for the node
 
     std::uint64_t czxid_ = 0;
     std::string node_;

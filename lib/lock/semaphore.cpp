@@ -1,4 +1,5 @@
 #include <colock/detail/initiate_lock.hpp>
+#include <colock/queue_view.hpp>
 #include <colock/semaphore.hpp>
 
 #include "client/borrowed_client.hpp"
@@ -346,7 +347,7 @@ awaitable<std::vector<std::string>> semaphore_state::make(const unique_lock& hel
     std::vector<transaction_op> ops;
     for (std::int64_t i = 0; i != n; ++i) {
         ops.push_back(create_op(protocol::join_path(leases_, prefix),
-                                options_.owner_data.value_or(""),
+                                options_.owner_data ? *options_.owner_data : default_owner_data(),
                                 {.mode = create_mode::ephemeral_sequential, .acl = options_.acl}));
     }
     const auto session = core_->session();

@@ -147,6 +147,23 @@ cohort::verdict cohort::look_again()
     return out;
 }
 
+cohort::verdict cohort::revoked()
+{
+    verdict out;
+    if (!holds_) {
+        return out;
+    }
+    company_ = company::some;
+    looking_ = true;
+    open_ = false;
+    if (users_ == 0) {
+        give_up(out);
+    } else if (waiting_ != 0) {
+        want_contender(out);
+    }
+    return out;
+}
+
 cohort::verdict cohort::linger_over(time now)
 {
     verdict out;

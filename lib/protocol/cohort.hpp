@@ -67,6 +67,8 @@ public:
     // News from the queue; `unknown` when the connection has broken, until look_again().
     [[nodiscard]] verdict met(time now, company c);
     [[nodiscard]] verdict look_again();
+    // Somebody asks for the node: nobody else is let in on it.
+    [[nodiscard]] verdict revoked();
     [[nodiscard]] verdict linger_over(time now);
     [[nodiscard]] time linger_end() const noexcept;
 

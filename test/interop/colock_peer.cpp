@@ -4,14 +4,27 @@
 //   colock_peer LAYOUT HOSTS SESSION_TIMEOUT_MS
 #include <colock/colock.hpp>
 
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <exception>
 #include <future>
 #include <iostream>
 #include <map>
+#include <memory>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -69,7 +82,7 @@ public:
         std::istringstream words{line};
         std::string what, path;
         words >> what >> path;
-        if (what == "lock") {
+        if (what == "lock" || what == "lock-revocable") {
             return locked(path, get(mutex_of(path).async_lock(asio::use_future)));
         }
         if (what == "try") {
@@ -100,6 +113,66 @@ public:
         if (what == "read-unlock") {
             return unlocked(reading_, path);
         }
+        if (what == "await-revocation") {
+            auto asked = writing_.at(path).async_wait_revoked(asio::use_future);
+            if (asked.wait_for(milliseconds(words)) != std::future_status::ready) {
+                return "not asked";
+            }
+            asked.get();
+            return "asked";
+        }
+        if (what == "revoke") {
+            get(async_revoke(client_, path, asio::use_future));
+            return "revoked";
+        }
+        if (what == "queue") {
+            auto answer = what;
+            for (const auto& each :
+                 get(async_view_queue(client_, path, exclusive_, asio::use_future)).entries) {
+                answer += ' ' + each.path;
+            }
+            return answer;
+        }
+        if (what == "latch") {
+            std::string id;
+            words >> id;
+            latch(path, id);
+            return "latched";
+        }
+        if (what == "unlatch") {
+            const auto node = latches_.extract(path);
+            asio::post(io_, [c = node.mapped()] { c->stop.emit(asio::cancellation_type::total); });
+            node.mapped()->ended.get_future().get();
+            return "unlatched";
+        }
+        if (what == "is-leader") {
+            return latches_.at(path)->leads() ? "yes" : "no";
+        }
+        if (what == "await-leader") {
+            const auto until = std::chrono::steady_clock::now() + milliseconds(words);
+            while (!latches_.at(path)->leads() && std::chrono::steady_clock::now() < until) {
+                std::this_thread::sleep_for(1ms);
+            }
+            return latches_.at(path)->leads() ? "leading" : "not leading";
+        }
+        if (what == "leader") {
+            const auto id = get(election_at(path).async_leader(asio::use_future));
+            return id ? what + ' ' + *id : what;
+        }
+        if (what == "participants") {
+            auto answer = what;
+            for (const auto& id : get(election_at(path).async_participants(asio::use_future))) {
+                answer += ' ' + id;
+            }
+            return answer;
+        }
+        if (what == "await-change") {
+            std::string seen;
+            words >> seen;
+            const auto id = get(election_at(path).async_wait_change(
+                seen.empty() ? std::optional<std::string>{} : seen, asio::use_future));
+            return id ? "leader " + *id : "leader";
+        }
         if (what == "turns" || what == "rw-turns") {
             int count = 0;
             std::string counter;
@@ -113,6 +186,53 @@ public:
     }
 
 private:
+    // Leads until it is told to stop.
+    struct candidate {
+        [[nodiscard]] bool leads() const { return leading.load(); }
+
+        std::atomic<bool> leading{false};
+        asio::cancellation_signal stop; // on the context
+        std::promise<void> ended;
+    };
+
+    colock::election election_at(const std::string& path, std::string id = {})
+    {
+        return {client_, path, std::move(id)};
+    }
+
+    // Returns when it stands in the queue.
+    void latch(const std::string& path, const std::string& id)
+    {
+        const auto c = latches_[path] = std::make_shared<candidate>();
+        asio::post(io_, [this, c, path, id] {
+            election_at(path, id).async_lead(
+                [c](colock::unique_lock&) { return lead(c); },
+                asio::bind_cancellation_slot(c->stop.slot(),
+                                             [c](std::exception_ptr) { c->ended.set_value(); }));
+        });
+        const auto stands = [&] {
+            const auto found = get(
+                async_view_queue(client_, path, colock::curator_latch_layout(), asio::use_future));
+            return std::ranges::any_of(
+                found.entries, [&](const auto& e) { return e.session == client_.session_id(); });
+        };
+        while (!stands()) {
+            std::this_thread::sleep_for(1ms);
+        }
+    }
+
+    static asio::awaitable<void> lead(std::shared_ptr<candidate> c)
+    {
+        // Any type of cancellation stops it.
+        co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+        asio::steady_timer timer{co_await asio::this_coro::executor,
+                                 asio::steady_timer::time_point::max()};
+        c->leading = true;
+        boost::system::error_code ec;
+        co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+        c->leading = false;
+    }
+
     static std::chrono::milliseconds milliseconds(std::istream& words)
     {
         int ms = 0;
@@ -172,6 +292,7 @@ private:
     const colock::layout exclusive_;
     const colock::layout shared_;
     std::map<std::string, colock::unique_lock> writing_;
+    std::map<std::string, std::shared_ptr<candidate>> latches_;
     std::map<std::string, colock::shared_lock> reading_;
 };
 

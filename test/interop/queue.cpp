@@ -292,6 +292,80 @@ BOOST_AUTO_TEST_CASE(our_downgrade_keeps_their_writers_out_and_lets_their_reader
     writer.expect("locked");
 }
 
+BOOST_AUTO_TEST_CASE(each_asks_the_other_to_let_go)
+{
+    for (const bool ours_holds : {true, false}) {
+        auto& holder = ours_holds ? ours() : theirs();
+        auto& other = ours_holds ? theirs() : ours();
+        const auto node = holder.ask("lock-revocable " + path, "locked");
+        holder.ask("await-revocation " + path + " 50", "not");
+        other.ask("revoke " + node, "revoked");
+        holder.ask("await-revocation " + path + " 30000", "asked");
+        holder.ask("unlock " + path, "unlocked");
+        other.ask("revoke " + node, "revoked"); // that has gone
+    }
+    BOOST_TEST(queue_has(0));
+}
+
+BOOST_AUTO_TEST_CASE(both_see_the_same_queue)
+{
+    auto &a = ours(), &b = theirs(), &c = ours();
+    auto expected = a.ask("lock " + path, "locked");
+    b.tell("lock " + path);
+    BOOST_TEST(queue_has(2));
+    const auto two = c.ask("queue " + path, "queue");
+    BOOST_TEST(two.starts_with(expected + ' '));
+    BOOST_TEST(theirs().ask("queue " + path, "queue") == two);
+    a.ask("unlock " + path, "unlocked");
+    b.expect("locked");
+    BOOST_TEST(expected + ' ' + c.ask("queue " + path, "queue") == two);
+}
+
+BOOST_AUTO_TEST_CASE(they_elect_a_leader_together)
+{
+    auto &a = ours(), &b = theirs(), &c = ours(), &d = theirs();
+    std::vector<peer*> order{&a, &b, &c, &d};
+    const std::vector<std::string> names{"ours-1", "theirs-1", "ours-2", "theirs-2"};
+    std::string all;
+    for (std::size_t i = 0; i != order.size(); ++i) {
+        order[i]->ask("latch " + path + ' ' + names[i], "latched");
+        all += (i == 0 ? "" : " ") + names[i];
+    }
+    BOOST_TEST(a.ask("participants " + path, "participants") == all);
+    BOOST_TEST(b.ask("participants " + path, "participants") == all);
+    for (std::size_t i = 0; i != order.size(); ++i) {
+        order[i]->ask("await-leader " + path + " 30000", "leading");
+        for (auto* each : order) {
+            BOOST_TEST(each->ask("leader " + path, "leader") == names[i]);
+        }
+        for (auto later = i + 1; later != order.size(); ++later) {
+            order[later]->ask("await-leader " + path + " 20", "not");
+        }
+        order[i]->ask("unlatch " + path, "unlatched");
+    }
+    BOOST_TEST(a.ask("leader " + path, "leader").empty());
+    BOOST_TEST(b.ask("leader " + path, "leader").empty());
+}
+
+BOOST_AUTO_TEST_CASE(G4_a_leader_that_is_killed_is_followed)
+{
+    for (const bool ours_dies : {true, false}) {
+        auto& leader = ours_dies ? ours() : theirs();
+        auto& next = ours_dies ? theirs() : ours();
+        auto& looking_on = ours();
+        leader.ask("latch " + path + " first", "latched");
+        leader.ask("await-leader " + path + " 30000", "leading");
+        next.ask("latch " + path + " second", "latched");
+        BOOST_TEST(looking_on.ask("await-change " + path, "leader") == "first");
+        looking_on.tell("await-change " + path + " first");
+        BOOST_TEST(looking_on.waits());
+        leader.kill();
+        next.ask("await-leader " + path + " 30000", "leading");
+        BOOST_TEST(looking_on.expect("leader") == "second");
+        next.ask("unlatch " + path, "unlatched");
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(kazoo, with_kazoo)

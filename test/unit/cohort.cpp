@@ -76,6 +76,48 @@ BOOST_AUTO_TEST_CASE(waiters_share_a_contender_which_goes_with_the_last)
     BOOST_TEST(!s.c.wants_contender());
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_is_asked_for_goes_with_its_user)
+{
+    scene s{mutex_rules};
+    s.arrive();
+    s.arrive();
+    s.granted(company::none); // nobody else waits
+    s.last = s.c.revoked();
+    BOOST_TEST(!s.last.leave);
+    BOOST_TEST(s.last.settle); // the other one needs another node
+    BOOST_TEST(s.c.wants_contender());
+    BOOST_TEST(!s.c.revoked().settle); // once is enough
+    BOOST_TEST((s.try_arrive() == cohort::answer::busy));
+    BOOST_TEST(s.release().leave);
+    BOOST_TEST(s.last.admit == 0U);
+    BOOST_TEST((s.c.revoked() == cohort::verdict{})); // there is none any more
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_is_asked_for_takes_no_newcomers_and_does_not_linger)
+{
+    scene readers{reader_rules};
+    readers.arrive();
+    readers.granted(company::none);
+    BOOST_TEST(readers.arrive());
+    BOOST_TEST(!readers.c.revoked().leave);
+    BOOST_TEST(!readers.arrive());
+    BOOST_TEST(readers.c.wants_contender());
+    BOOST_TEST(!readers.release().leave);
+    BOOST_TEST(readers.release().leave);
+
+    scene idle{lingering};
+    idle.arrive();
+    idle.granted(company::none);
+    BOOST_TEST(idle.release().idle);
+    BOOST_TEST(idle.c.revoked().leave);
+
+    scene busy{lingering};
+    busy.arrive();
+    busy.granted(company::none);
+    BOOST_TEST(!busy.c.revoked().leave);
+    BOOST_TEST(busy.release().leave);
+}
+
 BOOST_AUTO_TEST_CASE(G2_without_strangers_there_is_no_bound)
 {
     scene s{mutex_rules};

@@ -40,6 +40,13 @@ struct body_result<asio::awaitable<T>> {
 template <class F, class Guard = unique_lock>
 using body_result_t = typename body_result<std::invoke_result_t<F&, Guard&>>::type;
 
+// A guard whose lock somebody else can ask for.
+template <class Guard>
+concept revocable = requires(const Guard& held)
+{
+    held.async_wait_revoked();
+};
+
 template <class Result>
 struct body_operation {
     using signature = void(std::exception_ptr, Result);
@@ -123,11 +130,27 @@ private:
                     self->stop(asio::cancellation_type::all);
                 }
             }));
+        if constexpr (revocable<Guard>) {
+            if (lock_.options().cancel_when_revoked) {
+                wait_revoked();
+            }
+        }
         asio::co_spawn(strand_, execute(this->shared_from_this()),
                        on_strand(stopping_, [self = this->shared_from_this()](std::exception_ptr e,
                                                                               auto&&... value) {
                            self->ended(std::move(e), {std::move(value)...});
                        }));
+    }
+
+    void wait_revoked()
+    {
+        held_.async_wait_revoked(
+            on_strand(listening_, [self = this->shared_from_this()](error_code ec) {
+                if (!ec && self->running_ && !self->stopped_) {
+                    self->revoked_ = true;
+                    self->stop(asio::cancellation_type::all);
+                }
+            }));
     }
 
     static asio::awaitable<result> execute(std::shared_ptr<supervised_body> self)
@@ -174,6 +197,7 @@ private:
             lost_ = held_.lost(); // its word may be on its way
         }
         watching_.emit(asio::cancellation_type::terminal);
+        listening_.emit(asio::cancellation_type::terminal);
         const bool in_a_hurry = cancelled_ != asio::cancellation_type::none;
         if (lost_ || in_a_hurry) {
             held_ = {}; // released in the background, if it is not lost
@@ -196,6 +220,8 @@ private:
         if (lost_ && (!e || is_aborted(e))) {
             e = std::make_exception_ptr(
                 boost::system::system_error{make_error_code(errc::lock_lost), lost_.message()});
+        } else if (revoked_ && e && is_aborted(e)) {
+            e = failure(errc::revoked); // what a body gave all the same was made under the lock
         }
         finish(std::move(e), std::move(value));
     }
@@ -238,11 +264,13 @@ private:
     asio::steady_timer grace_;
     asio::cancellation_signal acquiring_; // or releasing
     asio::cancellation_signal watching_;
+    asio::cancellation_signal listening_;
     asio::cancellation_signal stopping_;
     asio::cancellation_type cancelled_ = asio::cancellation_type::none; // by the user
     Guard held_;
     bool running_ = false;
     bool stopped_ = false;
+    bool revoked_ = false;
     error_code lost_;
 };
 

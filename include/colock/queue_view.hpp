@@ -1,0 +1,176 @@
+// Looking into the queue of a lock: who has it, and who waits for it; and asking them to let it go.
+#ifndef COLOCK_QUEUE_VIEW_HPP
+#define COLOCK_QUEUE_VIEW_HPP
+
+#include <colock/client.hpp>
+#include <colock/detail/core_access.hpp>
+#include <colock/detail/initiate.hpp>
+#include <colock/layout.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace colock {
+
+/// Who wrote a node, as far as its data says so.
+struct owner_info {
+    std::optional<std::string> host;
+    std::optional<std::int64_t> pid;
+    std::optional<std::string> program;
+    std::string
+        text; ///< The data as it is, which other libraries and other users write as they like.
+
+    friend bool operator==(const owner_info&, const owner_info&) = default;
+};
+
+/// What the nodes of a lock carry unless `lock_options::owner_data` says otherwise:
+/// `host=<name> pid=<number> program=<name>`, one line. Since when a node is there the server knows.
+[[nodiscard]] COLOCK_DECL const std::string& default_owner_data();
+
+/// Reads what `default_owner_data` writes. Of other data only `text` is set.
+[[nodiscard]] COLOCK_DECL owner_info parse_owner(std::string_view data);
+
+/// What asks the owner of a node to let its lock go, when the node's data are replaced by it; the same as in
+/// Apache Curator.
+inline constexpr std::string_view revocation_request = "__REVOKE__";
+
+/// One node of a queue.
+struct queue_entry {
+    std::string name;        ///< Within the directory of the lock.
+    std::string path;        ///< The whole path.
+    std::int64_t number = 0; ///< Its place: lower ones go first.
+    bool shared = false;     ///< Wants the lock together with others, or has it so.
+    /// According to the queue it has the lock, or is about to hear of it: it is the first one, or one of those who
+    /// share it before the first one who does not.
+    bool holds = false;
+    std::string data;
+    std::int64_t czxid =
+        0; ///< The transaction that created it: the high half of its `fencing_token`.
+    std::int64_t session =
+        0; ///< Of its owner. 0: somebody made it by hand, and it goes by hand only.
+    std::chrono::system_clock::time_point since; ///< Its creation, by the server's clock.
+    /// `zookeeper_errc::no_auth`: the node may not be read, and nothing is known but its name.
+    error_code unreadable;
+
+    /// Somebody has asked for the lock, which replaced what the owner had written.
+    [[nodiscard]] bool is_revoked() const { return data == revocation_request; }
+    [[nodiscard]] owner_info owner() const { return parse_owner(data); }
+};
+
+/// A queue as it was found, in its order.
+struct queue_view {
+    std::vector<queue_entry> entries;
+
+    /// Those who have the lock: the first ones, one at most unless they share it.
+    [[nodiscard]] COLOCK_DECL std::span<const queue_entry> holders() const noexcept;
+    /// Those who wait for it, the next one first.
+    [[nodiscard]] COLOCK_DECL std::span<const queue_entry> waiters() const noexcept;
+};
+
+namespace detail {
+
+struct COLOCK_DECL queue_inquiries {
+    static void view(const std::shared_ptr<client_core>& core,
+                     operation_ptr<error_code, queue_view> op, std::string path, layout l);
+    static void revoke(const std::shared_ptr<client_core>& core, operation_ptr<error_code> op,
+                       std::string node);
+    static void revoke_holders(const std::shared_ptr<client_core>& core,
+                               operation_ptr<error_code, std::size_t> op, std::string path,
+                               layout l);
+};
+
+} // namespace detail
+
+/// Looks into the queue of any lock: holder and waiters, in order, with what they say about themselves.
+///
+/// One list, then all nodes at once: two round trips. Children of the directory that are not of the layout are left
+/// out, and so is who goes meanwhile. A directory that does not exist is an empty queue. It is what the server of
+/// this client knows, which may be a little behind; `client::async_sync` before it makes up for that. While there is
+/// no connection it waits for one.
+///
+/// Completion signature: `void(error_code, queue_view)`.
+/// Errors: `errc::invalid_path`; `errc::invalid_option` for a bad layout; `zookeeper_errc::no_auth` the directory
+/// may not be listed; `errc::not_connected`, `errc::client_closed`; `operation_aborted` cancelled. Nodes that may not
+/// be read are no error, see `queue_entry::unreadable`.
+/// Cancellation: any type completes at once.
+/// Executor: the handler's associated one, by default the client's. Never inline.
+/// Thread safety: as for the functions of the client.
+template <class CompletionToken = boost::asio::deferred_t>
+auto async_view_queue(const client& c, std::string path, layout l,
+                      CompletionToken&& token = CompletionToken())
+{
+    return boost::asio::async_initiate<CompletionToken, void(error_code, queue_view)>(
+        detail::initiate<error_code, queue_view>{detail::core_access::of(c)}, token,
+        &detail::queue_inquiries::view, std::move(path), std::move(l));
+}
+
+/// The same with the layout that is the default of `mutex`.
+template <class CompletionToken = boost::asio::deferred_t>
+    requires(!std::convertible_to<CompletionToken, layout>)
+auto async_view_queue(const client& c, std::string path,
+                      CompletionToken&& token = CompletionToken())
+{
+    return async_view_queue(c, std::move(path), curator_layout(),
+                            std::forward<CompletionToken>(token));
+}
+
+/// Asks the owner of a node, who holds a lock or waits for it, to let it go. One request.
+///
+/// What comes of it is up to him: `held_lock::async_wait_revoked` and `lock_options::cancel_when_revoked` tell here,
+/// `makeRevocable` in Apache Curator. The request takes the place of the data of the node. A node that has gone is
+/// no error. While there is no connection it waits for one, and is sent again when the connection breaks, which
+/// makes no difference.
+///
+/// `node` is that of a contender, as in `queue_entry::path` or `held_lock::node`.
+///
+/// Completion signature: `void(error_code)`.
+/// Errors: `errc::invalid_path`, also when the name does not end in the ten digits of a contender, so that no other
+/// node is overwritten; `zookeeper_errc::no_auth` the node may not be written; `errc::not_connected`,
+/// `errc::client_closed`; `operation_aborted` cancelled.
+/// Cancellation: any type completes at once; a request that was sent may be carried out.
+/// Executor: the handler's associated one, by default the client's. Never inline.
+/// Thread safety: as for the functions of the client.
+template <class CompletionToken = boost::asio::deferred_t>
+auto async_revoke(const client& c, std::string node, CompletionToken&& token = CompletionToken())
+{
+    return boost::asio::async_initiate<CompletionToken, void(error_code)>(
+        detail::initiate<error_code>{detail::core_access::of(c)}, token,
+        &detail::queue_inquiries::revoke, std::move(node));
+}
+
+/// Asks whoever has the lock of this path to let it go; completes with how many were asked: none, one, or those who
+/// share it. Two round trips.
+///
+/// Completion signature: `void(error_code, std::size_t)`.
+/// Errors: those of `async_revoke`; `errc::invalid_option` for a bad layout.
+/// Cancellation, executor, thread safety: as for `async_revoke`.
+template <class CompletionToken = boost::asio::deferred_t>
+auto async_revoke_holders(const client& c, std::string path, layout l,
+                          CompletionToken&& token = CompletionToken())
+{
+    return boost::asio::async_initiate<CompletionToken, void(error_code, std::size_t)>(
+        detail::initiate<error_code, std::size_t>{detail::core_access::of(c)}, token,
+        &detail::queue_inquiries::revoke_holders, std::move(path), std::move(l));
+}
+
+/// The same with the layout that is the default of `mutex`.
+template <class CompletionToken = boost::asio::deferred_t>
+    requires(!std::convertible_to<CompletionToken, layout>)
+auto async_revoke_holders(const client& c, std::string path,
+                          CompletionToken&& token = CompletionToken())
+{
+    return async_revoke_holders(c, std::move(path), curator_layout(),
+                                std::forward<CompletionToken>(token));
+}
+
+} // namespace colock
+
+#endif

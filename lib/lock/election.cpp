@@ -1,0 +1,256 @@
+#include <colock/detail/core_access.hpp>
+#include <colock/election.hpp>
+
+#include "inquiry.hpp"
+#include "lock_path.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace colock {
+
+namespace detail {
+
+namespace {
+
+using identity = std::optional<std::string>;
+
+// Waits for another leader: by a watch on the node of the one who leads, whom nobody can overtake; when there is none,
+// by one on the directory. On the strand. What is under way keeps it alive.
+class change_of_leaders final : public std::enable_shared_from_this<change_of_leaders> {
+public:
+    change_of_leaders(std::shared_ptr<client_core> core, operation_ptr<error_code, identity> op,
+                      std::string path, identity seen)
+        : core_{std::move(core)}, op_{std::move(op)}, path_{std::move(path)}, seen_{std::move(seen)}
+    {
+    }
+
+    void start()
+    {
+        if (const auto& link = op_.cancellation()) {
+            if (link->requested() != asio::cancellation_type::none) {
+                finish(asio::error::operation_aborted, {});
+                return;
+            }
+            link->bind([this](asio::cancellation_type) {
+                const auto self = shared_from_this();
+                finish(asio::error::operation_aborted, {});
+                inner_.emit(asio::cancellation_type::terminal);
+            });
+        }
+        look();
+    }
+
+private:
+    // A handler for what this object waits for: on the strand, and not when it is over.
+    template <class Result, class Then>
+    auto guarded(Then then)
+    {
+        return asio::bind_executor(
+            core_->strand(),
+            asio::bind_cancellation_slot(
+                inner_.slot(), [self = shared_from_this(), then](error_code ec, Result result) {
+                    if (self->op_) { // else it is over
+                        then(ec, std::move(result));
+                    }
+                }));
+    }
+
+    // One of the client's own operations, which knows what to do about lost connections.
+    template <class Result, class Operation, class Then>
+    void begin(Operation operation, std::string path, Then then)
+    {
+        initiate<error_code, Result>{core_}(guarded<Result>(std::move(then)), operation,
+                                            std::move(path));
+    }
+
+    void look()
+    {
+        changes_ = {};
+        begin<children_result>(
+            core_access::children, path_, [this](const error_code& ec, children_result&& found) {
+                const auto all = protocol::contenders(curator_latch_layout(), found.names);
+                if (ec && ec != zookeeper_errc::no_node) {
+                    finish(ec, {});
+                } else if (!all.empty()) {
+                    watch_leader(protocol::join_path(path_, all.front().name));
+                } else if (seen_) {
+                    finish({}, {});
+                } else if (ec) {
+                    watch_for_directory();
+                } else {
+                    watch_directory();
+                }
+            });
+    }
+
+    void watch_leader(std::string node)
+    {
+        begin<watched<get_result>>(core_access::watch_data, std::move(node),
+                                   [this](const error_code& ec, watched<get_result>&& found) {
+                                       if (ec == zookeeper_errc::no_node) {
+                                           look(); // the next one leads now
+                                       } else if (ec || found.value.data != seen_) {
+                                           finish(ec, std::move(found.value.data));
+                                       } else {
+                                           wait(std::move(found.changes));
+                                       }
+                                   });
+    }
+
+    void watch_directory()
+    {
+        begin<watched<children_result>>(
+            core_access::watch_children, path_,
+            [this](const error_code& ec, watched<children_result>&& found) {
+                if (ec && ec != zookeeper_errc::no_node) {
+                    finish(ec, {});
+                } else if (ec || !protocol::contenders(curator_latch_layout(), found.value.names)
+                                      .empty()) {
+                    look();
+                } else {
+                    wait(std::move(found.changes));
+                }
+            });
+    }
+
+    void watch_for_directory()
+    {
+        begin<watched<std::optional<node_stat>>>(
+            core_access::watch_exists, path_,
+            [this](const error_code& ec, watched<std::optional<node_stat>>&& found) {
+                if (ec) {
+                    finish(ec, {});
+                } else if (found.value) {
+                    look();
+                } else {
+                    wait(std::move(found.changes));
+                }
+            });
+    }
+
+    void wait(watch changes)
+    {
+        changes_ = std::move(changes);
+        changes_.async_wait(guarded<watch_event>([this](const error_code& ec, watch_event&&) {
+            if (ec) {
+                finish(ec, {});
+            } else {
+                look();
+            }
+        }));
+    }
+
+    void finish(const error_code& ec, identity now)
+    {
+        changes_ = {};
+        std::exchange(op_, {}).complete(ec, ec ? identity{} : std::move(now));
+    }
+
+    const std::shared_ptr<client_core> core_;
+    operation_ptr<error_code, identity> op_;
+    const std::string path_;
+    const identity seen_;
+    asio::cancellation_signal inner_;
+    watch changes_;
+};
+
+} // namespace
+
+std::shared_ptr<const lock_path> candidacy::stand() const
+{
+    return std::make_shared<lock_path>(core, path, options, lock_kind::election);
+}
+
+void candidacy::leader(const std::shared_ptr<client_core>& core,
+                       operation_ptr<error_code, identity> op, std::string path)
+{
+    const auto q = make_inquiry(core, std::move(op));
+    q->start([raw = q.get(), path = std::move(path)] {
+        read_queue(raw->shared_from_this(), path, curator_latch_layout(), 1,
+                   [raw](queue_view&& found) {
+                       if (found.entries.empty()) {
+                           raw->finish({}, {});
+                       } else if (auto& first = found.entries.front(); first.unreadable) {
+                           raw->fail(first.unreadable);
+                       } else {
+                           raw->finish({}, std::move(first.data));
+                       }
+                   });
+    });
+}
+
+void candidacy::participants(const std::shared_ptr<client_core>& core,
+                             operation_ptr<error_code, std::vector<std::string>> op,
+                             std::string path)
+{
+    const auto q = make_inquiry(core, std::move(op));
+    q->start([raw = q.get(), path = std::move(path)] {
+        read_queue(raw->shared_from_this(), path, curator_latch_layout(), everybody,
+                   [raw](queue_view&& found) {
+                       std::vector<std::string> all;
+                       for (auto& each : found.entries) {
+                           if (each.unreadable) {
+                               raw->fail(each.unreadable);
+                               return;
+                           }
+                           all.push_back(std::move(each.data));
+                       }
+                       raw->finish({}, std::move(all));
+                   });
+    });
+}
+
+void candidacy::wait_change(const std::shared_ptr<client_core>& core,
+                            operation_ptr<error_code, identity> op, std::string path, identity seen)
+{
+    core->dispatch(
+        [waiting = std::make_shared<change_of_leaders>(core, std::move(op), std::move(path),
+                                                       std::move(seen))] { waiting->start(); });
+}
+
+} // namespace detail
+
+election::election(client& c, std::string path, std::string identity)
+    : election{c, std::move(path), std::move(identity), election_options{}}
+{
+}
+
+election::election(client& c, std::string path, std::string identity, election_options options)
+    : candidacy_{std::make_shared<detail::candidacy>(
+          detail::candidacy{detail::core_access::of(c), std::move(path),
+                            lock_options{.layout = curator_latch_layout(),
+                                         .acl = std::move(options.acl),
+                                         .owner_data = std::move(identity),
+                                         .rejoin_on_expiry = options.rejoin_on_expiry,
+                                         .lost_lead = options.lost_lead,
+                                         .body_grace = options.body_grace,
+                                         .max_local_grants = 0}})} // each has a place of its own
+{
+}
+
+election::executor_type election::get_executor() const noexcept
+{
+    return candidacy_->core->executor();
+}
+
+const std::string& election::path() const noexcept
+{
+    return candidacy_->path;
+}
+
+const std::string& election::identity() const noexcept
+{
+    return *candidacy_->options.owner_data;
+}
+
+election::executor_type election::standing::get_executor() const noexcept
+{
+    return candidacy_->core->executor();
+}
+
+} // namespace colock

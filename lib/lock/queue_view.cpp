@@ -1,0 +1,186 @@
+#include <colock/queue_view.hpp>
+
+#include "inquiry.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno> // program_invocation_short_name
+#include <charconv>
+#include <utility>
+
+namespace colock {
+
+namespace detail {
+
+queue_entry entry_of(const std::string& path, const protocol::entry& found)
+{
+    return {.name = found.name,
+            .path = protocol::join_path(path, found.name),
+            .number = found.number,
+            .shared = found.shared};
+}
+
+void mark_holders(std::vector<queue_entry>& entries) noexcept
+{
+    bool first = true, shared = true;
+    for (auto& e : entries) {
+        shared = shared && e.shared;
+        e.holds = std::exchange(first, false) || shared;
+    }
+}
+
+void take_answer(queue_entry& entry, zk::reply&& r)
+{
+    entry.unreadable = r.error;
+    entry.data = std::move(r.text);
+    entry.czxid = r.stat.czxid;
+    entry.session = r.stat.ephemeral_owner;
+    entry.since = std::chrono::system_clock::time_point{std::chrono::milliseconds{r.stat.ctime}};
+}
+
+void queue_inquiries::view(const std::shared_ptr<client_core>& core,
+                           operation_ptr<error_code, queue_view> op, std::string path, layout l)
+{
+    const auto q = make_inquiry(core, std::move(op));
+    q->start([raw = q.get(), path = std::move(path), l = std::move(l)] {
+        read_queue(raw->shared_from_this(), path, l, everybody,
+                   [raw](queue_view&& found) { raw->finish({}, std::move(found)); });
+    });
+}
+
+namespace {
+
+// Not the directory of a lock, nor anything else that is not a contender's.
+bool is_a_contenders(std::string_view node)
+{
+    const auto name = protocol::last_name(node);
+    return name.size() > protocol::number_digits &&
+           std::ranges::all_of(name.substr(name.size() - protocol::number_digits),
+                               [](char c) { return c >= '0' && c <= '9'; });
+}
+
+zk::call revocation_of(std::string node)
+{
+    return {.op = zk::opcode::set,
+            .path = std::move(node),
+            .data = std::string{revocation_request},
+            .version = any_version};
+}
+
+} // namespace
+
+void queue_inquiries::revoke(const std::shared_ptr<client_core>& core, operation_ptr<error_code> op,
+                             std::string node)
+{
+    const auto q = make_inquiry(core, std::move(op));
+    q->start([raw = q.get(), node = std::move(node)] {
+        if (!is_a_contenders(node)) {
+            raw->refuse(errc::invalid_path,
+                        "revoke " + node +
+                            ": that is not the node of a contender; async_revoke_holders takes the "
+                            "path of a lock");
+            return;
+        }
+        raw->ask(revocation_of(node), [raw](zk::reply&& r) {
+            raw->finish(r.error == zookeeper_errc::no_node ? error_code{} : r.error);
+        });
+    });
+}
+
+void queue_inquiries::revoke_holders(const std::shared_ptr<client_core>& core,
+                                     operation_ptr<error_code, std::size_t> op, std::string path,
+                                     layout l)
+{
+    const auto q = make_inquiry(core, std::move(op));
+    q->start([raw = q.get(), path = std::move(path), l = std::move(l)] {
+        list_queue(raw->shared_from_this(), path, l, [raw](queue_view&& found) {
+            struct answers {
+                std::size_t open = 0;
+                std::size_t asked = 0;
+            };
+            const auto holders = found.holders();
+            const auto all = std::make_shared<answers>(answers{holders.size(), 0});
+            if (holders.empty()) {
+                raw->finish({}, 0);
+            }
+            const client_core::batch together{*raw->core()};
+            for (std::size_t i = 0; i != holders.size() && !raw->is_over(); ++i) {
+                raw->ask(revocation_of(holders[i].path), [raw, all](zk::reply&& r) {
+                    if (r.error && r.error != zookeeper_errc::no_node) {
+                        raw->fail(r.error);
+                        return;
+                    }
+                    all->asked += r.error ? 0 : 1;
+                    if (--all->open == 0) {
+                        raw->finish({}, std::size_t{all->asked});
+                    }
+                });
+            }
+        });
+    });
+}
+
+} // namespace detail
+
+// ---- what nodes say about their owners
+
+namespace {
+
+constexpr std::string_view host_key = "host=", pid_key = " pid=", program_key = " program=";
+
+std::string in_one_line(std::string text)
+{
+    std::ranges::replace_if(
+        text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+    return text;
+}
+
+} // namespace
+
+const std::string& default_owner_data()
+{
+    static const std::string text = [] {
+        char host[256] = "";
+        ::gethostname(host, sizeof host - 1);
+        return std::string{host_key} + in_one_line(host) + std::string{pid_key} +
+               std::to_string(::getpid()) + std::string{program_key} +
+               in_one_line(program_invocation_short_name);
+    }();
+    return text;
+}
+
+owner_info parse_owner(std::string_view data)
+{
+    owner_info o{.text = std::string{data}};
+    const auto pid_at = data.find(pid_key);
+    const auto program_at = data.find(program_key, pid_at);
+    if (!data.starts_with(host_key) || program_at == data.npos) {
+        return o;
+    }
+    const auto digits = data.substr(pid_at + pid_key.size(), program_at - pid_at - pid_key.size());
+    std::int64_t pid = 0;
+    const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), pid);
+    if (ec != std::errc{} || end != digits.data() + digits.size()) {
+        return o;
+    }
+    o.host = data.substr(host_key.size(), pid_at - host_key.size());
+    o.pid = pid;
+    o.program = data.substr(program_at + program_key.size()); // the last one: it may contain blanks
+    return o;
+}
+
+// ---- queues
+
+std::span<const queue_entry> queue_view::holders() const noexcept
+{
+    const auto end = std::ranges::find(entries, false, &queue_entry::holds);
+    return {entries.begin(), end};
+}
+
+std::span<const queue_entry> queue_view::waiters() const noexcept
+{
+    return std::span{entries}.subspan(holders().size());
+}
+
+} // namespace colock

@@ -1,0 +1,265 @@
+// Looking into a queue from outside, against a real server.
+#include <colock/queue_view.hpp>
+#include <support/lock_scene.hpp>
+
+#include <boost/asio/use_future.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+using namespace colock;
+using namespace colock::test;
+
+namespace {
+
+struct view_scene : lock_scene {
+    outcome<queue_view> start_view(client& c, layout l = curator_layout())
+    {
+        outcome<queue_view> o;
+        async_view_queue(c, directory, std::move(l), o.handler());
+        return o;
+    }
+    queue_view view(client& c, layout l = curator_layout())
+    {
+        return value_of(io, start_view(c, std::move(l)));
+    }
+    outcome<shared_lock> start_read(client& c)
+    {
+        outcome<shared_lock> o;
+        shared_mutex{c, directory}.async_lock_shared(o.handler());
+        return o;
+    }
+    outcome<unique_lock> start_write(client& c)
+    {
+        outcome<unique_lock> o;
+        shared_mutex{c, directory}.async_lock(o.handler());
+        return o;
+    }
+    bool queue_grows_to(std::size_t n)
+    {
+        return until([&] { return queue().size() == n; });
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(queue_view_cases, view_scene)
+
+BOOST_AUTO_TEST_CASE(who_has_it_and_who_waits_in_order)
+{
+    auto& a = connect();
+    auto& b = connect();
+    const auto held = hold(a, {.owner_data = "first"});
+    const auto second = start_waiter(b, {.owner_data = "second"});
+    auto& c = connect();
+    const auto third = start_waiter(c, {.owner_data = "third"});
+    admin.create(directory + "/not-a-contender");
+
+    const auto found = view(connect()); // who need not be one of them
+    BOOST_TEST_REQUIRE(found.entries.size() == 3U);
+    BOOST_TEST_REQUIRE(found.holders().size() == 1U);
+    BOOST_TEST_REQUIRE(found.waiters().size() == 2U);
+    const auto& first = found.holders().front();
+    BOOST_TEST(first.path == held.node());
+    BOOST_TEST(first.path == directory + '/' + first.name);
+    BOOST_TEST(first.data == "first");
+    BOOST_TEST(first.session == a.session_id());
+    BOOST_TEST(static_cast<std::uint64_t>(first.czxid) == held.token().high());
+    const auto age = std::chrono::system_clock::now() - first.since;
+    BOOST_TEST((age > -1s && age < 1min));
+    BOOST_TEST((first.holds && !first.shared && !first.unreadable));
+    BOOST_TEST(found.waiters()[0].data == "second");
+    BOOST_TEST(found.waiters()[1].data == "third");
+    BOOST_TEST(found.waiters()[1].session == c.session_id());
+    BOOST_TEST((first.number < found.waiters()[0].number &&
+                found.waiters()[0].number < found.waiters()[1].number));
+    BOOST_TEST(!found.waiters()[0].holds);
+    admin.remove(directory + "/not-a-contender");
+}
+
+BOOST_AUTO_TEST_CASE(readers_before_the_first_writer_have_it)
+{
+    auto& a = connect();
+    auto& b = connect();
+    auto& w = connect();
+    auto& late = connect();
+    const auto first = value_of(io, start_read(a));
+    const auto second = value_of(io, start_read(b));
+    const auto writer = start_write(w);
+    BOOST_TEST(queue_grows_to(3));
+    const auto third = start_read(late);
+    BOOST_TEST(queue_grows_to(4));
+    const auto found = view(a, curator_shared_layout());
+    BOOST_TEST_REQUIRE(found.entries.size() == 4U);
+    BOOST_TEST_REQUIRE(found.holders().size() == 2U);
+    BOOST_TEST((found.entries[0].shared && found.entries[1].shared && !found.entries[2].shared &&
+                found.entries[3].shared));
+    BOOST_TEST(found.entries[1].path == second.node());
+    BOOST_TEST(found.waiters()[0].session == w.session_id());
+    BOOST_TEST(!found.entries[3].holds); // a reader, but behind a writer
+    BOOST_TEST(view(a).entries.empty()); // there is no mutex
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_an_empty_queue)
+{
+    auto& c = connect();
+    BOOST_TEST(view(c).entries.empty());
+    BOOST_TEST(view(c).holders().empty());
+    BOOST_TEST(view(c).waiters().empty());
+    admin.create(directory);
+    BOOST_TEST(view(c).entries.empty());
+    BOOST_TEST(view(c).waiters().empty());
+}
+
+BOOST_AUTO_TEST_CASE(two_round_trips_whatever_its_length)
+{
+    tcp_proxy proxy{server.connect_string()};
+    auto& c = connect_through(proxy);
+    admin.create(directory);
+    constexpr std::size_t length = 200;
+    for (std::size_t i = 0; i != length; ++i) {
+        admin.create(directory + "/x-lock-", std::to_string(i),
+                     admin_session::mode::persistent_sequential);
+    }
+    const auto before = c.stats().requests;
+    auto replies_held = proxy.on_reply(opcode::get_data, reaction::hold);
+    const auto o = start_view(c);
+    // All are asked before one is answered.
+    BOOST_TEST(until([&] { return c.stats().in_flight == length; }));
+    BOOST_TEST(c.stats().requests - before == 1 + length);
+    BOOST_TEST(!o.done());
+    replies_held.release();
+    const auto found = value_of(io, o);
+    BOOST_TEST_REQUIRE(found.entries.size() == length);
+    for (std::size_t i = 0; i != length; ++i) {
+        BOOST_TEST(found.entries[i].data == std::to_string(i));
+        BOOST_TEST(found.entries[i].session == 0);
+    }
+    admin.remove_tree(directory);
+}
+
+BOOST_AUTO_TEST_CASE(who_goes_meanwhile_is_left_out)
+{
+    tcp_proxy proxy{server.connect_string()};
+    auto& c = connect_through(proxy);
+    admin.create(directory);
+    std::vector<std::string> nodes;
+    for (const auto* data : {"a", "b", "c"}) {
+        nodes.push_back(
+            admin.create(directory + "/x-lock-", data, admin_session::mode::persistent_sequential));
+    }
+    auto list_held = proxy.on_reply(opcode::get_children2, reaction::hold);
+    const auto o = start_view(c);
+    BOOST_TEST(until([&] { return list_held.fired() == 1U; }));
+    admin.remove(nodes[0]);
+    list_held.release();
+    const auto found = value_of(io, o);
+    BOOST_TEST_REQUIRE(found.entries.size() == 2U);
+    BOOST_TEST(found.holders().size() == 1U);
+    BOOST_TEST(found.holders().front().data == "b"); // who is the first one now
+    BOOST_TEST(found.waiters().front().data == "c");
+    admin.remove_tree(directory);
+}
+
+BOOST_AUTO_TEST_CASE(the_connection_breaks_under_it)
+{
+    tcp_proxy proxy{server.connect_string()};
+    auto& c = connect_through(proxy);
+    const auto held = hold(connect(), {.owner_data = "x"});
+    const auto lost = proxy.on_reply(opcode::get_data, reaction::drop_and_cut);
+    const auto found = view(c);
+    BOOST_TEST(lost.fired() == 1U);
+    BOOST_TEST_REQUIRE(found.entries.size() == 1U);
+    BOOST_TEST(found.entries.front().data == "x");
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_may_not_be_read_is_there_all_the_same)
+{
+    auto& c = connect();
+    admin.create(directory); // which everybody may list
+    const auto held =
+        hold(connect({.credentials = {{"digest", "me:secret"}}}), {.acl = creator_acl()});
+    const auto next = start_waiter(connect(), {.owner_data = "x"});
+    const auto found = view(c);
+    BOOST_TEST_REQUIRE(found.entries.size() == 2U);
+    BOOST_TEST(found.entries[0].unreadable == zookeeper_errc::no_auth);
+    BOOST_TEST(found.entries[0].holds);
+    BOOST_TEST(found.entries[0].path == held.node());
+    BOOST_TEST(found.entries[1].data == "x");
+}
+
+BOOST_AUTO_TEST_CASE(it_can_be_cancelled)
+{
+    tcp_proxy proxy{server.connect_string()};
+    auto& c = connect_through(proxy);
+    admin.create(directory);
+    admin.create(directory + "/x-lock-", "", admin_session::mode::persistent_sequential);
+    for (const auto op : {opcode::get_children2, opcode::get_data}) {
+        auto answer_held = proxy.on_reply(op, reaction::hold);
+        asio::cancellation_signal signal;
+        outcome<queue_view> o;
+        async_view_queue(c, directory, asio::bind_cancellation_slot(signal.slot(), o.handler()));
+        BOOST_TEST(until([&] { return answer_held.fired() == 1U; }));
+        signal.emit(asio::cancellation_type::total);
+        BOOST_TEST(code_of(io, o) == asio::error::operation_aborted);
+        answer_held.release();
+        BOOST_TEST(until([&] { return c.stats().in_flight == 0U; }));
+    }
+    // Without a connection, too.
+    proxy.refuse(true);
+    proxy.cut();
+    BOOST_TEST(until([&] { return c.state() == connection_state::suspended; }));
+    asio::cancellation_signal signal;
+    outcome<queue_view> o;
+    async_view_queue(c, directory, asio::bind_cancellation_slot(signal.slot(), o.handler()));
+    BOOST_TEST(until([&] { return c.stats().waiting == 1U; }));
+    signal.emit(asio::cancellation_type::terminal);
+    BOOST_TEST(code_of(io, o) == asio::error::operation_aborted);
+    BOOST_TEST(c.stats().waiting == 0U);
+    proxy.refuse(false);
+    admin.remove_tree(directory);
+}
+
+BOOST_AUTO_TEST_CASE(bad_input)
+{
+    auto& c = connect();
+    outcome<queue_view> path, bad_layout, unconnected;
+    async_view_queue(c, "no/slash", path.handler());
+    BOOST_TEST(code_of(io, path) == errc::invalid_path);
+    async_view_queue(c, directory, layout{.prefix = "_c_", .marker = ""}, bad_layout.handler());
+    BOOST_TEST(code_of(io, bad_layout) == errc::invalid_option);
+    BOOST_TEST(c.last_error_detail().find("has no marker") != std::string::npos);
+    client idle{io, {.hosts = server.connect_string()}};
+    async_view_queue(idle, directory, unconnected.handler());
+    BOOST_TEST(!unconnected.done()); // never inline
+    BOOST_TEST(code_of(io, unconnected) == errc::not_connected);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_node_says_about_its_owner)
+{
+    auto& c = connect();
+    const auto held = hold(c);
+    const auto found = view(c);
+    BOOST_TEST_REQUIRE(found.entries.size() == 1U);
+    const auto owner = found.entries.front().owner();
+    char host[256] = "";
+    ::gethostname(host, sizeof host - 1);
+    BOOST_TEST((owner.host == host));
+    BOOST_TEST((owner.pid == ::getpid()));
+    BOOST_TEST((owner.program == "queue_view"));
+    BOOST_TEST(owner.text == default_owner_data());
+
+    const auto blank = parse_owner("host=a pid=12 program=my own pid=3");
+    BOOST_TEST((blank.host == "a" && blank.pid == 12 && blank.program == "my own pid=3"));
+    for (const auto* foreign :
+         {"", "10.0.0.1", "__REVOKE__", "host=", "host=a pid= program=b", "host=a pid=1x program=b",
+          "host=a program=b pid=1", " host=a pid=1 program=b"}) {
+        BOOST_TEST((parse_owner(foreign) == owner_info{.text = foreign}), foreign);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
