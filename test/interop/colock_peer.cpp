@@ -29,6 +29,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -72,6 +73,7 @@ public:
     {
         writing_.clear();
         reading_.clear();
+        permits_.clear();
         get(client_.async_close(asio::use_future));
         busy_.reset();
         runner_.join();
@@ -132,6 +134,33 @@ public:
                 answer += ' ' + each.path;
             }
             return answer;
+        }
+        if (what == "acquire" || what == "try-acquire") {
+            std::int64_t permits = 0, count = 0;
+            words >> permits >> count;
+            colock::semaphore s{client_, path, permits};
+            auto held =
+                what == "acquire"
+                    ? get(s.async_acquire(count, asio::use_future))
+                    : get(s.async_try_acquire_for(count, milliseconds(words), asio::use_future));
+            if (!held) {
+                return "busy";
+            }
+            permits_[path].push_back(std::move(held));
+            return "acquired";
+        }
+        if (what == "acquire-counted") {
+            std::string counter;
+            std::int64_t count = 0;
+            words >> counter >> count;
+            colock::semaphore s{client_, path, colock::counter_node{counter}};
+            permits_[path].push_back(get(s.async_acquire(count, asio::use_future)));
+            return "acquired";
+        }
+        if (what == "release") { // one acquisition
+            get(permits_.at(path).back().async_release(asio::use_future));
+            permits_.at(path).pop_back();
+            return "released";
         }
         if (what == "latch") {
             std::string id;
@@ -294,6 +323,7 @@ private:
     std::map<std::string, colock::unique_lock> writing_;
     std::map<std::string, std::shared_ptr<candidate>> latches_;
     std::map<std::string, colock::shared_lock> reading_;
+    std::map<std::string, std::vector<colock::permit>> permits_;
 };
 
 } // namespace

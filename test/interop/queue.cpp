@@ -275,6 +275,44 @@ BOOST_AUTO_TEST_CASE(readers_of_both_hold_it_together_and_writers_of_both_wait)
     late.expect("locked");
 }
 
+BOOST_AUTO_TEST_CASE(permits_of_both_come_from_one_store)
+{
+    auto &a = ours(), &b = theirs(), &c = ours(), &d = theirs();
+    a.ask("acquire " + path + " 3 1", "acquired");
+    b.ask("acquire " + path + " 3 2", "acquired");
+    c.ask("try-acquire " + path + " 3 1 50", "busy");
+    d.ask("try-acquire " + path + " 3 1 50", "busy");
+    c.tell("acquire " + path + " 3 2");
+    BOOST_TEST(c.waits());
+    d.tell("acquire " + path + " 3 1");
+    BOOST_TEST(d.waits());
+    a.ask("release " + path + " 1", "released");
+    BOOST_TEST(c.waits()); // it wants two, and came first
+    BOOST_TEST(d.waits());
+    b.ask("release " + path + " 1", "released");
+    c.expect("acquired");
+    BOOST_TEST(d.waits());
+    b.kill(); // which has another one
+    d.expect("acquired");
+}
+
+BOOST_AUTO_TEST_CASE(permits_of_both_from_a_number_that_changes)
+{
+    auto &a = ours(), &b = theirs();
+    b.ask("set-count /count 1", "set");
+    a.ask("acquire-counted " + path + " /count 1", "acquired");
+    auto& c = ours();
+    c.tell("acquire-counted " + path + " /count 1");
+    BOOST_TEST(c.waits());
+    b.ask("set-count /count 2", "set");
+    c.expect("acquired");
+    auto& d = theirs();
+    d.tell("acquire-counted " + path + " /count 1");
+    BOOST_TEST(d.waits());
+    a.ask("release " + path + " 1", "released");
+    d.expect("acquired");
+}
+
 BOOST_AUTO_TEST_CASE(our_downgrade_keeps_their_writers_out_and_lets_their_readers_in)
 {
     auto &a = ours(), &writer = theirs(), &reader = theirs();
