@@ -38,9 +38,7 @@ public:
                     self->fail(asio::error::operation_aborted);
                     return;
                 }
-                link->bind([raw = self.get()](asio::cancellation_type) {
-                    raw->fail(asio::error::operation_aborted);
-                });
+                link->bind([raw = self.get()](asio::cancellation_type) { raw->cancel(); });
             }
             const client_core::batch together{*self->core_};
             first();
@@ -69,12 +67,7 @@ public:
 
     void finish(const error_code& ec, Results... results)
     {
-        const auto self = this->shared_from_this();
-        auto op = std::exchange(op_, {});
-        op.complete(ec, std::move(results)...);
-        while (!open_.empty()) {
-            core_->abandon(*open_.front(), asio::error::operation_aborted);
-        }
+        std::exchange(op_, {}).complete(ec, std::move(results)...);
     }
     void fail(const error_code& ec) { finish(ec, Results{}...); }
 
@@ -85,6 +78,17 @@ public:
     }
 
 private:
+    // Only here are requests taken back: elsewhere one of them is being answered, by a client that may be about
+    // to answer the others.
+    void cancel()
+    {
+        const auto self = this->shared_from_this();
+        fail(asio::error::operation_aborted);
+        while (!open_.empty()) {
+            core_->abandon(*open_.front(), asio::error::operation_aborted);
+        }
+    }
+
     const std::shared_ptr<client_core> core_;
     operation_ptr<error_code, Results...> op_;
     std::list<request*> open_;

@@ -261,8 +261,13 @@ BOOST_AUTO_TEST_CASE(a_change_is_told_to_whoever_waits_for_it)
     BOOST_TEST((value_of(io, start_wait(e, {})) == "ann"));    // it is so already
     BOOST_TEST((value_of(io, start_wait(e, "bob")) == "ann")); // likewise
 
+    // Their watches go, which is a request, too.
+    BOOST_TEST(wait_for_watches(looking_on, 0));
+    BOOST_TEST(until([&] { return looking_on.stats().in_flight == 0U; }));
+
     change = start_wait(e, "ann");
     BOOST_TEST(until([&] { return watches_of(looking_on).size() == 1U; }));
+    BOOST_TEST(until([&] { return looking_on.stats().in_flight == 0U; }));
     const auto requests = looking_on.stats().requests;
     const auto events = looking_on.stats().watch_events;
     stand(b);

@@ -183,13 +183,16 @@ BOOST_AUTO_TEST_CASE(a_node_that_may_not_be_read_is_there_all_the_same)
     admin.create(directory); // which everybody may list
     const auto held =
         hold(connect({.credentials = {{"digest", "me:secret"}}}), {.acl = creator_acl()});
-    const auto next = start_waiter(connect(), {.owner_data = "x"});
+    // Not one of ours, which would give up: it may not watch the node before it.
+    const auto next =
+        admin.create(directory + "/x-lock-", "x", admin_session::mode::persistent_sequential);
     const auto found = view(c);
     BOOST_TEST_REQUIRE(found.entries.size() == 2U);
     BOOST_TEST(found.entries[0].unreadable == zookeeper_errc::no_auth);
     BOOST_TEST(found.entries[0].holds);
     BOOST_TEST(found.entries[0].path == held.node());
     BOOST_TEST(found.entries[1].data == "x");
+    admin.remove(next);
 }
 
 BOOST_AUTO_TEST_CASE(it_can_be_cancelled)
@@ -221,6 +224,29 @@ BOOST_AUTO_TEST_CASE(it_can_be_cancelled)
     BOOST_TEST(code_of(io, o) == asio::error::operation_aborted);
     BOOST_TEST(c.stats().waiting == 0U);
     proxy.refuse(false);
+    admin.remove_tree(directory);
+}
+
+BOOST_AUTO_TEST_CASE(the_client_is_closed_meanwhile)
+{
+    tcp_proxy proxy{server.connect_string()};
+    auto& c = connect_through(proxy);
+    admin.create(directory);
+    for (int i = 0; i != 3; ++i) {
+        admin.create(directory + "/x-lock-", "", admin_session::mode::persistent_sequential);
+    }
+    const auto answers_held = proxy.on_reply(opcode::get_data, reaction::hold);
+    const auto o = start_view(c);
+    BOOST_TEST(until([&] { return answers_held.fired() == 1U; }));
+    proxy.refuse(true);
+    proxy.cut();
+    BOOST_TEST(until([&] { return c.state() == connection_state::suspended; }));
+    BOOST_TEST(!o.done()); // all reads wait to be repeated
+    outcome<> closed;
+    c.async_close(closed.handler());
+    BOOST_TEST(code_of(io, o) == errc::client_closed);
+    BOOST_TEST(c.stats().waiting == 0U);
+    static_cast<void>(code_of(io, closed));
     admin.remove_tree(directory);
 }
 

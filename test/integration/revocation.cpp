@@ -506,14 +506,17 @@ BOOST_AUTO_TEST_CASE(a_body_goes_on_unless_that_was_chosen)
 {
     auto& c = connect();
     asio::steady_timer end{io, asio::steady_timer::time_point::max()};
+    bool asked = false;
     const auto r = start_body(c, {}, [&](unique_lock& held) -> asio::awaitable<int> {
         co_await held.async_wait_revoked(asio::use_awaitable); // and asks itself
+        asked = true;
         error_code ec;
         co_await end.async_wait(asio::redirect_error(asio::use_awaitable, ec));
         co_return 7;
     });
     BOOST_TEST(until([&] { return queue().size() == 1U; }));
     BOOST_TEST(revoke_holders(connect()) == 1U);
+    BOOST_TEST(until([&] { return asked; }));
     go_on(io, 10ms);
     BOOST_TEST(!r->done);
     end.cancel();
