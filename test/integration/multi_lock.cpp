@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(the_same_among_those_of_one_client)
     auto middle = hold_one(c, 1);
     const auto result = start_all(c, {2, 1, 0});
     BOOST_TEST(queues_become({1, 1, 0}));
-    BOOST_TEST(bool(try_all(c, {2})));
+    BOOST_TEST(until([&] { return bool(try_all(c, {2})); })); // its place there is gone soon
     BOOST_TEST(!result.done());
     middle = {};
     auto held = value_of(io, result);
@@ -587,15 +587,15 @@ BOOST_AUTO_TEST_CASE(one_deadline_for_all)
     auto last = hold_one(other, 2);
     outcome<multi_guard> result;
     const auto begin = clock::now();
-    all_of(c, {0, 1, 2}).async_try_lock_for(600ms, result.handler());
+    all_of(c, {0, 1, 2}).async_try_lock_for(2s, result.handler());
     BOOST_TEST(queues_become({2, 0, 1}));
-    go_on(io, 300ms);
+    go_on(io, 1s);
     first = {};
     BOOST_TEST(queues_become({1, 1, 2}));
     const auto held = value_of(io, result);
     const auto took = clock::now() - begin;
     BOOST_TEST(!held);
-    BOOST_TEST((took >= 600ms && took < 850ms)); // not once more for the last one
+    BOOST_TEST((took >= 2s && took < 2900ms)); // not once more for the last one
     BOOST_TEST(queues_become({0, 0, 1}));
     outcome<multi_guard> in_time;
     all_of(c, {0, 1, 2}).async_try_lock_until(clock::now() + 1min, in_time.handler());
