@@ -26,7 +26,7 @@ namespace colock {
 ///
 /// **Thread safety**: distinct objects may be used from several threads. Of one object, the const members
 /// may be called from several threads at once; they look at the clock themselves.
-class COLOCK_DECL [[nodiscard]] multi_guard {
+class COLOCK_DECL multi_guard {
 public:
     using executor_type = boost::asio::any_io_executor;
 
