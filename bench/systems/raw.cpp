@@ -2,12 +2,13 @@
 //
 // Create and list are sent back to back, as colock does, and the lock is held when the listing has
 // come; nothing checks it, nothing else is looked after. What colock adds is measured against this.
+#include <colock/queue_view.hpp>
+
 #include "system.hpp"
 
 #include <zookeeper/zookeeper.h>
 
 #include <poll.h>
-#include <unistd.h>
 
 #include <stdexcept>
 
@@ -45,11 +46,9 @@ public:
     {
         std::vector<cycle_time> times;
         times.reserve(static_cast<std::size_t>(count));
-        // A name and data of the same length as colock's.
+        // A name of the same length as colock's, and the same data.
         const std::string prefix = directory_ + "/_c_00000000-0000-0000-0000-000000000000-lock-";
-        char host[256] = "";
-        ::gethostname(host, sizeof host - 1);
-        const std::string data = std::string{host} + ':' + std::to_string(::getpid());
+        const auto& data = colock::default_owner_data();
         for (int i = 0; i != count; ++i) {
             const auto begin = clock::now();
             listed_ = false;
