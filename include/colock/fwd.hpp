@@ -44,7 +44,7 @@ class semaphore_path;
 class semaphore_state;
 class watch_state;
 struct body_reports;
-struct first_loss;
+class first_loss;
 struct gathering;
 struct core_access;
 struct candidacy;

@@ -8,11 +8,13 @@
 #include <colock/fwd.hpp>
 #include <colock/held_lock.hpp>
 #include <colock/node.hpp>
+#include <colock/permit.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <memory>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace colock {
@@ -59,17 +61,25 @@ public:
     [[nodiscard]] std::chrono::steady_clock::duration remaining() const noexcept;
 
     /// How many locks it holds: as many as the `multi_lock` names, or 0.
-    [[nodiscard]] std::size_t size() const noexcept { return locks_.size(); }
+    [[nodiscard]] std::size_t size() const noexcept { return parts_.size(); }
 
     /// One of them, in the order in which the `multi_lock` names them: for its path, its node, its fate. Refers
-    /// into this object. Precondition: `i < size()`.
-    [[nodiscard]] const held_lock& operator[](std::size_t i) const noexcept { return locks_[i]; }
+    /// into this object. Precondition: `i < size()`. Throws `std::bad_variant_access` when the `multi_lock` names a
+    /// semaphore there.
+    [[nodiscard]] const held_lock& operator[](std::size_t i) const
+    {
+        return std::get<held_lock>(parts_[i]);
+    }
 
-    /// The token of one of them, in the same order. Precondition: `i < size()`.
-    [[nodiscard]] fencing_token token(std::size_t i) const noexcept { return locks_[i].token(); }
+    /// The permits of a semaphore, likewise; throws when the `multi_lock` names a lock there.
+    [[nodiscard]] const permit& permits(std::size_t i) const { return std::get<permit>(parts_[i]); }
+
+    /// The token of one of them, as `(*this)[i].token()`.
+    [[nodiscard]] fencing_token token(std::size_t i) const { return (*this)[i].token(); }
 
     /// The transaction with conditions before it: that every one of these locks is still held. As
-    /// `held_lock::guarded`; the results begin with those of the `size()` conditions. Throws `system_error` with
+    /// `held_lock::guarded`; the results begin with those of the conditions, one for each lock and each permit, in
+    /// their order. Throws `system_error` with
     /// `errc::not_held` when this object holds nothing.
     [[nodiscard]] std::vector<transaction_op> guarded(std::vector<transaction_op> ops) const;
 
@@ -104,7 +114,7 @@ public:
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code)>(
             detail::initiate<error_code>{core_}, token, &start_unlock,
-            std::exchange(locks_, {})); // released, too, if that never starts
+            std::exchange(parts_, {})); // released, too, if that never starts
     }
 
     /// The client's executor, also when the locks were unlocked. That of the system, which has threads of its
@@ -114,7 +124,7 @@ public:
     void swap(multi_guard& other) noexcept
     {
         core_.swap(other.core_);
-        locks_.swap(other.locks_);
+        parts_.swap(other.parts_);
         loss_.swap(other.loss_);
     }
     friend void swap(multi_guard& a, multi_guard& b) noexcept { a.swap(b); }
@@ -122,24 +132,27 @@ public:
 private:
     friend struct detail::gathering;
 
+    using part = std::variant<held_lock, permit>;
     // What a wait for the loss needs: it must not keep the locks.
-    struct watched_locks {
-        std::vector<std::pair<std::shared_ptr<detail::queue_member>, std::uint64_t>> turns;
+    using turn = std::pair<std::shared_ptr<detail::queue_member>, std::uint64_t>;
+    using watched_part = std::variant<turn, std::shared_ptr<detail::held_nodes>>;
+    struct watched_parts {
+        std::vector<watched_part> parts;
         std::shared_ptr<detail::first_loss> loss;
     };
 
     // May hold nothing.
-    multi_guard(std::shared_ptr<detail::client_core> core, std::vector<held_lock> locks);
+    multi_guard(std::shared_ptr<detail::client_core> core, std::vector<part> parts);
 
-    [[nodiscard]] watched_locks watched() const;
+    [[nodiscard]] watched_parts watched() const;
     static void start_wait_lost(const std::shared_ptr<detail::client_core>& core,
                                 detail::operation_ptr<error_code, error_code> op,
-                                watched_locks locks);
+                                watched_parts watched);
     static void start_unlock(const std::shared_ptr<detail::client_core>& core,
-                             detail::operation_ptr<error_code> op, std::vector<held_lock> locks);
+                             detail::operation_ptr<error_code> op, std::vector<part> parts);
 
     std::shared_ptr<detail::client_core> core_; // stays when the locks go, for its executor
-    std::vector<held_lock> locks_;
+    std::vector<part> parts_;
     std::shared_ptr<detail::first_loss> loss_; // there is one when there are locks
 };
 

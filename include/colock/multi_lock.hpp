@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <utility>
@@ -30,6 +31,8 @@ public:
     lock_entry(const shared_mutex& m);
     /// The lock that is shared.
     lock_entry(const shared_mutex& m, share_lock_t);
+    /// So many of its permits, which take one round trip more than a lock.
+    lock_entry(const semaphore& s, std::int64_t count = 1);
     /// For this owner: granted at once when he has it.
     lock_entry(const recursive_mutex& m, lock_owner& owner);
 
@@ -46,13 +49,14 @@ private:
 /// co_await store.write(row, held.token(0)); // that of `orders`
 /// ```
 ///
-/// Locks that are free are held after one round trip, however many they are. When one of them is not held after
-/// that, the places in the queues of those behind it are given up, and the locks are taken one after the other, in
-/// the order of their absolute paths. So nobody who uses a multi_lock ever waits for one lock while he
-/// keeps a place in a later one, for longer than that round trip; and he **cannot deadlock** with
-/// others, as long as those who take several locks use a multi_lock, too, or take them one by one in the order of
-/// their absolute paths (those that the servers see, chroot included; compared byte by byte). One who holds
-/// other locks already is in their position: they should come before these.
+/// Locks that are free are held after one round trip, however many they are; a semaphore takes one more, and those
+/// whose paths come behind its path wait for it. When one of them is not held after that, the places in the
+/// queues of those behind it are given up, and the locks are taken one after the other, in the order of their
+/// absolute paths. So nobody who uses a multi_lock ever waits for one lock while he keeps a place in a later one,
+/// for longer than that round trip; and he **cannot deadlock** with others, as long as those who take several
+/// locks use a multi_lock, too, or take them one by one in the order of their absolute paths (those that the
+/// servers see, chroot included; compared byte by byte). One who holds other locks already is in their position:
+/// they should come before these.
 ///
 /// It names each path once (`errc::path_twice`), at least one (`errc::nothing_to_lock`), and all locks are of one
 /// client (`errc::several_clients`); otherwise every operation completes with that error. It does no I/O when it

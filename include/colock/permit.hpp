@@ -5,6 +5,7 @@
 #include <colock/detail/initiate.hpp>
 #include <colock/error.hpp>
 #include <colock/fwd.hpp>
+#include <colock/held_lock.hpp>
 #include <colock/node.hpp>
 
 #include <chrono>
@@ -40,6 +41,9 @@ public:
 
     /// How many are held; those that are lost count until they are released.
     [[nodiscard]] std::size_t count() const noexcept { return nodes_.size(); }
+
+    /// Where they are on their way, as `held_lock::state`.
+    [[nodiscard]] lock_state state() const noexcept;
 
     /// Why they were lost, as `held_lock::lost`.
     [[nodiscard]] error_code lost() const noexcept;
@@ -90,6 +94,7 @@ public:
 
 private:
     friend class detail::semaphore_state;
+    friend struct detail::gathering;
 
     permit(std::shared_ptr<detail::client_core> core, std::shared_ptr<detail::held_nodes> held,
            std::vector<std::string> nodes) noexcept;

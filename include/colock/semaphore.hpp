@@ -92,6 +92,8 @@ public:
     }
 
 private:
+    friend class lock_entry;
+
     template <class CompletionToken>
     auto start(std::int64_t count, CompletionToken& token, detail::deadline until)
     {
@@ -104,6 +106,9 @@ private:
                               detail::operation_ptr<error_code, permit> op,
                               std::shared_ptr<const detail::semaphore_path> path,
                               std::int64_t count, detail::deadline until);
+
+    // So many permits, for a multi_lock.
+    [[nodiscard]] std::shared_ptr<const detail::lock_target> target(std::int64_t count) const;
 
     std::shared_ptr<const detail::semaphore_path> path_;
 };

@@ -222,8 +222,7 @@ private:
     void drop_connection(bool last_words = false);
     void expire_session();
     void set_state(connection_state state);
-    template <class Call>
-    void notify(Call&& call);
+    void notify(const std::function<void(session_listener&)>& call);
     void link(request_list& list, request_ptr r);
     [[nodiscard]] request_ptr unlink(request& r);
     void begin_close(const error_code& why);

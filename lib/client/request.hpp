@@ -70,4 +70,12 @@ template <class Done>
     return std::make_unique<request_of<Done>>(std::move(c), policy, std::move(done));
 }
 
+// The request was sent, and no answer came, or only the word that the session or the server has changed.
+[[nodiscard]] inline bool is_loss(const error_code& ec) noexcept
+{
+    return ec.category() == zookeeper_category() &&
+           ((outcome_unknown(ec) && ec != zookeeper_errc::auth_failed) ||
+            ec == zookeeper_errc::session_moved);
+}
+
 } // namespace colock::detail

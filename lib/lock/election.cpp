@@ -1,6 +1,7 @@
 #include <colock/detail/core_access.hpp>
 #include <colock/election.hpp>
 
+#include "client/borrowed_client.hpp"
 #include "inquiry.hpp"
 #include "lock_path.hpp"
 
@@ -60,19 +61,11 @@ private:
                 }));
     }
 
-    // One of the client's own operations, which knows what to do about lost connections.
-    template <class Result, class Operation, class Then>
-    void begin(Operation operation, std::string path, Then then)
-    {
-        initiate<error_code, Result>{core_}(guarded<Result>(std::move(then)), operation,
-                                            std::move(path));
-    }
-
     void look()
     {
         changes_ = {};
-        begin<children_result>(
-            core_access::children, path_, [this](const error_code& ec, children_result&& found) {
+        client_->async_children(
+            path_, guarded<children_result>([this](const error_code& ec, children_result&& found) {
                 const auto all = protocol::contenders(curator_latch_layout(), found.names);
                 if (ec && ec != zookeeper_errc::no_node) {
                     finish(ec, {});
@@ -85,28 +78,29 @@ private:
                 } else {
                     watch_directory();
                 }
-            });
+            }));
     }
 
     void watch_leader(std::string node)
     {
-        begin<watched<get_result>>(core_access::watch_data, std::move(node),
-                                   [this](const error_code& ec, watched<get_result>&& found) {
-                                       if (ec == zookeeper_errc::no_node) {
-                                           look(); // the next one leads now
-                                       } else if (ec || found.value.data != seen_) {
-                                           finish(ec, std::move(found.value.data));
-                                       } else {
-                                           wait(std::move(found.changes));
-                                       }
-                                   });
+        client_->async_watch(
+            std::move(node),
+            guarded<watched<get_result>>([this](const error_code& ec, watched<get_result>&& found) {
+                if (ec == zookeeper_errc::no_node) {
+                    look(); // the next one leads now
+                } else if (ec || found.value.data != seen_) {
+                    finish(ec, std::move(found.value.data));
+                } else {
+                    wait(std::move(found.changes));
+                }
+            }));
     }
 
     void watch_directory()
     {
-        begin<watched<children_result>>(
-            core_access::watch_children, path_,
-            [this](const error_code& ec, watched<children_result>&& found) {
+        client_->async_watch_children(
+            path_, guarded<watched<children_result>>([this](const error_code& ec,
+                                                            watched<children_result>&& found) {
                 if (ec && ec != zookeeper_errc::no_node) {
                     finish(ec, {});
                 } else if (ec || !protocol::contenders(curator_latch_layout(), found.value.names)
@@ -115,22 +109,22 @@ private:
                 } else {
                     wait(std::move(found.changes));
                 }
-            });
+            }));
     }
 
     void watch_for_directory()
     {
-        begin<watched<std::optional<node_stat>>>(
-            core_access::watch_exists, path_,
-            [this](const error_code& ec, watched<std::optional<node_stat>>&& found) {
-                if (ec) {
-                    finish(ec, {});
-                } else if (found.value) {
-                    look();
-                } else {
-                    wait(std::move(found.changes));
-                }
-            });
+        client_->async_watch_exists(
+            path_, guarded<watched<std::optional<node_stat>>>(
+                       [this](const error_code& ec, watched<std::optional<node_stat>>&& found) {
+                           if (ec) {
+                               finish(ec, {});
+                           } else if (found.value) {
+                               look();
+                           } else {
+                               wait(std::move(found.changes));
+                           }
+                       }));
     }
 
     void wait(watch changes)
@@ -152,6 +146,7 @@ private:
     }
 
     const std::shared_ptr<client_core> core_;
+    borrowed_client client_{core_};
     operation_ptr<error_code, identity> op_;
     const std::string path_;
     const identity seen_;

@@ -1,38 +1,11 @@
 #include "held_nodes.hpp"
 
+#include "function_operation.hpp"
+
 #include <algorithm>
 #include <utility>
 
 namespace colock::detail {
-
-namespace {
-
-// One who is told once, when the watch fires.
-class told final : public operation<error_code, watch_event> {
-public:
-    told(std::weak_ptr<held_nodes> whom, void (*how)(held_nodes&, const watch_event&))
-        : operation{nullptr}, whom_{std::move(whom)}, how_{how}
-    {
-    }
-    void complete(error_code&& ec, watch_event&& event) override
-    {
-        const auto whom = whom_.lock();
-        const auto how = how_;
-        delete this;
-        if (whom && !ec) {
-            how(*whom, event);
-        }
-    }
-    void destroy() noexcept override { delete this; }
-
-private:
-    ~told() = default;
-
-    std::weak_ptr<held_nodes> whom_;
-    void (*how_)(held_nodes&, const watch_event&);
-};
-
-} // namespace
 
 held_nodes::held_nodes(std::shared_ptr<client_core> core, std::shared_ptr<const void> of,
                        std::string what, std::string path, std::vector<std::string> nodes,
@@ -87,9 +60,8 @@ void held_nodes::closed(const error_code& why)
 void held_nodes::discarded() noexcept
 {
     over_ = true;
-    int none = 0;
-    lost_.compare_exchange_strong(none, static_cast<int>(errc::client_closed));
-    const auto waiting = std::move(waiting_for_loss_);
+    loss_.conclude(errc::client_closed);
+    waiting_for_loss_.discard();
     const auto unsettled = std::move(unsettled_);
 }
 
@@ -120,8 +92,13 @@ void held_nodes::watch(node& n)
             } else if (!r.error) {
                 state->begin(r.stat);
                 at->watch = state->make_handle();
-                state->wait(operation_ptr<error_code, watch_event>{new told{
-                    self, [](held_nodes& h, const watch_event& event) { h.changed(event); }}});
+                state->wait(function_operation<error_code, watch_event>::make(
+                    self->core_, nullptr,
+                    [weak = self->weak_from_this()](const error_code& ec, const watch_event& e) {
+                        if (const auto holder = weak.lock(); holder && !ec) {
+                            holder->changed(e);
+                        }
+                    }));
             }
         });
     read->subscriber = state.get();
@@ -171,9 +148,7 @@ void held_nodes::release(const std::vector<std::string>& nodes, operation_ptr<er
         remove(path, of);
     }
     if (std::ranges::all_of(nodes_, &node::leaving)) {
-        for (auto& each : std::exchange(waiting_for_loss_, {})) {
-            each.complete(errc::not_held, {});
-        }
+        waiting_for_loss_.complete_all(errc::not_held, {});
     }
 }
 
@@ -238,14 +213,7 @@ void held_nodes::wait_lost(operation_ptr<error_code, error_code> op)
         op.complete(errc::not_held, {});
         return;
     }
-    const auto at = waiting_for_loss_.insert(waiting_for_loss_.end(), std::move(op));
-    if (const auto& link = at->cancellation()) {
-        link->bind([this, at](asio::cancellation_type) {
-            auto cancelled = std::move(*at);
-            waiting_for_loss_.erase(at);
-            cancelled.complete(asio::error::operation_aborted, {});
-        });
-    }
+    waiting_for_loss_.add(std::move(op));
 }
 
 void held_nodes::check()
@@ -257,38 +225,27 @@ void held_nodes::check()
 
 void held_nodes::lose(errc why)
 {
-    int none = 0;
-    lost_.compare_exchange_strong(none, static_cast<int>(why));
+    loss_.conclude(why);
     const bool all_left = std::ranges::all_of(nodes_, &node::leaving);
     if (over_ || all_left || std::exchange(loss_told_, true)) {
         return; // released before, or known
     }
-    const error_code reason = static_cast<errc>(lost_.load());
+    const auto reason = loss_.why();
     core_->let_go(lost_lead_);
     core_->count.locks_lost.fetch_add(1, std::memory_order_relaxed);
     core_->note_error(what_ + ": " + reason.message());
-    for (auto& op : std::exchange(waiting_for_loss_, {})) {
-        op.complete({}, reason);
-    }
+    waiting_for_loss_.complete_all({}, reason);
     core_->log(log_level::warning, what_ + ": " + reason.message());
 }
 
 error_code held_nodes::lost() const noexcept
 {
     const bool safe = remaining() > std::chrono::nanoseconds{0};
-    if (const int why = lost_; why != 0) {
-        return static_cast<errc>(why);
-    }
-    if (safe) {
-        return {};
-    }
-    int why = 0;
-    if (lost_.compare_exchange_strong(why, static_cast<int>(errc::safe_until_passed))) {
-        why = static_cast<int>(errc::safe_until_passed);
+    if (!safe && loss_.conclude(errc::safe_until_passed)) {
         core_->post(
             [self = std::const_pointer_cast<held_nodes>(shared_from_this())] { self->check(); });
     }
-    return static_cast<errc>(why);
+    return loss_.why();
 }
 
 std::chrono::nanoseconds held_nodes::remaining() const noexcept

@@ -3,8 +3,9 @@
 
 #include "client/core.hpp"
 #include "client/watch_state.hpp"
+#include "first_loss.hpp"
+#include "waiting_list.hpp"
 
-#include <atomic>
 #include <chrono>
 #include <list>
 #include <memory>
@@ -68,10 +69,10 @@ private:
     const std::chrono::nanoseconds lost_lead_;
     std::list<node> nodes_;
     std::vector<std::pair<std::string, std::shared_ptr<departure>>> unsettled_; // deletes to repeat
-    std::list<operation_ptr<error_code, error_code>> waiting_for_loss_;
+    waiting_list<error_code> waiting_for_loss_;
     bool over_ = false;
     bool loss_told_ = false;
-    mutable std::atomic<int> lost_{0}; // an errc; whoever sees it first sets it
+    mutable first_loss loss_;
 };
 
 } // namespace colock::detail

@@ -3,13 +3,14 @@
 
 #include <colock/detail/deadline.hpp>
 #include <colock/detail/operation.hpp>
-#include <colock/held_lock.hpp>
 
 #include "client/core.hpp"
+#include "gathering.hpp"
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 
 namespace colock::detail {
 
@@ -17,7 +18,7 @@ namespace colock::detail {
 struct acquisition {
     std::shared_ptr<cancel_link> link; // to end it early
     // What it came to, as the operation of that lock has it; once, on any thread, perhaps before start() returns.
-    std::function<void(const error_code&, held_lock)> done;
+    std::function<void(const error_code&, gathering::part)> done;
 };
 
 // Immutable. A new kind of lock is another class that is derived from this one, and a constructor of lock_entry.
@@ -46,7 +47,11 @@ public:
     {
         const auto done = std::move(done_);
         delete this;
-        done(ec, held_lock{std::move(held)});
+        if constexpr (std::is_same_v<Guard, permit>) {
+            done(ec, std::move(held));
+        } else {
+            done(ec, held_lock{std::move(held)});
+        }
     }
     void destroy() noexcept override { delete this; }
 
@@ -57,7 +62,7 @@ private:
     }
     ~acquiring() = default;
 
-    std::function<void(const error_code&, held_lock)> done_;
+    std::function<void(const error_code&, gathering::part)> done_;
 };
 
 } // namespace colock::detail

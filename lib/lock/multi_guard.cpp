@@ -1,5 +1,7 @@
 #include <colock/multi_guard.hpp>
 
+#include "first_loss.hpp"
+#include "function_operation.hpp"
 #include "gathering.hpp"
 
 #include <boost/system/system_error.hpp>
@@ -12,6 +14,13 @@ namespace detail {
 
 namespace {
 
+// The reason that stays, when this one is seen now.
+error_code first_of(first_loss& loss, const error_code& why) noexcept
+{
+    loss.conclude(static_cast<errc>(why.value()));
+    return loss.why();
+}
+
 // Waits for the first loss among several locks. On the strand.
 class loss_watch final : public std::enable_shared_from_this<loss_watch> {
 public:
@@ -20,8 +29,8 @@ public:
     {
     }
 
-    template <class Turns>
-    void start(const std::shared_ptr<client_core>& core, Turns turns)
+    template <class Parts>
+    void start(const std::shared_ptr<client_core>& core, Parts parts)
     {
         if (const auto& link = op_.cancellation()) {
             link->bind([weak = weak_from_this()](asio::cancellation_type) {
@@ -30,16 +39,16 @@ public:
                 }
             });
         }
-        for (auto& [member, turn] : turns) {
+        for (auto& each : parts) {
             if (!op_) {
                 return;
             }
             links_.push_back(std::make_shared<cancel_link>(core));
-            auto part = part_operation<error_code, error_code>::make(
+            auto part = function_operation<error_code, error_code>::make(
                 core, links_.back(), [self = shared_from_this()](error_code ec, error_code why) {
                     self->finish(ec, why);
                 });
-            gathering::wait_lost(core, std::move(part), std::move(member), turn);
+            gathering::wait_lost(core, std::move(part), std::move(each));
         }
     }
 
@@ -49,7 +58,7 @@ private:
         if (!op_) {
             return;
         }
-        std::exchange(op_, {}).complete(ec, ec ? error_code{} : loss_->conclude(why));
+        std::exchange(op_, {}).complete(ec, ec ? error_code{} : first_of(*loss_, why));
         for (const auto& link : std::exchange(links_, {})) {
             link->request(asio::cancellation_type::terminal);
         }
@@ -65,7 +74,7 @@ class joint_release final : public std::enable_shared_from_this<joint_release> {
 public:
     explicit joint_release(operation_ptr<error_code> op) : op_{std::move(op)} {}
 
-    void start(const std::shared_ptr<client_core>& core, std::vector<held_lock> locks)
+    void start(const std::shared_ptr<client_core>& core, std::vector<gathering::part> parts)
     {
         if (const auto& link = op_.cancellation()) {
             link->bind([weak = weak_from_this()](asio::cancellation_type type) {
@@ -75,11 +84,11 @@ public:
                 }
             });
         }
-        left_ = locks.size();
+        left_ = parts.size();
         const client_core::batch together{*core};
-        for (auto& each : locks) {
-            gathering::unlock(
-                part_operation<error_code>::make(
+        for (auto& each : parts) {
+            gathering::release(
+                function_operation<error_code>::make(
                     core, nullptr, [self = shared_from_this()](error_code ec) { self->gone(ec); }),
                 std::move(each));
         }
@@ -105,9 +114,9 @@ private:
 
 } // namespace detail
 
-multi_guard::multi_guard(std::shared_ptr<detail::client_core> core, std::vector<held_lock> locks)
-    : core_{std::move(core)}, locks_{std::move(locks)},
-      loss_{locks_.empty() ? nullptr : std::make_shared<detail::first_loss>()}
+multi_guard::multi_guard(std::shared_ptr<detail::client_core> core, std::vector<part> parts)
+    : core_{std::move(core)}, parts_{std::move(parts)},
+      loss_{parts_.empty() ? nullptr : std::make_shared<detail::first_loss>()}
 {
 }
 
@@ -118,20 +127,21 @@ multi_guard::operator bool() const noexcept
 
 lock_state multi_guard::state() const noexcept
 {
-    if (locks_.empty()) {
+    if (parts_.empty()) {
         return lock_state::not_held;
     }
-    return lost() ? lock_state::lost : locks_.front().state();
+    return lost() ? lock_state::lost
+                  : std::visit([](const auto& p) { return p.state(); }, parts_.front());
 }
 
 error_code multi_guard::lost() const noexcept
 {
-    if (locks_.empty()) {
+    if (parts_.empty()) {
         return errc::not_held;
     }
-    for (const auto& each : locks_) {
-        if (const auto why = each.lost()) {
-            return loss_->conclude(why);
+    for (const auto& each : parts_) {
+        if (const auto why = std::visit([](const auto& p) { return p.lost(); }, each)) {
+            return detail::first_of(*loss_, why);
         }
     }
     return {};
@@ -140,33 +150,32 @@ error_code multi_guard::lost() const noexcept
 std::chrono::steady_clock::time_point multi_guard::safe_until() const noexcept
 {
     auto earliest = std::chrono::steady_clock::time_point::max();
-    for (const auto& each : locks_) {
-        earliest = std::min(earliest, each.safe_until());
+    for (const auto& each : parts_) {
+        earliest =
+            std::min(earliest, std::visit([](const auto& p) { return p.safe_until(); }, each));
     }
-    return locks_.empty() ? std::chrono::steady_clock::time_point::min() : earliest;
+    return parts_.empty() ? std::chrono::steady_clock::time_point::min() : earliest;
 }
 
 std::chrono::steady_clock::duration multi_guard::remaining() const noexcept
 {
     auto shortest = std::chrono::steady_clock::duration::max();
-    for (const auto& each : locks_) {
-        shortest = std::min(shortest, each.remaining());
+    for (const auto& each : parts_) {
+        shortest =
+            std::min(shortest, std::visit([](const auto& p) { return p.remaining(); }, each));
     }
-    return locks_.empty() ? std::chrono::steady_clock::duration::zero() : shortest;
+    return parts_.empty() ? std::chrono::steady_clock::duration::zero() : shortest;
 }
 
 std::vector<transaction_op> multi_guard::guarded(std::vector<transaction_op> ops) const
 {
-    if (locks_.empty()) {
+    if (parts_.empty()) {
         throw boost::system::system_error{errc::not_held, "guarded"};
     }
-    std::vector<transaction_op> all;
-    all.reserve(locks_.size() + ops.size());
-    for (const auto& each : locks_) {
-        all.push_back(check_op(each.node()));
+    for (auto p = parts_.rbegin(); p != parts_.rend(); ++p) {
+        ops = std::visit([&](const auto& held) { return held.guarded(std::move(ops)); }, *p);
     }
-    std::ranges::move(ops, std::back_inserter(all));
-    return all;
+    return ops;
 }
 
 multi_guard::executor_type multi_guard::get_executor() const noexcept
@@ -174,38 +183,38 @@ multi_guard::executor_type multi_guard::get_executor() const noexcept
     return detail::executor_of(core_);
 }
 
-multi_guard::watched_locks multi_guard::watched() const
+multi_guard::watched_parts multi_guard::watched() const
 {
-    watched_locks all{{}, loss_};
-    for (const auto& each : locks_) {
-        all.turns.push_back(detail::gathering::turn(each));
+    watched_parts all{{}, loss_};
+    for (const auto& each : parts_) {
+        all.parts.push_back(detail::gathering::watched(each));
     }
     return all;
 }
 
 void multi_guard::start_wait_lost(const std::shared_ptr<detail::client_core>& core,
                                   detail::operation_ptr<error_code, error_code> op,
-                                  watched_locks locks)
+                                  watched_parts watched)
 {
-    if (locks.turns.empty()) {
+    if (watched.parts.empty()) {
         op.complete(errc::not_held, {});
         return;
     }
-    core->dispatch([core, op = std::move(op), locks = std::move(locks)]() mutable {
-        std::make_shared<detail::loss_watch>(std::move(op), std::move(locks.loss))
-            ->start(core, std::move(locks.turns));
+    core->dispatch([core, op = std::move(op), watched = std::move(watched)]() mutable {
+        std::make_shared<detail::loss_watch>(std::move(op), std::move(watched.loss))
+            ->start(core, std::move(watched.parts));
     });
 }
 
 void multi_guard::start_unlock(const std::shared_ptr<detail::client_core>& core,
-                               detail::operation_ptr<error_code> op, std::vector<held_lock> locks)
+                               detail::operation_ptr<error_code> op, std::vector<part> parts)
 {
-    if (locks.empty()) {
+    if (parts.empty()) {
         op.complete(errc::not_held);
         return;
     }
-    core->dispatch([core, op = std::move(op), locks = std::move(locks)]() mutable {
-        std::make_shared<detail::joint_release>(std::move(op))->start(core, std::move(locks));
+    core->dispatch([core, op = std::move(op), parts = std::move(parts)]() mutable {
+        std::make_shared<detail::joint_release>(std::move(op))->start(core, std::move(parts));
     });
 }
 

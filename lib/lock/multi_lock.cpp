@@ -2,8 +2,10 @@
 #include <colock/multi_lock.hpp>
 #include <colock/mutex.hpp>
 #include <colock/recursive_mutex.hpp>
+#include <colock/semaphore.hpp>
 #include <colock/shared_mutex.hpp>
 
+#include "function_operation.hpp"
 #include "gathering.hpp"
 #include "lock_path.hpp"
 #include "lock_target.hpp"
@@ -163,7 +165,7 @@ private:
             leaving, // it is being given up
         } at = state::away;
         std::shared_ptr<cancel_link> link; // of what is under way
-        held_lock guard;
+        gathering::part guard;
     };
     using state = part::state;
 
@@ -177,16 +179,17 @@ private:
         auto& p = parts_[i];
         p.at = state::joining;
         p.link = std::make_shared<cancel_link>(core_);
-        target(i).start({p.link,
-                         [self = shared_from_this(), i](const error_code& ec, held_lock guard) {
-                             self->core_->post([self, i, ec, guard = std::move(guard)]() mutable {
-                                 self->joined(i, ec, std::move(guard));
-                             });
-                         }},
-                        until_);
+        target(i).start(
+            {p.link,
+             [self = shared_from_this(), i](const error_code& ec, gathering::part guard) {
+                 self->core_->post([self, i, ec, guard = std::move(guard)]() mutable {
+                     self->joined(i, ec, std::move(guard));
+                 });
+             }},
+            until_);
     }
 
-    void joined(std::size_t i, const error_code& ec, held_lock guard)
+    void joined(std::size_t i, const error_code& ec, gathering::part guard)
     {
         if (!op_) {
             return;
@@ -268,7 +271,10 @@ private:
     bool take_lost_ones_again()
     {
         for (std::size_t i = 0; i != parts_.size(); ++i) {
-            const auto why = parts_[i].at == state::held ? parts_[i].guard.lost() : error_code{};
+            const auto why =
+                parts_[i].at == state::held
+                    ? std::visit([](const auto& held) { return held.lost(); }, parts_[i].guard)
+                    : error_code{};
             if (!why) {
                 continue;
             }
@@ -289,7 +295,7 @@ private:
         if (take_lost_ones_again()) {
             return;
         }
-        std::vector<held_lock> locks(parts_.size());
+        std::vector<gathering::part> locks(parts_.size());
         for (std::size_t i = 0; i != parts_.size(); ++i) {
             locks[list_->in_order[i].number] = std::move(parts_[i].guard);
         }
@@ -314,8 +320,8 @@ private:
         } else if (p.at == state::held) {
             p.at = state::leaving;
             p.link = std::make_shared<cancel_link>(core_);
-            gathering::unlock(
-                part_operation<error_code>::make(
+            gathering::release(
+                function_operation<error_code>::make(
                     core_, p.link,
                     [self = shared_from_this(), i](const error_code&) { self->unlocked(i); }),
                 std::move(p.guard));
@@ -392,6 +398,10 @@ lock_entry::lock_entry(const shared_mutex& m)
 
 lock_entry::lock_entry(const shared_mutex& m, share_lock_t)
     : target_{detail::target_of(m.path_, detail::path_to_share{m.path_})}
+{
+}
+
+lock_entry::lock_entry(const semaphore& s, std::int64_t count) : target_{s.target(count)}
 {
 }
 

@@ -41,6 +41,17 @@ permit::operator bool() const noexcept
     return !nodes_.empty() && !held_->lost();
 }
 
+lock_state permit::state() const noexcept
+{
+    if (nodes_.empty()) {
+        return lock_state::not_held;
+    }
+    if (held_->lost()) {
+        return lock_state::lost;
+    }
+    return core_->connection_id() != 0 ? lock_state::held : lock_state::suspended;
+}
+
 error_code permit::lost() const noexcept
 {
     return nodes_.empty() ? error_code{errc::not_held} : held_->lost();

@@ -246,14 +246,7 @@ void queue_member::wait_lost(operation_ptr<error_code, error_code> op, std::uint
         return;
     }
     op->tag = turn;
-    const auto at = waiting_for_loss_.insert(waiting_for_loss_.end(), std::move(op));
-    if (const auto& link = at->cancellation()) {
-        link->bind([this, at](asio::cancellation_type) {
-            auto cancelled = std::move(*at);
-            waiting_for_loss_.erase(at);
-            cancelled.complete(asio::error::operation_aborted, {});
-        });
-    }
+    waiting_for_loss_.add(std::move(op));
 }
 
 void queue_member::wait_revoked(operation_ptr<error_code> op, std::uint64_t turn)
@@ -272,14 +265,7 @@ void queue_member::wait_revoked(operation_ptr<error_code> op, std::uint64_t turn
         return;
     }
     op->tag = turn;
-    const auto at = waiting_for_revocation_.insert(waiting_for_revocation_.end(), std::move(op));
-    if (const auto& link = at->cancellation()) {
-        link->bind([this, at](asio::cancellation_type) {
-            auto cancelled = std::move(*at);
-            waiting_for_revocation_.erase(at);
-            cancelled.complete(asio::error::operation_aborted);
-        });
-    }
+    waiting_for_revocation_.add(std::move(op));
     // The read that sets the watch on the own node tells what has been asked already, the watch what follows.
     reminded();
 }
@@ -293,37 +279,21 @@ bool queue_member::is_held_by(std::uint64_t turn)
 
 void queue_member::announce_revocation()
 {
-    for (auto& op : std::exchange(waiting_for_revocation_, {})) {
-        op.complete({});
-    }
+    waiting_for_revocation_.complete_all({});
     queue_->revoked(*this);
 }
 
 void queue_member::turn_over(std::uint64_t turn)
 {
-    const auto end = [turn](auto& waiting, auto... nothing) {
-        for (auto at = waiting.begin(); at != waiting.end();) {
-            const auto here = at++;
-            if ((*here)->tag == turn) {
-                auto op = std::move(*here);
-                waiting.erase(here);
-                op.complete(errc::not_held, nothing...);
-            }
-        }
-    };
-    end(waiting_for_loss_, error_code{});
-    end(waiting_for_revocation_);
+    waiting_for_loss_.complete_tagged(turn, errc::not_held, {});
+    waiting_for_revocation_.complete_tagged(turn, errc::not_held);
     watched_ = !waiting_for_loss_.empty() || !waiting_for_revocation_.empty();
 }
 
 void queue_member::end_turns()
 {
-    for (auto& op : std::exchange(waiting_for_loss_, {})) {
-        op.complete(errc::not_held, {});
-    }
-    for (auto& op : std::exchange(waiting_for_revocation_, {})) {
-        op.complete(errc::not_held);
-    }
+    waiting_for_loss_.complete_all(errc::not_held, {});
+    waiting_for_revocation_.complete_all(errc::not_held);
 }
 
 void queue_member::end_parting()
@@ -412,11 +382,10 @@ void queue_member::discarded() noexcept
 {
     over_ = true;
     if (contender_.holds()) {
-        int none = 0; // a guard that outlives the context says so
-        lost_.compare_exchange_strong(none, static_cast<int>(errc::client_closed));
+        loss_.conclude(errc::client_closed); // a guard that outlives the context says so
     }
-    const auto waiting_for_loss = std::move(waiting_for_loss_);
-    const auto waiting_for_revocation = std::move(waiting_for_revocation_);
+    waiting_for_loss_.discard();
+    waiting_for_revocation_.discard();
     const auto trying = std::move(trying_);
     const auto parting = std::move(parting_);
     const auto unlocking = std::move(unlocking_);
@@ -741,8 +710,7 @@ void queue_member::lose(errc why)
         // nobody else need have deleted it.
         why = errc::safe_until_passed;
     }
-    int none = 0;
-    lost_.compare_exchange_strong(none, static_cast<int>(why)); // a guard may have seen it first
+    loss_.conclude(why); // a guard may have seen it first
     if (std::exchange(loss_told_, true)) {
         return;
     }
@@ -752,16 +720,12 @@ void queue_member::lose(errc why)
         leave(); // nobody held it; it was kept for the next one
         return;
     }
-    const error_code reason = static_cast<errc>(lost_.load());
+    const auto reason = loss_.why();
     shared(reason);
     core_.count.locks_lost.fetch_add(1, std::memory_order_relaxed);
     core_.note_error("lock " + path_ + ": " + reason.message());
-    for (auto& op : std::exchange(waiting_for_loss_, {})) {
-        op.complete({}, reason);
-    }
-    for (auto& op : std::exchange(waiting_for_revocation_, {})) {
-        op.complete(reason);
-    }
+    waiting_for_loss_.complete_all({}, reason);
+    waiting_for_revocation_.complete_all(reason);
     core_.log(log_level::warning, "lock " + path_ + ": " + reason.message());
 }
 
@@ -783,7 +747,7 @@ void queue_member::gone(const error_code& ec)
         core_.count.locks_released.fetch_add(1, std::memory_order_relaxed);
     }
     if (unlocking_) {
-        const auto lost = loss_told_ ? error_code{static_cast<errc>(lost_.load())} : error_code{};
+        const auto lost = loss_told_ ? loss_.why() : error_code{};
         std::exchange(unlocking_, {}).complete(ec ? ec : lost);
     }
     core_.remove(*this);
@@ -810,10 +774,8 @@ error_code queue_member::lost(std::chrono::nanoseconds now) const noexcept
 {
     // The bound first: before it moves on, those for whom that is too late have been told.
     const bool safe = remaining(now) > std::chrono::nanoseconds{0};
-    if (const int why = lost_; why != 0) {
-        return static_cast<errc>(why);
-    }
-    return safe ? error_code{} : conclude(errc::safe_until_passed);
+    const auto why = loss_.why();
+    return why || safe ? why : conclude(errc::safe_until_passed);
 }
 
 error_code queue_member::robbed() const noexcept
@@ -824,13 +786,11 @@ error_code queue_member::robbed() const noexcept
 // The first reason stays. The client may not come to know it by itself: a bound moves on.
 error_code queue_member::conclude(errc reason) const noexcept
 {
-    int why = 0;
-    if (lost_.compare_exchange_strong(why, static_cast<int>(reason))) {
-        why = static_cast<int>(reason);
+    if (loss_.conclude(reason)) {
         core_.post(
             [self = std::const_pointer_cast<queue_member>(shared_from_this())] { self->check(); });
     }
-    return static_cast<errc>(why);
+    return loss_.why();
 }
 
 std::chrono::nanoseconds queue_member::remaining(std::chrono::nanoseconds now) const noexcept

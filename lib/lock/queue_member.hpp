@@ -5,8 +5,10 @@
 #include <colock/unique_lock.hpp>
 
 #include "client/core.hpp"
+#include "first_loss.hpp"
 #include "protocol/cohort.hpp"
 #include "protocol/contender.hpp"
+#include "waiting_list.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -141,14 +143,14 @@ private:
     std::list<operation_ptr<error_code, unique_lock>> parting_;
     operation_ptr<error_code> unlocking_;
     operation_ptr<error_code, unique_lock> stepping_down_;
-    std::list<operation_ptr<error_code, error_code>> waiting_for_loss_;
-    std::list<operation_ptr<error_code>> waiting_for_revocation_;
+    waiting_list<error_code> waiting_for_loss_;
+    waiting_list<> waiting_for_revocation_;
     std::atomic<bool> watched_{false};
     bool revoked_ = false; // somebody has asked for the node
 
     std::uint64_t czxid_ = 0;
     std::string node_;
-    mutable std::atomic<int> lost_{0}; // an errc; whoever sees it first sets it
+    mutable first_loss loss_;
     bool loss_told_ = false;
 };
 

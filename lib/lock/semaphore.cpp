@@ -5,6 +5,7 @@
 #include "client/borrowed_client.hpp"
 #include "held_nodes.hpp"
 #include "lock_path.hpp"
+#include "lock_target.hpp"
 #include "protocol/naming.hpp"
 #include "protocol/path.hpp"
 #include "random_guid.hpp"
@@ -135,8 +136,8 @@ private:
         return o;
     }
 
-    awaitable<permit> take(std::int64_t count, deadline until);
-    awaitable<std::optional<permit>> take_as_holder(unique_lock& held,
+    awaitable<permit> take(const acquisition& a, std::int64_t count, deadline until);
+    awaitable<std::optional<permit>> take_as_holder(const acquisition& a, unique_lock& held,
                                                     std::optional<std::int64_t> taken,
                                                     std::int64_t count, deadline until);
     awaitable<std::vector<std::string>> make(const unique_lock& held, std::int64_t count);
@@ -188,9 +189,11 @@ private:
 struct semaphore_state::acquisition {
     operation_ptr<error_code, permit> op;
     asio::cancellation_signal signal;
+    bool cancelled = false; // also at a time when that came too late for what was under way
 
     void cancel(asio::cancellation_type type)
     {
+        cancelled = true;
         if (op && ends_at_once(type)) {
             std::exchange(op, {}).complete(asio::error::operation_aborted, permit{});
         }
@@ -216,10 +219,10 @@ void semaphore_state::acquire(operation_ptr<error_code, permit> op, std::int64_t
     const auto link = a->op.cancellation();
     asio::co_spawn(
         asio::any_io_executor{core_->strand()},
-        [](std::shared_ptr<semaphore_state> self, std::int64_t number,
-           deadline limit) -> awaitable<permit> {
-            co_return co_await self->take(number, limit);
-        }(shared_from_this(), n, until),
+        [](std::shared_ptr<semaphore_state> self, std::shared_ptr<const acquisition> of,
+           std::int64_t number, deadline limit) -> awaitable<permit> {
+            co_return co_await self->take(*of, number, limit);
+        }(shared_from_this(), a, n, until),
         asio::bind_cancellation_slot(
             a->signal.slot(), [a](std::exception_ptr e, permit p) { a->done(e, std::move(p)); }));
     if (link && a->op) {
@@ -227,7 +230,7 @@ void semaphore_state::acquire(operation_ptr<error_code, permit> op, std::int64_t
     }
 }
 
-awaitable<permit> semaphore_state::take(std::int64_t n, deadline until)
+awaitable<permit> semaphore_state::take(const acquisition& a, std::int64_t n, deadline until)
 {
     co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
     if (until == at_once) {
@@ -251,12 +254,14 @@ awaitable<permit> semaphore_state::take(std::int64_t n, deadline until)
             co_return permit{core_, nullptr, {}};
         }
         std::optional<std::int64_t> found;
-        if (order[0] == 0 && (!list_ec || list_ec == zookeeper_errc::no_node)) {
+        const bool granted_before_list =
+            std::ranges::find(order, 0U) < std::ranges::find(order, 1U);
+        if (granted_before_list && (!list_ec || list_ec == zookeeper_errc::no_node)) {
             found = count(list);
         }
         std::exception_ptr failed;
         try {
-            if (auto p = co_await take_as_holder(held, found, n, until)) {
+            if (auto p = co_await take_as_holder(a, held, found, n, until)) {
                 co_return std::move(*p);
             }
         } catch (...) {
@@ -276,7 +281,8 @@ awaitable<permit> semaphore_state::take(std::int64_t n, deadline until)
 }
 
 // Nobody else adds permits meanwhile. Empty when the lock of the queue is lost.
-awaitable<std::optional<permit>> semaphore_state::take_as_holder(unique_lock& held,
+awaitable<std::optional<permit>> semaphore_state::take_as_holder(const acquisition& a,
+                                                                 unique_lock& held,
                                                                  std::optional<std::int64_t> found,
                                                                  std::int64_t n, deadline until)
 {
@@ -298,6 +304,9 @@ awaitable<std::optional<permit>> semaphore_state::take_as_holder(unique_lock& he
                 co_return permit{core_, kept, std::move(nodes)};
             }
             co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+            if (a.cancelled) {
+                fail(asio::error::operation_aborted);
+            }
             found.reset();
             continue;
         }
@@ -322,7 +331,6 @@ awaitable<void> semaphore_state::wait_for_change(const unique_lock& held, watch&
                                                  std::optional<watch>& limit, deadline until)
 {
     asio::steady_timer timer{co_await asio::this_coro::executor, until};
-    watch no_limit;
     const auto wait_for = [&](auto&&... more) {
         return experimental::make_parallel_group(
                    leases.async_wait(asio::deferred), held.async_wait_lost(asio::deferred),
@@ -473,6 +481,40 @@ std::shared_ptr<semaphore_state> semaphore_path::find(error_code& why, std::stri
 
 namespace {
 
+using start_function = void(const std::shared_ptr<detail::client_core>&,
+                            detail::operation_ptr<error_code, permit>,
+                            std::shared_ptr<const detail::semaphore_path>, std::int64_t,
+                            detail::deadline);
+
+// Permits that are wanted together with locks.
+class permit_target final : public detail::lock_target {
+public:
+    permit_target(std::shared_ptr<const detail::semaphore_path> path, std::int64_t count,
+                  start_function& start)
+        : path_{std::move(path)}, count_{count}, start_{start}
+    {
+    }
+
+    [[nodiscard]] const std::shared_ptr<detail::client_core>& core() const noexcept override
+    {
+        return path_->core;
+    }
+    [[nodiscard]] const std::string& path() const noexcept override { return path_->path; }
+    [[nodiscard]] bool rejoins_on_expiry() const noexcept override
+    {
+        return path_->options.rejoin_on_expiry;
+    }
+    void start(detail::acquisition a, detail::deadline until) const override
+    {
+        start_(path_->core, detail::acquiring<permit>::make(std::move(a)), path_, count_, until);
+    }
+
+private:
+    const std::shared_ptr<const detail::semaphore_path> path_;
+    const std::int64_t count_;
+    start_function& start_;
+};
+
 std::shared_ptr<const detail::semaphore_path> path_of(std::shared_ptr<detail::client_core> core,
                                                       std::string path, std::int64_t permits,
                                                       std::string counter, lock_options options)
@@ -522,6 +564,11 @@ const std::string& semaphore::path() const noexcept
 const std::shared_ptr<detail::client_core>& semaphore::core() const noexcept
 {
     return path_->core;
+}
+
+std::shared_ptr<const detail::lock_target> semaphore::target(std::int64_t count) const
+{
+    return std::make_shared<permit_target>(path_, count, start_acquire);
 }
 
 void semaphore::start_acquire(const std::shared_ptr<detail::client_core>& core,

@@ -13,12 +13,6 @@ struct core_access {
     {
         return c.core_;
     }
-
-    // How the client's own operations begin.
-    static constexpr auto children = &client::start_children;
-    static constexpr auto watch_data = &client::start_watch_data;
-    static constexpr auto watch_exists = &client::start_watch_exists;
-    static constexpr auto watch_children = &client::start_watch_children;
 };
 
 } // namespace colock::detail

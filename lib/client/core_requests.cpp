@@ -1,0 +1,304 @@
+// Requests: sent, kept for the next connection, answered. And the watches that they leave.
+#include "core.hpp"
+#include "protocol/path.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock::detail {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// The connection was broken already when the request was about to be sent.
+bool is_unsent(const error_code& ec) noexcept
+{
+    return ec == zookeeper_errc::connection_loss || ec == zookeeper_errc::invalid_state;
+}
+
+bool is_sequential(create_mode mode) noexcept
+{
+    return mode == create_mode::persistent_sequential ||
+           mode == create_mode::ephemeral_sequential ||
+           mode == create_mode::persistent_sequential_with_ttl;
+}
+
+bool has_ttl(create_mode mode) noexcept
+{
+    return mode == create_mode::persistent_with_ttl ||
+           mode == create_mode::persistent_sequential_with_ttl;
+}
+
+struct fault {
+    error_code error;
+    std::string detail;
+};
+
+// `mode` is that of the node to be created, if any.
+fault path_fault_of(std::string_view path, std::optional<create_mode> mode, bool has_chroot)
+{
+    const bool sequential = mode && is_sequential(*mode);
+    auto what = protocol::path_fault(path, sequential);
+    if (what.empty() && sequential && has_chroot && path == "/") {
+        // The C client would append the number to the chroot's own name.
+        what = "has no name before the number, which a chroot does not allow";
+    }
+    if (what.empty()) {
+        return {};
+    }
+    auto shown = std::string{path.substr(0, 200)};
+    std::ranges::replace(shown, '\0', '?');
+    return {errc::invalid_path, "path \"" + shown + "\" " + what};
+}
+
+// The C client aborts the program at what would be found here in a transaction.
+fault fault_of(const zk::call& c, bool has_chroot)
+{
+    if (c.op != zk::opcode::multi) {
+        const bool creates = c.op == zk::opcode::create;
+        if (auto f =
+                path_fault_of(c.path, creates ? std::optional{c.mode} : std::nullopt, has_chroot);
+            f.error) {
+            return f;
+        }
+        constexpr milliseconds longest_ttl{0xff'ffff'ffff}; // as ZooKeeper has it
+        if (creates && has_ttl(c.mode) && (c.ttl <= milliseconds{0} || c.ttl > longest_ttl)) {
+            return {errc::invalid_option, "path \"" + c.path + "\": the time to live is " +
+                                              std::to_string(c.ttl.count()) +
+                                              " ms; it must be positive"};
+        }
+        return {};
+    }
+    for (const auto& op : c.ops) {
+        const bool creates = op.type == transaction_op::kind::create;
+        if (auto f = path_fault_of(op.path, creates ? std::optional{op.create.mode} : std::nullopt,
+                                   has_chroot);
+            f.error) {
+            return f;
+        }
+        if (creates && (has_ttl(op.create.mode) || op.create.mode == create_mode::container)) {
+            return {
+                errc::invalid_option,
+                "path \"" + op.path +
+                    "\": a transaction cannot create a container or a node with a time to live"};
+        }
+    }
+    return {};
+}
+
+// What an error of the servers is about. In a transaction, the steps before the one that failed have no
+// error, and those behind it a general one.
+std::string subject_of(const zk::call& c, const zk::reply& r)
+{
+    std::size_t i = 0;
+    while (i < r.results.size() && i < c.ops.size() && !r.results[i].error) {
+        ++i;
+    }
+    return "path " + (i < c.ops.size() ? c.ops[i].path : c.path);
+}
+
+} // namespace
+
+void request::answered(zk::reply&& r) noexcept
+{
+    core_->answered(*this, std::move(r));
+}
+
+error_code client_core::unavailable() const noexcept
+{
+    if (closing_ || state_ == connection_state::closed) {
+        return errc::client_closed;
+    }
+    if (state_ == connection_state::idle) {
+        return errc::not_connected;
+    }
+    return {};
+}
+
+void client_core::link(request_list& list, request_ptr r)
+{
+    r->list_ = &list;
+    list.push_back(*r.release());
+}
+
+request_ptr client_core::unlink(request& r)
+{
+    auto& list = *std::exchange(r.list_, nullptr);
+    list.erase(list.iterator_to(r));
+    return request_ptr{&r};
+}
+
+void client_core::submit(request_ptr r)
+{
+    error_code refused = unavailable();
+    if (auto f = fault_of(r->call, options_.chroot.size() > 1); f.error) {
+        note_error(f.detail);
+        refused = f.error;
+    } else if (refused && r->policy != on_loss::fail) {
+        note_error(subject_of(r->call, {}) + ": " + refused.message());
+    }
+    if (!refused && r->policy == on_loss::fail && !is_connected()) {
+        refused = zookeeper_errc::connection_loss;
+    }
+    const bool nothing_to_do = r->call.op == zk::opcode::multi && r->call.ops.empty();
+    if (refused ||
+        nothing_to_do) { // an empty transaction would make the C client abort the program
+        r->done({.error = refused});
+    } else if (is_connected()) {
+        send(std::move(r));
+    } else {
+        ++count.waiting;
+        link(waiting_, std::move(r));
+    }
+}
+
+void client_core::send(request_ptr r)
+{
+    r->core_ = this;
+    r->sent_at_ = boot_clock::now();
+    if (r->call.watch) {
+        watches_.announce(r->call.path, r->call.kind);
+    }
+    auto& sent = *r;
+    link(sent_, std::move(r));
+    if (const auto ec = connection_->send(sent.call, sent); ec) {
+        auto back = unlink(sent);
+        if (back->call.watch) {
+            watches_.withdraw(back->call.path, back->call.kind);
+        }
+        if (!is_unsent(ec)) {
+            note_error(subject_of(back->call, {}) + ": " + ec.message());
+            back->done({.error = ec});
+        } else if (back->policy == on_loss::fail) {
+            back->done({.error = zookeeper_errc::connection_loss});
+        } else {
+            ++count.waiting;
+            link(waiting_, std::move(back));
+        }
+    } else {
+        count.requests.fetch_add(1, std::memory_order_relaxed);
+        count.in_flight.store(sent_.size(), std::memory_order_relaxed);
+    }
+    unflushed_ = true;
+    if (batches_ == 0) {
+        ++batches_;
+        end_batch();
+    }
+}
+
+void client_core::end_batch()
+{
+    if (--batches_ == 0 && std::exchange(unflushed_, false) && connection_) {
+        const auto connection = connection_; // flush() may drop ours
+        connection->flush();
+    }
+}
+
+void client_core::answered(request& r, zk::reply&& reply) noexcept
+{
+    auto own = unlink(r);
+    if (context_gone_) {
+        return;
+    }
+    const bool loss = is_loss(reply.error);
+    if ((reply.error == zookeeper_errc::session_expired ||
+         reply.error == zookeeper_errc::session_moved) &&
+        is_connected()) {
+        // A server may say so in answer to one request, and leave the connection as it is. What it says to
+        // the next connection counts.
+        asio::post(*strand_, [self = shared_from_this(), id = connection_id_] {
+            if (self->connection_id_ == id) {
+                self->broken(zk::handle::status::broken);
+            }
+        });
+    }
+    count.in_flight.store(sent_.size(), std::memory_order_relaxed);
+    if (!loss) {
+        count.replies.fetch_add(1, std::memory_order_relaxed);
+        take_note(r, reply);
+    }
+    if (r.call.watch) {
+        const bool set = !reply.error || (r.call.op == zk::opcode::exists &&
+                                          reply.error == zookeeper_errc::no_node);
+        if (set) {
+            watches_.subscribe(r.call.path, r.call.kind, r.abandoned_ ? nullptr : r.subscriber);
+        } else {
+            watches_.withdraw(r.call.path, r.call.kind);
+        }
+    }
+    if (r.abandoned_) {
+        // done() was called before.
+    } else if (loss && r.policy == on_loss::repeat && !closing_) {
+        ++count.waiting;
+        link(lost_, std::move(own));
+    } else {
+        if (loss && r.policy == on_loss::repeat) {
+            reply.error = errc::client_closed;
+        } else if (reply.error == zookeeper_errc::closing ||
+                   reply.error == zookeeper_errc::operation_timeout ||
+                   reply.error == zookeeper_errc::runtime_inconsistency) {
+            // However the C client came to know: the handle of the broken connection was closed, the
+            // server has been silent for too long, what it sent makes no sense.
+            reply.error = zookeeper_errc::connection_loss;
+        }
+        const bool expected =
+            r.call.op == zk::opcode::exists && reply.error == zookeeper_errc::no_node;
+        if (reply.error && !expected && r.policy != on_loss::fail) {
+            note_error(subject_of(r.call, reply) + ": " + reply.error.message());
+        }
+        r.done(std::move(reply));
+    }
+    if (std::exchange(proof_has_come_, false)) {
+        notify([](session_listener& l) { l.proved(); });
+    }
+    end_session_when_quiet();
+}
+
+void client_core::abandon(request& r, const error_code& why)
+{
+    if (is_waiting(r)) {
+        --count.waiting;
+        unlink(r)->done({.error = why});
+    } else if (!std::exchange(r.abandoned_, true)) {
+        r.done({.error = why});
+    }
+}
+
+void client_core::flush_waiting()
+{
+    request_list all;
+    all.swap(lost_);
+    all.splice(all.end(), waiting_);
+    count.waiting = 0;
+    while (!all.empty()) {
+        request_ptr r{&all.front()};
+        all.pop_front();
+        send(std::move(r));
+    }
+}
+
+void client_core::fail_waiting(const error_code& ec)
+{
+    request_list all;
+    all.swap(lost_);
+    all.splice(all.end(), waiting_);
+    count.waiting = 0;
+    while (!all.empty()) {
+        const request_ptr r{&all.front()};
+        all.pop_front();
+        r->done({.error = ec});
+    }
+}
+
+// ---- watches
+
+void client_core::watch_fired(watch_event&& event) noexcept
+{
+    if (!context_gone_) {
+        count.watch_events.fetch_add(1, std::memory_order_relaxed);
+        watches_.fired(event);
+    }
+}
+
+} // namespace colock::detail

@@ -1,0 +1,459 @@
+// The session: connecting, reconnecting, closing.
+#include "core.hpp"
+#include "protocol/path.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock::detail {
+
+using std::chrono::milliseconds;
+
+// ---- connecting
+
+error_code client_core::check_options()
+{
+    const auto fail = [this](errc e, std::string detail) -> error_code {
+        note_error(std::move(detail));
+        return e;
+    };
+    auto parsed = zk::parse_hosts(options_.hosts);
+    if (parsed.error) {
+        note_error(parsed.detail);
+        return parsed.error;
+    }
+    if (!options_.chroot.empty()) {
+        if (auto what = protocol::path_fault(options_.chroot); !what.empty()) {
+            return fail(errc::invalid_path, "chroot \"" + options_.chroot + "\" " + what);
+        }
+    }
+    const std::pair<const char*, milliseconds> times[] = {
+        {"session_timeout", options_.session_timeout},
+        {"connect_timeout", options_.connect_timeout},
+        {"close_timeout", options_.close_timeout},
+        {"backoff_min", options_.backoff_min},
+        {"backoff_max", options_.backoff_max},
+        {"tick", options_.tick}};
+    for (const auto& [name, value] : times) {
+        if (value <= milliseconds{0} || value > longest_time) {
+            return fail(errc::invalid_option, std::string{name} + " is " +
+                                                  std::to_string(value.count()) +
+                                                  " ms; it must be positive and below 25 days");
+        }
+    }
+    for (const auto& c : options_.credentials) {
+        if (c.scheme.empty()) {
+            return fail(errc::invalid_option, "a credential has no scheme; use \"digest\"");
+        }
+    }
+    addresses_->assign(std::move(parsed.hosts));
+    return {};
+}
+
+void client_core::connect(operation_ptr<error_code> op)
+{
+    if (closing_ || state_ == connection_state::closed) {
+        op.complete(errc::client_closed);
+        return;
+    }
+    if (state_ == connection_state::connected) {
+        op.complete({});
+        return;
+    }
+    const bool idle = state_ == connection_state::idle;
+    if (idle) {
+        if (const auto ec = check_options(); ec) {
+            op.complete(ec);
+            return;
+        }
+    }
+    const bool first = connecting_.empty();
+    const auto at = connecting_.insert(connecting_.end(), std::move(op));
+    if (const auto& link = at->cancellation()) {
+        link->bind([this, at](asio::cancellation_type) {
+            auto cancelled = std::move(*at);
+            connecting_.erase(at);
+            cancelled.complete(asio::error::operation_aborted);
+            if (connecting_.empty() && state_ == connection_state::connecting) {
+                give_up(errc::not_connected);
+            }
+        });
+    }
+    if (connecting_.empty()) {
+        return; // cancelled before it could begin
+    }
+    if (first) {
+        deadline_timer_->expires_after(options_.connect_timeout);
+        deadline_timer_->async_wait(
+            [self = shared_from_this(), use = ++deadline_timer_use_](const error_code& ec) {
+                if (!ec && use == self->deadline_timer_use_) {
+                    self->connect_deadline_reached();
+                }
+            });
+    }
+    if (idle) {
+        last_failure_ = errc::connect_timeout;
+        last_failure_detail_ = "hosts " + options_.hosts + ": no answer in time";
+        set_state(connection_state::connecting);
+        backoff_.reset();
+        start_pass();
+    }
+}
+
+void client_core::connect_deadline_reached()
+{
+    note_error(last_failure_detail_);
+    if (state_ == connection_state::connecting) {
+        log(log_level::error, "giving up to connect: " + last_failure_detail_);
+        give_up(last_failure_);
+        return;
+    }
+    for (auto& op : std::exchange(connecting_, {})) {
+        op.complete(last_failure_);
+    }
+}
+
+// `paused`: the pause before its first attempt is over.
+void client_core::start_pass(bool paused)
+{
+    addresses_->refresh([weak = weak_from_this()] {
+        // An answer while nothing is being tried: the pass had no address to begin with.
+        if (const auto self = weak.lock(); self && !self->connection_ && self->pass_size_ == 0 &&
+                                           !self->closing_ && !self->is_connected() &&
+                                           self->state_ != connection_state::idle) {
+            self->untried_ = self->addresses_->addresses();
+            self->pass_size_ = self->untried_.size();
+            if (self->pass_size_ != 0) {
+                self->next_attempt();
+            } else if (!self->addresses_->pending()) {
+                self->attempt_failed(errc::unknown_host, self->addresses_->last_failure());
+            }
+        }
+    });
+    untried_ = addresses_->addresses();
+    pass_size_ = untried_.size();
+    if (pass_size_ != 0) {
+        paused ? attempt() : next_attempt();
+    }
+}
+
+void client_core::next_attempt()
+{
+    const auto delay = backoff_.delay(clock::now(), pass_size_);
+    attempt_timer_->expires_after(delay);
+    attempt_timer_->async_wait(
+        [self = shared_from_this(), use = ++attempt_timer_use_](const error_code& ec) {
+            if (!ec && use == self->attempt_timer_use_) {
+                self->untried_.empty() ? self->start_pass(true) : self->attempt();
+            }
+        });
+}
+
+void client_core::attempt()
+{
+    attempting_ = std::move(untried_.back());
+    untried_.pop_back();
+    backoff_.attempt(clock::now());
+    attempt_began_ = boot_clock::now();
+    count.connect_attempts.fetch_add(1, std::memory_order_relaxed);
+    log(log_level::debug, "connecting to " + attempting_);
+
+    connection_ = std::make_shared<zk::connection>(
+        *strand_, shared_from_this(), static_cast<zk::connection::observer&>(*this), count.wakeups);
+    const auto wanted = session_.id != 0 ? session_timeout_ : options_.session_timeout;
+    if (!connection_->open(attempting_, options_.chroot, wanted, session_, options_.credentials,
+                           *this)) {
+        connection_.reset();
+        attempt_failed(errc::no_server,
+                       "server " + attempting_ + ": the C client refuses the address");
+        return;
+    }
+    // A server that does not even answer must not use up the session's time alone. At first it gets
+    // a second only: one that is just starting forgets those that come too early (3.8.0 fails to
+    // close them), and answers the next attempt at once.
+    const auto limit =
+        std::max(milliseconds{1000}, wanted / static_cast<milliseconds::rep>(2 * pass_size_));
+    const auto patience = std::min(limit, milliseconds{1000 << std::min(unanswered_, 10U)});
+    attempt_timer_->expires_after(patience);
+    attempt_timer_->async_wait(
+        [self = shared_from_this(), use = ++attempt_timer_use_](const error_code& ec) {
+            if (!ec && use == self->attempt_timer_use_) {
+                self->attempt_timed_out();
+            }
+        });
+}
+
+void client_core::attempt_timed_out()
+{
+    ++unanswered_;
+    drop_connection();
+    attempt_failed(errc::connect_timeout, "server " + attempting_ + " did not answer in time");
+}
+
+void client_core::attempt_failed(const error_code& ec, std::string detail)
+{
+    log(log_level::info, detail);
+    last_failure_ = ec;
+    last_failure_detail_ = std::move(detail);
+    note_error(last_failure_detail_);
+    if (untried_.empty()) {
+        backoff_.next_pass();
+        pass_size_ = std::max<std::size_t>(pass_size_, 1);
+    }
+    next_attempt();
+}
+
+void client_core::drop_connection(bool last_words)
+{
+    if (connection_id_ != 0) {
+        connection_id_ = 0;
+        public_connection_id_ = 0;
+        watches_.clear();
+        heartbeat_.disconnected();
+    }
+    if (const auto connection = std::exchange(connection_, nullptr)) {
+        connection->close(last_words);
+    }
+}
+
+void client_core::established()
+{
+    // One look at the socket, at the end: it may show that the connection is gone again.
+    const batch together{*this};
+    const auto session = connection_->session();
+    const bool resumed = session_.id != 0 && session.id == session_.id;
+    const auto granted = connection_->session_timeout();
+    session_timeout_ = resumed ? std::min(session_timeout_, granted) : granted;
+    session_ = session;
+    publish_session();
+    count.connections.fetch_add(1, std::memory_order_relaxed);
+    attempt_timer_->cancel();
+    ++attempt_timer_use_;
+    if (!resumed) {
+        count.sessions.fetch_add(1, std::memory_order_relaxed);
+    }
+    log(log_level::info,
+        (resumed ? "connected again to " : "connected with a new session to ") + attempting_);
+
+    if (!options_accepted_ && !(options_.chroot.empty() && options_.credentials.empty())) {
+        // The credentials are sent before this, and answered before it.
+        send(make_request(
+            {.op = zk::opcode::exists, .path = "/"}, on_loss::fail, [this](zk::reply&& r) {
+                if (!r.error) {
+                    options_accepted_ = true;
+                    become_connected();
+                } else if (r.error == zookeeper_errc::no_node) {
+                    note_error("chroot " + options_.chroot + " does not exist on " + attempting_);
+                    give_up(errc::no_chroot);
+                } else if (!is_loss(r.error) && r.error != zookeeper_errc::auth_failed) {
+                    give_up(r.error);
+                } // else broken() comes
+            }));
+        return;
+    }
+    if (resumed) {
+        // A quorum write, whose answer nobody needs: what is read behind it on this connection is no older
+        // than anything that was seen on the previous one, and a create whose answer was lost is either
+        // visible or will never be. A transaction that fails is as good as one that succeeds.
+        send(make_request({.op = zk::opcode::multi, .ops = {check_op("/")}}, on_loss::fail,
+                          [](zk::reply&&) {}));
+    }
+    become_connected();
+}
+
+void client_core::become_connected()
+{
+    connection_id_ = ++connections_made_;
+    public_connection_id_ = connection_id_;
+    heartbeat_.connected(attempt_began_, session_timeout_);
+    publish_bound(); // earlier than before when the time-out has shrunk
+    backoff_.reset();
+    unanswered_ = 0;
+    untried_.clear();
+    deadline_timer_->cancel();
+    ++deadline_timer_use_;
+    set_state(connection_state::connected);
+    const batch together{*this};
+    notify([this](session_listener& l) { l.connected(session_.id); });
+    flush_waiting();
+    wait_to_beat();
+    for (auto& op : std::exchange(connecting_, {})) {
+        op.complete({});
+    }
+}
+
+void client_core::broken(zk::handle::status why)
+{
+    const auto self = shared_from_this();
+    const bool was_connected = is_connected();
+    drop_connection();
+    attempt_timer_->cancel();
+    ++attempt_timer_use_;
+    if (closing_) {
+        const bool over = why == zk::handle::status::expired || session_.id == 0;
+        closed(over ? error_code{} : errc::disconnected);
+        return;
+    }
+    if (why == zk::handle::status::auth_failed) {
+        note_error("server " + attempting_ + " refuses the credentials");
+        log(log_level::error, "server " + attempting_ + " refuses the credentials");
+        expire_session();
+        give_up(zookeeper_errc::auth_failed);
+        return;
+    }
+    if (was_connected) {
+        log(log_level::warning, "connection to " + attempting_ + " lost");
+        untried_.clear();
+        pass_size_ = 0;
+        set_state(connection_state::suspended);
+        notify([](session_listener& l) { l.suspended(); });
+    }
+    if (why == zk::handle::status::expired) {
+        log(log_level::warning, "the session has expired");
+        count.expirations.fetch_add(1, std::memory_order_relaxed);
+        expire_session();
+    }
+    if (closing_ || connection_) {
+        return; // one that was told has closed the client, or connected
+    }
+    if (was_connected || why == zk::handle::status::expired) {
+        // The server is there, or was until now; try all of them at once.
+        start_pass();
+    } else {
+        attempt_failed(errc::no_server,
+                       "server " + attempting_ +
+                           " refuses connections, or closed this one before it answered");
+    }
+}
+
+void client_core::expire_session()
+{
+    if (session_.id == 0) {
+        return;
+    }
+    session_ = {};
+    publish_session();
+    notify([](session_listener& l) { l.expired(); });
+    heartbeat_.ended(); // behind those who have to know first, if they rely on it
+    publish_bound();
+}
+
+void client_core::give_up(const error_code& ec)
+{
+    const auto self = shared_from_this();
+    // Nothing is known yet of a session but this client.
+    drop_connection(true);
+    session_ = {};
+    publish_session();
+    cancel_timers();
+    addresses_->cancel();
+    untried_.clear();
+    set_state(connection_state::idle);
+    fail_waiting(ec);
+    notify([&ec](session_listener& l) { l.given_up(ec); });
+    for (auto& op : std::exchange(connecting_, {})) {
+        op.complete(ec);
+    }
+}
+
+void client_core::cancel_timers()
+{
+    beat_timer_->cancel();
+    beat_at_ = std::chrono::nanoseconds::max();
+    attempt_timer_->cancel();
+    ++attempt_timer_use_;
+    deadline_timer_->cancel();
+    ++deadline_timer_use_;
+}
+
+// ---- closing
+
+void client_core::close(operation_ptr<error_code> op)
+{
+    if (state_ == connection_state::closed) {
+        op.complete({});
+        return;
+    }
+    const auto at = closing_ops_.insert(closing_ops_.end(), std::move(op));
+    if (!closing_) {
+        begin_close(errc::client_closed);
+    }
+    if (state_ == connection_state::closed) {
+        return;
+    }
+    if (const auto& link = at->cancellation()) {
+        link->bind([this, at](asio::cancellation_type) {
+            auto cancelled = std::move(*at);
+            closing_ops_.erase(at);
+            cancelled.complete(asio::error::operation_aborted);
+            drop_connection(true);
+            closed(errc::disconnected);
+        });
+    }
+}
+
+void client_core::begin_close(const error_code& why)
+{
+    const auto self = shared_from_this();
+    closing_ = true;
+    cancel_timers();
+    addresses_->cancel();
+    for (auto& op : std::exchange(connecting_, {})) {
+        op.complete(why);
+    }
+    fail_waiting(why);
+    // The connection lives on for a while and may bring events, which nobody is to hear any more: the
+    // listeners drop their watches without a word.
+    watches_.clear();
+    notify([&why](session_listener& l) { l.closed(why); });
+    listeners_.clear();
+    if (!is_connected()) {
+        const bool session_remains = session_.id != 0;
+        drop_connection(true);
+        closed(session_remains ? errc::disconnected : error_code{});
+        return;
+    }
+    deadline_timer_->expires_after(options_.close_timeout);
+    deadline_timer_->async_wait([self, use = ++deadline_timer_use_](const error_code& ec) {
+        if (!ec && use == self->deadline_timer_use_) {
+            self->note_error("the server did not confirm the end of the session in time");
+            self->drop_connection(true);
+            self->closed(errc::disconnected);
+        }
+    });
+    end_session_when_quiet();
+}
+
+// An end that is sent while answers are outstanding is carried out just as well, but nobody could tell
+// its confirmation from theirs.
+void client_core::end_session_when_quiet()
+{
+    if (!closing_ || ending_ || !sent_.empty() || !connection_) {
+        return;
+    }
+    ending_ = true;
+    connection_->end_session([self = shared_from_this()](bool confirmed) {
+        self->connection_.reset();
+        self->closed(confirmed ? error_code{} : errc::disconnected);
+    });
+}
+
+void client_core::closed(const error_code& ec)
+{
+    if (state_ == connection_state::closed) {
+        return;
+    }
+    connection_id_ = 0;
+    public_connection_id_ = 0;
+    watches_.clear();
+    session_ = {};
+    publish_session();
+    cancel_timers();
+    log(log_level::info, ec ? "closed; the session ends by its time-out" : "closed");
+    set_state(connection_state::closed);
+    for (auto& op : std::exchange(closing_ops_, {})) {
+        op.complete(ec);
+    }
+}
+
+} // namespace colock::detail

@@ -1,0 +1,31 @@
+// Why a lock was lost: whoever sees it first has said it.
+#pragma once
+
+#include <colock/error.hpp>
+
+#include <atomic>
+
+namespace colock::detail {
+
+// Any thread.
+class first_loss {
+public:
+    // Whether this is the first reason, which stays.
+    bool conclude(errc why) noexcept
+    {
+        int none = 0;
+        return why_.compare_exchange_strong(none, static_cast<int>(why));
+    }
+
+    // Empty while there is none.
+    [[nodiscard]] error_code why() const noexcept
+    {
+        const int why = why_;
+        return why != 0 ? error_code{static_cast<errc>(why)} : error_code{};
+    }
+
+private:
+    std::atomic<int> why_{0}; // an errc
+};
+
+} // namespace colock::detail
