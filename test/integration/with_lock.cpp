@@ -296,18 +296,21 @@ struct slow_handler {
     }
 };
 
+auto body_that_says(bool& ran)
+{
+    return [&ran](unique_lock&) -> asio::awaitable<void> {
+        ran = true;
+        co_return;
+    };
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(G5_no_body_begins_under_a_lock_that_is_known_to_be_lost)
 {
     slow_handler slow;
     bool ran = false;
-    lock.async_with_lock(
-        [&](unique_lock&) -> asio::awaitable<void> {
-            ran = true;
-            co_return;
-        },
-        slow.handler());
+    lock.async_with_lock(body_that_says(ran), slow.handler());
     slow.poll();
     BOOST_TEST(until([&] { return zk.stats().locks_granted == 1; })); // and on its way to the body
     admin.remove(directory + '/' + queue().front());
@@ -325,12 +328,7 @@ BOOST_AUTO_TEST_CASE(G3_a_total_cancellation_right_before_the_body_leaves_no_tra
 {
     slow_handler slow;
     bool ran = false;
-    lock.async_with_lock(
-        [&](unique_lock&) -> asio::awaitable<void> {
-            ran = true;
-            co_return;
-        },
-        slow.handler());
+    lock.async_with_lock(body_that_says(ran), slow.handler());
     slow.poll();
     slow.stop.emit(asio::cancellation_type::total); // is on its way, too
     BOOST_TEST(until([&] { return zk.stats().locks_granted == 1; }));

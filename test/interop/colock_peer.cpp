@@ -17,13 +17,14 @@
 #include <boost/asio/use_future.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <exception>
 #include <future>
 #include <iostream>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -175,14 +176,11 @@ public:
             return "unlatched";
         }
         if (what == "is-leader") {
-            return latches_.at(path)->leads() ? "yes" : "no";
+            return latches_.at(path)->comes_to_lead(std::chrono::milliseconds{0}) ? "yes" : "no";
         }
         if (what == "await-leader") {
-            const auto until = std::chrono::steady_clock::now() + milliseconds(words);
-            while (!latches_.at(path)->leads() && std::chrono::steady_clock::now() < until) {
-                std::this_thread::sleep_for(1ms);
-            }
-            return latches_.at(path)->leads() ? "leading" : "not leading";
+            return latches_.at(path)->comes_to_lead(milliseconds(words)) ? "leading"
+                                                                         : "not leading";
         }
         if (what == "leader") {
             const auto id = get(election_at(path).async_leader(asio::use_future));
@@ -217,9 +215,21 @@ public:
 private:
     // Leads until it is told to stop.
     struct candidate {
-        [[nodiscard]] bool leads() const { return leading.load(); }
+        bool comes_to_lead(std::chrono::milliseconds limit)
+        {
+            std::unique_lock lock{mutex};
+            return changed.wait_for(lock, limit, [this] { return leading; });
+        }
+        void set_leading(bool now)
+        {
+            const std::lock_guard lock{mutex};
+            leading = now;
+            changed.notify_all();
+        }
 
-        std::atomic<bool> leading{false};
+        std::mutex mutex;
+        std::condition_variable changed;
+        bool leading = false;
         asio::cancellation_signal stop; // on the context
         std::promise<void> ended;
     };
@@ -245,8 +255,7 @@ private:
             return std::ranges::any_of(
                 found.entries, [&](const auto& e) { return e.session == client_.session_id(); });
         };
-        while (!stands()) {
-            std::this_thread::sleep_for(1ms);
+        while (!stands()) { // each look is a round trip
         }
     }
 
@@ -256,10 +265,10 @@ private:
         co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
         asio::steady_timer timer{co_await asio::this_coro::executor,
                                  asio::steady_timer::time_point::max()};
-        c->leading = true;
+        c->set_leading(true);
         boost::system::error_code ec;
         co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ec));
-        c->leading = false;
+        c->set_leading(false);
     }
 
     static std::chrono::milliseconds milliseconds(std::istream& words)

@@ -98,6 +98,18 @@ struct scene {
             patience);
     }
 
+    // Two who hold it together let go, and those who wait for them are let in, one after the other.
+    void writers_follow(peer& a, peer& b, peer& writer, peer& other)
+    {
+        a.ask("read-unlock " + path, "unlocked");
+        BOOST_TEST(writer.waits());
+        b.ask("read-unlock " + path, "unlocked");
+        writer.expect("locked");
+        BOOST_TEST(other.waits());
+        writer.ask("write-unlock " + path, "unlocked");
+        other.expect("locked");
+    }
+
     // Two thousand turns on a counter that nothing else protects.
     void take_turns_together(const std::string& command = "turns")
     {
@@ -262,13 +274,7 @@ BOOST_AUTO_TEST_CASE(readers_of_both_hold_it_together_and_writers_of_both_wait)
     auto& late = theirs();
     late.tell("read-lock " + path);
     BOOST_TEST(queue_has(5));
-    a.ask("read-unlock " + path, "unlocked");
-    BOOST_TEST(writer.waits());
-    b.ask("read-unlock " + path, "unlocked");
-    writer.expect("locked");
-    BOOST_TEST(other.waits());
-    writer.ask("write-unlock " + path, "unlocked");
-    other.expect("locked");
+    writers_follow(a, b, writer, other);
     BOOST_TEST(late.waits());
     a.ask("try-read " + path + " 50", "busy");
     other.ask("write-unlock " + path, "unlocked");
@@ -419,13 +425,7 @@ BOOST_AUTO_TEST_CASE(readers_of_both_hold_it_together_and_writers_of_both_wait)
     BOOST_TEST(queue_has(3));
     other.tell("write-lock " + path);
     BOOST_TEST(queue_has(4));
-    a.ask("read-unlock " + path, "unlocked");
-    BOOST_TEST(writer.waits());
-    b.ask("read-unlock " + path, "unlocked");
-    writer.expect("locked");
-    BOOST_TEST(other.waits());
-    writer.ask("write-unlock " + path, "unlocked");
-    other.expect("locked");
+    writers_follow(a, b, writer, other);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
