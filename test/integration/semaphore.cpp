@@ -242,6 +242,25 @@ BOOST_AUTO_TEST_CASE(G3_the_answer_to_the_acquisition_is_lost)
     }
 }
 
+BOOST_AUTO_TEST_CASE(G4_one_whose_place_is_deleted_by_hand_queues_up_again)
+{
+    auto& c = connect();
+    auto held = acquire({connect(), directory, 1});
+    const auto next = waiting({c, directory, 1});
+    const auto place = queue_of(directory + "/locks").front();
+    admin.remove(directory + "/locks/" + place);
+    BOOST_TEST(until([&] {
+        const auto now = queue_of(directory + "/locks");
+        return now.size() == 1 && now.front() != place;
+    }));
+    BOOST_TEST(!next.done());
+    BOOST_TEST(release(held) == error_code{});
+    held = value_of(io, next);
+    BOOST_TEST(taken() == 1U);
+    held = {};
+    check_nothing_is_left();
+}
+
 // The first transaction of all fails: there is no directory yet. The cancellation comes while it is under way.
 BOOST_AUTO_TEST_CASE(G3_it_is_cancelled_under_a_transaction_that_fails)
 {

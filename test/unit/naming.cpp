@@ -153,6 +153,17 @@ BOOST_AUTO_TEST_CASE(others_are_no_contenders)
                boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(W4_latches_and_locks_are_different_queues)
+{
+    const std::vector<std::string> children{
+        name_prefix(curator_layout(), guid{1, 2}) + "0000000001",
+        name_prefix(curator_latch_layout(), guid{1, 3}) + "0000000002"};
+    BOOST_REQUIRE(contenders(curator_layout(), children).size() == 1U);
+    BOOST_TEST(contenders(curator_layout(), children).front().number == 1);
+    BOOST_REQUIRE(contenders(curator_latch_layout(), children).size() == 1U);
+    BOOST_TEST(contenders(curator_latch_layout(), children).front().number == 2);
+}
+
 BOOST_AUTO_TEST_CASE(duplicate_numbers_are_all_kept)
 {
     BOOST_TEST(contenders(curator_layout(), {"a-lock-0000000004", "b-lock-0000000004"}).size() ==
