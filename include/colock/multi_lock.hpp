@@ -32,6 +32,7 @@ public:
     lock_entry(const shared_mutex& m, share_lock_t);
     /// For this owner: granted at once when he has it.
     lock_entry(const recursive_mutex& m, lock_owner& owner);
+    lock_entry(const single_node_mutex& m);
 
 private:
     friend class detail::lock_list;

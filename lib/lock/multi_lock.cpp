@@ -3,6 +3,7 @@
 #include <colock/mutex.hpp>
 #include <colock/recursive_mutex.hpp>
 #include <colock/shared_mutex.hpp>
+#include <colock/single_node_mutex.hpp>
 
 #include "gathering.hpp"
 #include "lock_path.hpp"
@@ -397,6 +398,11 @@ lock_entry::lock_entry(const shared_mutex& m, share_lock_t)
 
 lock_entry::lock_entry(const recursive_mutex& m, lock_owner& owner)
     : target_{detail::target_of(m.path_, detail::path_to_lock_again{m.path_, owner.state_})}
+{
+}
+
+lock_entry::lock_entry(const single_node_mutex& m)
+    : target_{detail::target_of(m.path_, detail::path_to_lock{m.path_})}
 {
 }
 
