@@ -13,8 +13,7 @@ bool no_node(const error_code& ec) noexcept
     return ec == zookeeper_errc::no_node;
 }
 
-// Whether the node goes by itself some day. A container is said to be owned by the smallest number; what has a time
-// to live by one that looks like a session's, and goes, too.
+// Of a container servers say that nobody owns it; older ones, that the smallest number does.
 bool is_ephemeral(const node_identity& node) noexcept
 {
     return node.owner != 0 && node.owner != std::numeric_limits<std::int64_t>::min();

@@ -281,6 +281,9 @@ public:
                 p.assume_safe(true);
                 p.proved(out);
             });
+            // Some time has passed since the create was answered.
+            require(!c.granted || c.subscribed,
+                    "G1: granted on a proof, and the own node may be gone");
             break;
         case step_kind::break_connection: --left_.breaks; [[fallthrough]];
         case step_kind::notice_break:
@@ -519,7 +522,10 @@ private:
         case kind::make_directory: send(operation::make_directory); break;
         case kind::create: send(operation::create); break;
         case kind::look: send(operation::look); break;
-        case kind::remove: send(operation::remove); break;
+        case kind::remove:
+            require(!c.lost, "G1: removes what may be the node of another one by now");
+            send(operation::remove);
+            break;
         case kind::watch:
             ++s.announced;
             send(operation::watch);
@@ -727,6 +733,7 @@ private:
         bool wanted = false;
         for (const auto& c : s.contenders) {
             wanted |= c.subscribed;
+            require(!c.gone || !c.subscribed, "G3: a contender that is gone is told");
             if (!c.joined || c.gone || c.proving) {
                 continue;
             }
