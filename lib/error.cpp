@@ -74,6 +74,12 @@ const char* text(errc e) noexcept
         return "a multi_lock names a path twice, and would wait for itself; name each path once";
     case errc::several_clients:
         return "the locks of a multi_lock belong to several clients; make them all of one client";
+    case errc::not_ephemeral:
+        return "there is a node at the path of the single_node_mutex that is not ephemeral and "
+               "would stay for ever; delete it if it is a left-over, else use another path";
+    case errc::cannot_guard:
+        return "a single_node_mutex cannot guard a transaction, for the next holder's node looks "
+               "the same; use its fencing token";
     case errc::nothing_to_lock: return "a multi_lock names no lock; give it at least one";
     }
     return "unknown colock error";

@@ -385,6 +385,7 @@ private:
     friend class recursive_mutex;
     friend class semaphore;
     friend class shared_mutex;
+    friend class single_node_mutex;
     friend class detail::borrowed_client;
     friend class unique_lock;
 

@@ -79,6 +79,12 @@ enum class errc {
     /// Somebody asked for the lock, and the body of `async_with_lock` was cancelled; see
     /// `lock_options::cancel_when_revoked`.
     revoked,
+    /// At the path of a `single_node_mutex` is a node that is not ephemeral, and would be waited for in vain.
+    /// Delete it if it is a left-over; else use another path.
+    not_ephemeral,
+    /// `guarded()` of a `single_node_mutex`: the node of the next holder looks the same. Write the `token()`
+    /// with the data, and let whatever they go to refuse an older one.
+    cannot_guard,
 };
 
 /// ZooKeeper's own codes, with ZooKeeper's own numbers.

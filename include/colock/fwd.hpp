@@ -26,6 +26,7 @@ class recursive_mutex;
 class semaphore;
 class shared_lock;
 class shared_mutex;
+class single_node_mutex;
 class unique_lock;
 class watch;
 

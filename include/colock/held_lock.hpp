@@ -122,7 +122,7 @@ public:
     /// `client::async_multi`, which then carries out all or nothing, and completes with
     /// `zookeeper_errc::no_node` when the lock was lost, whether this process knows it already or not.
     /// The results begin with that of the condition. Throws `system_error` with `errc::not_held` when this
-    /// object holds nothing.
+    /// object holds nothing, and with `errc::cannot_guard` when the lock is a `single_node_mutex`.
     [[nodiscard]] std::vector<transaction_op> guarded(std::vector<transaction_op> ops) const;
 
     /// Waits until the lock is lost; completes with the reason, as `lost()` has it.

@@ -35,6 +35,7 @@ public:
     lock_entry(const semaphore& s, std::int64_t count = 1);
     /// For this owner: granted at once when he has it.
     lock_entry(const recursive_mutex& m, lock_owner& owner);
+    lock_entry(const single_node_mutex& m);
 
 private:
     friend class detail::lock_list;

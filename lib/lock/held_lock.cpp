@@ -94,6 +94,9 @@ std::vector<transaction_op> held_lock::guarded(std::vector<transaction_op> ops) 
     if (!held_.member) {
         throw boost::system::system_error{errc::not_held, "guarded"};
     }
+    if (held_.member->queue()->kind() == detail::lock_kind::single_node_mutex) {
+        throw boost::system::system_error{errc::cannot_guard, "guarded"};
+    }
     ops.insert(ops.begin(), check_op(held_.member->node()));
     return ops;
 }

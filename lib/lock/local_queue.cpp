@@ -1,5 +1,6 @@
 #include "local_queue.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace colock::detail {
@@ -91,8 +92,8 @@ std::shared_ptr<local_queue> local_queue::readers()
 
 void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until)
 {
-    if (!listed_ && options_.max_local_grants == 0) {
-        // Everybody queues for himself.
+    if (!listed_ && options_.max_local_grants == 0 && kind_ != lock_kind::single_node_mutex) {
+        // Everybody queues for himself. Where there is no queue they take turns with the one node instead.
         std::make_shared<local_queue>(shared_from_this(), false)->lock(std::move(op), until);
         return;
     }
@@ -450,6 +451,24 @@ void local_queue::revoked(const queue_member& member)
         }
     }
     carry_out(todo);
+}
+
+void local_queue::claim(std::int64_t before, std::int64_t now)
+{
+    if (before == now) {
+        return;
+    }
+    if (before != 0) {
+        std::erase(own_nodes_, before);
+    }
+    if (now != 0) {
+        own_nodes_.push_back(now);
+    }
+}
+
+bool local_queue::is_own(std::int64_t czxid) const noexcept
+{
+    return std::ranges::find(own_nodes_, czxid) != own_nodes_.end();
 }
 
 // No timer has run yet in a process that was stopped: the clock is asked before each grant.

@@ -82,6 +82,11 @@ public:
     [[nodiscard]] bool is_contender(const queue_member& member);
     [[nodiscard]] bool is_current(const queue_member& member, std::uint64_t turn);
 
+    // Of a single_node_mutex: the nodes that contenders of this client know to be theirs, by czxid. 0 is none.
+    void claim(std::int64_t before, std::int64_t now);
+    [[nodiscard]] bool is_own(std::int64_t czxid) const noexcept;
+    [[nodiscard]] bool owns_node() const noexcept { return !own_nodes_.empty(); }
+
 private:
     using waiter = operation<error_code, unique_lock>;
     using waiters = boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>>;
@@ -112,6 +117,7 @@ private:
     const lock_kind kind_;
     const std::shared_ptr<local_queue> listed_; // null when it is this one
     const bool shared_ = false;
+    std::vector<std::int64_t> own_nodes_; // on the strand
 
     std::mutex mutex_; // of what follows
     protocol::cohort cohort_;

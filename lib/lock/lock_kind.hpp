@@ -3,6 +3,13 @@
 
 namespace colock::detail {
 
-enum class lock_kind { mutex, recursive_mutex, shared_mutex, semaphore, election };
+enum class lock_kind {
+    mutex,
+    recursive_mutex,
+    shared_mutex,
+    semaphore,
+    election,
+    single_node_mutex
+};
 
 } // namespace colock::detail

@@ -38,6 +38,9 @@ std::string fault_of(const lock_options& o, lock_kind kind)
                    "negative, and be below 25 days";
         }
     }
+    if (kind == lock_kind::single_node_mutex && o.linger > o.linger.zero()) {
+        return "a single_node_mutex cannot linger, for it does not know whether others wait";
+    }
     if (o.linger > o.max_linger) {
         return "linger is longer than max_linger";
     }
@@ -65,6 +68,11 @@ std::shared_ptr<local_queue> lock_path::find_queue(fault& why) const
 {
     if (const auto what = protocol::path_fault(path); !what.empty()) {
         why = {errc::invalid_path, "the path " + what};
+        return nullptr;
+    }
+    if (kind == lock_kind::single_node_mutex && path == "/") {
+        why = {errc::invalid_path,
+               "the path is that of the root, which is always there; append a name"};
         return nullptr;
     }
     if (const auto what = fault_of(options, kind); !what.empty()) {

@@ -4,6 +4,7 @@
 #include <colock/recursive_mutex.hpp>
 #include <colock/semaphore.hpp>
 #include <colock/shared_mutex.hpp>
+#include <colock/single_node_mutex.hpp>
 
 #include "function_operation.hpp"
 #include "gathering.hpp"
@@ -407,6 +408,11 @@ lock_entry::lock_entry(const semaphore& s, std::int64_t count) : target_{s.targe
 
 lock_entry::lock_entry(const recursive_mutex& m, lock_owner& owner)
     : target_{detail::target_of(m.path_, detail::path_to_lock_again{m.path_, owner.state_})}
+{
+}
+
+lock_entry::lock_entry(const single_node_mutex& m)
+    : target_{detail::target_of(m.path_, detail::path_to_lock{m.path_})}
 {
 }
 

@@ -21,7 +21,7 @@ struct queue_member::watch_target final : zk::watch_registry::subscriber {
     {
         const auto self = member->shared_from_this();
         const auto over = self->drop_target(*this); // *this lives until the end of this function
-        self->feed([&](protocol::contender& c, protocol::commands& out) {
+        self->feed([&](auto& c, protocol::commands& out) {
             c.fired(over->name, event.type == watch_event_type::deleted, out);
         });
     }
@@ -50,12 +50,24 @@ struct queue_member::neighbourhood final : zk::watch_registry::subscriber {
     bool alone = false;         // the list showed nobody else
 };
 
+namespace {
+
+std::variant<protocol::contender, protocol::single_node> make_contender(const local_queue& queue)
+{
+    const auto& o = queue.options();
+    if (queue.kind() == lock_kind::single_node_mutex) {
+        return protocol::single_node{{.rejoin_on_expiry = o.rejoin_on_expiry}};
+    }
+    return protocol::contender{
+        {.layout = o.layout, .shared = queue.is_shared(), .rejoin_on_expiry = o.rejoin_on_expiry},
+        random_guid()};
+}
+
+} // namespace
+
 queue_member::queue_member(std::shared_ptr<local_queue> queue)
     : queue_{std::move(queue)}, core_{*queue_->core()}, path_{queue_->path()},
-      options_{queue_->options()}, contender_{{.layout = options_.layout,
-                                               .shared = queue_->is_shared(),
-                                               .rejoin_on_expiry = options_.rejoin_on_expiry},
-                                              random_guid()}
+      options_{queue_->options()}, contender_{make_contender(*queue_)}
 {
 }
 
@@ -71,8 +83,12 @@ bool queue_member::enter()
 void queue_member::join(std::function<void()> in_between)
 {
     in_between_ = std::move(in_between);
+    if (auto* const c = std::get_if<protocol::single_node>(&contender_); c && queue_->owns_node()) {
+        c->stand_back();
+        std::exchange(in_between_, nullptr)(); // there can be but one node: the old one goes first
+    }
     if (enter()) {
-        feed([&](protocol::contender& c, protocol::commands& out) {
+        feed([&](auto& c, protocol::commands& out) {
             c.join(core_.is_connected(), core_.session(), out);
         });
     }
@@ -87,7 +103,7 @@ void queue_member::try_join(operation_ptr<error_code, unique_lock> op)
     if (!enter()) {
         return;
     }
-    feed([&](protocol::contender& c, protocol::commands& out) {
+    feed([&](auto& c, protocol::commands& out) {
         c.try_join(core_.is_connected(), core_.session(), out);
     });
     if (!trying_) {
@@ -153,7 +169,7 @@ void queue_member::leave()
 {
     const auto self = shared_from_this();
     end_turns();
-    feed([](protocol::contender& c, protocol::commands& out) { c.leave(out); });
+    feed([](auto& c, protocol::commands& out) { c.leave(out); });
 }
 
 void queue_member::release()
@@ -227,7 +243,7 @@ void queue_member::shared(const error_code& ec)
         op.complete(ec, unique_lock{queue_->core(), {}});
         release();
     } else if (op) {
-        node_ = child(contender_.name());
+        node_ = child(own_name());
         revoked_ = false; // it was another node
         queue_ = queue_->readers();
         queue_->granted(self, company(), std::move(op));
@@ -308,7 +324,7 @@ void queue_member::end_parting()
 void queue_member::connected(std::int64_t session)
 {
     refuse_lead(); // each session has a time-out of its own
-    feed([&](protocol::contender& c, protocol::commands& out) { c.connected(session, out); });
+    feed([&](auto& c, protocol::commands& out) { c.connected(session, out); });
     queue_->connected(*this);
 }
 
@@ -316,7 +332,7 @@ void queue_member::suspended()
 {
     watches_.clear(); // the client has cleared theirs
     neighbours_.reset();
-    contender_.suspended();
+    std::visit([](auto& c) { c.suspended(); }, contender_);
     queue_->met(*this, protocol::company::unknown);
     if (trying_ && !cancelled_) {
         // A try does not wait for a connection.
@@ -330,7 +346,7 @@ void queue_member::expired()
     watches_.clear();
     neighbours_.reset();
     crowded_ = false;
-    feed([](protocol::contender& c, protocol::commands& out) { c.expired(out); });
+    feed([](auto& c, protocol::commands& out) { c.expired(out); });
 }
 
 void queue_member::closed(const error_code& why)
@@ -342,7 +358,7 @@ void queue_member::closed(const error_code& why)
     commands_.clear();
     refuse(why);
     queue_->fail_all(why);
-    if (contender_.holds()) {
+    if (holds()) {
         lose(errc::client_closed);
     }
     rely();
@@ -363,12 +379,12 @@ void queue_member::given_up(const error_code& why)
 
 void queue_member::reminded()
 {
-    feed([](protocol::contender& c, protocol::commands& out) { c.guard(out); });
+    feed([](auto& c, protocol::commands& out) { c.guard(out); });
 }
 
 void queue_member::proved()
 {
-    feed([](protocol::contender& c, protocol::commands& out) { c.proved(out); });
+    feed([](auto& c, protocol::commands& out) { c.proved(out); });
 }
 
 void queue_member::check()
@@ -381,7 +397,7 @@ void queue_member::check()
 void queue_member::discarded() noexcept
 {
     over_ = true;
-    if (contender_.holds()) {
+    if (holds()) {
         loss_.conclude(errc::client_closed); // a guard that outlives the context says so
     }
     waiting_for_loss_.discard();
@@ -403,8 +419,15 @@ void queue_member::feed(Input&& input)
     }
     const auto self = shared_from_this();
     protocol::commands out;
-    contender_.assume_safe(remaining(boot_clock::now()) > std::chrono::nanoseconds{0});
-    input(contender_, out);
+    std::visit(
+        [&]<class Contender>(Contender& c) {
+            c.assume_safe(remaining(boot_clock::now()) > std::chrono::nanoseconds{0});
+            if constexpr (std::invocable<Input&, Contender&, protocol::commands&>) {
+                input(c, out); // else it is not for this kind
+            }
+        },
+        contender_);
+    claim();
     if (performing_) {
         // An answer that came at once: its commands come behind those at hand.
         std::ranges::move(out, std::back_inserter(commands_));
@@ -427,11 +450,11 @@ void queue_member::feed(Input&& input)
 // Tells the client whether its heartbeats matter here.
 void queue_member::rely()
 {
-    const bool in_line = !over_ && contender_.is_next();
+    const bool in_line = !over_ && ask([](const auto& c) { return c.is_next(); });
     if (std::exchange(in_line_, in_line) != in_line) {
         core_.line(in_line);
     }
-    const bool holding = !over_ && contender_.holds() && !loss_told_;
+    const bool holding = !over_ && holds() && !loss_told_;
     if (std::exchange(holding_, holding) != holding) {
         holding ? core_.hold(options_.lost_lead) : core_.let_go(options_.lost_lead);
     }
@@ -444,6 +467,7 @@ void queue_member::perform(const protocol::command& c)
     case kind::make_directory: make_directory(); break;
     case kind::create: create(c.name); break;
     case kind::list: list(); break;
+    case kind::look: look_at_node(); break;
     case kind::watch: watch(c.name); break;
     case kind::remove: remove(c.name); break;
     case kind::unwatch: unwatch(c.name); break;
@@ -483,7 +507,16 @@ void queue_member::submit(zk::call call, Answer answer)
 // directory itself: one may lack the permission to create an ancestor that exists.
 void queue_member::make_directory()
 {
-    const auto paths = protocol::path_and_ancestors(path_);
+    auto paths = protocol::path_and_ancestors(path_);
+    if (!has_queue()) {
+        paths.pop_back(); // that is the lock's node itself
+    }
+    if (paths.empty()) { // the chroot is missing
+        feed([](auto& c, protocol::commands& out) {
+            c.directory_made(zookeeper_errc::no_node, out);
+        });
+        return;
+    }
     const auto obstacle = std::make_shared<error_code>(); // the first one on the way
     const auto removed = std::make_shared<bool>(false);
     for (const auto& path : paths) {
@@ -502,7 +535,7 @@ void queue_member::make_directory()
                    if (last) {
                        // A parent that was there a moment ago was removed, being empty: begin again.
                        const bool again = there || *removed;
-                       feed([&](protocol::contender& c, protocol::commands& out) {
+                       feed([&](auto& c, protocol::commands& out) {
                            c.directory_made(again ? error_code{} : *obstacle, out);
                        });
                    }
@@ -516,10 +549,10 @@ void queue_member::create(const std::string& prefix)
     submit({.op = zk::opcode::create,
             .path = child(prefix),
             .data = options_.owner_data ? *options_.owner_data : default_owner_data(),
-            .mode = create_mode::ephemeral_sequential,
+            .mode = has_queue() ? create_mode::ephemeral_sequential : create_mode::ephemeral,
             .acl = options_.acl ? *options_.acl : core_.options().acl},
            [this](zk::reply&& r) {
-               feed([&](protocol::contender& c, protocol::commands& out) {
+               feed([&](auto& c, protocol::commands& out) {
                    c.created(r.error, protocol::last_name(r.text),
                              {r.stat.czxid, r.stat.ephemeral_owner}, out);
                });
@@ -532,12 +565,22 @@ void queue_member::create(const std::string& prefix)
 void queue_member::list()
 {
     // Who lingers wants to know from the beginning whether he is alone, and who comes.
-    if (queue_->linger() > options_.linger.zero() && !trying_ && !contender_.has_node() &&
-        !neighbours_) {
+    if (queue_->linger() > options_.linger.zero() && !trying_ &&
+        !ask([](const auto& c) { return c.has_node(); }) && !neighbours_) {
         list_and_watch([this](const zk::reply& r) { listed(r); });
         return;
     }
     submit({.op = zk::opcode::children, .path = path_}, [this](zk::reply&& r) { listed(r); });
+}
+
+void queue_member::look_at_node()
+{
+    submit({.op = zk::opcode::exists, .path = path_}, [this](zk::reply&& r) {
+        feed([&](protocol::single_node& c, protocol::commands& out) {
+            c.looked(r.error, {r.stat.czxid, r.stat.ephemeral_owner},
+                     r.stat.czxid != own_czxid_ && queue_->is_own(r.stat.czxid), out);
+        });
+    });
 }
 
 void queue_member::listed(const zk::reply& r)
@@ -574,7 +617,7 @@ void queue_member::list_and_watch(Answer answer)
 
 void queue_member::look()
 {
-    if (!contender_.holds() || over_ || !core_.is_connected()) {
+    if (!holds() || over_ || !core_.is_connected()) {
         return; // behind a reconnection it is asked for again
     }
     if (neighbours_) {
@@ -595,14 +638,15 @@ protocol::company queue_member::company() const noexcept
                : neighbours_->alone            ? protocol::company::none
                                                : protocol::company::some;
     }
-    return crowded_ || contender_.met_others() ? protocol::company::some
-                                               : protocol::company::unknown;
+    return crowded_ || ask([](const auto& c) { return c.met_others(); })
+               ? protocol::company::some
+               : protocol::company::unknown;
 }
 
 void queue_member::remove(const std::string& name)
 {
     submit({.op = zk::opcode::remove, .path = child(name)}, [this](zk::reply&& r) {
-        feed([&](protocol::contender& c, protocol::commands& out) { c.removed(r.error, out); });
+        feed([&](auto& c, protocol::commands& out) { c.removed(r.error, out); });
     });
 }
 
@@ -613,7 +657,7 @@ void queue_member::exchange(const std::string& name)
             .ops = {create_op(child(name),
                               options_.owner_data ? *options_.owner_data : default_owner_data(),
                               {.mode = create_mode::ephemeral}),
-                    remove_op(child(contender_.name()))}},
+                    remove_op(child(own_name()))}},
            [this](zk::reply&& r) {
                feed([&](protocol::contender& c, protocol::commands& out) {
                    c.stepped_down(r.error, out);
@@ -641,9 +685,10 @@ void queue_member::watch(const std::string& name)
             // Here as there: the read that sets the watch on the own node, and sets it again whenever it is
             // changed.
             const bool asked = !r.error && r.text == revocation_request && !self->revoked_ &&
-                               target->name == self->contender_.name();
+                               target->name == self->own_name() &&
+                               self->ask([](const auto& c) { return c.has_node(); });
             self->revoked_ |= asked;
-            self->feed([&](protocol::contender& c, protocol::commands& out) {
+            self->feed([&](auto& c, protocol::commands& out) {
                 c.watched(target->name, r.error, {r.stat.czxid, r.stat.ephemeral_owner}, out);
             });
             if (asked) {
@@ -690,8 +735,8 @@ std::shared_ptr<queue_member::watch_target> queue_member::drop_target(const watc
 
 void queue_member::granted()
 {
-    czxid_ = static_cast<std::uint64_t>(contender_.identity().czxid);
-    node_ = child(contender_.name());
+    czxid_ = static_cast<std::uint64_t>(ask([](const auto& c) { return c.identity(); }).czxid);
+    node_ = child(own_name());
     // Most locks are held for a shorter time than it is worth to watch their node.
     core_.remind(shared_from_this());
     if (trying_) {
@@ -767,7 +812,30 @@ void queue_member::forget_neighbours()
 
 std::string queue_member::child(const std::string& name) const
 {
-    return protocol::join_path(path_, name);
+    return has_queue() ? protocol::join_path(path_, name) : path_;
+}
+
+bool queue_member::holds() const noexcept
+{
+    return ask([](const auto& c) { return c.holds(); });
+}
+
+bool queue_member::has_queue() const noexcept
+{
+    return std::holds_alternative<protocol::contender>(contender_);
+}
+
+std::string queue_member::own_name() const
+{
+    return ask([](const auto& c) -> std::string { return c.name(); });
+}
+
+// Of a node without a name the other contenders of this client have to know that it is this one's.
+void queue_member::claim()
+{
+    if (const auto* const c = std::get_if<protocol::single_node>(&contender_)) {
+        queue_->claim(std::exchange(own_czxid_, c->identity().czxid), c->identity().czxid);
+    }
 }
 
 error_code queue_member::lost(std::chrono::nanoseconds now) const noexcept

@@ -1,4 +1,4 @@
-// Runs one protocol::contender on a client: carries out its commands, feeds it the answers.
+// Runs one protocol::contender, or protocol::single_node, on a client: carries out its commands, feeds it the answers.
 #pragma once
 
 #include <colock/lock_options.hpp>
@@ -8,6 +8,7 @@
 #include "first_loss.hpp"
 #include "protocol/cohort.hpp"
 #include "protocol/contender.hpp"
+#include "protocol/single_node.hpp"
 #include "waiting_list.hpp"
 
 #include <atomic>
@@ -16,6 +17,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace colock::detail {
@@ -90,10 +92,20 @@ private:
     [[nodiscard]] bool enter();
     template <class Input>
     void feed(Input&& input);
+    template <class Question>
+    [[nodiscard]] auto ask(Question&& question) const
+    {
+        return std::visit(question, contender_);
+    }
+    [[nodiscard]] bool holds() const noexcept;
+    [[nodiscard]] bool has_queue() const noexcept;
+    [[nodiscard]] std::string own_name() const;
+    void claim();
     void perform(const protocol::command& c);
     void make_directory();
     void create(const std::string& prefix);
     void list();
+    void look_at_node();
     void listed(const zk::reply& r);
     template <class Answer>
     void list_and_watch(Answer answer);
@@ -127,7 +139,8 @@ private:
     const std::string& path_;
     std::function<void()> in_between_;
     const lock_options& options_;
-    protocol::contender contender_;
+    std::variant<protocol::contender, protocol::single_node> contender_;
+    std::int64_t own_czxid_ = 0;  // as the queue was told
     protocol::commands commands_; // being performed
     bool performing_ = false;
     bool released_ = false; // by the last user

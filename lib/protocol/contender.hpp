@@ -27,6 +27,7 @@ struct command {
         watch,          // watched(), and fired() once if that was without error
         remove,         // removed()
         step_down, // stepped_down(): create the reader's node `name` in place of my own one, both or none
+        look, // looked(), of a single_node: read whose the node is
         // No answer.
         unwatch, // forget a watch; neither watched() nor fired() shall come of it any more
         prove,   // that the session is safe; proved() when it is, unless the connection breaks

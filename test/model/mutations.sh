@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Proves that the walks of interleavings.cpp, sharing.cpp and unit/cohort.cpp find faults: plants one after the other in a
+# Proves that the walks of interleavings.cpp, sharing.cpp, single_node.cpp and unit/cohort.cpp find faults: plants one after the other in a
 # copy of the protocol, and expects the walk named beside it to fail with the guarantee named.
 #
 #   mutations.sh SOURCE_DIR WORK_DIR COMPILER [FLAG...]
@@ -24,6 +24,7 @@ for file in lib/error lib/protocol/{contender,naming,guid,path} \
     compile "$source_dir/$file.cpp" "$work/$(basename "$file").o"
 done
 compile "$source_dir/test/unit/cohort.cpp" "$work/cohort_walk.o"
+compile "$source_dir/test/model/single_node.cpp" "$work/single_node_walk.o"
 
 planted=0 missed=0
 
@@ -42,6 +43,8 @@ plant() # NAME FILE SCRIPT WALK GUARANTEE
     local objects=("$mutant.o") other
     if test "$file" = cohort; then
         objects+=("$work"/{main,cohort_walk}.o)
+    elif test "$file" = single_node; then
+        objects+=("$work"/{error,main,single_node_walk}.o)
     else
         for other in error contender naming guid path main interleavings sharing; do
             test "$other" = "$file" || objects+=("$work/$other.o")
@@ -62,7 +65,7 @@ plant() # NAME FILE SCRIPT WALK GUARANTEE
 
 in_function() # NAME SCRIPT: the script, applied to one member function
 {
-    echo "/^[a-z].*(contender|cohort)::$1\(/,/^\}/ { $2 }"
+    echo "/^[a-z].*(contender|cohort|single_node)::$1\(/,/^\}/ { $2 }"
 }
 
 plant "grants on an event without looking at the own watch" contender \
@@ -169,6 +172,52 @@ plant "keeps its contender when the last one has gone" cohort \
 plant "keeps a node that nobody may linger on" cohort \
     "$(in_function release 's/out.idle = .*/out.idle = waiting_ == 0;/')" \
     G1_G2_G3_G4_whatever_happens G3
+
+plant "repeats a remove without looking whose the node is" single_node \
+    "$(in_function connected 's/(case state::leaving: out.push_back)\(\{command::kind::look\}/\1({has_node() ? command::kind::remove : command::kind::look}/')" \
+    G1_G3_G4_a_connection_breaks_twice G1
+plant "takes somebody else's node for its own" single_node \
+    "$(in_function recover 's/identity.owner == session_ && //')" \
+    G1_G3_G4_a_connection_breaks_twice G1
+plant "takes the node of another one of its session" single_node \
+    "$(in_function recover 's/ && !spoken_for//')" \
+    G1_G3_several_of_one_session G1
+plant "removes the node of another one of its session" single_node \
+    "$(in_function settle_leaving 's/ && !spoken_for//')" \
+    G1_G3_several_of_one_session G1
+plant "does not recognise its node" single_node \
+    "$(in_function recover 's/exists && identity.owner == session_/false/')" \
+    G1_G3_G4_a_connection_breaks_twice G4
+plant "forgets the create that is under way when it leaves" single_node \
+    "$(in_function leave 's/case state::creating:.*/case state::creating: finish({}, out); break;/')" \
+    G3_two_cancels_and_two_breaks G3
+plant "forgets the create of unknown outcome when it leaves" single_node \
+    "$(in_function leave 's/case state::lost_track:.*/state_ = state::leaving; break; case state::lost_track: finish({}, out); break;/')" \
+    G3_two_cancels_and_two_breaks G3
+plant "does not watch again after a change" single_node \
+    "$(in_function fired 's/arm\(out\);//')" \
+    G4_it_is_written_to_and_a_connection_breaks G4
+plant "does not try again when the node has gone" single_node \
+    "$(in_function fired 's/create\(out\);//')" \
+    G1_G4_undisturbed G4
+plant "ignores that the node is gone when it is to be watched" single_node \
+    "$(in_function watched 's/create\(out\);//')" \
+    G1_G4_undisturbed G4
+plant "does not watch again after a reconnection" single_node \
+    "$(in_function connected 's/case state::waiting:$/case state::waiting: break;/')" \
+    G1_G3_G4_a_connection_breaks_twice G4
+plant "takes whatever is at the path for its node" single_node \
+    "$(in_function watched 's/ \|\| \(!ec && identity != identity_\)//')" \
+    G1_G3_the_foreign_service_a_cancel_a_deletion G
+plant "removes its node when it has heard that it is gone" single_node \
+    "$(in_function own_node_vanished 's/finish\(\{\}, out\);/start_leaving(out);/')" \
+    G1_G5_the_node_is_deleted_by_somebody G1
+plant "takes its node for granted when the proof has come" single_node \
+    "$(in_function proved 's/watch_ == watch_state::armed/true/')" \
+    G1_proofs_are_awaited G1
+plant "watches a node that it does not want any more" single_node \
+    "$(in_function drop_watch 's/out.push_back.*;//')" \
+    G3_two_cancels_and_two_breaks G3
 
 echo "$planted planted, $missed missed"
 test "$missed" = 0

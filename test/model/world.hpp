@@ -475,6 +475,7 @@ private:
             c.stepping_down = false;
             c.held = lab.contenders(i).name(c.contender);
             break;
+        case kind::look: throw violation{"contract: it has a queue"};
         case kind::unwatch: unwatch(i, o.name); break;
         case kind::prove:
             require(!c.granted && !c.refused && !c.left, "contract: a proof for nothing");

@@ -166,7 +166,7 @@ private:
     std::string said()
     {
         static constexpr const char* words[] = {
-            "make directory", "create",  "list", "watch",  "remove", "step down", "unwatch",
+            "make directory", "create",  "list", "watch",  "remove", "step down", "look", "unwatch",
             "prove",          "granted", "busy", "shared", "lost",   "failed",    "gone"};
         std::string text;
         for (const auto& c : out_) {
