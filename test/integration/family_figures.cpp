@@ -143,6 +143,20 @@ BOOST_AUTO_TEST_CASE(a_write_lock_takes_one_round_trip)
            [&] { give_back(held); }});
 }
 
+BOOST_AUTO_TEST_CASE(a_lock_without_a_queue_takes_one_write)
+{
+    single_node_mutex m{c, path("single")};
+    unique_lock held;
+    check({"single_node_mutex", 1, 1,
+           [&] { held = get<unique_lock>([&](auto h) { m.async_lock(std::move(h)); }); },
+           [&] { give_back(held); }});
+    single_node_mutex theirs{other, path("single")};
+    held = get<unique_lock>([&](auto h) { theirs.async_lock(std::move(h)); });
+    check({"failed try of a single_node_mutex", 1, 1, [&] {
+               BOOST_REQUIRE(!get<unique_lock>([&](auto h) { m.async_try_lock(std::move(h)); }));
+           }});
+}
+
 BOOST_AUTO_TEST_CASE(permits_take_two_round_trips)
 {
     semaphore all{c, path("semaphore"), 5};
