@@ -22,7 +22,7 @@ struct metric {
     bool relative = false; // also as a ratio to the last contestant's
 };
 
-// Whoever fails is left out, with a remark. Precondition: a slice gives a value for each metric.
+// Whoever fails is left out, with a remark. Precondition: a slice begins with a value for each metric.
 void compare(report& out, const circumstances& where, const std::vector<contestant>& all,
              const std::vector<metric>& metrics, schedule s);
 

@@ -50,8 +50,9 @@ std::string where_peers_win(const report& r)
         const auto* own = r.find(h, "colock");
         for (const auto& peer : peers) {
             const auto* other = own != nullptr ? r.find(h, std::string{peer.name}) : nullptr;
-            // What is measured to tell what the others are measured in is no merit.
-            if (other != nullptr && h.metric != "round trip" && better(*other, *own)) {
+            // The round trip is what others are measured in; ratios are of figures that count already.
+            if (other != nullptr && h.metric != "round trip" && own->unit != "ratio" &&
+                better(*other, *own)) {
                 text += "- " + text_of(h) + ": **" + std::string{peer.name} + "** " +
                         number(other->median()) + ' ' + own->unit + ", colock " +
                         number(own->median()) + '\n';

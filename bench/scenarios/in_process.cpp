@@ -131,9 +131,7 @@ struct pair {
     std::function<asio::awaitable<void>(int)> ours, theirs;
 };
 
-} // namespace
-
-void in_process(const run_options& options, report& out)
+void in_this_process(const run_options& options, report& out)
 {
     zookeeper_server server;
     process p{server.connect_string()};
@@ -175,6 +173,13 @@ void in_process(const run_options& options, report& out)
             }
         }
     }
+}
+
+} // namespace
+
+void in_process(const run_options& options, report& out)
+{
+    in_this_process(options, out);
     in_process_peers(options, out);
 }
 

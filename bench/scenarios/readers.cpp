@@ -10,8 +10,11 @@ namespace bench {
 void readers(const run_options& options, report& out)
 {
     arena where{options, {.servers = options.servers, .proxied = true}};
-    // Those that have such a lock.
-    field all{out, options, where, {peers[0], peers[1], colock_system}, 8};
+    // Of the others, kazoo has such a lock, too.
+    out.remark(
+        "readers: kazoo 2.8.0 is left out. Its ReadLock waits for the last writer in the queue, "
+        "also for one behind it, and both wait for ever");
+    field all{out, options, where, {curator_system, colock_system}, 8};
     const auto turns = [](field::entrant& e, int ms) {
         const auto command =
             "rw-contend " + path_of(e.system, "readers") + ' ' + std::to_string(ms) + " 90";

@@ -20,6 +20,7 @@ inline constexpr lock_system raw_system{"raw", true};
 inline constexpr lock_system herd_children{"herd-children", true};
 inline constexpr lock_system herd_holder{"herd-holder", true};
 
+inline constexpr lock_system curator_system{"curator"};
 inline constexpr lock_system etcd_system{"etcd", false, server_kind::etcd};
 
 // The peers; some may not have been built.

@@ -1,7 +1,6 @@
 """kazoo's locks, driven through the standard input; see README.md."""
 import itertools
 import os
-import random
 import re
 import sys
 import threading
@@ -101,7 +100,6 @@ class Peer:
             "write-unlock": ("PATH", lambda path: self.unlock(zk.WriteLock, path)),
             "turns": ("PATH COUNT COUNTER", self.turns),
             "contend": ("PATH MS HOLD_US [SESSIONS]", self.contend),
-            "rw-contend": ("PATH MS READ_PERCENT [SESSIONS]", self.rw_contend),
             "cycles": ("PATH COUNT", self.cycles),
             "reads": ("COUNT", self.reads),
             "many": ("PREFIX LOCKS INFLIGHT MS", self.many),
@@ -175,16 +173,6 @@ class Peer:
 
         makers = [maker(zk) for zk in self.clients(positive(sessions))]
         return in_threads(makers, number(milliseconds), number(hold) / 1e6)
-
-    def rw_contend(self, path, milliseconds, percent, sessions="1"):
-        def maker(zk):
-            read = self.make(zk.ReadLock, path)
-            write = self.make(zk.WriteLock, path)
-            return lambda: lambda: read if random.randrange(100) < reads else write
-
-        reads = number(percent)
-        makers = [maker(zk) for zk in self.clients(positive(sessions))]
-        return in_threads(makers, number(milliseconds))
 
     def clients(self, count):
         """So many sessions. Those that are missing are made, and kept."""
