@@ -1,36 +1,47 @@
-// The benchmark: what colock costs, beside what ZooKeeper itself costs, on one server in one run.
+// The benchmark: colock beside the least that ZooKeeper's client can do, and beside other libraries.
+#include "plots.hpp"
 #include "report.hpp"
 #include "scenario.hpp"
+#include "summary.hpp"
+#include "systems/serve.hpp"
 #include "targets.hpp"
-#include "worker.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace {
 
 constexpr std::string_view help =
-    R"(colock_bench: colock beside the raw C client, on private servers
+    R"(colock_bench: colock beside the raw C client and other libraries, on private servers
 
 usage: ./dev bench [options]
 
-  --only SCENARIO  one of uncontended, handover, requests, idle,
-                   in_process, linger
+  --only SCENARIO  one of uncontended, handover, requests, idle, in_process,
+                   linger, many_locks, deep_queue, readers, herd, failover
   --quick          shorter, for a first look
-  --full           longer: more clients, servers away for a minute
+  --full           longer: more round trips and hold times, servers away for a minute
   --rounds N       rounds of each measurement (5; with --quick 3)
-  --json FILE      where the figures go (build/bench/results.json)
+  --ensemble N     on an ensemble of so many servers, where a scenario asks for nothing else
+  --fsync          servers wait for the disk at each write, with their data on it
+  --json FILE      where the figures go (build/bench/results.json); beside it
+                   results.md, which begins with where a peer was better, and *.svg
   --no-targets     measure only; do not hold the figures against what they must reach
 
 For a profiler, on a server of your own (./dev zookeeper):
-  --cycles SYSTEM HOSTS N   so many uncontended cycles of colock or raw, and nothing else
+  --cycles SYSTEM HOSTS N   so many uncontended cycles of colock, raw, herd-children or
+                            herd-holder, and nothing else
 
+bench/README.md tells what each scenario measures, and how the others are configured.
 Exit status: 0, or 1 when a target was missed or something failed, or 2 for bad arguments.
 )";
 
@@ -39,10 +50,17 @@ struct scenario {
     void (*run)(const bench::run_options&, bench::report&);
 };
 
-constexpr scenario scenarios[] = {
-    {"uncontended", &bench::uncontended}, {"handover", &bench::handover},
-    {"requests", &bench::requests},       {"idle", &bench::idle},
-    {"in_process", &bench::in_process},   {"linger", &bench::linger}};
+constexpr scenario scenarios[] = {{"uncontended", &bench::uncontended},
+                                  {"handover", &bench::handover},
+                                  {"in_process", &bench::in_process},
+                                  {"linger", &bench::linger},
+                                  {"many_locks", &bench::many_locks},
+                                  {"readers", &bench::readers},
+                                  {"herd", &bench::herd},
+                                  {"requests", &bench::requests},
+                                  {"deep_queue", &bench::deep_queue},
+                                  {"failover", &bench::failover},
+                                  {"idle", &bench::idle}};
 
 struct bad_usage : std::runtime_error {
     using runtime_error::runtime_error;
@@ -77,6 +95,11 @@ int number(std::string_view option, std::string_view text)
     return value;
 }
 
+std::filesystem::path directory_of(const arguments& a)
+{
+    return std::filesystem::absolute(a.json).parent_path();
+}
+
 arguments parse(int argc, char** argv)
 {
     arguments a;
@@ -101,6 +124,10 @@ arguments parse(int argc, char** argv)
             a.only = value();
         } else if (option == "--rounds") {
             rounds = number(option, value());
+        } else if (option == "--ensemble") {
+            a.run.servers = number(option, value());
+        } else if (option == "--fsync") {
+            a.run.fsync = true;
         } else if (option == "--json") {
             a.json = value();
         } else if (option == "--no-targets") {
@@ -121,6 +148,7 @@ arguments parse(int argc, char** argv)
     if (a.run.quick && a.run.full) {
         throw bad_usage{"--quick and --full exclude each other"};
     }
+    a.run.log = directory_of(a) / "bench.log";
     a.run.rounds = rounds != 0 ? rounds : a.run.quick ? 3 : 5;
     return a;
 }
@@ -129,14 +157,33 @@ int run(const arguments& a)
 {
     bench::report out;
     out.write_json(a.json); // a bad path is better known now than in some minutes
+    std::filesystem::remove(a.run.log);
+    const auto begin = std::chrono::steady_clock::now();
+    bool failed = false;
     for (const auto& s : scenarios) {
-        if (a.only.empty() || s.name == a.only) {
-            s.run(a.run, out);
+        if (!a.only.empty() && s.name != a.only) {
+            continue;
         }
+        const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+        std::printf("\n== %s (after %.0f s)\n", std::string{s.name}.c_str(), passed.count());
+        try {
+            s.run(a.run, out);
+        } catch (const std::exception& failure) {
+            failed = true;
+            out.remark(std::string{s.name} + " failed: " + failure.what());
+        }
+        out.write_json(a.json); // what there is, should a later one not end
     }
-    out.write_json(a.json);
-    std::printf("\nfigures: %s\n\n", a.json.c_str());
-    return a.targets && !bench::check_targets(out) ? 1 : 0;
+    const auto verdicts = a.targets ? bench::check_targets(out) : std::vector<bench::verdict>{};
+    bench::draw_plots(out, directory_of(a));
+    const auto page = directory_of(a) / std::filesystem::path{a.json}.stem().concat(".md");
+    const auto text = bench::summary(out, verdicts);
+    std::ofstream{page} << text;
+    // The figures have been shown.
+    std::printf("\n%s\nfigures: %s\nsummary: %s\n",
+                text.substr(0, text.find("\n# Figures")).c_str(), a.json.c_str(), page.c_str());
+    const bool missed = std::ranges::any_of(verdicts, [](const auto& v) { return !v.met; });
+    return failed || missed ? 1 : 0;
 }
 
 } // namespace
@@ -144,8 +191,8 @@ int run(const arguments& a)
 int main(int argc, char** argv)
 {
     try {
-        if (argc == 5 && argv[1] == std::string_view{"--worker"}) {
-            bench::contend(argv[2], argv[3], number("--worker", argv[4]));
+        if (argc == 5 && argv[1] == std::string_view{"--serve"}) {
+            bench::serve(argv[2], argv[3], number("--serve", argv[4]));
             return 0;
         }
         if (argc == 5 && argv[1] == std::string_view{"--cycles"}) {

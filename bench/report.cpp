@@ -31,24 +31,40 @@ double figure::max() const
 void report::add(figure f)
 {
     if (figures_.empty()) {
-        std::printf("%-12s %-7s %6s %7s  %-36s %10s %10s %10s  %s\n", "scenario", "system", "rtt",
-                    "clients", "metric", "median", "min", "max", "unit");
+        std::printf("%-12s %-16s %6s %7s %7s  %-36s %10s %10s %10s  %s\n", "scenario", "system",
+                    "rtt", "clients", "servers", "metric", "median", "min", "max", "unit");
     }
-    std::printf("%-12s %-7s %3g ms %7d  %-36s %10.4g %10.4g %10.4g  %s\n", f.scenario.c_str(),
-                f.system.c_str(), f.rtt_ms, f.clients, f.metric.c_str(), f.median(), f.min(),
-                f.max(), f.unit.c_str());
+    std::printf("%-12s %-16s %3g ms %7d %7d  %-36s %10.4g %10.4g %10.4g  %s\n", f.scenario.c_str(),
+                f.system.c_str(), f.rtt_ms, f.clients, f.servers, f.metric.c_str(), f.median(),
+                f.min(), f.max(), f.unit.c_str());
     std::fflush(stdout);
     figures_.push_back(std::move(f));
 }
 
-const figure* report::find(const std::string& scenario, const std::string& system, double rtt_ms,
-                           int clients, const std::string& metric) const
+void report::remark(std::string text)
 {
-    const auto at = std::ranges::find_if(figures_, [&](const figure& f) {
-        return f.scenario == scenario && f.system == system && f.rtt_ms == rtt_ms &&
-               f.clients == clients && f.metric == metric;
-    });
+    if (std::ranges::find(remarks_, text) == remarks_.end()) {
+        std::printf("note: %s\n", text.c_str());
+        std::fflush(stdout);
+        remarks_.push_back(std::move(text));
+    }
+}
+
+report::heading report::heading_of(const figure& f)
+{
+    return {f.scenario, f.rtt_ms, f.clients, f.servers, f.metric};
+}
+
+const figure* report::find(const heading& h, const std::string& system) const
+{
+    const auto at = std::ranges::find_if(
+        figures_, [&](const figure& f) { return f.system == system && heading_of(f) == h; });
     return at != figures_.end() ? &*at : nullptr;
+}
+
+bool more_is_better(const std::string& unit)
+{
+    return unit.ends_with("/s");
 }
 
 void report::write_json(const std::string& path) const

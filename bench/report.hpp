@@ -27,15 +27,36 @@ public:
     // Prints the figure, and keeps it.
     void add(figure f);
 
-    // The figure with these properties; nullptr when it was not measured.
-    [[nodiscard]] const figure* find(const std::string& scenario, const std::string& system,
-                                     double rtt_ms, int clients, const std::string& metric) const;
+    // Prints and keeps a sentence about what was measured, or why it was not. Once, however often.
+    void remark(std::string text);
+
+    // What all systems have in common that are compared.
+    struct heading {
+        std::string scenario;
+        double rtt_ms = 0;
+        int clients = 1;
+        int servers = 1;
+        std::string metric;
+
+        friend bool operator==(const heading&, const heading&) = default;
+    };
+    [[nodiscard]] static heading heading_of(const figure& f);
+
+    // The figure of that system; nullptr when it was not measured.
+    [[nodiscard]] const figure* find(const heading& h, const std::string& system) const;
+
+    [[nodiscard]] const std::vector<figure>& figures() const { return figures_; }
+    [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
 
     // Throws std::runtime_error when the file cannot be written.
     void write_json(const std::string& path) const;
 
 private:
     std::vector<figure> figures_;
+    std::vector<std::string> remarks_;
 };
+
+// Whether more of it is better: rates.
+[[nodiscard]] bool more_is_better(const std::string& unit);
 
 } // namespace bench

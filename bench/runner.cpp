@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
+#include <iterator>
 
 namespace bench {
 
@@ -32,13 +34,27 @@ std::vector<double> quotients(const std::vector<double>& a, const std::vector<do
 }
 
 // One more round.
-void add(outcome& to, const table& own, const table& reference)
+void add(outcome& to, const table& own, const table* reference)
 {
     to.values.resize(own.size());
     to.relative.resize(own.size());
     for (std::size_t metric = 0; metric != own.size(); ++metric) {
         to.values[metric].push_back(median(own[metric]));
-        to.relative[metric].push_back(median(quotients(own[metric], reference[metric])));
+        if (reference != nullptr) {
+            to.relative[metric].push_back(median(quotients(own[metric], (*reference)[metric])));
+        }
+    }
+}
+
+void take_slice(const contestant& one, outcome& its, table& slices)
+{
+    if (!its.failure.empty()) {
+        return;
+    }
+    try {
+        append(slices, one.slice());
+    } catch (const std::exception& e) {
+        its.failure = e.what();
     }
 }
 
@@ -53,11 +69,14 @@ std::vector<outcome> interleave(const std::vector<contestant>& all, schedule s)
             for (std::size_t i = 0; i != all.size(); ++i) {
                 // Nobody always comes behind the same one.
                 const auto turn = (round + slice) % 2 == 0 ? i : all.size() - 1 - i;
-                append(slices[turn], all[turn].slice());
+                take_slice(all[turn], outcomes[turn], slices[turn]);
             }
         }
         for (std::size_t i = 0; i != all.size(); ++i) {
-            add(outcomes[i], slices[i], slices.back());
+            if (outcomes[i].failure.empty()) {
+                add(outcomes[i], slices[i],
+                    outcomes.back().failure.empty() ? &slices.back() : nullptr);
+            }
         }
     }
     return outcomes;

@@ -15,8 +15,9 @@ struct contestant {
 
 // What one of them came to, by metric, then by round.
 struct outcome {
+    std::string failure; // of a slice; there is nothing else then, and no further slice was tried
     std::vector<std::vector<double>> values;
-    // The same relative to the last contestant: the two slices that lie beside each other are
+    // The same relative to the last contestant, unless that failed: the two slices that lie beside each other are
     // divided, which is steadier on a shared machine than the ratio of two medians.
     std::vector<std::vector<double>> relative;
 };

@@ -1,18 +1,10 @@
-// The scenarios, and what they are given.
+// The scenarios; each adds its figures to the report.
 #pragma once
 
 #include "report.hpp"
-
-#include <string>
+#include "run_options.hpp"
 
 namespace bench {
-
-struct run_options {
-    bool quick = false;
-    bool full = false;
-    int rounds = 5;
-    std::string self; // the path of this program, which is its own worker
-};
 
 void uncontended(const run_options& options, report& out);
 void handover(const run_options& options, report& out);
@@ -20,5 +12,10 @@ void requests(const run_options& options, report& out);
 void idle(const run_options& options, report& out);
 void in_process(const run_options& options, report& out);
 void linger(const run_options& options, report& out);
+void many_locks(const run_options& options, report& out);
+void deep_queue(const run_options& options, report& out);
+void readers(const run_options& options, report& out);
+void herd(const run_options& options, report& out);
+void failover(const run_options& options, report& out);
 
 } // namespace bench

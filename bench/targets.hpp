@@ -3,9 +3,17 @@
 
 #include "report.hpp"
 
+#include <string>
+#include <vector>
+
 namespace bench {
 
-// Prints a line for each target whose figure was measured; false when one was missed.
-[[nodiscard]] bool check_targets(const report& r);
+struct verdict {
+    bool met;
+    std::string text; // one line
+};
+
+// One for each target whose figures were measured.
+[[nodiscard]] std::vector<verdict> check_targets(const report& r);
 
 } // namespace bench

@@ -1,71 +1,112 @@
-// Several processes, one session each, that all want the same lock all the time.
-//
-// Of colock alone: the raw client does the least for one client, and has no queue to wait in.
-#include <support/subprocess.hpp>
-#include <support/tcp_proxy.hpp>
-#include <support/zookeeper_server.hpp>
-
-#include "runner.hpp"
+// Clients, each with a session of its own, that all want the same lock all the time: eight processes
+// at most, of every system as many.
+#include "arena.hpp"
+#include "compare.hpp"
 #include "scenario.hpp"
 
-#include <deque>
-#include <stdexcept>
+#include <algorithm>
+#include <string>
 
 namespace bench {
 
 namespace {
 
-using colock::test::subprocess;
+constexpr int processes = 8;
 
-double hand_overs_a_second(const run_options& options, const std::string& hosts, int clients,
-                           std::chrono::milliseconds time)
+struct contest {
+    int clients;
+    std::chrono::milliseconds hold{0};
+};
+
+long turns(field::entrant& e, const contest& c, std::chrono::milliseconds time)
 {
-    std::deque<subprocess> workers;
-    for (int i = 0; i != clients; ++i) {
-        workers.emplace_back(
-            std::vector<std::string>{options.self, "--worker", hosts, "/bench/handover",
-                                     std::to_string(time.count())},
-            colock::test::subprocess_options{.capture_output = true, .open_input = true});
-    }
-    constexpr std::chrono::seconds patience{30};
-    for (auto& w : workers) {
-        if (w.read_line(patience) != "ready") {
-            throw std::runtime_error{"handover: a worker could not connect"};
+    const int used = std::min(c.clients, processes);
+    const auto command =
+        "contend " + path_of(e.system, "handover") + ' ' + std::to_string(time.count()) + ' ' +
+        std::to_string(c.hold.count() * 1000) + ' ' + std::to_string(c.clients / used);
+    return e.processes->turns(command, used);
+}
+
+// The rate, and what part it is of the most that there can be: of 1 / (round trip + hold time), with the
+// round trip that the same process has at that moment.
+std::vector<double> slice(field::entrant& e, const contest& c, std::chrono::milliseconds time)
+{
+    const double trip = numbers(e.processes->front().ask("reads 20", "reads")).at(0) / 1e6;
+    const double rate = double(turns(e, c, time)) / std::chrono::duration<double>{time}.count();
+    return {rate, rate * (trip + std::chrono::duration<double>{c.hold}.count())};
+}
+
+// From few clients to many, as sessions that were made stay.
+void contend(const run_options& options, report& out, arena& where, field& all, int rtt_ms,
+             const std::vector<contest>& contests)
+{
+    using std::chrono::milliseconds;
+    // Behind a delay there are few turns in a second, and the first is no hand-over.
+    const milliseconds time{options.quick ? 700 : options.full ? 4000 : rtt_ms == 0 ? 1500 : 2500};
+    for (const auto& c : contests) {
+        where.set_round_trip({});
+        all.warm_up(out, [&](field::entrant& e) { turns(e, c, milliseconds{300}); });
+        where.set_round_trip(milliseconds{rtt_ms});
+        const auto held = c.hold.count() == 0 ? std::string{}
+                                              : ", held " + std::to_string(c.hold.count()) + " ms";
+        std::vector<metric> metrics{{"hand-overs" + held, "1/s"}};
+        if (rtt_ms != 0) {
+            metrics.push_back({"hand-overs" + held + ", part of the most there can be", "ratio"});
         }
+        compare(out, {"handover", double(rtt_ms), c.clients, where.servers()},
+                all.contestants([&](field::entrant& e) { return slice(e, c, time); }), metrics,
+                {options.full ? options.rounds : std::min(options.rounds, 3), 1});
     }
-    for (auto& w : workers) {
-        w.write_input("go\n");
-    }
-    int turns = 0;
-    for (auto& w : workers) {
-        const auto line = w.read_line(time + patience);
-        if (!line) {
-            throw std::runtime_error{"handover: a worker ended without a result"};
-        }
-        turns += std::stoi(*line);
-    }
-    return turns / std::chrono::duration<double>{time}.count();
+    where.set_round_trip({});
+}
+
+// All processes, so that the compilers of the server and of the peers have seen enough.
+void warm_up(const run_options& options, report& out, field& all)
+{
+    const std::chrono::milliseconds time{options.quick ? 500 : 2500};
+    all.warm_up(out, [&](field::entrant& e) { turns(e, {processes}, time); });
 }
 
 } // namespace
 
 void handover(const run_options& options, report& out)
 {
-    const colock::test::zookeeper_server server{{.optimising_jvm = true}};
-    colock::test::tcp_proxy proxy{server.connect_string()};
-    proxy.set_delay(std::chrono::milliseconds{5});
-    const std::chrono::milliseconds time{options.quick ? 2000 : 5000};
-    const auto sizes = options.full ? std::vector{2, 8, 32} : std::vector{8};
-    for (const int rtt_ms : {0, 10}) {
-        const auto hosts = rtt_ms == 0 ? server.connect_string() : proxy.connect_string();
-        for (const int clients : sizes) {
-            const auto measured = interleave(
-                {{"colock",
-                  [&] { return std::vector{hand_overs_a_second(options, hosts, clients, time)}; }}},
-                {options.rounds, 1});
-            out.add({"handover", "colock", double(rtt_ms), clients, 1, "hand-overs", "1/s",
-                     measured[0].values[0]});
+    using std::chrono::milliseconds;
+    auto contests = [&]() -> std::vector<contest> {
+        if (options.quick) {
+            return {{2}, {8}, {32}};
         }
+        if (options.full) {
+            return {{2},  {2, milliseconds{1}},  {8},   {8, milliseconds{1}},
+                    {32}, {32, milliseconds{1}}, {128}, {128, milliseconds{1}}};
+        }
+        return {{2}, {8}, {8, milliseconds{1}}, {32}, {128}};
+    }();
+    {
+        arena where{options, {.servers = options.servers, .etcd = true}};
+        field all{out, options, where, colock_and_peers(), processes};
+        warm_up(options, out, all);
+        contend(options, out, where, all, 0, contests);
+    }
+    {
+        arena where{options, {.servers = options.servers, .proxied = true, .etcd = true}};
+        field all{out, options, where, colock_and_peers(), processes};
+        warm_up(options, out, all);
+        if (!options.full) {
+            std::erase_if(contests, [](const contest& c) { return c.clients < 8; });
+        }
+        if (options.quick) {
+            contests.resize(1);
+        }
+        for (const int rtt_ms : options.full ? std::vector{1, 10} : std::vector{10}) {
+            contend(options, out, where, all, rtt_ms, contests);
+        }
+    }
+    if (options.servers == 1 && !options.quick) {
+        arena where{options, {.servers = 3, .etcd = true}};
+        field all{out, options, where, colock_and_peers(), processes};
+        warm_up(options, out, all);
+        contend(options, out, where, all, 0, {{8}});
     }
 }
 

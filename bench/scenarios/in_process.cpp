@@ -3,6 +3,7 @@
 #include <colock/colock.hpp>
 #include <support/zookeeper_server.hpp>
 
+#include "in_process_peers.hpp"
 #include "runner.hpp"
 #include "scenario.hpp"
 
@@ -123,30 +124,35 @@ private:
     std::int64_t guarded_ = 0;
 };
 
+constexpr const char* unlock_awaited = "grant, unlock awaited";
+
 struct pair {
     const char* metric;
     std::function<asio::awaitable<void>(int)> ours, theirs;
 };
 
-} // namespace
-
-void in_process(const run_options& options, report& out)
+void in_this_process(const run_options& options, report& out)
 {
     zookeeper_server server;
     process p{server.connect_string()};
     const int grants = options.quick ? 64'000 : 320'000;
-    for (const int coroutines : {1, 8, 64, 1000}) {
+    // Nobody to hand over to: each goes to the server.
+    const colock::mutex alone{p.client(), "/in-process-alone"};
+    figure rate{"in_process", "colock", 0, 1, 1, "grants", "1/s", {}};
+    for (int round = 0; round != options.rounds; ++round) {
+        rate.rounds.push_back(
+            1e9 / p.time_of([&](int n) { return p.lock_and_unlock(alone, n); }, 1, 500));
+    }
+    out.add(rate);
+    for (const int coroutines : {8, 64, 1000}) {
         const colock::mutex m{p.client(), "/in-process"};
         const pair pairs[] = {
             {"grant, released by the guard", [&](int n) { return p.lock(m, n); },
              [&](int n) { return p.receive(n); }},
-            {"grant, unlock awaited", [&](int n) { return p.lock_and_unlock(m, n); },
+            {unlock_awaited, [&](int n) { return p.lock_and_unlock(m, n); },
              [&](int n) { return p.receive_and_send(n); }},
         };
         for (const auto& [metric, ours, theirs] : pairs) {
-            if (coroutines == 1) {
-                continue; // nobody to hand over to: see linger
-            }
             const auto outcomes = interleave(
                 {{"colock", [&] { return std::vector{p.time_of(ours, coroutines, grants)}; }},
                  {"channel", [&] { return std::vector{p.time_of(theirs, coroutines, grants)}; }}},
@@ -156,9 +162,25 @@ void in_process(const run_options& options, report& out)
             out.add(
                 {"in_process", "channel", 0, coroutines, 1, metric, "ns", outcomes[1].values[0]});
             out.add({"in_process", "colock", 0, coroutines, 1,
-                     std::string{metric} + ", relative to channel", "", outcomes[0].relative[0]});
+                     std::string{metric} + ", relative to channel", "ratio",
+                     outcomes[0].relative[0]});
+            if (metric == unlock_awaited) { // as the peers' unlock is
+                figure speed{"in_process", "colock", 0, coroutines, 1, "grants", "1/s", {}};
+                for (const auto ns : outcomes[0].values[0]) {
+                    speed.rounds.push_back(1e9 / ns);
+                }
+                out.add(speed);
+            }
         }
     }
+}
+
+} // namespace
+
+void in_process(const run_options& options, report& out)
+{
+    in_this_process(options, out);
+    in_process_peers(options, out);
 }
 
 // One user, who comes back before the node has gone.

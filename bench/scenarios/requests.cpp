@@ -3,6 +3,7 @@
 #include <support/wait_until.hpp>
 #include <support/zookeeper_server.hpp>
 
+#include "requests_of_all.hpp"
 #include "scenario.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -165,6 +166,7 @@ void requests(const run_options& options, report& out)
             waiters + 1, "clients woken by a release", "clients",
             [&](const std::string& path) { return woken_by_a_release(server, path, waiters); });
     }
+    requests_of_all(options, out);
 }
 
 } // namespace bench

@@ -1,94 +1,137 @@
+// colock, as its documentation has it, with the options that it comes with.
 #include <colock/colock.hpp>
 
-#include "system.hpp"
+#include "coroutines.hpp"
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/this_coro.hpp>
+#include <boost/asio/redirect_error.hpp>
 
-#include <exception>
+#include <limits>
+#include <random>
 
 namespace bench {
 
 namespace {
 
-namespace asio = boost::asio;
-
-class colock_client final : public lock_client {
+class colock_system final : public coroutine_system<colock::mutex, colock::unique_lock> {
 public:
-    colock_client(const std::string& hosts, const std::string& path)
-        : client_{context_, {.hosts = hosts}}, mutex_{client_, path}
+    using coroutine_system::coroutine_system;
+
+    ~colock_system() override
     {
-        run(connect());
+        close(); // nobody waits any longer but the one who holds
+        io_.start(give_way()).get();
+        for (auto& waiter : queue_) {
+            waiter.wait();
+        }
     }
 
-    ~colock_client() override { run(close()); }
-
-    std::vector<cycle_time> cycles(int count) override
+    long rw_contend(const std::string& path, contention c, int read_percent) override
     {
-        std::vector<cycle_time> times;
-        times.reserve(static_cast<std::size_t>(count));
-        run(take_turns(count, times));
-        return times;
+        connect(c.sessions);
+        std::vector<std::future<long>> turns;
+        const auto end = clock::now() + c.time;
+        for (int i = 0; i != c.sessions; ++i) {
+            turns.push_back(io_.start(
+                read_and_write(colock::shared_mutex{clients_[static_cast<std::size_t>(i)], path},
+                               end, read_percent, static_cast<unsigned>(i))));
+        }
+        return sum(turns);
     }
 
-    std::vector<clock::duration> round_trips(int count) override
+    // Those who wait on one client share a node, unless they are told not to.
+    void queue_up(const std::string& path, int waiters) override
     {
-        std::vector<clock::duration> times;
-        run(read(count, times));
-        return times;
+        for (int i = 0; i != waiters; ++i) {
+            queue_.push_back(io_.start(
+                wait_and_pass_on(colock::mutex{clients_.front(), path, {.max_local_grants = 0}})));
+        }
+        waiting_ += waiters;
+        for (;;) {
+            const auto found = clients_.front().async_exists(path, asio::use_future).get();
+            if (found && found->num_children == waiting_) {
+                return;
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds{10});
+        }
+    }
+
+    clock::duration drain(const std::string&, int grants) override
+    {
+        const auto begin = clock::now();
+        io_.start(pass_on(grants)).get();
+        waiting_ -= grants;
+        return clock::now() - begin;
     }
 
 private:
-    // The client's own waiting keeps the context busy: stopped when the work at hand is done.
-    void run(asio::awaitable<void> work)
+    static asio::awaitable<long> read_and_write(colock::shared_mutex m, clock::time_point end,
+                                                int read_percent, unsigned seed)
     {
-        std::exception_ptr failed;
-        asio::co_spawn(context_, std::move(work), [&](std::exception_ptr e) {
-            failed = e;
-            context_.stop();
-        });
-        context_.restart();
-        context_.run();
-        if (failed) {
-            std::rethrow_exception(failed);
+        std::minstd_rand random{seed + 1};
+        std::uniform_int_distribution percent{0, 99};
+        long turns = 0;
+        while (clock::now() < end) {
+            if (percent(random) < read_percent) {
+                auto held = co_await m.async_lock_shared();
+                turns += clock::now() < end ? 1 : 0;
+                co_await held.async_unlock();
+            } else {
+                auto held = co_await m.async_lock();
+                turns += clock::now() < end ? 1 : 0;
+                co_await held.async_unlock();
+            }
+        }
+        co_return turns;
+    }
+
+    // The rest is on the context's thread.
+    asio::awaitable<void> wait_and_pass_on(colock::mutex m)
+    {
+        auto held = co_await m.async_lock();
+        ++granted_;
+        changed_.cancel();
+        while (granted_ > allowed_) {
+            co_await wait_for_change();
+        }
+        co_await held.async_unlock();
+    }
+
+    // Whoever is granted last keeps the lock.
+    asio::awaitable<void> pass_on(int grants)
+    {
+        const auto last = granted_ + grants;
+        allowed_ = last - 1;
+        changed_.cancel();
+        while (granted_ < last && granted_ != static_cast<long>(queue_.size())) {
+            co_await wait_for_change();
         }
     }
 
-    asio::awaitable<void> connect() { co_await client_.async_connect(); }
-    asio::awaitable<void> close() { co_await client_.async_close(); }
-
-    asio::awaitable<void> take_turns(int count, std::vector<cycle_time>& times)
+    asio::awaitable<void> give_way()
     {
-        for (int i = 0; i != count; ++i) {
-            const auto begin = clock::now();
-            auto held = co_await mutex_.async_lock();
-            const auto locked = clock::now();
-            co_await held.async_unlock();
-            times.push_back({locked - begin, clock::now() - begin});
-        }
+        allowed_ = std::numeric_limits<long>::max();
+        changed_.cancel();
+        co_return;
     }
 
-    asio::awaitable<void> read(int count, std::vector<clock::duration>& times)
+    asio::awaitable<void> wait_for_change()
     {
-        for (int i = 0; i != count; ++i) {
-            const auto begin = clock::now();
-            co_await client_.async_exists("/");
-            times.push_back(clock::now() - begin);
-        }
+        boost::system::error_code ignored; // cancelled: it has changed
+        co_await changed_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     }
 
-    asio::io_context context_{1};
-    colock::client client_;
-    colock::mutex mutex_;
+    std::vector<std::future<void>> queue_;
+    int waiting_ = 0;
+    long granted_ = 0;
+    long allowed_ = 0;
+    asio::steady_timer changed_{io_.context(), asio::steady_timer::time_point::max()};
 };
 
 } // namespace
 
-std::unique_ptr<lock_client> make_colock_client(const std::string& hosts, const std::string& path)
+std::unique_ptr<own_system> make_colock(const std::string& hosts, std::chrono::milliseconds timeout)
 {
-    return std::make_unique<colock_client>(hosts, path);
+    return std::make_unique<colock_system>(hosts, timeout);
 }
 
 } // namespace bench

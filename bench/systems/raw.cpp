@@ -2,92 +2,179 @@
 //
 // Create and list are sent back to back, as colock does, and the lock is held when the listing has
 // come; nothing checks it, nothing else is looked after. What colock adds is measured against this.
+// It has no queue to wait in.
 #include <colock/queue_view.hpp>
 
-#include "system.hpp"
+#include "own_system.hpp"
 
 #include <zookeeper/zookeeper.h>
 
 #include <poll.h>
 
-#include <stdexcept>
+#include <deque>
 
 namespace bench {
 
 namespace {
 
-class raw_client final : public lock_client {
+class raw_system final : public own_system {
 public:
-    raw_client(const std::string& hosts, const std::string& path) : directory_{path}
+    raw_system(const std::string& hosts, std::chrono::milliseconds timeout)
     {
         zoo_set_debug_level(static_cast<ZooLogLevel>(0));
-        handle_ = zookeeper_init2(hosts.c_str(), &ignore, 10'000, nullptr, nullptr,
-                                  ZOO_NO_LOG_CLIENTENV, nullptr);
+        handle_ = zookeeper_init2(hosts.c_str(), &ignore, static_cast<int>(timeout.count()),
+                                  nullptr, nullptr, ZOO_NO_LOG_CLIENTENV, nullptr);
         if (handle_ == nullptr) {
             throw std::runtime_error{"raw: zookeeper_init failed"};
         }
         // Otherwise it would look up its servers at every step.
         zoo_set_servers_resolution_delay(handle_, -1);
         while (zoo_state(handle_) != ZOO_CONNECTED_STATE) {
-            step();
+            step(std::chrono::seconds{1});
         }
-        // Each missing level of the path, in order; those that exist stay.
-        for (auto slash = directory_.find('/', 1); slash != std::string::npos;
-             slash = directory_.find('/', slash + 1)) {
-            make(directory_.substr(0, slash));
-        }
-        make(directory_);
     }
-    raw_client(const raw_client&) = delete;
-    raw_client& operator=(const raw_client&) = delete;
-    ~raw_client() override { zookeeper_close(handle_); }
+    ~raw_system() override { zookeeper_close(handle_); }
 
-    std::vector<cycle_time> cycles(int count) override
+    void attend() override { step(std::chrono::milliseconds{0}); }
+
+    std::vector<cycle_time> cycles(const std::string& path, int count) override
     {
+        make_directory(path);
         std::vector<cycle_time> times;
         times.reserve(static_cast<std::size_t>(count));
-        // A name of the same length as colock's, and the same data.
-        const std::string prefix = directory_ + "/_c_00000000-0000-0000-0000-000000000000-lock-";
-        const auto& data = colock::default_owner_data();
+        turn t{this, path, prefix_in(path)};
         for (int i = 0; i != count; ++i) {
             const auto begin = clock::now();
-            listed_ = false;
-            check(zoo_acreate2(handle_, prefix.c_str(), data.data(), static_cast<int>(data.size()),
-                               &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL_SEQUENTIAL, &on_create, this));
-            check(zoo_aget_children2(handle_, directory_.c_str(), 0, &on_list, this));
-            wait_for(listed_);
+            lock(t);
+            wait_until([&] { return t.listed; });
             const auto locked = clock::now();
-            done_ = false;
-            check(zoo_adelete(handle_, node_.c_str(), -1, &on_done, this));
-            wait_for(done_);
+            unlock(t);
+            wait_until([&] { return t.done; });
             times.push_back({locked - begin, clock::now() - begin});
         }
         return times;
     }
 
-    std::vector<clock::duration> round_trips(int count) override
+    std::vector<clock::duration> reads(int count) override
     {
         std::vector<clock::duration> times;
+        turn t{this};
         for (int i = 0; i != count; ++i) {
             const auto begin = clock::now();
-            done_ = false;
-            check(zoo_aexists(handle_, "/", 0, &on_stat, this));
-            wait_for(done_);
+            t.done = false;
+            check(zoo_aexists(handle_, "/", 0, &on_stat, &t));
+            wait_until([&] { return t.done; });
             times.push_back(clock::now() - begin);
         }
         return times;
     }
 
-private:
-    void make(const std::string& path)
+    // Each of those in flight goes on as soon as its answer has come.
+    long many(const std::string& prefix, int locks, int in_flight,
+              std::chrono::milliseconds time) override
     {
-        done_ = false;
-        check(zoo_acreate2(handle_, path.c_str(), "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_CONTAINER,
-                           &on_made, this));
-        wait_for(done_);
+        std::vector<std::string> paths;
+        for (int i = 0; i != locks; ++i) {
+            paths.push_back(prefix + '/' + std::to_string(i));
+        }
+        make_directories(paths);
+        std::deque<turn> turns;
+        std::size_t last = 0;
+        const auto begin_next = [&](turn& t) {
+            t.directory = paths[last++ % paths.size()];
+            t.prefix = prefix_in(t.directory);
+            lock(t);
+        };
+        const auto end = clock::now() + time;
+        for (int i = 0; i != in_flight; ++i) {
+            begin_next(turns.emplace_back(turn{this}));
+        }
+        long granted = 0;
+        for (int left = in_flight; left != 0;) {
+            step(std::chrono::seconds{1});
+            check(failed_);
+            for (auto& t : turns) {
+                if (t.listed) {
+                    t.listed = false;
+                    granted += clock::now() < end ? 1 : 0;
+                    unlock(t);
+                } else if (t.done) {
+                    t.done = false;
+                    if (clock::now() < end) {
+                        begin_next(t);
+                    } else {
+                        --left;
+                    }
+                }
+            }
+        }
+        return granted;
     }
 
-    void step()
+private:
+    struct turn {
+        raw_system* self;
+        std::string directory = {};
+        std::string prefix = {};
+        std::string node = {};
+        bool listed = false;
+        bool done = false;
+    };
+
+    // A name of the same length as colock's.
+    static std::string prefix_in(const std::string& directory)
+    {
+        return directory + "/_c_00000000-0000-0000-0000-000000000000-lock-";
+    }
+
+    void lock(turn& t)
+    {
+        const auto& data = colock::default_owner_data();
+        check(zoo_acreate2(handle_, t.prefix.c_str(), data.data(), static_cast<int>(data.size()),
+                           &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL_SEQUENTIAL, &on_create, &t));
+        t.listed = false;
+        check(zoo_aget_children2(handle_, t.directory.c_str(), 0, &on_list, &t));
+    }
+
+    void unlock(turn& t)
+    {
+        t.done = false;
+        check(zoo_adelete(handle_, t.node.c_str(), -1, &on_done, &t));
+    }
+
+    void make_directory(const std::string& path)
+    {
+        if (path != made_) {
+            make_directories({path});
+            made_ = path;
+        }
+    }
+
+    // Each missing level of each path, in order; those that exist stay.
+    void make_directories(const std::vector<std::string>& paths)
+    {
+        turn t{this};
+        for (const auto& path : paths) {
+            for (auto slash = path.find('/', 1); slash != std::string::npos;
+                 slash = path.find('/', slash + 1)) {
+                make(t, path.substr(0, slash));
+            }
+            make(t, path);
+        }
+        t.done = false;
+        check(zoo_async(handle_, "/", &on_string, &t)); // behind them
+        wait_until([&] { return t.done; });
+    }
+
+    // Not a container: the server would remove it while nothing is measured.
+    void make(turn& t, const std::string& path)
+    {
+        check(zoo_acreate2(handle_, path.c_str(), "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT,
+                           &on_made, &t));
+    }
+
+    // Waits so long at most.
+    void step(std::chrono::milliseconds limit)
     {
         int descriptor = -1;
         int interest = 0;
@@ -97,7 +184,8 @@ private:
                       static_cast<short>(((interest & ZOOKEEPER_READ) != 0 ? POLLIN : 0) |
                                          ((interest & ZOOKEEPER_WRITE) != 0 ? POLLOUT : 0)),
                       0};
-        ::poll(&waited, 1, static_cast<int>(timeout.tv_sec * 1000 + timeout.tv_usec / 1000));
+        const auto own = timeout.tv_sec * 1000 + timeout.tv_usec / 1000;
+        ::poll(&waited, 1, static_cast<int>(std::min<long>(own, limit.count())));
         const int events = ((waited.revents & (POLLIN | POLLHUP)) != 0 ? ZOOKEEPER_READ : 0) |
                            ((waited.revents & POLLOUT) != 0 ? ZOOKEEPER_WRITE : 0);
         const int rc = zookeeper_process(handle_, events);
@@ -106,10 +194,11 @@ private:
         }
     }
 
-    void wait_for(const bool& condition)
+    template <class Condition>
+    void wait_until(Condition condition)
     {
-        while (!condition) {
-            step();
+        while (!condition()) {
+            step(std::chrono::seconds{1});
         }
         check(failed_);
     }
@@ -121,49 +210,49 @@ private:
         }
     }
 
-    static raw_client& self(const void* data)
+    static turn& of(const void* data) { return *static_cast<turn*>(const_cast<void*>(data)); }
+    static void note(int rc, const void* data)
     {
-        return *static_cast<raw_client*>(const_cast<void*>(data));
+        if (rc != ZOK) {
+            of(data).self->failed_ = rc;
+        }
     }
 
     static void ignore(zhandle_t*, int, int, const char*, void*) {}
     static void on_create(int rc, const char* path, const Stat*, const void* data)
     {
+        note(rc, data);
         if (rc == ZOK) {
-            self(data).node_ = path;
-        } else {
-            self(data).failed_ = rc;
+            of(data).node = path;
         }
     }
     static void on_list(int rc, const String_vector*, const Stat*, const void* data)
     {
-        self(data).failed_ = rc != ZOK ? rc : self(data).failed_;
-        self(data).listed_ = true;
+        note(rc, data);
+        of(data).listed = true;
     }
     static void on_done(int rc, const void* data)
     {
-        self(data).failed_ = rc;
-        self(data).done_ = true;
+        note(rc, data);
+        of(data).done = true;
     }
     static void on_stat(int rc, const Stat*, const void* data) { on_done(rc, data); }
+    static void on_string(int rc, const char*, const void* data) { on_done(rc, data); }
     static void on_made(int rc, const char*, const Stat*, const void* data)
     {
-        on_done(rc == ZNODEEXISTS ? ZOK : rc, data);
+        note(rc == ZNODEEXISTS ? ZOK : rc, data);
     }
 
     zhandle_t* handle_ = nullptr;
-    std::string directory_;
-    std::string node_;
-    bool listed_ = false;
-    bool done_ = false;
+    std::string made_;
     int failed_ = ZOK;
 };
 
 } // namespace
 
-std::unique_ptr<lock_client> make_raw_client(const std::string& hosts, const std::string& path)
+std::unique_ptr<own_system> make_raw(const std::string& hosts, std::chrono::milliseconds timeout)
 {
-    return std::make_unique<raw_client>(hosts, path);
+    return std::make_unique<raw_system>(hosts, timeout);
 }
 
 } // namespace bench

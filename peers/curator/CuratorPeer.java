@@ -27,6 +27,8 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /** Apache Curator's locks, driven through the standard input; see README.md. */
 final class CuratorPeer extends Peer {
+    private final String hosts;
+    private final int sessionTimeout;
     private final CuratorFramework client;
 
     // One object for each path, as Curator's documentation has it. Threads share the mutexes.
@@ -46,24 +48,26 @@ final class CuratorPeer extends Peer {
             System.exit(2);
         }
         int status = 0;
-        // The second form of newClient() is the first but for the time-outs.
-        int sessionTimeout = Integer.parseInt(arguments[1]);
-        try (CuratorFramework client = CuratorFrameworkFactory.newClient(arguments[0],
-                sessionTimeout, Math.min(15_000, sessionTimeout),
-                new ExponentialBackoffRetry(1000, 3))) {
-            client.start();
-            if (client.blockUntilConnected(15, TimeUnit.SECONDS)) {
-                new CuratorPeer(client).serve();
-            } else {
-                say("error cannot connect to " + arguments[0]);
-                status = 1;
-            }
+        try (var peer = new CuratorPeer(arguments[0], Integer.parseInt(arguments[1]))) {
+            peer.serve();
+        } catch (Refused e) {
+            say(describe(e));
+            status = 1;
         }
         System.exit(status);
     }
 
-    private CuratorPeer(CuratorFramework client) {
-        this.client = client;
+    private CuratorPeer(String hosts, int sessionTimeout) throws Exception {
+        this.hosts = hosts;
+        this.sessionTimeout = sessionTimeout;
+        // The second form of newClient() is the first but for the time-outs.
+        client = CuratorFrameworkFactory.newClient(hosts, sessionTimeout,
+                Math.min(15_000, sessionTimeout), new ExponentialBackoffRetry(1000, 3));
+        client.start();
+        if (!client.blockUntilConnected(15, TimeUnit.SECONDS)) {
+            client.close();
+            throw new Refused("cannot connect to " + hosts);
+        }
 
         add("queue", "PATH", a -> list("queue", nodeMutex(a[0]).getParticipantNodes()));
         addRevocation();
@@ -71,6 +75,17 @@ final class CuratorPeer extends Peer {
         addReadWriteLock();
         addSemaphore();
         addLeaderLatch();
+    }
+
+    @Override
+    Peer another() throws Exception {
+        return new CuratorPeer(hosts, sessionTimeout);
+    }
+
+    @Override
+    public void close() throws Exception {
+        super.close();
+        client.close();
     }
 
     @Override
@@ -233,12 +248,15 @@ final class CuratorPeer extends Peer {
             readWriteLock(a[0]).write.release();
             return "unlocked";
         });
-        add("rw-contend", "PATH MS READ_PERCENT", a -> {
-            NodeReadWriteLock lock = readWriteLock(a[0]);
+        add("rw-contend", "PATH MS READ_PERCENT [SESSIONS]", a -> {
             long percent = number(a[2]);
-            Supplier<Mutex> next = () ->
-                    ThreadLocalRandom.current().nextInt(100) < percent ? lock.read : lock.write;
-            return "turns " + turns(next, System.nanoTime() + nanoseconds(a[1]), 0);
+            List<Supplier<Mutex>> each = new ArrayList<>();
+            for (Peer session : sessions(a, 3)) {
+                NodeReadWriteLock lock = ((CuratorPeer) session).readWriteLock(a[0]);
+                each.add(() -> ThreadLocalRandom.current().nextInt(100) < percent
+                        ? lock.read : lock.write);
+            }
+            return inThreads(each, nanoseconds(a[1]), 0);
         });
         add("rw-turns", "PATH COUNT COUNTER",
                 a -> increments(readWriteLock(a[0]).write, number(a[1]), a[2]));

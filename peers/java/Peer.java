@@ -23,7 +23,7 @@ import java.util.function.Supplier;
  * What the peers written in Java have in common: the protocol of README.md, and the commands that
  * need nothing but a mutex for a path. Commands are carried out on the thread that calls serve().
  */
-abstract class Peer {
+abstract class Peer implements AutoCloseable {
     /** A lock of the library. Threads may share it; who acquires it releases it. */
     interface Mutex {
         /** Waits for its turn. The full path of the own node. */
@@ -53,8 +53,10 @@ abstract class Peer {
         String run(String[] arguments) throws Exception {
             String[] names = parameters.isEmpty() ? new String[0] : parameters.split(" ");
             boolean more = parameters.endsWith("...");
-            int least = more ? names.length - 1 : names.length;
-            if (arguments.length < least || (arguments.length > least && !more)) {
+            boolean optional = parameters.endsWith("]");
+            int least = more || optional ? names.length - 1 : names.length;
+            int most = more ? Integer.MAX_VALUE : names.length;
+            if (arguments.length < least || arguments.length > most) {
                 throw new Refused("usage: " + (name + " " + parameters).trim());
             }
             return action.run(arguments);
@@ -62,6 +64,7 @@ abstract class Peer {
     }
 
     private final Map<String, Command> commands = new TreeMap<>();
+    private final List<Peer> others = new ArrayList<>();
 
     Peer() {
         add("lock", "PATH", a -> "locked " + mutex(a[0]).acquire());
@@ -71,10 +74,14 @@ abstract class Peer {
             return "unlocked";
         });
         add("turns", "PATH COUNT COUNTER", a -> increments(mutex(a[0]), number(a[1]), a[2]));
-        add("contend", "PATH MS HOLD_US", a -> {
-            Mutex mutex = mutex(a[0]);
+        add("contend", "PATH MS HOLD_US [SESSIONS]", a -> {
             long hold = TimeUnit.MICROSECONDS.toNanos(number(a[2]));
-            return "turns " + turns(() -> mutex, System.nanoTime() + nanoseconds(a[1]), hold);
+            List<Supplier<Mutex>> each = new ArrayList<>();
+            for (Peer session : sessions(a, 3)) {
+                Mutex mutex = session.mutex(a[0]);
+                each.add(() -> mutex);
+            }
+            return inThreads(each, nanoseconds(a[1]), hold);
         });
         add("cycles", "PATH COUNT", a -> cycles(mutex(a[0]), positive(a[1])));
         add("reads", "COUNT", a -> reads(positive(a[0])));
@@ -83,12 +90,35 @@ abstract class Peer {
             Arrays.setAll(mutexes, i -> mutex(a[0] + "/" + i));
             AtomicLong next = new AtomicLong();
             Supplier<Mutex> inTurn = () -> mutexes[(int) (next.getAndIncrement() % mutexes.length)];
-            return inThreads(positive(a[2]), nanoseconds(a[3]), inTurn);
+            return inThreads(Collections.nCopies((int) positive(a[2]), inTurn), nanoseconds(a[3]), 0);
         });
         add("local", "PATH THREADS MS", a -> {
             Mutex mutex = mutex(a[0]);
-            return inThreads(positive(a[1]), nanoseconds(a[2]), () -> mutex);
+            Supplier<Mutex> same = () -> mutex;
+            return inThreads(Collections.nCopies((int) positive(a[1]), same), nanoseconds(a[2]), 0);
         });
+    }
+
+    /** Of the same kind, with a session of its own. */
+    abstract Peer another() throws Exception;
+
+    @Override
+    public void close() throws Exception {
+        for (Peer other : others) {
+            other.close();
+        }
+    }
+
+    /** As many as that argument says, or one. Those that are missing are made, and kept. */
+    final List<Peer> sessions(String[] arguments, int index) throws Exception {
+        int count = arguments.length > index ? (int) positive(arguments[index]) : 1;
+        while (others.size() < count - 1) {
+            others.add(another());
+        }
+        List<Peer> all = new ArrayList<>();
+        all.add(this);
+        all.addAll(others.subList(0, count - 1));
+        return all;
     }
 
     /** The lock at that path: always the same. */
@@ -217,15 +247,19 @@ abstract class Peer {
         }
     }
 
-    private static String inThreads(long threads, long nanoseconds, Supplier<Mutex> next)
+    /** A thread for each that tells which lock is next. */
+    static String inThreads(List<Supplier<Mutex>> each, long nanoseconds, long holdNanoseconds)
             throws Exception {
-        var pool = (ThreadPoolExecutor) Executors.newFixedThreadPool((int) threads);
+        var pool = (ThreadPoolExecutor) Executors.newFixedThreadPool(each.size());
         try {
             pool.prestartAllCoreThreads();
             long end = System.nanoTime() + nanoseconds;
-            Callable<Long> work = () -> turns(next, end, 0);
+            List<Callable<Long>> work = new ArrayList<>();
+            for (Supplier<Mutex> next : each) {
+                work.add(() -> turns(next, end, holdNanoseconds));
+            }
             long sum = 0;
-            for (Future<Long> turns : pool.invokeAll(Collections.nCopies((int) threads, work))) {
+            for (Future<Long> turns : pool.invokeAll(work)) {
                 sum += turns.get();
             }
             return "turns " + sum;

@@ -51,21 +51,22 @@ def count_turns(next_lock, end, hold=0.0):
     return turns
 
 
-def in_threads(count, milliseconds, make_next_lock):
-    """The sum of what each thread counts; the first failure of one is that of all."""
+def in_threads(makers, milliseconds, hold=0.0):
+    """A thread for each that makes what tells the next lock; the sum of what they count. The first
+    failure of one is that of all."""
     counts = []
     failures = []
-    begin = threading.Barrier(count)
+    begin = threading.Barrier(len(makers))
 
-    def work():
+    def work(make_next_lock):
         try:
             next_lock = make_next_lock()
             begin.wait()
-            counts.append(count_turns(next_lock, time.monotonic() + milliseconds / 1e3))
+            counts.append(count_turns(next_lock, time.monotonic() + milliseconds / 1e3, hold))
         except Exception as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(count)]
+    threads = [threading.Thread(target=work, args=(m,), daemon=True) for m in makers]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -82,6 +83,7 @@ def median(times):
 class Peer:
     def __init__(self, zk):
         self.zk = zk
+        self.others = []
         self.identifier = f"kazoo-{os.getpid()}"
         self.patterns = []
         # What is held. Each lock command has a lock object of its own; it is not re-entrant, and
@@ -97,7 +99,7 @@ class Peer:
             "write-lock": ("PATH", lambda path: self.lock(zk.WriteLock, path)),
             "write-unlock": ("PATH", lambda path: self.unlock(zk.WriteLock, path)),
             "turns": ("PATH COUNT COUNTER", self.turns),
-            "contend": ("PATH MS HOLD_US", self.contend),
+            "contend": ("PATH MS HOLD_US [SESSIONS]", self.contend),
             "cycles": ("PATH COUNT", self.cycles),
             "reads": ("COUNT", self.reads),
             "many": ("PREFIX LOCKS INFLIGHT MS", self.many),
@@ -126,7 +128,9 @@ class Peer:
         if name not in self.commands:
             raise Refused(f"unknown command: {name}")
         parameters, action = self.commands[name]
-        if len(arguments) != len(parameters.split()):
+        most = len(parameters.split())
+        least = most - parameters.count("[")
+        if not least <= len(arguments) <= most:
             raise Refused(f"usage: {name} {parameters}")
         return action(*arguments)
 
@@ -162,11 +166,19 @@ class Peer:
                 self.zk.set(counter, b"%d" % (number(data.decode().strip()) + 1))
         return f"done {count}"
 
-    def contend(self, path, milliseconds, hold):
-        lock = self.make(self.zk.Lock, path)
-        hold = number(hold) / 1e6
-        end = time.monotonic() + number(milliseconds) / 1e3
-        return f"turns {count_turns(lambda: lock, end, hold)}"
+    def contend(self, path, milliseconds, hold, sessions="1"):
+        def maker(zk):
+            lock = self.make(zk.Lock, path)
+            return lambda: lambda: lock
+
+        makers = [maker(zk) for zk in self.clients(positive(sessions))]
+        return in_threads(makers, number(milliseconds), number(hold) / 1e6)
+
+    def clients(self, count):
+        """So many sessions. Those that are missing are made, and kept."""
+        while len(self.others) < count - 1:
+            self.others.append(connect())
+        return [self.zk] + self.others[: count - 1]
 
     def cycles(self, path, count):
         lock = self.make(self.zk.Lock, path)
@@ -206,14 +218,14 @@ class Peer:
 
             return next_lock
 
-        return in_threads(positive(inflight), number(milliseconds), make_next_lock)
+        return in_threads([make_next_lock] * positive(inflight), number(milliseconds))
 
     def local(self, path, threads, milliseconds):
         def make_next_lock():
             lock = self.make(self.zk.Lock, path)
             return lambda: lock
 
-        return in_threads(positive(threads), number(milliseconds), make_next_lock)
+        return in_threads([make_next_lock] * positive(threads), number(milliseconds))
 
     def acquire(self, path, most):
         semaphore = self.zk.Semaphore(path, self.identifier, max_leases=positive(most))
@@ -241,20 +253,29 @@ def say(line):
     print(" ".join(line.splitlines()), flush=True)
 
 
-def main():
-    if len(sys.argv) != 3:
-        sys.exit("usage: kazoo HOSTS SESSION_TIMEOUT_MS")
+def connect():
     zk = KazooClient(sys.argv[1], timeout=int(sys.argv[2]) / 1e3)
     try:
         zk.start(timeout=15)
     except zk.handler.timeout_exception:
-        say(f"error cannot connect to {sys.argv[1]}")
+        raise Refused(f"cannot connect to {sys.argv[1]}") from None
+    return zk
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit("usage: kazoo HOSTS SESSION_TIMEOUT_MS")
+    try:
+        peer = Peer(connect())
+    except Refused as refused:
+        say(f"error {refused}")
         return 1
     try:
-        Peer(zk).serve()
+        peer.serve()
     finally:
-        zk.stop()
-        zk.close()
+        for zk in [peer.zk] + peer.others:
+            zk.stop()
+            zk.close()
     return 0
 
 

@@ -17,6 +17,8 @@ import org.apache.zookeeper.recipes.lock.WriteLock;
 
 /** The lock recipe that comes with ZooKeeper, driven through the standard input; see README.md. */
 final class RecipePeer extends Peer {
+    private final String hosts;
+    private final int sessionTimeout;
     private final Client client;
     private final Map<String, Mutex> mutexes = new ConcurrentHashMap<>();
 
@@ -26,28 +28,43 @@ final class RecipePeer extends Peer {
             System.exit(2);
         }
         int status = 0;
-        var connected = new CountDownLatch(1);
-        try (Client client = new Client(arguments[0], Integer.parseInt(arguments[1]), event -> {
-            if (event.getState() == KeeperState.SyncConnected) {
-                connected.countDown();
-            }
-        })) {
-            if (connected.await(15, TimeUnit.SECONDS)) {
-                new RecipePeer(client).serve();
-            } else {
-                say("error cannot connect to " + arguments[0]);
-                status = 1;
-            }
+        try (var peer = new RecipePeer(arguments[0], Integer.parseInt(arguments[1]))) {
+            peer.serve();
+        } catch (Refused e) {
+            say(describe(e));
+            status = 1;
         }
         System.exit(status);
     }
 
-    private RecipePeer(Client client) {
-        this.client = client;
+    private RecipePeer(String hosts, int sessionTimeout) throws Exception {
+        this.hosts = hosts;
+        this.sessionTimeout = sessionTimeout;
+        var connected = new CountDownLatch(1);
+        client = new Client(hosts, sessionTimeout, event -> {
+            if (event.getState() == KeeperState.SyncConnected) {
+                connected.countDown();
+            }
+        });
+        if (!connected.await(15, TimeUnit.SECONDS)) {
+            client.close();
+            throw new Refused("cannot connect to " + hosts);
+        }
         // A WriteLock recognises its node by the session. Two on one path would share a node.
         add("local", "PATH THREADS MS", a -> {
             throw new Refused("not supported");
         });
+    }
+
+    @Override
+    Peer another() throws Exception {
+        return new RecipePeer(hosts, sessionTimeout);
+    }
+
+    @Override
+    public void close() throws Exception {
+        super.close();
+        client.close();
     }
 
     @Override

@@ -312,6 +312,13 @@ std::size_t tcp_proxy::replies(opcode_set which) const
     return number;
 }
 
+std::uint64_t tcp_proxy::bytes() const
+{
+    std::uint64_t number = 0;
+    impl_->call([&] { number = impl_->bytes; });
+    return number;
+}
+
 std::vector<session_identity> tcp_proxy::sessions() const
 {
     std::vector<session_identity> all;

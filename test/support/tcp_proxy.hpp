@@ -148,6 +148,9 @@ public:
     /// Replies and watch events delivered to clients.
     std::size_t replies(opcode_set which = {}) const;
 
+    /// Bytes sent on to servers and clients.
+    std::uint64_t bytes() const;
+
     /// The sessions that began, or were taken up again, through the proxy, in the order of their
     /// first appearance. `kill_session` can end them.
     std::vector<session_identity> sessions() const;

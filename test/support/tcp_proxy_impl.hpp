@@ -105,6 +105,7 @@ struct tcp_proxy::impl : std::enable_shared_from_this<tcp_proxy::impl> {
     std::vector<std::shared_ptr<rule_state>> rules;
     std::size_t accepted = 0;
     std::map<opcode, std::size_t> delivered[2];
+    std::uint64_t bytes = 0;
     std::vector<session_identity> sessions;
     clock::time_point const born = clock::now();
     bool logging = false;
@@ -393,6 +394,7 @@ private:
             if (next.request)
                 ++proxy_.delivered[index(h.going)][*next.request];
             h.bytes_on_the_way -= next.bytes.size();
+            proxy_.bytes += next.bytes.size();
             if (h.output.empty())
                 h.output.swap(next.bytes);
             else

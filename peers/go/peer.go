@@ -1,4 +1,5 @@
-// The lock of go-zookeeper, driven through the standard input; see README.md.
+// What the peers written in Go have in common: the protocol of README.md. Each is compiled
+// together with this.
 package main
 
 import (
@@ -14,13 +15,37 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"github.com/samuel/go-zookeeper/zk"
 )
 
+// A mutex is a lock of the library, used by one goroutine at a time.
+type mutex interface {
+	Lock() error
+	Unlock() error
+}
+
+// A session is what locks belong to.
+type session interface {
+	newLock(path string) mutex
+	get(path string) (string, error)
+	set(path, value string) error
+	exists() error // asks for something that may not be there, for the time that it takes
+
+	// forGoroutine is what one of several goroutines uses that contend for one path.
+	forGoroutine() (session, error)
+
+	// useless tells whether a lock cannot be used again behind that error of its Unlock.
+	useless(err error) bool
+
+	Close()
+}
+
+var errNotLocked = errors.New("not locked")
+
 type peer struct {
-	conn  *zk.Conn
-	locks map[string]*zk.Lock // those of the commands lock and unlock
+	connect func() (session, error)
+	session session
+	others  []session        // more of them, for contend
+	locks   map[string]mutex // those of the commands lock and unlock
 }
 
 type command struct {
@@ -33,50 +58,37 @@ var commands = map[string]command{
 	"try":     {"PATH MS", (*peer).try},
 	"unlock":  {"PATH", (*peer).unlock},
 	"turns":   {"PATH COUNT COUNTER", (*peer).turns},
-	"contend": {"PATH MS HOLD_US", (*peer).contend},
+	"contend": {"PATH MS HOLD_US [SESSIONS]", (*peer).contend},
 	"cycles":  {"PATH COUNT", (*peer).cycles},
 	"reads":   {"COUNT", (*peer).reads},
 	"many":    {"PREFIX LOCKS INFLIGHT MS", (*peer).many},
 	"local":   {"PATH THREADS MS", (*peer).local},
 }
 
-func main() {
+// run connects, serves, and never returns.
+func run(name string, connect func(hosts string, timeout time.Duration) (session, error)) {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: go-zookeeper HOSTS SESSION_TIMEOUT_MS")
+		fmt.Fprintln(os.Stderr, "usage: "+name+" HOSTS SESSION_TIMEOUT_MS")
 		os.Exit(2)
 	}
-	conn, err := connect(os.Args[1], os.Args[2])
+	again := func() (session, error) {
+		ms, err := positive(os.Args[2])
+		if err != nil {
+			return nil, err
+		}
+		return connect(os.Args[1], time.Duration(ms)*time.Millisecond)
+	}
+	first, err := again()
 	if err != nil {
 		say(describe(err))
 		os.Exit(1)
 	}
-	p := &peer{conn: conn, locks: map[string]*zk.Lock{}}
+	p := &peer{connect: again, session: first, locks: map[string]mutex{}}
 	p.serve(os.Stdin)
-	conn.Close()
-}
-
-func connect(hosts, timeout string) (*zk.Conn, error) {
-	ms, err := positive(timeout)
-	if err != nil {
-		return nil, err
+	for _, each := range append(p.others, first) {
+		each.Close()
 	}
-	conn, events, err := zk.Connect(strings.Split(hosts, ","), time.Duration(ms)*time.Millisecond,
-		zk.WithLogInfo(false))
-	if err != nil {
-		return nil, err
-	}
-	late := time.After(15 * time.Second)
-	for {
-		select {
-		case event := <-events:
-			if event.State == zk.StateHasSession {
-				// The library drops further events by itself when nobody takes them.
-				return conn, nil
-			}
-		case <-late:
-			return nil, errors.New("cannot connect to " + hosts)
-		}
-	}
+	os.Exit(0)
 }
 
 // serve carries out commands until "quit" or the end of the input.
@@ -105,7 +117,9 @@ func (p *peer) answer(words []string) (string, error) {
 		return "", errors.New("unknown command: " + words[0])
 	}
 	arguments := words[1:]
-	if len(arguments) != len(strings.Fields(c.parameters)) {
+	most := len(strings.Fields(c.parameters))
+	least := most - strings.Count(c.parameters, "[")
+	if len(arguments) < least || len(arguments) > most {
 		return "", errors.New("usage: " + words[0] + " " + c.parameters)
 	}
 	return c.run(p, arguments)
@@ -148,14 +162,10 @@ func numbers(of func(string) (int64, error), texts ...string) ([]int64, error) {
 	return values, nil
 }
 
-func (p *peer) newLock(path string) *zk.Lock {
-	return zk.NewLock(p.conn, path, zk.WorldACL(zk.PermAll))
-}
-
 func (p *peer) lock(a []string) (string, error) {
 	lock, known := p.locks[a[0]]
 	if !known {
-		lock = p.newLock(a[0])
+		lock = p.session.newLock(a[0])
 	}
 	if err := lock.Lock(); err != nil {
 		return "", err
@@ -171,10 +181,10 @@ func (p *peer) try([]string) (string, error) {
 func (p *peer) unlock(a []string) (string, error) {
 	lock, known := p.locks[a[0]]
 	if !known {
-		return "", zk.ErrNotLocked
+		return "", errNotLocked
 	}
 	err := lock.Unlock()
-	if err == zk.ErrNoNode {
+	if err != nil && p.session.useless(err) {
 		// It went with its session. The lock would take any further use for a deadlock.
 		delete(p.locks, a[0])
 	}
@@ -186,7 +196,7 @@ func (p *peer) turns(a []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	lock := p.newLock(a[0])
+	lock := p.session.newLock(a[0])
 	for i := int64(0); i < count; i++ {
 		if err := lock.Lock(); err != nil {
 			return "", err
@@ -203,20 +213,19 @@ func (p *peer) turns(a []string) (string, error) {
 }
 
 func (p *peer) increment(counter string) error {
-	data, _, err := p.conn.Get(counter)
+	text, err := p.session.get(counter)
 	if err != nil {
 		return err
 	}
-	value, err := number(strings.TrimSpace(string(data)))
+	value, err := number(strings.TrimSpace(text))
 	if err != nil {
 		return err
 	}
-	_, err = p.conn.Set(counter, []byte(strconv.FormatInt(value+1, 10)), -1)
-	return err
+	return p.session.set(counter, strconv.FormatInt(value+1, 10))
 }
 
 // countTurns tells how many turns were granted before the end.
-func countTurns(next func() *zk.Lock, end time.Time, hold time.Duration) (turns int64, err error) {
+func countTurns(next func() mutex, end time.Time, hold time.Duration) (turns int64, err error) {
 	for time.Now().Before(end) {
 		lock := next()
 		if err := lock.Lock(); err != nil {
@@ -249,15 +258,30 @@ func sleepUntil(moment time.Time) {
 }
 
 func (p *peer) contend(a []string) (string, error) {
-	n, err := numbers(number, a[1], a[2])
+	n, err := numbers(number, a[1:]...)
 	if err != nil {
 		return "", err
 	}
-	lock := p.newLock(a[0])
-	end := time.Now().Add(time.Duration(n[0]) * time.Millisecond)
-	hold := time.Duration(n[1]) * time.Microsecond
-	turns, err := countTurns(func() *zk.Lock { return lock }, end, hold)
-	return fmt.Sprint("turns ", turns), err
+	sessions := int64(1)
+	if len(n) == 3 {
+		sessions = n[2]
+	}
+	for int64(len(p.others)) < sessions-1 {
+		another, err := p.connect()
+		if err != nil {
+			return "", err
+		}
+		p.others = append(p.others, another)
+	}
+	var next []func() mutex
+	for _, each := range append([]session{p.session}, p.others...)[:sessions] {
+		next = append(next, always(each.newLock(a[0])))
+	}
+	return inGoroutines(next, n[0], time.Duration(n[1])*time.Microsecond)
+}
+
+func always(lock mutex) func() mutex {
+	return func() mutex { return lock }
 }
 
 func (p *peer) cycles(a []string) (string, error) {
@@ -265,7 +289,7 @@ func (p *peer) cycles(a []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	lock := p.newLock(a[0])
+	lock := p.session.newLock(a[0])
 	var locks, cycles durations
 	for i := int64(0); i < count; i++ {
 		begin := time.Now()
@@ -291,7 +315,7 @@ func (p *peer) reads(a []string) (string, error) {
 	var times durations
 	for i := int64(0); i < count; i++ {
 		begin := time.Now()
-		if _, _, err := p.conn.Exists("/"); err != nil {
+		if err := p.session.exists(); err != nil {
 			return "", err
 		}
 		times = append(times, time.Since(begin))
@@ -304,13 +328,15 @@ func (p *peer) many(a []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// A Lock is only a path, and not for two goroutines: each turn has its own.
-	next := int64(-1)
-	return inGoroutines(n[1], n[2], func() func() *zk.Lock {
-		return func() *zk.Lock {
-			return p.newLock(fmt.Sprint(a[0], "/", atomic.AddInt64(&next, 1)%n[0]))
+	last := int64(-1)
+	next := make([]func() mutex, n[1])
+	for i := range next {
+		// A lock is not for two goroutines: each turn has its own.
+		next[i] = func() mutex {
+			return p.session.newLock(fmt.Sprint(a[0], "/", atomic.AddInt64(&last, 1)%n[0]))
 		}
-	})
+	}
+	return inGoroutines(next, n[2], 0)
 }
 
 func (p *peer) local(a []string) (string, error) {
@@ -318,33 +344,42 @@ func (p *peer) local(a []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return inGoroutines(n[0], n[1], func() func() *zk.Lock {
-		lock := p.newLock(a[0])
-		return func() *zk.Lock { return lock }
-	})
+	next := make([]func() mutex, n[0])
+	for i := range next {
+		own, err := p.session.forGoroutine()
+		if err != nil {
+			return "", err
+		}
+		if own != p.session {
+			defer own.Close()
+		}
+		next[i] = always(own.newLock(a[0]))
+	}
+	return inGoroutines(next, n[1], 0)
 }
 
-// inGoroutines sums what each counts; the first failure of one is that of all.
-func inGoroutines(count, milliseconds int64, makeNext func() func() *zk.Lock) (string, error) {
+// inGoroutines sums what each counts that tells which lock is next; the first failure of one is that
+// of all.
+func inGoroutines(each []func() mutex, milliseconds int64, hold time.Duration) (string, error) {
 	var (
 		all   sync.WaitGroup
-		mutex sync.Mutex
+		guard sync.Mutex
 		sum   int64
 		first error
 	)
 	end := time.Now().Add(time.Duration(milliseconds) * time.Millisecond)
-	for i := int64(0); i < count; i++ {
+	for _, next := range each {
 		all.Add(1)
-		go func() {
+		go func(next func() mutex) {
 			defer all.Done()
-			turns, err := countTurns(makeNext(), end, 0)
-			mutex.Lock()
-			defer mutex.Unlock()
+			turns, err := countTurns(next, end, hold)
+			guard.Lock()
+			defer guard.Unlock()
 			sum += turns
 			if first == nil {
 				first = err
 			}
-		}()
+		}(next)
 	}
 	all.Wait()
 	return fmt.Sprint("turns ", sum), first

@@ -1,0 +1,86 @@
+// What a scenario runs on: private servers, and the systems that take part, with their processes.
+#pragma once
+
+#include "compare.hpp"
+#include "report.hpp"
+#include "run_options.hpp"
+#include "systems/catalogue.hpp"
+#include "systems/peer.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+struct arena_options {
+    int servers = 1;
+    bool proxied = false; // with a proxy before each server
+    bool etcd = false;    // its servers, too
+};
+
+// The same flags for all: in memory, not synced (or both with --fsync).
+class arena {
+public:
+    arena(const run_options& run, arena_options options);
+    ~arena();
+
+    [[nodiscard]] std::string hosts(server_kind kind) const;
+    [[nodiscard]] int servers() const { return options_.servers; }
+
+    // For the proxies.
+    void set_round_trip(std::chrono::milliseconds time);
+
+    struct traffic {
+        std::int64_t requests = 0;      // that are no pings
+        std::int64_t notifications = 0; // watch events
+        std::int64_t packets = 0;       // requests, answers and notifications, without pings
+        std::int64_t bytes = 0;         // both ways
+    };
+    // Of ZooKeeper's protocol, through the proxies, so far.
+    [[nodiscard]] traffic seen() const;
+
+    // SIGKILL.
+    void kill_leader(server_kind kind);
+
+private:
+    struct servers_and_proxies;
+
+    arena_options options_;
+    std::unique_ptr<servers_and_proxies> all_;
+};
+
+// Those of the systems that can be started, connected to the servers.
+class field {
+public:
+    struct entrant {
+        lock_system system;
+        std::unique_ptr<peer_group> processes;
+    };
+
+    // So many processes each. A system that is not there is left out, with a remark.
+    field(report& out, const run_options& run, const arena& where,
+          const std::vector<lock_system>& systems, int processes);
+
+    // Carries it out for each, one after the other; who fails is left out, with a remark.
+    void warm_up(report& out, const std::function<void(entrant&)>& what);
+
+    [[nodiscard]] std::vector<entrant>& entrants() { return all_; }
+
+    // In the same order.
+    [[nodiscard]] std::vector<contestant>
+    contestants(const std::function<std::vector<double>(entrant&)>& slice);
+
+private:
+    std::vector<entrant> all_;
+};
+
+// All that keep a lock for contenders: colock last.
+[[nodiscard]] std::vector<lock_system> colock_and_peers(bool with_etcd = true);
+
+// A path for one measurement: of the same length for all systems.
+[[nodiscard]] std::string path_of(const lock_system& s, const std::string& what);
+
+} // namespace bench

@@ -1,0 +1,72 @@
+// A queue of many waiters of one session: how long it takes to form, and how fast it moves when each
+// answer takes ten milliseconds. Of colock alone: the others need a thread, or two, for each waiter.
+#include "arena.hpp"
+#include "compare.hpp"
+#include "scenario.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace bench {
+
+namespace {
+
+struct depth {
+    int waiters;
+    int grants; // with the delay; all others are without it
+};
+
+using seconds = std::chrono::duration<double>;
+
+std::vector<double> measure(const run_options& options, report& out, const depth& d)
+{
+    arena where{options, {.servers = options.servers, .proxied = true}};
+    field all{out, options, where, {colock_system}, 1};
+    auto& process = all.entrants().at(0).processes->front();
+    const auto path = path_of(colock_system, "deep");
+    const auto with = [&](const char* command, int number) {
+        return std::string{command} + ' ' + path + ' ' + std::to_string(number);
+    };
+    const auto drain = [&](int grants) { // in seconds
+        return numbers(process.ask(with("drain", grants), "drained")).at(0) / 1e6;
+    };
+
+    const auto begin = std::chrono::steady_clock::now();
+    process.ask(with("queue-up", d.waiters), "queued");
+    const auto queued = seconds{std::chrono::steady_clock::now() - begin}.count();
+
+    where.set_round_trip(std::chrono::milliseconds{10});
+    drain(2); // the first is faster: its successor's answer may have come before the delay
+    const auto before = where.seen();
+    const auto slow = drain(d.grants);
+    const auto after = where.seen();
+    where.set_round_trip({});
+    const int left = d.waiters - 3 - d.grants;
+    const auto fast = drain(left);
+    const double grants = d.grants;
+    return {queued, grants / slow, left / fast, double(after.packets - before.packets) / grants,
+            double(after.bytes - before.bytes) / grants};
+}
+
+} // namespace
+
+void deep_queue(const run_options& options, report& out)
+{
+    std::vector<depth> depths{{100, 60}, {1000, 100}};
+    if (!options.quick) {
+        depths.push_back({10'000, 200});
+    }
+    for (const auto& d : depths) {
+        const int rounds = d.waiters < 10'000 ? std::min(options.rounds, 3) : 1;
+        compare(out, {"deep_queue", 10, d.waiters, options.servers},
+                {{"colock", [&] { return measure(options, out, d); }}},
+                {{"time to queue up, without delay", "s"},
+                 {"hand-overs", "1/s"},
+                 {"hand-overs, without delay", "1/s"},
+                 {"packets a hand-over", "packets"},
+                 {"bytes a hand-over", "bytes"}},
+                {rounds, 1});
+    }
+}
+
+} // namespace bench

@@ -1,0 +1,179 @@
+// From the moment at which the holder is killed, or the leader of the servers, to the next grant.
+#include "arena.hpp"
+#include "compare.hpp"
+#include "scenario.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace bench {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using seconds = std::chrono::duration<double>;
+
+// The least that ZooKeeper's servers grant with their default tick.
+constexpr milliseconds session_timeout{4000};
+constexpr milliseconds patience = session_timeout * 5;
+
+run_options with_short_sessions(run_options options)
+{
+    options.session_timeout = session_timeout;
+    return options;
+}
+
+// No value: it took longer than the patience.
+class tally {
+public:
+    void add(const std::string& system, std::optional<double> value)
+    {
+        const auto at = std::ranges::find(all_, system, &row::system);
+        auto& r = at != all_.end() ? *at : all_.emplace_back(row{system, {}, false});
+        if (value) {
+            r.rounds.push_back(*value);
+        } else {
+            r.late = true;
+        }
+    }
+
+    void report_to(report& out, const circumstances& c, const std::string& metric) const
+    {
+        for (const auto& r : all_) {
+            if (r.late) {
+                out.remark(c.scenario + ": " + r.system + " was not granted its lock within " +
+                           std::to_string(patience.count() / 1000) + " s: " + metric);
+            }
+            if (!r.rounds.empty()) {
+                out.add(
+                    {c.scenario, r.system, c.rtt_ms, c.clients, c.servers, metric, "s", r.rounds});
+            }
+        }
+    }
+
+private:
+    struct row {
+        std::string system;
+        std::vector<double> rounds;
+        bool late;
+    };
+    std::vector<row> all_;
+};
+
+// What the answer to a lock took since then.
+std::optional<double> time_to_grant(peer& p, steady_clock::time_point since)
+{
+    try {
+        if (p.answers("locked", patience)) {
+            return seconds{steady_clock::now() - since}.count();
+        }
+    } catch (const peer_failed&) {
+        // as good as too late
+    }
+    return std::nullopt;
+}
+
+// All systems at the same time: nobody works while they wait.
+void of_the_holder(const run_options& options, report& out)
+{
+    const arena where{options, {.servers = options.servers, .etcd = true}};
+    tally all;
+    for (int round = 0; round != std::min(options.rounds, 3); ++round) {
+        field pairs{out, options, where, colock_and_peers(), 2};
+        pairs.warm_up(out, [](field::entrant& e) {
+            const auto command = "lock " + path_of(e.system, "failover");
+            e.processes->at(0).ask(command, "locked");
+            e.processes->at(1).send(command);
+        });
+        std::this_thread::sleep_for(std::chrono::seconds{1}); // until all stand in their queues
+        const auto size = pairs.entrants().size();
+        std::vector<std::optional<double>> times(size);
+        std::vector<std::thread> waiting;
+        for (std::size_t i = 0; i != size; ++i) {
+            auto& two = *pairs.entrants()[i].processes;
+            two.at(0).kill();
+            waiting.emplace_back([&two, &time = times[i], killed = steady_clock::now()] {
+                time = time_to_grant(two.at(1), killed);
+            });
+        }
+        for (std::size_t i = 0; i != size; ++i) {
+            waiting[i].join();
+            all.add(std::string{pairs.entrants()[i].system.name}, times[i]);
+        }
+    }
+    all.report_to(out, {"failover", 0, 2, options.servers}, "holder killed, until the next grant");
+}
+
+using moment = std::atomic<steady_clock::time_point>;
+
+// Takes turns until it is granted one that it asked for behind that moment.
+std::optional<double> next_grant(peer& p, const std::string& path, const moment& killed)
+{
+    for (bool held = false;; held = !held) {
+        const auto begin = steady_clock::now();
+        const auto since = killed.load();
+        if (begin > since + patience) {
+            return std::nullopt;
+        }
+        try {
+            p.send((held ? "unlock " : "lock ") + path);
+            if (!p.answers(held ? "unlocked" : "locked", patience)) {
+                return std::nullopt;
+            }
+            if (!held && begin >= since) {
+                return seconds{steady_clock::now() - since}.count();
+            }
+        } catch (const peer_failed&) {
+            // Some give up when the connection breaks. They are asked again, after an unlock that
+            // may fail.
+            std::this_thread::sleep_for(milliseconds{10});
+        }
+    }
+}
+
+void of_the_leader(const run_options& options, report& out)
+{
+    tally all;
+    for (int round = 0; round != std::min(options.rounds, 3); ++round) {
+        arena where{options, {.servers = 3, .etcd = true}};
+        field contenders{out, options, where, colock_and_peers(), 1};
+        // Far away, but not so far that a time could not be added.
+        const auto never = steady_clock::now() + std::chrono::hours{1};
+        moment killed[] = {never, never}; // by the kind of server
+        const auto size = contenders.entrants().size();
+        std::vector<std::optional<double>> times(size);
+        std::vector<std::thread> running;
+        for (std::size_t i = 0; i != size; ++i) {
+            auto& e = contenders.entrants()[i];
+            running.emplace_back(
+                [&e, &time = times[i], &when = killed[static_cast<int>(e.system.server)]] {
+                    time = next_grant(e.processes->at(0), path_of(e.system, "failover"), when);
+                });
+        }
+        std::this_thread::sleep_for(std::chrono::seconds{1}); // of turns
+        for (const auto kind : {server_kind::zookeeper, server_kind::etcd}) {
+            where.kill_leader(kind);
+            killed[static_cast<int>(kind)] = steady_clock::now();
+        }
+        for (std::size_t i = 0; i != size; ++i) {
+            running[i].join();
+            all.add(std::string{contenders.entrants()[i].system.name}, times[i]);
+        }
+    }
+    all.report_to(out, {"failover", 0, 1, 3}, "leader killed, until the next grant");
+}
+
+} // namespace
+
+void failover(const run_options& options, report& out)
+{
+    const auto own = with_short_sessions(options);
+    of_the_holder(own, out);
+    of_the_leader(own, out);
+}
+
+} // namespace bench

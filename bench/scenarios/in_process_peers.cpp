@@ -1,0 +1,34 @@
+#include "in_process_peers.hpp"
+
+#include "arena.hpp"
+#include "compare.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace bench {
+
+void in_process_peers(const run_options& options, report& out)
+{
+    const arena where{options, {.servers = options.servers, .etcd = true}};
+    auto systems = colock_and_peers();
+    systems.pop_back(); // colock: measured without a process between
+    // A WriteLock recognises its node by the session: two threads would share one.
+    std::erase_if(systems, [](const lock_system& s) { return s.name == "zookeeper-recipe"; });
+    field all{out, options, where, systems, 1};
+    const auto turns = [](field::entrant& e, int threads, int ms) {
+        const auto command = "local " + path_of(e.system, "local") + ' ' + std::to_string(threads) +
+                             ' ' + std::to_string(ms);
+        return double(e.processes->turns(command, 1)) * 1000 / ms;
+    };
+    all.warm_up(out, [&](field::entrant& e) { turns(e, 8, options.quick ? 500 : 2500); });
+    const int ms = options.quick ? 500 : 1500;
+    for (const int threads : options.quick ? std::vector{1, 8, 64} : std::vector{1, 8, 64, 1000}) {
+        compare(
+            out, {"in_process", 0, threads, options.servers},
+            all.contestants([&](field::entrant& e) { return std::vector{turns(e, threads, ms)}; }),
+            {{"grants", "1/s"}}, {options.quick ? 1 : std::min(options.rounds, 3), 1});
+    }
+}
+
+} // namespace bench

@@ -1,0 +1,29 @@
+// One client and a thousand locks, of which it wants 64 at any time: how much of the server's
+// throughput each system makes use of.
+#include "arena.hpp"
+#include "compare.hpp"
+#include "scenario.hpp"
+
+#include <string>
+
+namespace bench {
+
+void many_locks(const run_options& options, report& out)
+{
+    const arena where{options, {.servers = options.servers, .etcd = true}};
+    auto systems = colock_and_peers();
+    systems.push_back(raw_system); // the limit
+    field all{out, options, where, systems, 1};
+    const auto turns = [](field::entrant& e, int ms) {
+        const auto command = "many " + path_of(e.system, "many") + " 1000 64 " + std::to_string(ms);
+        return double(e.processes->turns(command, 1)) * 1000 / ms;
+    };
+    // Each has made its directories then.
+    all.warm_up(out, [&](field::entrant& e) { turns(e, options.quick ? 1000 : 4000); });
+    const int ms = options.quick ? 500 : 1000;
+    compare(out, {"many_locks", 0, 1, options.servers},
+            all.contestants([&](field::entrant& e) { return std::vector{turns(e, ms)}; }),
+            {{"cycles", "1/s", true}}, {options.rounds, options.quick ? 1 : 2});
+}
+
+} // namespace bench

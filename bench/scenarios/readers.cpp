@@ -1,0 +1,34 @@
+// Eight clients of a read/write lock, nine turns in ten of which are reads.
+#include "arena.hpp"
+#include "compare.hpp"
+#include "scenario.hpp"
+
+#include <string>
+
+namespace bench {
+
+void readers(const run_options& options, report& out)
+{
+    arena where{options, {.servers = options.servers, .proxied = true}};
+    // Of the others, kazoo has such a lock, too.
+    out.remark(
+        "readers: kazoo 2.8.0 is left out. Its ReadLock waits for the last writer in the queue, "
+        "also for one behind it, and both wait for ever");
+    field all{out, options, where, {curator_system, colock_system}, 8};
+    const auto turns = [](field::entrant& e, int ms) {
+        const auto command =
+            "rw-contend " + path_of(e.system, "readers") + ' ' + std::to_string(ms) + " 90";
+        return double(e.processes->turns(command, 8)) * 1000 / ms;
+    };
+    all.warm_up(out, [&](field::entrant& e) { turns(e, options.quick ? 500 : 2500); });
+    const int ms = options.quick ? 700 : 1500;
+    for (const int rtt_ms : {0, 10}) {
+        where.set_round_trip(std::chrono::milliseconds{rtt_ms});
+        compare(out, {"readers", double(rtt_ms), 8, options.servers},
+                all.contestants([&](field::entrant& e) { return std::vector{turns(e, ms)}; }),
+                {{"turns, 90 % of them shared", "1/s"}}, {options.quick ? 2 : options.rounds, 1});
+    }
+    where.set_round_trip({});
+}
+
+} // namespace bench

@@ -1,0 +1,35 @@
+// The systems that are compared, by the names that they have in the results.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bench {
+
+enum class server_kind { zookeeper, etcd };
+
+struct lock_system {
+    std::string_view name;
+    bool own = false; // of this program, else a peer
+    server_kind server = server_kind::zookeeper;
+};
+
+inline constexpr lock_system colock_system{"colock", true};
+inline constexpr lock_system raw_system{"raw", true};
+inline constexpr lock_system herd_children{"herd-children", true};
+inline constexpr lock_system herd_holder{"herd-holder", true};
+
+inline constexpr lock_system curator_system{"curator"};
+inline constexpr lock_system etcd_system{"etcd", false, server_kind::etcd};
+
+// The peers; some may not have been built.
+inline constexpr lock_system peers[] = {
+    {"curator"}, {"kazoo"}, {"go-zookeeper"}, {"zookeeper-recipe"}, etcd_system};
+
+// What begins a process of the system, before HOSTS and SESSION_TIMEOUT_MS; empty when it cannot be
+// started here. `self` is the path of this program.
+[[nodiscard]] std::vector<std::string> launch_command(const lock_system& s,
+                                                      const std::string& self);
+
+} // namespace bench

@@ -1,0 +1,123 @@
+#include "systems/peer.hpp"
+
+#include <sstream>
+
+namespace bench {
+
+namespace {
+
+// What no answer takes longer than, however many wait in a queue.
+constexpr std::chrono::minutes patience{5};
+
+std::vector<std::string> command_line(const lock_system& s, const std::string& hosts,
+                                      const peer_options& options)
+{
+    auto line = launch_command(s, options.self);
+    if (line.empty()) {
+        throw peer_failed{std::string{s.name} + " is not there: ./dev bench builds the peers"};
+    }
+    line.push_back(hosts);
+    line.push_back(std::to_string(options.session_timeout.count()));
+    return line;
+}
+
+} // namespace
+
+peer::peer(const lock_system& s, const std::string& hosts, const peer_options& options)
+    : name_{s.name}, process_{
+                         command_line(s, hosts, options),
+                         {.capture_output = true, .output_file = options.log, .open_input = true}}
+{
+}
+
+void peer::wait_until_ready()
+{
+    const auto first = line();
+    if (first != "ready") {
+        throw peer_failed{name_ + ": " + first};
+    }
+}
+
+void peer::send(const std::string& command)
+{
+    if (!process_.write_input(command + '\n')) {
+        throw peer_failed{name_ + " has ended"};
+    }
+}
+
+std::string peer::answer(const std::string& word)
+{
+    const auto text = line();
+    if (text == word) {
+        return {};
+    }
+    if (!text.starts_with(word + ' ')) {
+        throw peer_failed{name_ + ": " + text};
+    }
+    return text.substr(word.size() + 1);
+}
+
+std::string peer::ask(const std::string& command, const std::string& word)
+{
+    send(command);
+    return answer(word);
+}
+
+bool peer::answers(const std::string& word, std::chrono::milliseconds limit)
+{
+    const auto text = process_.read_line(limit);
+    if (text && *text != word && !text->starts_with(word + ' ')) {
+        throw peer_failed{name_ + ": " + *text};
+    }
+    return text.has_value();
+}
+
+void peer::kill()
+{
+    process_.kill();
+}
+
+std::string peer::line()
+{
+    auto text = process_.read_line(patience);
+    if (!text) {
+        throw peer_failed{name_ + (process_.running() ? " does not answer" : " has ended")};
+    }
+    return *text;
+}
+
+peer_group::peer_group(const lock_system& s, const std::string& hosts, const peer_options& options,
+                       int processes)
+{
+    for (int i = 0; i != processes; ++i) {
+        all_.push_back(std::make_unique<peer>(s, hosts, options));
+    }
+    for (auto& p : all_) {
+        p->wait_until_ready();
+    }
+}
+
+long peer_group::turns(const std::string& command, int processes)
+{
+    const auto end = all_.begin() + processes;
+    for (auto p = all_.begin(); p != end; ++p) {
+        (*p)->send(command);
+    }
+    long sum = 0;
+    for (auto p = all_.begin(); p != end; ++p) {
+        sum += std::stol((*p)->answer("turns"));
+    }
+    return sum;
+}
+
+std::vector<double> numbers(const std::string& text)
+{
+    std::istringstream in{text};
+    std::vector<double> all;
+    for (double value = 0; in >> value;) {
+        all.push_back(value);
+    }
+    return all;
+}
+
+} // namespace bench

@@ -1,0 +1,72 @@
+// A process of a system, driven by the protocol of peers/README.md.
+#pragma once
+
+#include <support/subprocess.hpp>
+
+#include "systems/catalogue.hpp"
+
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+// It answered with an error, or not at all.
+struct peer_failed : std::runtime_error {
+    using runtime_error::runtime_error;
+};
+
+struct peer_options {
+    std::string self; // the path of this program
+    std::string log;  // a file for what its library logs
+    std::chrono::milliseconds session_timeout{30'000};
+};
+
+class peer {
+public:
+    // Starts it; `wait_until_ready` is to be called before it is asked anything.
+    peer(const lock_system& s, const std::string& hosts, const peer_options& options);
+
+    void wait_until_ready();
+
+    // A command, and its answer without the first word, which is that. Throw peer_failed.
+    void send(const std::string& command);
+    [[nodiscard]] std::string answer(const std::string& word);
+    std::string ask(const std::string& command, const std::string& word);
+
+    // Whether an answer has come within the time: for those who want to give up waiting.
+    [[nodiscard]] bool answers(const std::string& word, std::chrono::milliseconds limit);
+
+    // SIGKILL.
+    void kill();
+
+private:
+    [[nodiscard]] std::string line();
+
+    std::string name_;
+    colock::test::subprocess process_;
+};
+
+// The processes of one system that do the same at the same time.
+class peer_group {
+public:
+    // Ready when it returns.
+    peer_group(const lock_system& s, const std::string& hosts, const peer_options& options,
+               int processes);
+
+    // Gives the command to the first so many, and adds up what they answer.
+    long turns(const std::string& command, int processes);
+
+    [[nodiscard]] peer& at(std::size_t i) { return *all_.at(i); }
+    [[nodiscard]] peer& front() { return at(0); }
+
+private:
+    std::vector<std::unique_ptr<peer>> all_;
+};
+
+// The numbers of an answer.
+[[nodiscard]] std::vector<double> numbers(const std::string& text);
+
+} // namespace bench
