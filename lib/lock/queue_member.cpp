@@ -8,6 +8,7 @@
 #include "random_guid.hpp"
 
 #include <algorithm>
+#include <concepts>
 #include <iterator>
 #include <utility>
 
