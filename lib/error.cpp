@@ -45,7 +45,9 @@ const char* text(errc e) noexcept
                "another kind of lock; use equal options";
     case errc::sequence_exhausted:
         return "the sequence numbers of the lock's directory are used up; delete the directory "
-               "once no contender is left in it";
+               "while nobody uses it (colock does so in time itself where it has made the "
+               "directory, "
+               "and no other nodes are in it)";
     case errc::duplicate_sequence:
         return "another node in the lock's directory has the same number; delete what was created "
                "there by hand";

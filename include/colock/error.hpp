@@ -54,7 +54,9 @@ enum class errc {
     safe_until_passed,
     /// Another lock object of this client uses the path with other options or as another kind of lock.
     conflicting_use,
-    /// The sequence numbers of the directory are used up. Delete the directory once it is empty.
+    /// The sequence numbers of the directory are used up. Delete the directory while nobody uses it. It does not
+    /// come to this where colock has made the directory and nothing but the lock's queue is in it: that one is
+    /// deleted by colock in time.
     sequence_exhausted,
     /// Another node of the directory has the number of this one. Somebody creates nodes by hand there.
     duplicate_sequence,

@@ -14,6 +14,9 @@
 
 namespace colock::detail {
 
+// The data of the directories that are made here. Servers do not tell which nodes are containers.
+static constexpr const char* directory_mark = "made by colock, to be deleted when it is empty";
+
 // One watched node. Outlives the watch when its answer is still to come.
 struct queue_member::watch_target final : zk::watch_registry::subscriber {
     watch_target(queue_member& m, std::string n) : member{&m}, name{std::move(n)} {}
@@ -471,6 +474,8 @@ void queue_member::perform(const protocol::command& c)
     case kind::look: look_at_node(); break;
     case kind::watch: watch(c.name); break;
     case kind::remove: remove(c.name); break;
+    case kind::inspect: inspect(); break;
+    case kind::remove_directory: remove_directory(); break;
     case kind::unwatch: unwatch(c.name); break;
     case kind::step_down: exchange(c.name); break;
     case kind::granted: granted(); break;
@@ -525,6 +530,7 @@ void queue_member::make_directory()
         const bool last = &path == &paths.back();
         submit({.op = zk::opcode::create,
                 .path = path,
+                .data = directory_mark,
                 .mode = create_mode::container,
                 .acl = options_.acl ? *options_.acl : core_.options().acl},
                [this, obstacle, removed, first, last](zk::reply&& r) {
@@ -566,8 +572,9 @@ void queue_member::create(const std::string& prefix)
 void queue_member::list()
 {
     // Who lingers wants to know from the beginning whether he is alone, and who comes.
-    if (queue_->linger() > options_.linger.zero() && !trying_ &&
-        !ask([](const auto& c) { return c.has_node(); }) && !neighbours_) {
+    const auto& c = std::get<protocol::contender>(contender_);
+    if (queue_->linger() > options_.linger.zero() && !trying_ && !c.has_node() && !c.holds_back() &&
+        !neighbours_) {
         list_and_watch([this](const zk::reply& r) { listed(r); });
         return;
     }
@@ -634,6 +641,9 @@ void queue_member::look()
 
 protocol::company queue_member::company() const noexcept
 {
+    if (drains()) {
+        return protocol::company::some; // those who hold back are not in the queue
+    }
     if (neighbours_) {
         return neighbours_->reading != nullptr ? protocol::company::unknown
                : neighbours_->alone            ? protocol::company::none
@@ -649,6 +659,37 @@ void queue_member::remove(const std::string& name)
     submit({.op = zk::opcode::remove, .path = child(name)}, [this](zk::reply&& r) {
         feed([&](auto& c, protocol::commands& out) { c.removed(r.error, out); });
     });
+}
+
+void queue_member::inspect()
+{
+    submit({.op = zk::opcode::get, .path = path_}, [this](zk::reply&& r) {
+        feed([&](protocol::contender& c, protocol::commands&) {
+            c.inspected(r.error, r.text == directory_mark);
+        });
+    });
+}
+
+// So that its counter begins anew. That somebody is in it again is as good. The answer comes when nobody waits
+// for it any more, and is for the log alone.
+void queue_member::remove_directory()
+{
+    core_.submit(make_request(
+        {.op = zk::opcode::remove, .path = path_}, on_loss::fail,
+        [&core = core_, path = path_](zk::reply&& r) {
+            const auto tell = [&](log_level level, const std::string& what) {
+                core.log(level, "lock " + path +
+                                    ": the numbers of its directory are nearly "
+                                    "used up; it " +
+                                    what);
+            };
+            if (!r.error) {
+                tell(log_level::info, "was deleted, to begin anew");
+            } else if (r.error != zookeeper_errc::not_empty && r.error != zookeeper_errc::no_node &&
+                       !outcome_unknown(r.error)) {
+                tell(log_level::warning, "cannot be deleted, to begin anew: " + r.error.message());
+            }
+        }));
 }
 
 void queue_member::exchange(const std::string& name)
@@ -824,6 +865,12 @@ bool queue_member::holds() const noexcept
 bool queue_member::has_queue() const noexcept
 {
     return std::holds_alternative<protocol::contender>(contender_);
+}
+
+bool queue_member::drains() const noexcept
+{
+    const auto* const c = std::get_if<protocol::contender>(&contender_);
+    return c != nullptr && c->drains();
 }
 
 std::string queue_member::own_name() const

@@ -52,6 +52,9 @@ public:
     // See who else is in the queue.
     void look();
 
+    // Whether newcomers hold back while its node is there, also those of this client.
+    [[nodiscard]] bool drains() const noexcept;
+
     [[nodiscard]] bool is_revoked() const noexcept { return revoked_; }
 
     void check() override; // whether the lock is safe still
@@ -114,6 +117,8 @@ private:
     void unwatch(const std::string& name);
     std::shared_ptr<watch_target> drop_target(const watch_target& target);
     void remove(const std::string& name);
+    void inspect();
+    void remove_directory();
     void exchange(const std::string& name);
     void shared(const error_code& ec);
     void granted();

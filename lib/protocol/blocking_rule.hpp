@@ -33,6 +33,21 @@ struct blockers {
     return b;
 }
 
+// Whether those who come to a queue hold back, because its numbers are nearly used up.
+[[nodiscard]] inline bool is_draining(const std::vector<entry>& queue)
+{
+    return !queue.empty() && queue.back().number >= drain_from;
+}
+
+// Of a queue that drains, the last one that does not hold back: who has come before it began to, or else the
+// first one.
+[[nodiscard]] inline const entry& last_to_stay(const std::vector<entry>& queue)
+{
+    const auto late =
+        std::ranges::find_if(queue, [](const entry& e) { return e.number >= drain_from; });
+    return late == queue.begin() ? *late : *(late - 1);
+}
+
 // Whether somebody who came now would have to wait.
 [[nodiscard]] inline bool blocks_newcomer(const std::vector<entry>& queue, bool shared)
 {

@@ -43,6 +43,14 @@ void contender::leave(commands& out)
     case state::lost_track: // listed() does, now or after the reconnection
         state_ = state::leaving;
         break;
+    case state::holding_back:
+        if (own_.empty()) {
+            finish({}, out);
+        } else {
+            drop(nearest_, out);
+            state_ = state::leaving; // removed() goes on, now or after the reconnection
+        }
+        break;
     case state::waiting:
     case state::granted: start_leaving(out); break;
     case state::stepping_down: left_ = true; break; // when it is known which node is there
@@ -99,11 +107,12 @@ void contender::connected(std::int64_t session, commands& out)
     case state::stepping_down:
     case state::waiting: send_list(out); break;
     case state::granted: arm(own_watch_, own_, out); break;
+    case state::holding_back: own_.empty() ? send_list(out) : remove_node(out); break;
     case state::leaving:
         if (own_.empty()) {
             send_list(out); // to see what became of the create
         } else {
-            out.push_back({command::kind::remove, own_});
+            remove_node(out);
         }
         break;
     case state::probing:
@@ -134,6 +143,7 @@ void contender::expired(commands& out)
     case state::joining:
     case state::lost_track:
     case state::waiting:
+    case state::holding_back:
         forget_node();
         if (settings_.rejoin_on_expiry) {
             guid_.next();
@@ -165,6 +175,8 @@ void contender::forget_node() noexcept
     identity_known_ = false;
     stock_taken_ = false;
     met_others_ = false;
+    directory_ = directory::unknown;
+    disposable_ = false;
     proving_ = false;
     blocking_ = 0;
 }
@@ -199,8 +211,6 @@ void contender::created(const error_code& ec, std::string_view name, node_identi
         state_ = state::waiting; // its list is under way
         if (leaving) {
             start_leaving(out);
-        } else if (number_ < 0 || number_ >= last_number) {
-            fail(errc::sequence_exhausted, out);
         }
     } else if (outcome_unknown(ec)) {
         state_ = leaving ? state::leaving : state::lost_track;
@@ -229,9 +239,10 @@ void contender::listed(const error_code& ec, const std::vector<std::string>& chi
         --stale_lists_;
         return;
     }
-    const bool asked = state_ == state::probing || state_ == state::waiting ||
-                       state_ == state::lost_track || state_ == state::stepping_down ||
-                       (state_ == state::leaving && own_.empty());
+    const bool asked =
+        state_ == state::probing || state_ == state::waiting || state_ == state::lost_track ||
+        state_ == state::stepping_down ||
+        ((state_ == state::leaving || state_ == state::holding_back) && own_.empty());
     if (!asked) {
         return;
     }
@@ -270,6 +281,16 @@ void contender::listed(const error_code& ec, const std::vector<std::string>& chi
         }
     } else if (state_ == state::waiting) {
         take_stock(children, out);
+    } else if (state_ == state::holding_back) {
+        const auto queue = contenders(settings_.layout, children);
+        if (no_node(ec)) {
+            state_ = state::making;
+            out.push_back({command::kind::make_directory});
+        } else if (is_draining(queue) && queue.size() == children.size()) {
+            watch_only(last_to_stay(queue).name, {}, out);
+        } else {
+            begin_again(out);
+        }
     } else if (state_ == state::stepping_down) {
         // What became of it, when its answer was lost.
         if (std::ranges::find(children, readers_name()) != children.end()) {
@@ -302,6 +323,8 @@ void contender::watched(std::string_view name, const error_code& ec, node_identi
         }
         if (state_ == state::waiting) {
             is_retryable(ec) ? send_list(out) : fail(ec, out);
+        } else if (state_ == state::holding_back) {
+            is_retryable(ec) ? arm(slot, std::string{name}, out) : fail(ec, out);
         } else if (state_ == state::granted && own && is_retryable(ec)) {
             arm(own_watch_, own_, out); // or nobody would be told of the node's end
         }
@@ -331,7 +354,7 @@ void contender::fired(std::string_view name, bool deleted, commands& out)
     }
     slot.state = watch_state::none;
     if (!deleted) {
-        if (state_ == state::waiting || state_ == state::granted) {
+        if (state_ == state::waiting || state_ == state::granted || state_ == state::holding_back) {
             arm(slot, slot.name, out);
         }
     } else if (own) {
@@ -341,14 +364,28 @@ void contender::fired(std::string_view name, bool deleted, commands& out)
     }
 }
 
+// The list behind it goes on; when this was refused, by asking again.
+void contender::inspected(const error_code& ec, bool ours)
+{
+    if (state_ != state::waiting || outcome_unknown(ec) || is_retryable(ec) || no_node(ec)) {
+        return;
+    }
+    directory_ = !ec && ours ? directory::ours : directory::to_stay;
+}
+
 void contender::removed(const error_code& ec, commands& out)
 {
-    if (state_ != state::leaving) {
+    if (state_ != state::leaving && state_ != state::holding_back) {
         return;
     }
     if (outcome_unknown(ec)) {
-        remove_lost_ = true;
+        remove_lost_ = state_ == state::leaving;
         return; // repeated after the reconnection
+    }
+    if (state_ == state::holding_back && (!ec || no_node(ec))) {
+        forget_node();
+        look_again(out);
+        return;
     }
     if (no_node(ec) && held_ && !remove_lost_) {
         // Somebody else deleted it, while the lock was held and its node not watched yet.
@@ -357,8 +394,12 @@ void contender::removed(const error_code& ec, commands& out)
     if (!ec || no_node(ec)) {
         finish({}, out);
     } else if (is_retryable(ec)) {
-        out.push_back({command::kind::remove, own_});
+        remove_node(out);
     } else {
+        if (state_ == state::holding_back) {
+            reported_ = true;
+            out.push_back({command::kind::failed, {}, ec});
+        }
         finish(ec, out);
     }
 }
@@ -451,8 +492,6 @@ void contender::recover(const std::vector<std::string>& children, commands& out)
     state_ = state::waiting;
     if (leaving) {
         start_leaving(out);
-    } else if (number_ < 0 || number_ >= last_number) {
-        fail(errc::sequence_exhausted, out);
     } else {
         take_stock(children, out);
     }
@@ -462,8 +501,14 @@ void contender::recover(const std::vector<std::string>& children, commands& out)
 
 void contender::take_stock(const std::vector<std::string>& children, commands& out)
 {
+    if (is_late() && directory_ == directory::unknown) {
+        out.push_back({command::kind::inspect});
+        send_list(out);
+        return;
+    }
     const auto queue = contenders(settings_.layout, children);
-    if (!queue.empty() && queue.front().number < 0) {
+    disposable_ = directory_ == directory::ours && queue.size() == children.size();
+    if (number_ < 0 || number_ >= last_number || (!queue.empty() && queue.front().number < 0)) {
         fail(errc::sequence_exhausted, out);
         return;
     }
@@ -479,11 +524,18 @@ void contender::take_stock(const std::vector<std::string>& children, commands& o
         fail(errc::duplicate_sequence, out);
         return;
     }
-    const auto b = blockers_of(queue, static_cast<std::size_t>(own - queue.begin()));
-    if (b.count != 0 && try_only_) {
+    const auto index = static_cast<std::size_t>(own - queue.begin());
+    const auto b = blockers_of(queue, index);
+    // Behind anybody, also a reader behind readers: or those who share would keep the queue from draining.
+    const bool too_late = drains() && index != 0;
+    if (try_only_ && (b.count != 0 || too_late)) {
         reported_ = true;
         out.push_back({command::kind::busy});
         start_leaving(out);
+        return;
+    }
+    if (too_late) {
+        hold_back(queue, out);
         return;
     }
     stock_taken_ = true;
@@ -499,6 +551,24 @@ void contender::take_stock(const std::vector<std::string>& children, commands& o
     }
     watch_only(b.nearest != nullptr ? b.nearest->name : std::string{},
                b.ahead != nullptr ? b.ahead->name : std::string{}, out);
+}
+
+void contender::hold_back(const std::vector<entry>& queue, commands& out)
+{
+    state_ = state::holding_back;
+    stock_taken_ = false;
+    proving_ = false;
+    drop(own_watch_, out);
+    remove_node(out);
+    watch_only(last_to_stay(queue).name, {}, out);
+}
+
+// The own node is gone, or the one that was waited for.
+void contender::look_again(commands& out)
+{
+    if (own_.empty() && nearest_.name.empty()) {
+        send_list(out);
+    }
 }
 
 void contender::watch_only(const std::string& nearest, const std::string& ahead, commands& out)
@@ -545,6 +615,10 @@ void contender::departed(watch_slot& slot, commands& out)
 {
     const bool replaced = may_have_become_reader(slot.name);
     slot = {};
+    if (state_ == state::holding_back) {
+        look_again(out);
+        return;
+    }
     if (state_ != state::waiting || !stock_taken_) {
         return; // a list is under way, or nothing is waited for
     }
@@ -626,7 +700,16 @@ void contender::start_leaving(commands& out)
     drop(nearest_, out);
     drop(ahead_, out);
     if (connected_) {
-        out.push_back({command::kind::remove, own_});
+        remove_node(out);
+    }
+}
+
+// Who leaves a queue that drains may be the last one. Who holds back is not.
+void contender::remove_node(commands& out)
+{
+    out.push_back({command::kind::remove, own_});
+    if (drains() && state_ == state::leaving) {
+        out.push_back({command::kind::remove_directory});
     }
 }
 
@@ -648,9 +731,9 @@ std::string contender::fingerprint() const
     };
     text << static_cast<int>(state_) << connected_ << try_only_ << begun_ << reported_ << held_
          << remove_lost_ << safe_ << proving_ << identity_known_ << stock_taken_ << met_others_
-         << left_ << settings_.shared << ' ' << session_ << ' ' << guid_.low << ' ' << open_lists_
-         << ' ' << stale_lists_ << ' ' << own_ << ' ' << identity_.czxid << ' ' << identity_.owner
-         << ' ' << blocking_ << ' ';
+         << left_ << disposable_ << static_cast<int>(directory_) << settings_.shared << ' '
+         << session_ << ' ' << guid_.low << ' ' << open_lists_ << ' ' << stale_lists_ << ' ' << own_
+         << ' ' << identity_.czxid << ' ' << identity_.owner << ' ' << blocking_ << ' ';
     slot(own_watch_);
     slot(nearest_);
     slot(ahead_);

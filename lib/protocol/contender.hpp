@@ -25,12 +25,14 @@ struct command {
         create,         // created(): `name` is the prefix to which the server appends the number
         list,           // listed()
         watch,          // watched(), and fired() once if that was without error
+        inspect,        // inspected(): whether colock has made the directory
         remove,         // removed()
         step_down, // stepped_down(): create the reader's node `name` in place of my own one, both or none
         look, // looked(), of a single_node: read whose the node is
         // No answer.
-        unwatch, // forget a watch; neither watched() nor fired() shall come of it any more
-        prove,   // that the session is safe; proved() when it is, unless the connection breaks
+        remove_directory, // unless it has children; behind the remove that precedes
+        unwatch,          // forget a watch; neither watched() nor fired() shall come of it any more
+        prove, // that the session is safe; proved() when it is, unless the connection breaks
         // Reports, each at most once.
         granted, // the lock is held from now on
         busy,    // of a try: somebody else has it
@@ -62,6 +64,11 @@ struct node_identity {
 //
 // Everything follows from one fact: once my node is created, no node with a smaller number can appear, so
 // the set B of those that block me only shrinks.
+//
+// Numbers end. Near their end one who finds anybody before it takes its node back, and waits without one until
+// the queue is empty; then it joins again. Who leaves deletes the directory, and with it the numbers begin anew.
+// Of those who join after the queue was empty the first one finds nobody before it. So for each that has to take
+// its node back again another one has had its turn.
 class contender {
 public:
     struct settings {
@@ -102,6 +109,7 @@ public:
     void watched(std::string_view name, const error_code& ec, node_identity identity,
                  commands& out);
     void fired(std::string_view name, bool deleted, commands& out);
+    void inspected(const error_code& ec, bool ours);
     void removed(const error_code& ec, commands& out);
     void stepped_down(const error_code& ec, commands& out);
 
@@ -114,6 +122,10 @@ public:
         return state_ == state::waiting && stock_taken_ && blocking_ <= 1;
     }
     [[nodiscard]] bool is_gone() const noexcept { return state_ == state::gone; }
+    // Whether it waits without a node, for the queue to drain.
+    [[nodiscard]] bool holds_back() const noexcept { return state_ == state::holding_back; }
+    // Whether its node is one behind which newcomers hold back: there may be more of them than can be seen.
+    [[nodiscard]] bool drains() const noexcept { return disposable_ && is_late(); }
     [[nodiscard]] bool has_node() const noexcept { return !own_.empty(); }
     [[nodiscard]] const std::string& name() const noexcept { return own_; }
     // Whether others stood in the queue, before me or behind me, when it was last listed.
@@ -126,12 +138,13 @@ public:
 
 private:
     enum class state {
-        idle,       // not begun, or waiting for a connection to begin
-        probing,    // a try, which lists before it writes
-        making,     // the directory
-        joining,    // create and list are under way
-        lost_track, // the create's outcome is unknown
-        waiting,    // the node exists; B is not known to be empty
+        idle,         // not begun, or waiting for a connection to begin
+        probing,      // a try, which lists before it writes
+        making,       // the directory
+        joining,      // create and list are under way
+        lost_track,   // the create's outcome is unknown
+        waiting,      // the node exists; B is not known to be empty
+        holding_back, // the node is being removed, or is gone; to join again when the queue is empty
         granted,
         stepping_down, // granted, and about to be so together with others
         leaving,       // the node, or what may have become of the create, is being removed
@@ -150,6 +163,8 @@ private:
     void send_list(commands& out);
     void take_stock(const std::vector<std::string>& children, commands& out);
     void recover(const std::vector<std::string>& children, commands& out);
+    void hold_back(const std::vector<entry>& queue, commands& out);
+    void look_again(commands& out);
     void watch_only(const std::string& nearest, const std::string& ahead, commands& out);
     void arm(watch_slot& slot, const std::string& name, commands& out);
     void drop(watch_slot& slot, commands& out);
@@ -164,7 +179,9 @@ private:
     void grant(commands& out);
     void fail(const error_code& ec, commands& out);
     void start_leaving(commands& out);
+    void remove_node(commands& out);
     void finish(const error_code& ec, commands& out);
+    [[nodiscard]] bool is_late() const noexcept { return number_ >= drain_from || number_ < 0; }
     [[nodiscard]] bool list_open() const noexcept { return open_lists_ > stale_lists_; }
 
     settings settings_;
@@ -192,6 +209,8 @@ private:
     std::size_t blocking_ = 0; // members of B not known to have left; valid when stock_taken_
     bool stock_taken_ = false;
     bool met_others_ = false;
+    enum class directory { unknown, ours, to_stay } directory_ = directory::unknown;
+    bool disposable_ = false; // the directory is ours, and nothing but the queue is in it
     watch_slot own_watch_;
     watch_slot nearest_;
     watch_slot ahead_;

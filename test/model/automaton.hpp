@@ -25,6 +25,7 @@ enum class input_kind : std::uint8_t {
     stepped_down,
     proved,
     step_down,
+    inspected,
 };
 
 enum class answer : std::uint8_t { ok, no_node, throttled, unknown };
@@ -36,6 +37,7 @@ struct input {
     std::uint8_t session = 0; // also the owner
     std::uint8_t czxid = 0;
     text_id name = 0;
+    bool ours = false; // what was inspected
     boost::container::static_vector<text_id, max_clients + 2> children = {};
 };
 
@@ -78,7 +80,7 @@ private:
     {
         std::string encoded;
         for (const unsigned value : {unsigned(in.kind), unsigned(in.code), unsigned(in.connected),
-                                     unsigned(in.session), unsigned(in.czxid)}) {
+                                     unsigned(in.ours), unsigned(in.session), unsigned(in.czxid)}) {
             encoded += static_cast<char>(value);
         }
         const auto append = [&](text_id id) {
@@ -139,6 +141,7 @@ private:
         case input_kind::watched: value.watched(name, ec, identity, out); break;
         case input_kind::changed: value.fired(name, false, out); break;
         case input_kind::deleted: value.fired(name, true, out); break;
+        case input_kind::inspected: value.inspected(ec, in.ours); break;
         case input_kind::removed: value.removed(ec, out); break;
         case input_kind::stepped_down: value.stepped_down(ec, out); break;
         case input_kind::step_down: value.step_down(out); break;

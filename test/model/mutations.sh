@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Proves that the walks of interleavings.cpp, sharing.cpp, single_node.cpp and unit/cohort.cpp find faults: plants one after the other in a
-# copy of the protocol, and expects the walk named beside it to fail with the guarantee named.
+# Proves that the walks of interleavings.cpp, sharing.cpp, single_node.cpp, sequence_end.cpp and unit/cohort.cpp find
+# faults: plants one after the other in a copy of the protocol, and expects the walk named beside it to fail with the
+# guarantee named.
 #
 #   mutations.sh SOURCE_DIR WORK_DIR COMPILER [FLAG...]
 #
@@ -20,7 +21,7 @@ compile() # SOURCE OBJECT
 
 echo "compiling the walks and the protocol"
 for file in lib/error lib/protocol/{contender,naming,guid,path} \
-    test/main test/model/interleavings test/model/sharing; do
+    test/main test/model/interleavings test/model/sharing test/model/sequence_end; do
     compile "$source_dir/$file.cpp" "$work/$(basename "$file").o"
 done
 compile "$source_dir/test/unit/cohort.cpp" "$work/cohort_walk.o"
@@ -46,12 +47,13 @@ plant() # NAME FILE SCRIPT WALK GUARANTEE
     elif test "$file" = single_node; then
         objects+=("$work"/{error,main,single_node_walk}.o)
     else
-        for other in error contender naming guid path main interleavings sharing; do
+        for other in error contender naming guid path main interleavings sharing sequence_end; do
             test "$other" = "$file" || objects+=("$work/$other.o")
         done
     fi
     "$compiler" "${flags[@]}" "${objects[@]}" -lboost_unit_test_framework -o "$mutant"
-    if "$mutant" "--run_test=*/$walk" > "$mutant.txt" 2>&1; then
+    test "${walk#*/}" != "$walk" || walk="*/$walk"
+    if "$mutant" "--run_test=$walk" > "$mutant.txt" 2>&1; then
         echo "MISSED  $name: $walk passes"
         missed=$((missed + 1))
     elif ! grep -q "error: in .*\": $guarantee" "$mutant.txt"; then
@@ -150,6 +152,28 @@ plant "steps down without looking what became of it" contender \
 plant "leaves while its node is being exchanged" contender \
     "$(in_function leave 's/case state::stepping_down: left_ = true; break;/case state::stepping_down: start_leaving(out); break;/')" \
     G1_G2_G4_one_steps_down G5
+
+plant "holds back, though it is the first one" contender \
+    "$(in_function take_stock 's/too_late = drains\(\) \&\& index != 0/too_late = drains()/')" \
+    sequence_end/G1_G4_undisturbed_near_the_end G4
+plant "joins again whenever the one that it waits for has gone" contender \
+    "$(in_function listed 's/is_draining\(queue\) \&\& queue/false \&\& queue/')" \
+    sequence_end/G1_G4_undisturbed_near_the_end G4
+plant "holds back and does not look whether it may join again" contender \
+    "$(in_function look_again 's/send_list\(out\);//')" \
+    sequence_end/G1_G4_undisturbed_near_the_end G4
+plant "forgets its node when it holds back and leaves" contender \
+    "$(in_function leave 's/if \(own_.empty\(\)\)/if (true)/')" \
+    sequence_end/G3_two_cancel_and_connections_break G3
+plant "deletes the directory before its own node" contender \
+    "$(in_function remove_node 's/out.push_back\(\{command::kind::remove, own_\}\);//; s/^\}/    out.push_back({command::kind::remove, own_});\n}/')" \
+    sequence_end/G1_G4_undisturbed_near_the_end G4
+plant "deletes a directory that is to stay" contender \
+    "$(in_function take_stock 's/disposable_ = .*/disposable_ = true;/')" \
+    sequence_end/G2_G4_a_directory_that_is_to_stay contract
+plant "grants numbers that may come again" contender \
+    "$(in_function take_stock 's/ \|\| number_ >= last_number//')" \
+    sequence_end/G1_G3_at_the_end G1
 
 plant "lets in a second user" cohort \
     "$(in_function arrive 's/ && has_room\(\)//')" \

@@ -128,7 +128,7 @@ private:
         }
         const auto all = from.possible();
         if (std::ranges::all_of(all, &step::is_adverse)) {
-            from.check_end();
+            from.check_end(lab_.rules());
         }
         result_.ends += all.empty() ? 1u : 0u;
         for (const auto& s : all) {
@@ -181,7 +181,7 @@ private:
         world w{rules_};
         for (auto all = w.possible(); !all.empty(); all = w.possible()) {
             if (std::ranges::all_of(all, &step::is_adverse)) {
-                w.check_end();
+                w.check_end(rules_);
             }
             auto s = all[random_() % all.size()];
             if (s.is_adverse() && random_() % 4 != 0) {

@@ -29,8 +29,11 @@ struct scenario {
     bool foreigner =
         false; // a Curator process holds the write lock first, and may step down to a reader
     bool directory_exists = true;
-    bool one_by_one = false; // a contender joins when nothing is under way
-    bool guard = true;       // holders watch their node
+    std::int64_t first_number = 0; // of the nodes in the directory, unless it is made anew
+    bool ours = true;              // colock has made the directory
+    bool stranger = false;         // it has a child that is no contender
+    bool one_by_one = false;       // a contender joins when nothing is under way
+    bool guard = true;             // holders watch their node
     bool rejoin_on_expiry = true;
     bool doubts = false; // nobody is granted without a proof that the session is safe
     bool barrier = true; // stands before what is sent on a new connection
@@ -167,9 +170,10 @@ class world {
 public:
     explicit world(const scenario& s)
         : one_by_one_{s.one_by_one}, cancels_{s.cancels}, breaks_{s.breaks}, expiries_{s.expiries},
-          removals_{s.removals}, downgrades_{s.downgrades}, changes_{s.changes},
-          refusals_{s.refusals}, reaps_{s.reaps}, server_{s.clients, s.directory_exists,
-                                                          laboratory::names_of(s)},
+          removals_{s.removals},
+          downgrades_{s.downgrades}, changes_{s.changes}, refusals_{s.refusals}, reaps_{s.reaps},
+          server_{s.clients, s.directory_exists, laboratory::names_of(s), s.first_number,
+                  s.ours,    s.stranger},
           clients_(s.clients), foreigner_expected_{s.foreigner}
     {
     }
@@ -261,7 +265,7 @@ public:
         case step_kind::process:
             server_.woken.clear();
             server_.process(i, lab.text());
-            check_herd();
+            check_herd(lab);
             break;
         case step_kind::deliver: deliver(i, lab); break;
         case step_kind::join:
@@ -300,23 +304,23 @@ public:
             break;
         case step_kind::foreigner_leaves:
             server_.remove(0);
-            check_herd();
+            check_herd(lab);
             break;
         case step_kind::foreigner_steps_down:
             server_.downgrade_foreigner(lab.text());
-            check_herd();
+            check_herd(lab);
             break;
         case step_kind::process_late: server_.process_late(i, lab.text()); break;
         case step_kind::expire:
             --expiries_;
             server_.expire(i);
-            check_herd();
+            check_herd(lab);
             break;
         case step_kind::remove_node:
             --removals_;
             rob(clients_[server_.nodes[i].client], server_.nodes[i].name);
             server_.remove(i);
-            check_herd();
+            check_herd(lab);
             break;
         case step_kind::change_node:
             --changes_;
@@ -335,10 +339,18 @@ public:
     }
 
     // No step of the adversary included, nothing can happen any more.
-    void check_end() const
+    void check_end(const scenario& rules) const
     {
         for (const auto& c : clients_) {
             require(c.gone, "G4: a contender is stuck");
+        }
+        const bool undisturbed = rules.tries == 0 && !rules.foreigner &&
+                                 rules.cancels + rules.breaks + rules.expiries + rules.removals +
+                                         rules.refusals + rules.downgrades ==
+                                     0;
+        if (undisturbed && rules.ours && !rules.stranger &&
+            rules.first_number >= protocol::drain_from) {
+            require(server_.first_number == 0, "G4: the directory has not begun anew");
         }
     }
 
@@ -357,7 +369,7 @@ public:
         byte(server_.creations);
         byte(last_granted_);
         byte(last_writer_);
-        byte(downgrades_);
+        byte(downgrades_ | unsigned{server_.first_number != 0} << 4);
         byte(server_.nodes.size());
         for (const auto& n : server_.nodes) {
             word(n.name); // which determines the client
@@ -395,7 +407,7 @@ public:
             byte(s.messages.size());
             for (const auto& m : s.messages) {
                 byte(static_cast<unsigned>(m.op) | unsigned{m.wanted} << 7 |
-                     unsigned{m.is_event} << 6 | unsigned{m.deleted} << 5);
+                     unsigned{m.is_event} << 6 | unsigned{m.deleted} << 5 | unsigned{m.ours} << 4);
                 byte(m.code);
                 word(m.name);
                 byte(m.owner);
@@ -476,6 +488,12 @@ private:
             c.held = lab.contenders(i).name(c.contender);
             break;
         case kind::look: throw violation{"contract: it has a queue"};
+        case kind::inspect: send(i, {operation::inspect}); break;
+        case kind::remove_directory:
+            require(lab.rules().ours && !lab.rules().stranger && lab.rules().first_number != 0,
+                    "contract: a directory is deleted that is to stay");
+            send(i, {operation::remove_directory});
+            break;
         case kind::unwatch: unwatch(i, o.name); break;
         case kind::prove:
             require(!c.granted && !c.refused && !c.left, "contract: a proof for nothing");
@@ -487,7 +505,10 @@ private:
             c.held = lab.contenders(i).name(c.contender);
             require(c.led == c.held,
                     "G1: granted without having seen that nobody blocks the own node");
-            check_order(c.held, lab);
+            require(!is_exhausted(c.held, lab), "G1: granted a number that may come again");
+            check_order(c.held,
+                        static_cast<std::uint8_t>(lab.contenders(i)[c.contender].identity().czxid),
+                        lab);
             break;
         case kind::busy:
             require(!c.granted && !c.refused, "contract: a second outcome");
@@ -499,7 +520,9 @@ private:
             break;
         case kind::failed:
             require(!c.granted && !c.refused, "contract: a second outcome");
-            require(!lab.rules().rejoin_on_expiry && o.error == errc::session_expired,
+            require((!lab.rules().rejoin_on_expiry && o.error == errc::session_expired) ||
+                        (o.error == errc::sequence_exhausted &&
+                         is_exhausted(lab.contenders(i).name(c.contender), lab)),
                     "contract: failed without a reason");
             c.refused = true;
             break;
@@ -521,6 +544,13 @@ private:
             c.gone = true;
             break;
         }
+    }
+
+    // Whether the node is one that must not be granted.
+    [[nodiscard]] static bool is_exhausted(text_id name, laboratory& lab)
+    {
+        const auto number = protocol::number_of(lab.names(), lab.text()[name]);
+        return number && *number >= protocol::last_number;
     }
 
     void send(std::size_t i, const request& r)
@@ -611,9 +641,10 @@ private:
 
     static input reply(const message& m, answer code)
     {
-        static constexpr input_kind kinds[] = {
-            input_kind::directory_made, input_kind::created, input_kind::listed,
-            input_kind::watched,        input_kind::removed, input_kind::stepped_down};
+        static constexpr input_kind kinds[] = {input_kind::directory_made, input_kind::created,
+                                               input_kind::listed,         input_kind::watched,
+                                               input_kind::removed,        input_kind::stepped_down,
+                                               input_kind::inspected};
         const auto kind = kinds[static_cast<std::size_t>(m.op)];
         if (code != answer::ok) {
             // The name is the client's own knowledge only of a watch.
@@ -624,6 +655,7 @@ private:
                 .session = m.owner,
                 .czxid = m.czxid,
                 .name = m.name,
+                .ours = m.ours,
                 .children = m.children};
     }
 
@@ -644,7 +676,7 @@ private:
         clients_[i].watches.clear();
         clients_[i].proving = false;
         for (const auto& m : open) {
-            if (m.op != operation::forget && m.wanted) {
+            if (zookeeper::is_answered(m.op) && m.wanted) {
                 run(i, lab, reply(m, answer::unknown));
             }
         }
@@ -652,7 +684,7 @@ private:
 
     // ---- what has to be true
 
-    void check_herd() const
+    void check_herd(laboratory& lab) const
     {
         // Others may be told whose word to forget the watch, or the news that their own node is
         // gone, is still on its way. They stand in no queue behind this node, and do not grow with
@@ -667,6 +699,10 @@ private:
                 return !m.is_event && m.op == operation::watch && m.name == server_.removed &&
                        m.wanted;
             };
+            // Nor those who wait for a directory to be made anew: that is once in 2^31 grants.
+            if (lab.contenders(i)[clients_[i].contender].holds_back()) {
+                continue;
+            }
             const bool wants = std::ranges::any_of(clients_[i].watches, refers) ||
                                std::ranges::any_of(s.messages, answers);
             count += wants && server_.has_node(i) ? 1u : 0u;
@@ -675,13 +711,13 @@ private:
                 "G7: a deletion wakes more than two, or those it frees and one");
     }
 
-    // The numbers of the grants only grow; without foreign intervention also in the order of their
+    // The places of the grants only grow; without foreign intervention also in the order of their
     // reports.
-    void check_order(text_id name, laboratory& lab)
+    void check_order(text_id name, std::uint8_t czxid, laboratory& lab)
     {
         const auto& rules = lab.rules();
         const auto& text = lab.text()[name];
-        const auto place = static_cast<std::uint8_t>(*protocol::number_of(lab.names(), text) + 1);
+        const auto place = czxid; // in the order of the numbers, and of the directories
         const bool shared = protocol::is_shared(lab.names(), text);
         if (rules.expiries == 0 && rules.removals == 0 && rules.reaps == 0) {
             require(place > (shared ? last_writer_ : last_granted_), "G2: granted out of order");
@@ -760,6 +796,12 @@ private:
             if (c.proving && (first || at == server_.nodes.size())) {
                 continue; // looks again when the proof has come
             }
+            if (contender.holds_back()) {
+                require(at == server_.nodes.size() && s.watches.size() == 1 &&
+                            server_.exists(s.watches.front()),
+                        "G4: one who holds back waits for nobody");
+                continue;
+            }
             if (at == server_.nodes.size()) {
                 require(contender.holds() && !lab.rules().guard,
                         contender.holds() ? "G5: a holder is not told that its node is gone"
@@ -773,7 +815,7 @@ private:
 
     bool one_by_one_;
     unsigned cancels_, breaks_, expiries_, removals_, downgrades_, changes_, refusals_, reaps_;
-    std::uint8_t last_granted_ = 0; // the highest number, and one
+    std::uint8_t last_granted_ = 0; // the last one, by the transaction that created its node
     std::uint8_t last_writer_ = 0;  // of those who do not share
     zookeeper server_;
     boost::container::static_vector<client, max_clients> clients_;

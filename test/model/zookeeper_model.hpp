@@ -56,7 +56,9 @@ enum class operation : std::uint8_t {
     list,
     watch,
     remove,
-    step_down, // the node `name`, of a reader, in place of the client's own, a writer's
+    step_down,        // the node `name`, of a reader, in place of the client's own, a writer's
+    inspect,          // whether the directory may be deleted
+    remove_directory, // unless it has children; nobody looks at the answer
     forget
 };
 
@@ -78,6 +80,7 @@ struct message {
     text_id name = 0;
     std::uint8_t owner = 0; // of the node created or read
     std::uint8_t czxid = 0;
+    bool ours = false; // what was inspected
     boost::container::static_vector<text_id, max_clients + 2> children = {};
     // For the check of G1 only: the node of this client that had most recently been blocked by none, as
     // the server knew it when it wrote this.
@@ -110,8 +113,10 @@ struct session {
 // The server. Each function is one step of it.
 class zookeeper {
 public:
-    zookeeper(std::size_t clients, bool directory_exists, layout l)
-        : directory{directory_exists}, names{std::move(l)}
+    zookeeper(std::size_t clients, bool directory_exists, layout l, std::int64_t first, bool o,
+              bool strange)
+        : directory{directory_exists}, names{std::move(l)},
+          first_number{first}, ours{o}, stranger{strange}
     {
         for (std::size_t i = 0; i != clients; ++i) {
             sessions.push_back({.id = static_cast<std::uint8_t>(i + 1)});
@@ -130,9 +135,7 @@ public:
         case operation::make_directory: directory = true; break;
         case operation::create:
             if (directory) {
-                char digits[11];
-                std::snprintf(digits, sizeof digits, "%010u", static_cast<unsigned>(counter));
-                const auto name = text[r.name] + digits;
+                const auto name = text[r.name] + digits_of(counter);
                 nodes.push_back({text(name), static_cast<std::uint8_t>(client), s.id, counter++,
                                  ++creations, protocol::is_shared(names, name)});
                 note_leaders();
@@ -148,6 +151,9 @@ public:
                 // Not in their order, which a client must not rely on.
                 for (auto i = nodes.size(); i != 0; --i) {
                     reply.children.push_back(nodes[i - 1].name);
+                }
+                if (stranger) {
+                    reply.children.push_back(text("stranger"));
                 }
             } else {
                 reply.code = result::no_node;
@@ -186,6 +192,15 @@ public:
             }
             break;
         }
+        case operation::inspect:
+            reply.code = directory ? result::ok : result::no_node;
+            reply.ours = ours;
+            break;
+        case operation::remove_directory:
+            if (directory && nodes.empty() && !stranger) {
+                reap();
+            }
+            return;
         case operation::forget: forget(s, r.name); return; // nobody looks at the answer
         }
         if (s.connected) {
@@ -200,7 +215,7 @@ public:
         auto& s = sessions[client];
         const auto r = s.requests.front();
         s.requests.erase(s.requests.begin());
-        if (s.connected && r.op != operation::forget) {
+        if (s.connected && is_answered(r.op)) {
             s.messages.push_back({.op = r.op,
                                   .wanted = r.wanted,
                                   .code = result::throttled,
@@ -242,14 +257,14 @@ public:
     // A foreign writer that holds the lock from before.
     void settle_foreigner(texts& text)
     {
-        nodes.push_back({text("_c_f-" + names.marker + "0000000000"), foreigner, 0, counter++,
+        nodes.push_back({text("_c_f-" + names.marker + digits_of(0)), foreigner, 0, counter++,
                          ++creations, false});
     }
 
     // It steps down in Curator's way: a reader with its number, then the writer goes.
     void downgrade_foreigner(texts& text)
     {
-        nodes.insert(nodes.begin() + 1, {text("_c_f-" + names.shared_marker + "0000000000"),
+        nodes.insert(nodes.begin() + 1, {text("_c_f-" + names.shared_marker + digits_of(0)),
                                          foreigner, 0, 0, ++creations, true});
         remove(0);
     }
@@ -330,6 +345,21 @@ public:
     {
         directory = false;
         counter = 0;
+        first_number = 0;
+    }
+
+    // As the server writes the number of a node.
+    [[nodiscard]] std::string digits_of(std::uint8_t number) const
+    {
+        const auto at = std::min(first_number + number, std::int64_t{0x7fffffff});
+        char digits[24];
+        std::snprintf(digits, sizeof digits, "%010lld", static_cast<long long>(at));
+        return digits;
+    }
+
+    [[nodiscard]] static bool is_answered(operation op) noexcept
+    {
+        return op != operation::forget && op != operation::remove_directory;
     }
 
     [[nodiscard]] std::size_t find(text_id name) const
@@ -360,6 +390,9 @@ public:
 
     bool directory;
     layout names;
+    std::int64_t first_number;  // of this directory
+    bool ours;                  // colock may delete it
+    bool stranger;              // a child that is no contender, and stays
     std::uint8_t counter = 0;   // of the directory
     std::uint8_t creations = 0; // ever
     // In the order of their numbers.

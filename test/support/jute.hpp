@@ -63,6 +63,7 @@ public:
     }
     void skip(std::size_t size) { take(size); }
     bool at_end() const noexcept { return rest_.empty(); }
+    std::size_t left() const noexcept { return rest_.size(); }
 
 private:
     std::string_view take(std::size_t size)

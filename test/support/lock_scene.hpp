@@ -24,6 +24,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace colock::test {
@@ -48,8 +49,8 @@ inline std::string fresh_directory()
 /// this thread, and a directory of their own.
 /** Clients act only while the context is run, by the functions that wait for something. */
 struct lock_scene {
-    explicit lock_scene(zookeeper_server& s = common_server())
-        : server{s}, admin{s.connect_string()}, directory{fresh_directory()}
+    explicit lock_scene(zookeeper_server& s = common_server(), std::string path = fresh_directory())
+        : server{s}, admin{s.connect_string()}, directory{std::move(path)}
     {
     }
     lock_scene(const lock_scene&) = delete;

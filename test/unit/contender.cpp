@@ -127,6 +127,7 @@ public:
         contender_.fired(name(number), false, out_);
         return said();
     }
+    void inspected(bool ours) { contender_.inspected({}, ours); }
     std::string removed(const error_code& ec = {})
     {
         contender_.removed(ec, out_);
@@ -165,9 +166,12 @@ public:
 private:
     std::string said()
     {
-        static constexpr const char* words[] = {
-            "make directory", "create",  "list", "watch",  "remove", "step down", "look", "unwatch",
-            "prove",          "granted", "busy", "shared", "lost",   "failed",    "gone"};
+        static constexpr const char* words[] = {"make directory", "create",  "list",
+                                                "watch",          "inspect", "remove",
+                                                "step down",      "look",    "remove directory",
+                                                "unwatch",        "prove",   "granted",
+                                                "busy",           "shared",  "lost",
+                                                "failed",         "gone"};
         std::string text;
         for (const auto& c : out_) {
             text += text.empty() ? "" : ", ";
@@ -976,14 +980,18 @@ BOOST_AUTO_TEST_CASE(sequence_exhausted_by_the_own_number)
     play last;
     BOOST_TEST(last.join() == "create #1, list");
     BOOST_TEST(last.created(protocol::last_number - 1) == "");
+    BOOST_TEST(last.listed({last.name(protocol::last_number - 1)}) == "inspect, list");
+    last.inspected(false);
     BOOST_TEST(last.listed({last.name(protocol::last_number - 1)}) == "granted");
 
     for (const std::int64_t number :
          {protocol::last_number, std::int64_t{2147483647}, std::int64_t{-2147483648}}) {
         play p;
         BOOST_TEST(p.join() == "create #1, list");
-        BOOST_TEST(p.created(number).starts_with("failed: sequence_exhausted, remove "));
-        BOOST_TEST(p.listed({}) == "");
+        BOOST_TEST(p.created(number) == "");
+        BOOST_TEST(p.listed({}) == "inspect, list");
+        p.inspected(false);
+        BOOST_TEST(p.listed({}).starts_with("failed: sequence_exhausted, remove "));
         BOOST_TEST(p.removed() == "gone");
     }
 }
@@ -994,6 +1002,8 @@ BOOST_AUTO_TEST_CASE(sequence_exhausted_by_a_recovered_number)
     BOOST_TEST(p.join() == "create #1, list");
     BOOST_TEST(p.broken({"create", "list"}) == "");
     BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.listed({p.made(2147483647)}) == "inspect, list");
+    p.inspected(false);
     BOOST_TEST(p.listed({p.made(2147483647)}) == "failed: sequence_exhausted, remove 2147483647");
 }
 

@@ -1,0 +1,602 @@
+// Directories whose counters are near their end, on a real server: its snapshot is changed, so that it takes
+// itself to have created two thousand million nodes there.
+//
+// Exclusion, whatever the server does (G1); whoever comes gets the lock or errc::sequence_exhausted; nothing hangs
+// (G4) or remains (G3); and a directory that colock has made begins anew.
+#include <support/lock_scene.hpp>
+#include <support/snapshot.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace colock;
+using namespace colock::test;
+
+namespace {
+
+constexpr std::int32_t overflow = std::numeric_limits<std::int32_t>::max(); // 2^31 - 1
+constexpr std::int32_t last_number = overflow - (1 << 20) + 1;
+constexpr std::int32_t drain_from = overflow - (1 << 24) + 1;
+
+enum class kind { ours, persistent, with_a_stranger };
+
+struct place {
+    kind how;
+    std::int32_t counter;
+};
+
+// Each case has directories of its own.
+const std::map<std::string, place> places{
+    {"/many", {kind::ours, drain_from - 30}},
+    {"/shared_nodes", {kind::ours, drain_from - 5}},
+    {"/shared_nodes_persistent", {kind::persistent, drain_from - 5}},
+    {"/one", {kind::ours, drain_from}},
+    {"/lingering", {kind::ours, drain_from}},
+    {"/readers", {kind::ours, drain_from - 30}},
+    {"/readers_only", {kind::ours, drain_from}},
+    {"/tries", {kind::ours, drain_from}},
+    {"/holds_back", {kind::ours, drain_from}},
+    {"/cut", {kind::ours, drain_from}},
+    {"/expired", {kind::ours, drain_from}},
+    {"/peer", {kind::ours, drain_from}},
+    {"/persistent", {kind::persistent, last_number - 20}},
+    {"/stranger", {kind::with_a_stranger, last_number - 20}},
+    {"/last", {kind::ours, last_number}},
+    {"/over", {kind::ours, overflow}},
+    {"/over_persistent", {kind::persistent, overflow - 3}},
+    {"/over_persistent_in_turn", {kind::persistent, overflow - 3}},
+    {"/over_many", {kind::ours, overflow - 3}},
+    {"/permits/locks", {kind::ours, drain_from - 5}},
+};
+
+// The first lock there makes the directory.
+void make(const std::string& hosts, const std::string& path)
+{
+    asio::io_context io;
+    client c{io, {.hosts = hosts}};
+    const outcome<> connected;
+    c.async_connect(connected.handler());
+    value_of(io, connected);
+    const outcome<unique_lock> locked;
+    mutex{c, path}.async_lock(locked.handler());
+    auto held = value_of(io, locked);
+    const outcome<> o;
+    held.async_unlock(o.handler());
+    value_of(io, o);
+    const outcome<> closed;
+    c.async_close(closed.handler());
+    value_of(io, closed);
+}
+
+zookeeper_server& old_server()
+{
+    static const auto server = [] {
+        zookeeper_options options;
+        options.container_check_interval = 1h; // who deletes a directory is colock
+        options.jvm_flags = {"-Dzookeeper.digest.enabled=false"};
+        auto made = std::make_unique<zookeeper_server>(options);
+        std::map<std::string, std::int32_t> counters;
+        {
+            admin_session admin{made->connect_string()};
+            admin.create("/permits");
+            for (const auto& [path, p] : places) {
+                if (p.how == kind::persistent) {
+                    admin.create(path);
+                } else {
+                    make(made->connect_string(), path);
+                }
+                if (p.how == kind::with_a_stranger) {
+                    admin.create(path + "/stranger");
+                }
+                counters[path] = p.counter;
+            }
+        }
+        set_sequence_counters(*made, counters);
+        return made;
+    }();
+    return *server;
+}
+
+std::int64_t number_of(const std::string& node)
+{
+    return std::stoll(node.substr(node.size() - 10));
+}
+
+struct old_scene : lock_scene {
+    explicit old_scene(const std::string& path) : lock_scene{old_server(), path} {}
+
+    // One who takes the lock again and again. What all of them have in common is checked: that they are alone, and
+    // that their tokens grow.
+    struct turns {
+        int inside = 0;
+        int readers = 0;
+        int at_work = 0;
+        std::size_t taken = 0;
+        std::size_t late = 0; // with a number behind which newcomers hold back
+        std::size_t refused = 0;
+        fencing_token token;
+        std::int64_t last_number = 0;
+        std::map<error_code, std::size_t> errors;
+
+        void note(const std::string& node)
+        {
+            ++taken;
+            last_number = number_of(node);
+            late += last_number >= drain_from ? 1U : 0U;
+            BOOST_TEST(last_number < ::last_number);
+        }
+    };
+
+    asio::awaitable<void> writer(client& c, lock_options options, int times, turns& t)
+    {
+        mutex m{c, directory, options};
+        for (int i = 0; i != times; ++i) {
+            auto [ec, held] = co_await m.async_lock(no_throw);
+            if (ec) {
+                ++t.errors[ec];
+                continue;
+            }
+            BOOST_TEST(++t.inside == 1);
+            const auto token = held.token();
+            BOOST_TEST((token > t.token));
+            t.token = token;
+            t.note(held.node());
+            // A round trip, in which somebody else would get in.
+            const auto read = co_await c.async_exists("/", no_throw);
+            BOOST_TEST(!std::get<0>(read));
+            BOOST_TEST(--t.inside == 0);
+            const auto [unlocked] = co_await held.async_unlock(no_throw);
+            BOOST_TEST(!unlocked);
+        }
+        --t.at_work;
+    }
+
+    asio::awaitable<void> reader_or_writer(client& c, lock_options options, int times, turns& t)
+    {
+        shared_mutex m{c, directory, options};
+        for (int i = 0; i != times; ++i) {
+            if (i % 3 == 0) {
+                auto [ec, held] = co_await m.async_lock(no_throw);
+                BOOST_REQUIRE(!ec);
+                BOOST_TEST((++t.inside == 1 && t.readers == 0));
+                t.note(held.node());
+                co_await c.async_exists("/", no_throw);
+                --t.inside;
+                co_await held.async_unlock(no_throw);
+            } else {
+                auto [ec, held] = co_await m.async_lock_shared(no_throw);
+                BOOST_REQUIRE(!ec);
+                ++t.readers;
+                BOOST_TEST(t.inside == 0);
+                t.note(held.node());
+                co_await c.async_exists("/", no_throw);
+                --t.readers;
+                co_await held.async_unlock(no_throw);
+            }
+        }
+        --t.at_work;
+    }
+
+    void finish(turns& t)
+    {
+        BOOST_TEST_REQUIRE(until([&] { return t.at_work == 0; }, 60s));
+    }
+
+    turns compete(std::size_t processes, std::size_t users, int times, lock_options options)
+    {
+        turns t;
+        for (std::size_t i = 0; i != processes; ++i) {
+            auto& c = connect();
+            for (std::size_t j = 0; j != users; ++j) {
+                ++t.at_work;
+                asio::co_spawn(io, writer(c, options, times, t), asio::detached);
+            }
+        }
+        finish(t);
+        return t;
+    }
+
+    [[nodiscard]] std::int64_t
+    made_in() // the transaction that has made the directory; 0: it is not there
+    {
+        const auto found = admin.exists(directory);
+        return found ? found->czxid : 0;
+    }
+
+    void check_nothing_of_ours_is_left()
+    {
+        for (const auto& c : clients) {
+            BOOST_TEST(until([&] { return c.stats().contenders == 0; }));
+            BOOST_TEST(until([&] { return watches_of(c).empty(); }));
+        }
+        BOOST_TEST(until([&] { return queue().empty() || queue().front() == "stranger"; }));
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(sequence_end)
+
+BOOST_AUTO_TEST_CASE(G1_G3_G4_many_clients_bring_a_directory_to_an_end_and_it_begins_anew)
+{
+    old_scene s{"/many"};
+    const auto before = s.made_in();
+    const auto t = s.compete(6, 1, 30, s.with_nodes());
+    BOOST_TEST(t.taken == 180U);
+    BOOST_TEST(t.errors.empty());
+    BOOST_TEST(t.last_number < 1000);
+    BOOST_TEST(t.late != 0U);
+    BOOST_TEST(t.late <= 12U); // as a rule one or two: then the directory is deleted
+    BOOST_TEST_MESSAGE("granted with a late number: " << t.late);
+    BOOST_TEST(s.made_in() != before);
+    s.check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(G1_G3_G4_waiters_that_share_nodes_do_not_keep_the_directory_alive)
+{
+    old_scene s{"/shared_nodes"};
+    const auto before = s.made_in();
+    lock_options options;
+    options.max_local_grants = 3;
+    const auto t = s.compete(3, 4, 20, options);
+    BOOST_TEST(t.taken == 240U);
+    BOOST_TEST(t.errors.empty());
+    BOOST_TEST(t.last_number < 1000);
+    BOOST_TEST(t.late <= 48U);
+    BOOST_TEST_MESSAGE("granted with a late number: " << t.late);
+    BOOST_TEST(s.made_in() != before);
+    s.check_nothing_left();
+}
+
+// Nobody else is there to hold back: the one client gives its own node up before it joins again.
+BOOST_AUTO_TEST_CASE(G4_one_client_with_many_waiters_comes_through)
+{
+    old_scene s{"/one"};
+    const auto before = s.made_in();
+    lock_options options;
+    options.max_local_grants = 1;
+    const auto t = s.compete(1, 5, 10, options);
+    BOOST_TEST(t.taken == 50U);
+    BOOST_TEST(t.last_number < 1000);
+    BOOST_TEST(t.late == 2U); // as many as one node serves when others may wait
+    BOOST_TEST(s.made_in() != before);
+    s.check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(G4_an_idle_node_does_not_linger_there)
+{
+    old_scene s{"/lingering"};
+    s.share_nodes = true;
+    auto& c = s.connect();
+    lock_options options;
+    options.linger = 10s;
+    auto held = s.hold(c, options);
+    BOOST_TEST(number_of(held.node()) == drain_from);
+    BOOST_TEST(s.unlock(held) == error_code{});
+    BOOST_TEST(s.until([&] { return s.made_in() == 0; }));
+    held = s.hold(c, options);
+    BOOST_TEST(number_of(held.node()) == 0);
+    s.close_all();
+    BOOST_TEST(s.queue().empty());
+}
+
+BOOST_AUTO_TEST_CASE(G1_G3_G4_readers_and_writers)
+{
+    old_scene s{"/readers"};
+    const auto before = s.made_in();
+    old_scene::turns t;
+    for (int i = 0; i != 6; ++i) {
+        auto& c = s.connect();
+        ++t.at_work;
+        lock_options options;
+        options.layout = curator_shared_layout();
+        options.max_local_grants = 0;
+        asio::co_spawn(s.io, s.reader_or_writer(c, options, 21, t), asio::detached);
+    }
+    s.finish(t);
+    BOOST_TEST(t.taken == 126U);
+    BOOST_TEST(t.last_number < 1000);
+    BOOST_TEST(t.late <= 24U);
+    BOOST_TEST_MESSAGE("granted with a late number: " << t.late);
+    BOOST_TEST(s.made_in() != before);
+    s.check_nothing_left();
+}
+
+// Or readers that follow on each other would keep the queue from draining, and writers that hold back would
+// starve.
+BOOST_AUTO_TEST_CASE(G4_a_reader_holds_back_behind_a_reader)
+{
+    old_scene s{"/readers_only"};
+    const auto before = s.made_in();
+    const auto start = [&](client& c) {
+        outcome<shared_lock> o;
+        shared_mutex{c, s.directory}.async_lock_shared(o.handler());
+        return o;
+    };
+    auto first = value_of(s.io, start(s.connect()));
+    auto& d = s.connect();
+    auto second = start(d);
+    BOOST_TEST(s.wait_for_watches(d, 1)); // of the first one
+    BOOST_TEST(s.until([&] { return s.queue().size() == 1; }));
+    outcome<shared_lock> tried;
+    shared_mutex{s.connect(), s.directory}.async_try_lock_shared(tried.handler());
+    BOOST_TEST(!value_of(s.io, tried)); // busy, though it could share
+    BOOST_TEST(!second.done());
+    first = {};
+    auto held = value_of(s.io, second);
+    BOOST_TEST(number_of(held.node()) < 1000);
+    BOOST_TEST(s.made_in() != before);
+    held = {};
+    s.check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(G4_who_holds_back_is_let_in_cancelled_or_out_of_time)
+{
+    old_scene s{"/holds_back"};
+    auto& c = s.connect();
+    auto held = s.hold(c);
+    BOOST_TEST(number_of(held.node()) == drain_from);
+
+    auto& d = s.connect();
+    auto waiting = s.start_lock(d);
+    BOOST_TEST(s.wait_for_watches(d, 1)); // of the holder's node
+    BOOST_TEST(s.until([&] { return s.queue().size() == 1; }));
+
+    auto& e = s.connect();
+    asio::cancellation_signal cancel;
+    outcome<unique_lock> cancelled;
+    mutex{e, s.directory, s.with_nodes()}.async_lock(
+        asio::bind_cancellation_slot(cancel.slot(), cancelled.handler()));
+    BOOST_TEST(s.wait_for_watches(e, 1));
+    cancel.emit(asio::cancellation_type::total);
+    BOOST_TEST(code_of(s.io, cancelled) == asio::error::operation_aborted);
+    BOOST_TEST(s.wait_for_watches(e, 0));
+
+    outcome<unique_lock> timed;
+    mutex{e, s.directory, s.with_nodes()}.async_try_lock_for(100ms, timed.handler());
+    BOOST_TEST(!value_of(s.io, timed));
+    BOOST_TEST(s.wait_for_watches(e, 0));
+
+    BOOST_TEST(!waiting.done());
+    BOOST_TEST(s.queue().size() == 1U);
+    BOOST_TEST(s.unlock(held) == error_code{});
+    held = value_of(s.io, waiting);
+    BOOST_TEST(number_of(held.node()) == 0);
+    BOOST_TEST(s.unlock(held) == error_code{});
+    s.check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(try_is_busy_or_first)
+{
+    old_scene s{"/tries"};
+    auto& c = s.connect();
+    auto& d = s.connect();
+    auto held = value_of(s.io, s.start_try_lock(c));
+    BOOST_TEST(number_of(held.node()) == drain_from);
+    BOOST_TEST(!value_of(s.io, s.start_try_lock(d)));
+    BOOST_TEST(s.unlock(held) == error_code{});
+    BOOST_TEST(s.until([&] { return s.made_in() == 0; }));
+    held = value_of(s.io, s.start_try_lock(d));
+    BOOST_TEST(number_of(held.node()) == 0);
+    BOOST_TEST(s.unlock(held) == error_code{});
+    s.check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(G3_G4_who_holds_back_loses_its_connection)
+{
+    old_scene s{"/cut"};
+    tcp_proxy proxy{s.server.connect_string()};
+    auto& c = s.connect();
+    auto& d = s.connect_through(proxy);
+    auto held = s.hold(c);
+    auto waiting = s.start_lock(d);
+    BOOST_TEST(s.wait_for_watches(d, 1));
+    for (int i = 0; i != 3; ++i) {
+        proxy.refuse(true);
+        proxy.cut();
+        BOOST_TEST(s.until([&] { return d.state() == connection_state::suspended; }));
+        proxy.refuse(false);
+        BOOST_TEST(s.wait_for_watches(d, 1));
+        BOOST_TEST(s.until([&] { return s.queue().size() == 1; }));
+    }
+    // The holder lets go while nobody hears of it.
+    proxy.refuse(true);
+    proxy.cut();
+    BOOST_TEST(s.until([&] { return d.state() == connection_state::suspended; }));
+    BOOST_TEST(s.unlock(held) == error_code{});
+    BOOST_TEST(s.until([&] { return s.made_in() == 0; }));
+    proxy.refuse(false);
+    held = value_of(s.io, waiting);
+    BOOST_TEST(number_of(held.node()) == 0);
+    BOOST_TEST(s.unlock(held) == error_code{});
+    s.check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(G4_the_holder_dies_while_others_hold_back)
+{
+    old_scene s{"/expired"};
+    auto& c = s.connect();
+    auto held = s.hold(c);
+    auto& d = s.connect();
+    auto& e = s.connect();
+    auto one = s.start_lock(d);
+    auto other = s.start_lock(e);
+    BOOST_TEST((s.wait_for_watches(d, 1) && s.wait_for_watches(e, 1)));
+    BOOST_TEST(!kill_session(s.server.connect_string(), c.session_id(), c.session_password()));
+    BOOST_TEST(s.until([&] { return one.done() || other.done(); }));
+    auto& first = one.done() ? one : other;
+    auto& second = one.done() ? other : one;
+    auto next = value_of(s.io, first);
+    BOOST_TEST(number_of(next.node()) > drain_from); // the one who died has deleted no directory
+    BOOST_TEST(s.until([&] { return s.queue().size() == 1; }));
+    BOOST_TEST(s.unlock(next) == error_code{});
+    next = value_of(s.io, second);
+    BOOST_TEST(number_of(next.node()) == 0);
+    BOOST_TEST(s.unlock(next) == error_code{});
+    held = {};
+    s.check_nothing_left();
+}
+
+// Curator's nodes stay, and Curator deletes no directory. Ours wait until nobody of them is left.
+BOOST_AUTO_TEST_CASE(G1_G4_beside_a_peer_that_knows_nothing_of_it)
+{
+    old_scene s{"/peer"};
+    const auto join = [&] {
+        return s.admin.create(s.directory + "/_c_01234567-89ab-cdef-fedc-ba9876543210-lock-", {},
+                              admin_session::mode::ephemeral_sequential);
+    };
+    auto theirs = join();
+    auto& c = s.connect();
+    auto waiting = s.start_lock(c);
+    BOOST_TEST(s.wait_for_watches(c, 1));
+    auto next = join(); // behind ours, which has taken its node back
+    s.admin.remove(theirs);
+    BOOST_TEST(s.until([&] { return s.watches_of(c).contains(next); }));
+    BOOST_TEST(!waiting.done());
+    s.admin.remove(next);
+    auto held = value_of(s.io, waiting);
+    BOOST_TEST(number_of(held.node()) > drain_from);
+    BOOST_TEST(s.unlock(held) == error_code{});
+    BOOST_TEST(s.until([&] { return s.made_in() == 0; }));
+    s.check_nothing_left();
+}
+
+// ---- directories that are to stay
+
+BOOST_AUTO_TEST_CASE(a_persistent_directory_is_used_up_and_the_error_says_what_to_do)
+{
+    for (const auto* path : {"/persistent", "/stranger"}) {
+        old_scene s{path};
+        const auto before = s.made_in();
+        const auto t = s.compete(4, 1, 10, s.with_nodes());
+        BOOST_TEST(t.taken == 20U);
+        BOOST_TEST(t.errors.size() == 1U);
+        BOOST_TEST(t.errors.at(errc::sequence_exhausted) == 20U);
+        BOOST_TEST(s.made_in() == before);
+        BOOST_TEST(s.clients.front().last_error_detail().find("delete the directory") !=
+                   std::string::npos);
+        s.check_nothing_of_ours_is_left();
+        s.admin.remove_tree(path);
+        auto held = s.hold(s.clients.front()); // it has done what it was told
+        BOOST_TEST(number_of(held.node()) == 0);
+        BOOST_TEST(s.unlock(held) == error_code{});
+    }
+}
+
+BOOST_AUTO_TEST_CASE(G2_nobody_holds_back_in_a_persistent_directory)
+{
+    old_scene s{"/shared_nodes_persistent"};
+    const auto before = s.made_in();
+    lock_options options;
+    options.max_local_grants = 3;
+    const auto t = s.compete(3, 4, 10, options);
+    BOOST_TEST(t.taken == 120U);
+    BOOST_TEST(t.late != 0U);
+    BOOST_TEST(t.last_number >= drain_from);
+    BOOST_TEST(s.made_in() == before);
+
+    auto held = s.hold(s.clients.front());
+    auto waiting = s.start_waiter(s.clients.back()); // in the queue
+    BOOST_TEST(s.unlock(held) == error_code{});
+    held = value_of(s.io, waiting);
+    BOOST_TEST(s.unlock(held) == error_code{});
+    s.check_nothing_left();
+}
+
+// ---- at the very end
+
+BOOST_AUTO_TEST_CASE(G1_numbers_that_may_come_again_are_not_granted_and_the_next_one_begins_anew)
+{
+    for (const auto* path : {"/last", "/over"}) {
+        old_scene s{path};
+        auto& c = s.connect();
+        BOOST_TEST(code_of(s.io, s.start_lock(c)) == errc::sequence_exhausted);
+        BOOST_TEST(s.until([&] { return s.made_in() == 0; }));
+        auto held = s.hold(c);
+        BOOST_TEST(number_of(held.node()) == 0);
+        BOOST_TEST(s.unlock(held) == error_code{});
+        s.check_nothing_left();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(G1_G3_G4_many_clients_at_the_overflow)
+{
+    old_scene s{"/over_many"};
+    const auto t = s.compete(6, 1, 20, s.with_nodes());
+    BOOST_TEST(t.errors.size() == 1U);
+    BOOST_TEST(t.errors.at(errc::sequence_exhausted) + t.taken == 120U);
+    BOOST_TEST(t.late == 0U);
+    BOOST_TEST(t.taken != 0U);
+    BOOST_TEST_MESSAGE("taken: " << t.taken);
+    s.check_nothing_left();
+}
+
+// The server's numbers repeat and turn negative.
+BOOST_AUTO_TEST_CASE(G1_G3_G4_a_persistent_directory_at_the_overflow)
+{
+    for (const auto* path : {"/over_persistent", "/over_persistent_in_turn"}) {
+        old_scene s{path};
+        const std::size_t processes = path == std::string{"/over_persistent"} ? 6 : 1;
+        const auto t = s.compete(processes, 1, 20, s.with_nodes());
+        BOOST_TEST(t.taken == 0U);
+        BOOST_TEST(t.errors.size() == 1U);
+        BOOST_TEST(t.errors.at(errc::sequence_exhausted) == 20 * processes);
+        auto& c = s.clients.front();
+        for (int i = 0; i != 20; ++i) {
+            BOOST_TEST(s.until([&] { return s.queue().empty(); })); // or it is busy
+            BOOST_TEST(code_of(s.io, s.start_try_lock(c)) == errc::sequence_exhausted);
+        }
+        // Many at a time.
+        std::vector<outcome<unique_lock>> all;
+        for (int i = 0; i != 20; ++i) {
+            all.push_back(s.start_lock(c));
+        }
+        for (auto& each : all) {
+            BOOST_TEST(code_of(s.io, each) == errc::sequence_exhausted);
+        }
+        s.check_nothing_left();
+    }
+}
+
+// ---- what is built on it
+
+BOOST_AUTO_TEST_CASE(a_semaphore_comes_through)
+{
+    old_scene s{"/permits"};
+    const auto before = s.admin.exists("/permits/locks")->czxid;
+    int inside = 0, at_work = 0, taken = 0;
+    const auto user = [&](client& c) -> asio::awaitable<void> {
+        semaphore permits{c, s.directory, 2};
+        for (int i = 0; i != 15; ++i) {
+            auto [ec, p] = co_await permits.async_acquire(1, no_throw);
+            BOOST_TEST_REQUIRE(!ec);
+            ++taken;
+            BOOST_TEST(++inside <= 2);
+            co_await c.async_exists("/", no_throw);
+            --inside;
+            co_await p.async_release(no_throw);
+        }
+        --at_work;
+    };
+    for (int i = 0; i != 4; ++i) {
+        ++at_work;
+        asio::co_spawn(s.io, user(s.connect()), asio::detached);
+    }
+    BOOST_TEST(s.until([&] { return at_work == 0; }, 60s));
+    BOOST_TEST(taken == 60);
+    BOOST_TEST(s.until([&] { return s.queue_of("/permits/leases").empty(); }));
+    BOOST_TEST(s.until([&] { return s.queue_of("/permits/locks").empty(); }));
+    const auto after = s.admin.exists("/permits/locks");
+    BOOST_TEST((!after || after->czxid != before));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

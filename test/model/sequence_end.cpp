@@ -1,0 +1,123 @@
+// Every interleaving of contenders in a directory whose counter is near its end: those who come hold back until
+// the queue has drained, the directory is deleted, and the numbers begin anew.
+
+#include "explore.hpp"
+
+using colock::model::exhaustive_walk;
+using colock::model::explore;
+using colock::protocol::drain_from;
+using colock::protocol::last_number;
+
+BOOST_AUTO_TEST_SUITE(sequence_end)
+
+BOOST_AUTO_TEST_CASE(G1_G4_undisturbed_near_the_end)
+{
+    explore({.first_number = drain_from}, 1'900'000);
+    explore({.first_number = drain_from - 1}, 490'000);
+    explore({.first_number = drain_from - 2}, 50'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_G3_G4_readers_and_writers)
+{
+    for (const auto* who : {"rrr", "wrr", "rrw", "rwr", "wrw"}) {
+        explore({.readers = who, .first_number = drain_from - 1}, 320'000);
+    }
+    explore({.readers = "rrw", .first_number = drain_from}, 1'700'000);
+}
+
+BOOST_AUTO_TEST_CASE(G3_one_cancels)
+{
+    explore({.cancels = 1, .first_number = drain_from - 1}, 1'600'000);
+}
+
+BOOST_AUTO_TEST_CASE(G4_connections_break_near_the_end)
+{
+    explore({.clients = 2, .breaks = 3, .first_number = drain_from}, 10'000);
+    explore({.clients = 2, .breaks = 3, .first_number = drain_from - 1}, 10'000);
+}
+
+BOOST_AUTO_TEST_CASE(G3_two_cancel_and_connections_break)
+{
+    explore({.clients = 2, .cancels = 2, .breaks = 2, .first_number = drain_from}, 320'000);
+    explore({.clients = 2, .cancels = 2, .breaks = 2, .first_number = drain_from - 1}, 180'000);
+}
+
+BOOST_AUTO_TEST_CASE(G4_G5_sessions_expire)
+{
+    explore({.clients = 2, .breaks = 1, .expiries = 1, .first_number = drain_from}, 490'000);
+    explore({.clients = 2, .breaks = 1, .expiries = 1, .first_number = drain_from - 1}, 360'000);
+    explore({.clients = 2,
+             .cancels = 1,
+             .expiries = 1,
+             .first_number = drain_from,
+             .rejoin_on_expiry = false},
+            44'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_G5_nodes_are_deleted_and_written_to)
+{
+    explore({.clients = 2, .breaks = 1, .removals = 1, .first_number = drain_from}, 470'000);
+    explore({.clients = 2, .removals = 1, .changes = 1, .first_number = drain_from - 1}, 120'000);
+    explore({.clients = 2, .removals = 1, .first_number = drain_from, .doubts = true}, 73'000);
+}
+
+BOOST_AUTO_TEST_CASE(G4_requests_are_refused)
+{
+    explore({.clients = 2, .cancels = 1, .refusals = 2, .first_number = drain_from}, 140'000);
+    explore({.clients = 2, .removals = 1, .refusals = 2, .first_number = drain_from - 1}, 980'000);
+}
+
+BOOST_AUTO_TEST_CASE(G4_the_server_deletes_the_directory_first)
+{
+    explore({.clients = 2, .breaks = 1, .reaps = 1, .first_number = drain_from}, 80'000);
+}
+
+BOOST_AUTO_TEST_CASE(try_does_not_wait_for_the_directory)
+{
+    explore({.clients = 2, .tries = 1, .cancels = 1, .breaks = 1, .first_number = drain_from},
+            10'000);
+    explore({.tries = 2, .readers = "rrr", .first_number = drain_from}, 370'000);
+    explore({.tries = 1, .readers = "rwr", .cancels = 1, .first_number = drain_from - 1}, 930'000);
+}
+
+// It keeps its place, and deletes no directory.
+BOOST_AUTO_TEST_CASE(G1_G4_beside_a_process_that_knows_nothing_of_it)
+{
+    for (const auto* who : {"rw", "wr", "ww", "rr"}) {
+        explore({.clients = 2, .readers = who, .foreigner = true, .first_number = drain_from},
+                52'000);
+        explore({.clients = 2,
+                 .readers = who,
+                 .cancels = 1,
+                 .foreigner = true,
+                 .first_number = drain_from - 1},
+                10'000);
+    }
+    explore({.clients = 2,
+             .readers = "wr",
+             .breaks = 1,
+             .foreigner = true,
+             .first_number = drain_from - 1},
+            10'000);
+}
+
+// A user's directory, or one with other children, stays, and nobody holds back.
+BOOST_AUTO_TEST_CASE(G2_G4_a_directory_that_is_to_stay)
+{
+    explore({.first_number = drain_from, .ours = false}, 10'000);
+    explore({.first_number = drain_from, .stranger = true}, 10'000);
+}
+
+// Numbers that may come again are never granted. Those who get one delete the directory when they have gone.
+BOOST_AUTO_TEST_CASE(G1_G3_at_the_end)
+{
+    for (const auto number : {last_number - 1, last_number, (std::int64_t{1} << 31) - 2}) {
+        explore({.clients = 2, .cancels = 1, .breaks = 2, .first_number = number}, 1'000);
+        explore({.first_number = number}, 1'000);
+        explore({.first_number = number, .ours = false}, 1'000);
+        explore({.clients = 2, .tries = 1, .breaks = 1, .first_number = number}, 100);
+        explore({.clients = 2, .readers = "rw", .breaks = 1, .first_number = number}, 1'000);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,256 @@
+// What a contender says when the numbers of its directory are nearly used up. That it is right in every order of
+// events is the business of test/model/sequence_end.cpp.
+
+#include "protocol/contender.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+using namespace colock;
+using colock::protocol::command;
+using colock::protocol::commands;
+using colock::protocol::contender;
+using colock::protocol::drain_from;
+using colock::protocol::guid;
+using colock::protocol::last_number;
+
+namespace {
+
+constexpr std::int64_t session = 7;
+const error_code no_node = zookeeper_errc::no_node;
+const error_code lost_connection = zookeeper_errc::connection_loss;
+
+std::string foreign(std::int64_t number, const char* marker = "-lock-")
+{
+    char digits[24];
+    std::snprintf(digits, sizeof digits, "%010lld", static_cast<long long>(number));
+    return std::string{"_c_99999999-0000-0000-0000-000000000000"} + marker + digits;
+}
+
+// Numbers are told from drain_from on: "watch +3".
+struct play {
+    explicit play(contender::settings s = {}) : c{s, guid{1, 1}} {}
+
+    std::string join()
+    {
+        c.join(true, session, out);
+        return said();
+    }
+    std::string created(std::int64_t number)
+    {
+        char digits[24];
+        std::snprintf(digits, sizeof digits, "%010lld", static_cast<long long>(number));
+        own = prefix + digits;
+        c.created({}, own, {100, session}, out);
+        return said();
+    }
+    std::string listed(const std::vector<std::string>& children, const error_code& ec = {})
+    {
+        c.listed(ec, children, out);
+        return said();
+    }
+    void inspected(bool ours, const error_code& ec = {}) { c.inspected(ec, ours); }
+    std::string watched(std::int64_t number, const error_code& ec = {})
+    {
+        c.watched(foreign(number), ec, {}, out);
+        return said();
+    }
+    std::string deleted(std::int64_t number)
+    {
+        c.fired(foreign(number), true, out);
+        return said();
+    }
+    std::string removed(const error_code& ec = {})
+    {
+        c.removed(ec, out);
+        return said();
+    }
+    std::string leave()
+    {
+        c.leave(out);
+        return said();
+    }
+    std::string connected()
+    {
+        c.connected(session, out);
+        return said();
+    }
+    // The number is given, the directory looked at, and listed.
+    std::string late(std::int64_t number, std::vector<std::string> others, bool ours = true)
+    {
+        BOOST_TEST(join() == "create, list");
+        BOOST_TEST(created(number) == "");
+        others.push_back(own);
+        BOOST_TEST(listed(others) == "inspect, list");
+        inspected(ours);
+        return listed(others);
+    }
+
+    std::string said()
+    {
+        static constexpr const char* words[] = {
+            "make directory",   "create",  "list",  "watch",   "inspect", "remove", "step down",
+            "remove directory", "unwatch", "prove", "granted", "busy",    "shared", "lost",
+            "failed",           "gone"};
+        std::string text;
+        for (const auto& each : out) {
+            text += (text.empty() ? "" : ", ") + std::string{words[static_cast<int>(each.type)]};
+            if (each.type == command::kind::create) {
+                prefix = each.name;
+            } else if (!each.name.empty()) {
+                text += ' ' + std::to_string(std::stoll(each.name.substr(each.name.size() - 10)) -
+                                             drain_from);
+            }
+            if (each.error) {
+                text += ": " + std::to_string(each.error.value());
+            }
+        }
+        out.clear();
+        return text;
+    }
+
+    contender c;
+    commands out;
+    std::string prefix, own;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(sequence_end)
+
+BOOST_AUTO_TEST_CASE(before_it_nothing_is_asked)
+{
+    play p;
+    BOOST_TEST(p.join() == "create, list");
+    BOOST_TEST(p.created(drain_from - 1) == "");
+    BOOST_TEST(p.listed({p.own}) == "granted");
+    BOOST_TEST(!p.c.drains());
+    BOOST_TEST(p.leave() == "remove -1");
+}
+
+BOOST_AUTO_TEST_CASE(the_first_one_is_granted_and_deletes_the_directory_behind_its_node)
+{
+    play p;
+    BOOST_TEST(p.late(drain_from, {}) == "granted");
+    BOOST_TEST(p.c.drains());
+    BOOST_TEST(p.leave() == "remove 0, remove directory");
+    BOOST_TEST(p.removed() == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(who_finds_others_holds_back_until_the_queue_is_empty)
+{
+    play p;
+    BOOST_TEST(p.late(drain_from + 3, {foreign(drain_from + 1), foreign(drain_from + 2)}) ==
+               "remove 3, watch 1"); // the first one: the others hold back, too
+    BOOST_TEST(p.c.holds_back());
+    BOOST_TEST(p.removed() == "");
+    BOOST_TEST(p.watched(drain_from + 1) == "");
+    BOOST_TEST(p.deleted(drain_from + 1) == "list");
+    BOOST_TEST(p.listed({foreign(drain_from + 4)}) == "watch 4"); // no number was used
+    BOOST_TEST(p.watched(drain_from + 4, no_node) == "list");
+    BOOST_TEST(p.listed({}) == "create, list");
+    BOOST_TEST(p.created(drain_from + 5) == "");
+}
+
+BOOST_AUTO_TEST_CASE(who_has_come_before_stays_and_the_last_of_them_is_waited_for)
+{
+    play p;
+    BOOST_TEST(p.late(drain_from + 1, {foreign(drain_from - 2), foreign(drain_from - 1),
+                                       foreign(drain_from)}) == "remove 1, watch -1");
+}
+
+BOOST_AUTO_TEST_CASE(the_directory_is_made_anew)
+{
+    play p;
+    BOOST_TEST(p.late(drain_from + 1, {foreign(drain_from)}) == "remove 1, watch 0");
+    BOOST_TEST(p.removed() == "");
+    BOOST_TEST(p.watched(drain_from, no_node) == "list");
+    BOOST_TEST(p.listed({}, no_node) == "make directory");
+    p.c.directory_made({}, p.out);
+    BOOST_TEST(p.said() == "create, list");
+    BOOST_TEST(p.created(0) == "");
+    BOOST_TEST(p.listed({p.own}) == "granted");
+}
+
+BOOST_AUTO_TEST_CASE(a_fresh_directory_is_joined_whoever_is_in_it)
+{
+    play p;
+    BOOST_TEST(p.late(drain_from + 1, {foreign(drain_from)}) == "remove 1, watch 0");
+    BOOST_TEST(p.removed() == "");
+    BOOST_TEST(p.watched(drain_from, no_node) == "list");
+    BOOST_TEST(p.listed({foreign(0), foreign(1)}) == "create, list");
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_holds_back_behind_a_reader)
+{
+    play p{{.layout = curator_shared_layout(), .shared = true}};
+    BOOST_TEST(p.late(drain_from + 1, {foreign(drain_from, "__READ__")}) == "remove 1, watch 0");
+}
+
+BOOST_AUTO_TEST_CASE(nobody_holds_back_in_a_directory_that_is_to_stay)
+{
+    play somebodys;
+    BOOST_TEST(somebodys.late(drain_from + 1, {foreign(drain_from)}, false) == "watch 1, watch 0");
+    BOOST_TEST(somebodys.leave() == "unwatch 0, remove 1");
+    play with_a_stranger;
+    BOOST_TEST(with_a_stranger.late(drain_from + 1, {foreign(drain_from), "stranger"}) ==
+               "watch 1, watch 0");
+    BOOST_TEST(with_a_stranger.leave() == "unwatch 0, remove 1");
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_that_must_not_be_read_is_to_stay)
+{
+    play p;
+    BOOST_TEST(p.join() == "create, list");
+    BOOST_TEST(p.created(drain_from) == "");
+    BOOST_TEST(p.listed({p.own}) == "inspect, list");
+    p.inspected(false, zookeeper_errc::throttled_op);
+    BOOST_TEST(p.listed({p.own}) == "inspect, list"); // again
+    p.inspected(false, zookeeper_errc::no_auth);
+    BOOST_TEST(p.listed({p.own}) == "granted");
+    BOOST_TEST(p.leave() == "remove 0");
+}
+
+BOOST_AUTO_TEST_CASE(who_holds_back_may_leave)
+{
+    play p;
+    BOOST_TEST(p.late(drain_from + 1, {foreign(drain_from)}) == "remove 1, watch 0");
+    BOOST_TEST(p.leave() == "unwatch 0");
+    BOOST_TEST(p.removed() == "gone");
+    play q;
+    BOOST_TEST(q.late(drain_from + 1, {foreign(drain_from)}) == "remove 1, watch 0");
+    BOOST_TEST(q.removed() == "");
+    BOOST_TEST(q.leave() == "unwatch 0, gone");
+}
+
+BOOST_AUTO_TEST_CASE(who_holds_back_looks_again_after_a_reconnection)
+{
+    play p;
+    BOOST_TEST(p.late(drain_from + 1, {foreign(drain_from)}) == "remove 1, watch 0");
+    BOOST_TEST(p.removed(lost_connection) == "");
+    BOOST_TEST(p.watched(drain_from, lost_connection) == "");
+    p.c.suspended();
+    BOOST_TEST(p.connected() == "remove 1");
+    BOOST_TEST(p.removed(no_node) == "list");
+    BOOST_TEST(p.listed({foreign(drain_from)}) == "watch 0");
+    BOOST_TEST(p.watched(drain_from) == "");
+    p.c.suspended();
+    BOOST_TEST(p.connected() == "list");
+}
+
+BOOST_AUTO_TEST_CASE(a_number_that_may_come_again_is_refused_and_the_directory_deleted)
+{
+    for (const auto number : {last_number, (std::int64_t{1} << 31) - 1}) {
+        play p;
+        BOOST_TEST(p.late(number, {}).starts_with("failed: "));
+        BOOST_TEST(p.removed() == "gone");
+    }
+    play p;
+    BOOST_TEST(p.late(last_number, {}).ends_with(", remove directory"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
