@@ -43,6 +43,10 @@ const char* text(errc e) noexcept
     case errc::conflicting_use:
         return "another lock object of this client uses this path with other options, or as "
                "another kind of lock; use equal options";
+    case errc::conflicting_kind:
+        return "another client uses this path as another kind of lock, which would not exclude "
+               "this "
+               "one; use the same kind, or another path";
     case errc::sequence_exhausted:
         return "the sequence numbers of the lock's directory are used up; delete the directory "
                "while nobody uses it (colock does so in time itself where it has made the "

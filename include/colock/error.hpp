@@ -54,6 +54,9 @@ enum class errc {
     safe_until_passed,
     /// Another lock object of this client uses the path with other options or as another kind of lock.
     conflicting_use,
+    /// Another client uses the path as another kind of lock: a `mutex`, a `shared_mutex` or a `semaphore`. They
+    /// would not exclude each other.
+    conflicting_kind,
     /// The sequence numbers of the directory are used up. Delete the directory while nobody uses it. It does not
     /// come to this where colock has made the directory and nothing but the lock's queue is in it: that one is
     /// deleted by colock in time.

@@ -144,7 +144,8 @@ private:
     awaitable<std::int64_t> taken();
     awaitable<std::int64_t> limit(std::optional<watch>& changes);
     awaitable<void> make_directory();
-    void compare_maximum(const error_code& ec, const std::string& data);
+    void compare(const error_code& ec, const std::string& maximum,
+                 const std::vector<std::string>& siblings);
     awaitable<void> wait_for_change(const unique_lock& held, watch& leases,
                                     std::optional<watch>& limit, deadline until);
 
@@ -158,16 +159,17 @@ private:
             initiate_lock<path_to_lock>{path_to_lock{locks_}}, asio::deferred, until);
     }
 
-    // What stands in the directory of the permits; looked at once.
-    [[nodiscard]] auto directory()
+    // A look at what others take the path for; without one when it was compared already.
+    template <class Result, class Look>
+    [[nodiscard]] auto once(Look look)
     {
-        return asio::async_initiate<const asio::deferred_t, void(error_code, get_result)>(
-            [this](auto handler) {
+        return asio::async_initiate<const asio::deferred_t, void(error_code, Result)>(
+            [this, look](auto handler) {
                 if (compared_) {
                     asio::post(core_->strand(),
-                               asio::append(std::move(handler), error_code{}, get_result{}));
+                               asio::append(std::move(handler), error_code{}, Result{}));
                 } else {
-                    client_->async_get(leases_, std::move(handler));
+                    look(std::move(handler));
                 }
             },
             asio::deferred);
@@ -242,14 +244,17 @@ awaitable<permit> semaphore_state::take(const acquisition& a, std::int64_t n, de
     for (;;) {
         // Behind the join, and before it is answered: one who is first in the queue by then has a list that
         // nobody else can have added to.
-        auto [order, ec, held, list_ec, list, maximum_ec, maximum] =
+        auto [order, ec, held, list_ec, list, maximum_ec, maximum, siblings_ec, siblings] =
             co_await experimental::make_parallel_group(
-                lock(until), client_->async_children(leases_), directory())
+                lock(until), client_->async_children(leases_),
+                once<get_result>([this](auto h) { client_->async_get(leases_, std::move(h)); }),
+                once<children_result>(
+                    [this](auto h) { client_->async_children(path_, std::move(h)); }))
                 .async_wait(experimental::wait_for_all(), asio::use_awaitable);
         if (ec) {
             fail(ec);
         }
-        compare_maximum(maximum_ec, maximum.data);
+        compare(maximum_ec, maximum.data, siblings.names);
         if (held.lost() == errc::not_held) { // in time; one that is lost already is no such answer
             co_return permit{core_, nullptr, {}};
         }
@@ -435,12 +440,25 @@ awaitable<void> semaphore_state::make_directory()
     }
 }
 
-void semaphore_state::compare_maximum(const error_code& ec, const std::string& data)
+// With what others take the path for. Siblings are the children of the path itself.
+void semaphore_state::compare(const error_code& ec, const std::string& maximum,
+                              const std::vector<std::string>& siblings)
 {
-    if (compared_ || ec) {
+    if (compared_) {
+        return;
+    }
+    const auto in_use_as = [&](const layout& l) {
+        return !protocol::contenders(l, siblings).empty();
+    };
+    if (in_use_as(curator_layout()) || in_use_as(curator_shared_layout())) {
+        core_->note_error("semaphore " + path_ + ": " +
+                          error_code{errc::conflicting_kind}.message());
+        fail(errc::conflicting_kind);
+    }
+    if (ec) {
         return; // there is no directory yet, for instance
     }
-    const auto others = maximum_in(data);
+    const auto others = maximum_in(maximum);
     if (others && *others != permits_) {
         const auto here = counter_.empty() ? std::to_string(permits_) : "a counter of";
         core_->note_error("semaphore " + path_ + ": here it has " + here + " permits, and " +

@@ -1,6 +1,7 @@
 #include "contender.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -269,6 +270,9 @@ void contender::listed(const error_code& ec, const std::vector<std::string>& chi
         if (no_node(ec)) {
             state_ = state::making;
             out.push_back({command::kind::make_directory});
+        } else if (is_of_another_kind(settings_.layout, children,
+                                      std::numeric_limits<std::int64_t>::max())) {
+            fail(errc::conflicting_kind, out);
         } else if (!blocks_newcomer(contenders(settings_.layout, children), settings_.shared)) {
             state_ = state::joining;
             out.push_back(
@@ -515,6 +519,12 @@ void contender::take_stock(const std::vector<std::string>& children, commands& o
     const auto own = std::ranges::find(queue, own_, &entry::name);
     if (own == queue.end()) {
         own_node_vanished(out);
+        return;
+    }
+    // Who was there before goes on: it is the newcomer's mistake.
+    if (queue.size() != children.size() &&
+        is_of_another_kind(settings_.layout, children, number_)) {
+        fail(errc::conflicting_kind, out);
         return;
     }
     const auto has_my_place = [&](const entry& e) {

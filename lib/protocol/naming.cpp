@@ -101,4 +101,26 @@ std::vector<entry> contenders(const layout& l, const std::vector<std::string>& c
     return all;
 }
 
+bool is_of_another_kind(const layout& l, const std::vector<std::string>& children,
+                        std::int64_t before)
+{
+    const auto mutex = curator_layout();
+    const auto shared_mutex = curator_shared_layout();
+    if (l.marker != mutex.marker && l.marker != shared_mutex.marker) {
+        return false;
+    }
+    const auto& other = l.marker == mutex.marker ? shared_mutex : mutex;
+    bool locks = false;
+    bool leases = false;
+    for (const auto& name : children) {
+        const auto number = name.starts_with(other.prefix) ? number_of(other, name) : std::nullopt;
+        if (number && *number < before) {
+            return true;
+        }
+        locks = locks || name == "locks";
+        leases = leases || name == "leases";
+    }
+    return locks && leases; // those of a semaphore
+}
+
 } // namespace colock::protocol

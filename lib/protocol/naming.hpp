@@ -44,6 +44,11 @@ inline constexpr std::size_t number_digits = 10;
 [[nodiscard]] std::vector<entry> contenders(const layout& l,
                                             const std::vector<std::string>& children);
 
+// Whether somebody uses the directory for a lock of another kind that is easily taken for this one, and was there before
+// that number: a mutex, a shared_mutex, a semaphore. Between them nothing would exclude anybody.
+[[nodiscard]] bool is_of_another_kind(const layout& l, const std::vector<std::string>& children,
+                                      std::int64_t before);
+
 // From this own number on a contender is not granted any more: the counter is about to overflow, and the
 // numbers behind it repeat and turn negative.
 inline constexpr std::int64_t last_number = (std::int64_t{1} << 31) - (std::int64_t{1} << 20);

@@ -322,6 +322,56 @@ BOOST_AUTO_TEST_CASE(two_nodes_with_one_number_are_an_error_that_names_it)
     s.check_nothing_left();
 }
 
+// Of several clients, which do not see what the others use the path for, but in its nodes.
+BOOST_AUTO_TEST_CASE(G1_another_kind_of_lock_on_the_path_is_an_error_for_whoever_comes_later)
+{
+    lock_scene s;
+    auto& first = s.connect();
+    auto& later = s.connect();
+    const auto refused = [&](auto start) {
+        outcome<typename decltype(start)::guard> o;
+        start(o);
+        BOOST_TEST(code_of(s.io, o) == errc::conflicting_kind);
+    };
+    struct write {
+        using guard = unique_lock;
+        shared_mutex m;
+        void operator()(outcome<unique_lock>& o) { m.async_lock(o.handler()); }
+    };
+    struct try_read {
+        using guard = shared_lock;
+        shared_mutex m;
+        void operator()(outcome<shared_lock>& o) { m.async_try_lock_shared(o.handler()); }
+    };
+    struct acquire {
+        using guard = permit;
+        semaphore s;
+        void operator()(outcome<permit>& o) { s.async_acquire(1, o.handler()); }
+    };
+    struct lock {
+        using guard = unique_lock;
+        mutex m;
+        void operator()(outcome<unique_lock>& o) { m.async_lock(o.handler()); }
+    };
+
+    auto held = s.hold(first);
+    auto waiting = s.start_waiter(first);
+    refused(write{{later, s.directory}});
+    refused(try_read{{later, s.directory}});
+    refused(acquire{{later, s.directory, 1}});
+    BOOST_TEST(s.until([&] { return s.queue().size() >= 2; })); // and "locks", of the semaphore
+    BOOST_TEST(s.unlock(held) == error_code{});
+    held = value_of(s.io, waiting); // nothing has become of the mistake
+    BOOST_TEST(s.unlock(held) == error_code{});
+
+    const auto path = s.directory + "/other";
+    outcome<permit> taken;
+    semaphore{first, path, 1}.async_acquire(1, taken.handler());
+    auto one = value_of(s.io, taken);
+    refused(lock{{later, path}});
+    refused(write{{later, path}});
+}
+
 BOOST_AUTO_TEST_CASE(a_layout_of_ones_own_is_written_and_recognised)
 {
     lock_scene s;

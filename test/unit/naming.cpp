@@ -164,6 +164,22 @@ BOOST_AUTO_TEST_CASE(W4_latches_and_locks_are_different_queues)
     BOOST_TEST(contenders(curator_latch_layout(), children).front().number == 2);
 }
 
+BOOST_AUTO_TEST_CASE(locks_of_another_kind_are_recognised)
+{
+    const std::vector<std::string> mutexes{name_prefix(curator_layout(), guid{1, 2}) +
+                                           "0000000005"};
+    const std::vector<std::string> readers{name_prefix(curator_shared_layout(), guid{1, 3}, true) +
+                                           "0000000005"};
+    BOOST_TEST(!is_of_another_kind(curator_layout(), mutexes, 9));
+    BOOST_TEST(!is_of_another_kind(curator_shared_layout(), readers, 9));
+    BOOST_TEST(is_of_another_kind(curator_layout(), readers, 6));
+    BOOST_TEST(!is_of_another_kind(curator_layout(), readers, 5)); // who was there first goes on
+    BOOST_TEST(is_of_another_kind(curator_shared_layout(), mutexes, 6));
+    BOOST_TEST(!is_of_another_kind(curator_latch_layout(), mutexes, 6)); // W4
+    BOOST_TEST(is_of_another_kind(curator_layout(), {"leases", "locks"}, 1));
+    BOOST_TEST(!is_of_another_kind(curator_layout(), {"locks"}, 1)); // a lock of that name
+}
+
 BOOST_AUTO_TEST_CASE(duplicate_numbers_are_all_kept)
 {
     BOOST_TEST(contenders(curator_layout(), {"a-lock-0000000004", "b-lock-0000000004"}).size() ==
