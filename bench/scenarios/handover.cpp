@@ -60,11 +60,15 @@ void contend(const run_options& options, report& out, arena& where, field& all, 
     where.set_round_trip({});
 }
 
-// All processes, so that the compilers of the server and of the peers have seen enough.
+// All processes, so that the compilers of the server and of the peers have seen enough. Contention
+// alone would take too long: each process has but one turn in eight.
 void warm_up(const run_options& options, report& out, field& all)
 {
-    const std::chrono::milliseconds time{options.quick ? 500 : 2500};
-    all.warm_up(out, [&](field::entrant& e) { turns(e, {processes}, time); });
+    const int cycles = options.quick ? 200 : 1000;
+    all.warm_up(out, [&](field::entrant& e) {
+        e.processes->cycle(path_of(e.system, "warm-up"), cycles);
+        turns(e, {processes}, std::chrono::milliseconds{options.quick ? 500 : 1000});
+    });
 }
 
 constexpr std::chrono::milliseconds hold_time{1};
