@@ -166,6 +166,7 @@ int run(const arguments& a)
         }
         const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
         std::printf("\n== %s (after %.0f s)\n", std::string{s.name}.c_str(), passed.count());
+        std::fflush(stdout);
         try {
             s.run(a.run, out);
         } catch (const std::exception& failure) {

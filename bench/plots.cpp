@@ -45,7 +45,10 @@ std::string file_name(const subject& s)
         name += "-ensemble" + std::to_string(s.servers);
     }
     std::ranges::replace_if(
-        name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '-' && c != '_'; }, '-');
+        name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '_'; }, '-');
+    const auto twice =
+        std::ranges::unique(name, [](char x, char y) { return x == '-' && y == '-'; });
+    name.erase(twice.begin(), twice.end());
     return name + ".svg";
 }
 
@@ -131,6 +134,9 @@ void draw_plots(report& r, const std::string& directory)
     }
     std::map<subject, figures> subjects;
     for (const auto& f : r.figures()) {
+        if (f.unit == "ratio") {
+            continue; // of figures that have a picture already
+        }
         subjects[{f.scenario, f.metric, f.rtt_ms, f.servers}].push_back(&f);
     }
     const auto script = directory + "/plots.gnuplot";

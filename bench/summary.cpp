@@ -115,11 +115,11 @@ std::string table(const report& r, const std::string& scenario)
 
 std::string summary(const report& r, const std::vector<verdict>& verdicts)
 {
-    auto text = "# Where a peer was better\n\n" + where_peers_win(r) + "\n# Targets\n\n";
+    auto text = "# Where a peer was better\n\n" + where_peers_win(r) + "\n# Targets\n\n```\n";
     for (const auto& v : verdicts) {
-        text += "- " + v.text + '\n';
+        text += v.text + '\n'; // `./dev test local` looks for these lines
     }
-    text += "\n# Remarks\n\n";
+    text += "```\n\n# Remarks\n\n";
     if (std::ranges::any_of(r.figures(),
                             [](const figure& f) { return f.system == "zookeeper-recipe"; })) {
         text +=

@@ -42,7 +42,7 @@ void contend(const run_options& options, report& out, arena& where, field& all, 
 {
     using std::chrono::milliseconds;
     // Behind a delay there are few turns in a second, and the first is no hand-over.
-    const milliseconds time{options.quick ? 700 : options.full ? 4000 : rtt_ms == 0 ? 1500 : 2500};
+    const milliseconds time{options.quick ? 700 : options.full ? 4000 : rtt_ms == 0 ? 1000 : 2000};
     for (const auto& c : contests) {
         where.set_round_trip({});
         all.warm_up(out, [&](field::entrant& e) { turns(e, c, milliseconds{300}); });
@@ -60,46 +60,56 @@ void contend(const run_options& options, report& out, arena& where, field& all, 
     where.set_round_trip({});
 }
 
-// All processes, so that the compilers of the server and of the peers have seen enough.
+// All processes, so that the compilers of the server and of the peers have seen enough. Contention
+// alone would take too long: each process has but one turn in eight.
 void warm_up(const run_options& options, report& out, field& all)
 {
-    const std::chrono::milliseconds time{options.quick ? 500 : 2500};
-    all.warm_up(out, [&](field::entrant& e) { turns(e, {processes}, time); });
+    const int cycles = options.quick ? 200 : 1000;
+    all.warm_up(out, [&](field::entrant& e) {
+        e.processes->cycle(path_of(e.system, "warm-up"), cycles);
+        turns(e, {processes}, std::chrono::milliseconds{options.quick ? 500 : 1000});
+    });
+}
+
+constexpr std::chrono::milliseconds hold_time{1};
+
+std::vector<contest> contests_without_delay(const run_options& options)
+{
+    if (options.quick) {
+        return {{2}, {8}, {32}};
+    }
+    if (options.full) {
+        return {{2},  {2, hold_time},  {8},   {8, hold_time},
+                {32}, {32, hold_time}, {128}, {128, hold_time}};
+    }
+    return {{2}, {8}, {32}, {128}};
+}
+
+std::vector<contest> contests_with_delay(const run_options& options)
+{
+    if (options.quick) {
+        return {{8}};
+    }
+    return options.full ? contests_without_delay(options)
+                        : std::vector<contest>{{8}, {8, hold_time}, {32}, {128}};
 }
 
 } // namespace
 
 void handover(const run_options& options, report& out)
 {
-    using std::chrono::milliseconds;
-    auto contests = [&]() -> std::vector<contest> {
-        if (options.quick) {
-            return {{2}, {8}, {32}};
-        }
-        if (options.full) {
-            return {{2},  {2, milliseconds{1}},  {8},   {8, milliseconds{1}},
-                    {32}, {32, milliseconds{1}}, {128}, {128, milliseconds{1}}};
-        }
-        return {{2}, {8}, {8, milliseconds{1}}, {32}, {128}};
-    }();
     {
         arena where{options, {.servers = options.servers, .etcd = true}};
         field all{out, options, where, colock_and_peers(), processes};
         warm_up(options, out, all);
-        contend(options, out, where, all, 0, contests);
+        contend(options, out, where, all, 0, contests_without_delay(options));
     }
     {
         arena where{options, {.servers = options.servers, .proxied = true, .etcd = true}};
         field all{out, options, where, colock_and_peers(), processes};
         warm_up(options, out, all);
-        if (!options.full) {
-            std::erase_if(contests, [](const contest& c) { return c.clients < 8; });
-        }
-        if (options.quick) {
-            contests.resize(1);
-        }
         for (const int rtt_ms : options.full ? std::vector{1, 10} : std::vector{10}) {
-            contend(options, out, where, all, rtt_ms, contests);
+            contend(options, out, where, all, rtt_ms, contests_with_delay(options));
         }
     }
     if (options.servers == 1 && !options.quick) {

@@ -20,7 +20,10 @@ void readers(const run_options& options, report& out)
             "rw-contend " + path_of(e.system, "readers") + ' ' + std::to_string(ms) + " 90";
         return double(e.processes->turns(command, 8)) * 1000 / ms;
     };
-    all.warm_up(out, [&](field::entrant& e) { turns(e, options.quick ? 500 : 2500); });
+    all.warm_up(out, [&](field::entrant& e) {
+        e.processes->cycle(path_of(e.system, "warm-up"), options.quick ? 200 : 1000);
+        turns(e, options.quick ? 500 : 2500);
+    });
     const int ms = options.quick ? 700 : 1500;
     for (const int rtt_ms : {0, 10}) {
         where.set_round_trip(std::chrono::milliseconds{rtt_ms});

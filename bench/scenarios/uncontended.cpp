@@ -45,7 +45,9 @@ void without_delay(const run_options& options, report& out)
     });
     compare(out, {"uncontended", 0, 1, options.servers}, slices,
             {{"lock", "us"}, {"lock + unlock", "us", true}, {"cycles", "1/s"}},
-            {options.rounds, options.quick ? 5 : 20});
+            {options.rounds, options.quick  ? 5
+                             : options.full ? 20
+                                            : 10});
 }
 
 // In units of the round trip that the same client has at that moment.
@@ -67,7 +69,9 @@ void with_delay(const run_options& options, report& out)
                  {"lock, in round trips", "round trips"},
                  {"lock + unlock, in round trips", "round trips"},
                  {"cycles", "1/s"}},
-                {options.rounds, options.quick ? 1 : 3});
+                {options.rounds, options.quick  ? 1
+                                 : options.full ? 5
+                                                : 2});
     }
     where.set_round_trip({}); // the processes end sooner
 }

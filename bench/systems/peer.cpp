@@ -110,6 +110,16 @@ long peer_group::turns(const std::string& command, int processes)
     return sum;
 }
 
+void peer_group::cycle(const std::string& path, int count)
+{
+    for (std::size_t i = 0; i != all_.size(); ++i) {
+        all_[i]->send("cycles " + path + std::to_string(i) + ' ' + std::to_string(count));
+    }
+    for (auto& p : all_) {
+        (void)p->answer("cycles");
+    }
+}
+
 std::vector<double> numbers(const std::string& text)
 {
     std::istringstream in{text};

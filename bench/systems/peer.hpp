@@ -59,6 +59,9 @@ public:
     // Gives the command to the first so many, and adds up what they answer.
     long turns(const std::string& command, int processes);
 
+    // So many uncontended cycles in each, at the same time, on paths that begin so.
+    void cycle(const std::string& path, int count);
+
     [[nodiscard]] peer& at(std::size_t i) { return *all_.at(i); }
     [[nodiscard]] peer& front() { return at(0); }
 
