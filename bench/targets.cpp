@@ -80,6 +80,7 @@ constexpr comparison comparisons[] = {
     {"in_process", 0, 8, "grants", "curator", 1000},
     {"in_process", 0, 64, "grants", "curator", 1000},
     {"in_process", 0, 1000, "grants", "curator", 1000},
+    {"deep_queue", 10, 1000, "hand-overs", "colock", 0.9, 1, 100},
     {"deep_queue", 10, 10'000, "hand-overs", "colock", 0.9, 1, 100},
     {"herd", 0, 128, "packets a release", "colock", 0.9, 1, 8},
 };

@@ -82,7 +82,7 @@ void of_the_holder(const run_options& options, report& out)
 {
     const arena where{options, {.servers = options.servers, .etcd = true}};
     tally all;
-    for (int round = 0; round != std::min(options.rounds, 3); ++round) {
+    for (int round = 0; round != std::min(options.rounds, options.full ? 5 : 2); ++round) {
         field pairs{out, options, where, colock_and_peers(), 2};
         pairs.warm_up(out, [](field::entrant& e) {
             const auto command = "lock " + path_of(e.system, "failover");
@@ -138,7 +138,7 @@ std::optional<double> next_grant(peer& p, const std::string& path, const moment&
 void of_the_leader(const run_options& options, report& out)
 {
     tally all;
-    for (int round = 0; round != std::min(options.rounds, 3); ++round) {
+    for (int round = 0; round != std::min(options.rounds, options.full ? 5 : 2); ++round) {
         arena where{options, {.servers = 3, .etcd = true}};
         field contenders{out, options, where, colock_and_peers(), 1};
         // Far away, but not so far that a time could not be added.

@@ -42,7 +42,7 @@ void contend(const run_options& options, report& out, arena& where, field& all, 
 {
     using std::chrono::milliseconds;
     // Behind a delay there are few turns in a second, and the first is no hand-over.
-    const milliseconds time{options.quick ? 700 : options.full ? 4000 : rtt_ms == 0 ? 1000 : 2000};
+    const milliseconds time{options.quick ? 700 : options.full ? 4000 : rtt_ms == 0 ? 1000 : 1500};
     for (const auto& c : contests) {
         where.set_round_trip({});
         all.warm_up(out, [&](field::entrant& e) { turns(e, c, milliseconds{300}); });
@@ -64,7 +64,7 @@ void contend(const run_options& options, report& out, arena& where, field& all, 
 // alone would take too long: each process has but one turn in eight.
 void warm_up(const run_options& options, report& out, field& all)
 {
-    const int cycles = options.quick ? 200 : 1000;
+    const int cycles = options.quick ? 200 : 600;
     all.warm_up(out, [&](field::entrant& e) {
         e.processes->cycle(path_of(e.system, "warm-up"), cycles);
         turns(e, {processes}, std::chrono::milliseconds{options.quick ? 500 : 1000});

@@ -22,12 +22,12 @@ void in_process_peers(const run_options& options, report& out)
         return double(e.processes->turns(command, 1)) * 1000 / ms;
     };
     all.warm_up(out, [&](field::entrant& e) { turns(e, 8, options.quick ? 500 : 2500); });
-    const int ms = options.quick ? 500 : 1500;
+    const int ms = options.quick ? 500 : 1000;
     for (const int threads : options.quick ? std::vector{1, 8, 64} : std::vector{1, 8, 64, 1000}) {
         compare(
             out, {"in_process", 0, threads, options.servers},
             all.contestants([&](field::entrant& e) { return std::vector{turns(e, threads, ms)}; }),
-            {{"grants", "1/s"}}, {options.quick ? 1 : std::min(options.rounds, 3), 1});
+            {{"grants", "1/s"}}, {options.quick ? 1 : std::min(options.rounds, 2), 1});
     }
 }
 
