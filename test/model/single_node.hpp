@@ -532,6 +532,8 @@ private:
             break;
         case kind::unwatch: unwatch(s, c); break;
         case kind::list:
+        case kind::inspect:
+        case kind::remove_directory:
         case kind::step_down:
         case kind::shared: throw violation{"contract: it has no queue"};
         case kind::prove:
