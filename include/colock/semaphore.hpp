@@ -66,14 +66,19 @@ public:
     }
 
     /// Takes the permits if there are as many, and nobody waits before; else completes with an empty object and no
-    /// error. When there are too few it costs one read and no write.
+    /// error. When there are too few it costs one read and no write; with a `counter_node`, one more read.
+    ///
+    /// Errors: `errc::disconnected` there is no connection, or it broke meanwhile; those of `async_acquire`.
+    /// Everything else as for `async_acquire`.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_acquire(std::int64_t count = 1, CompletionToken&& token = CompletionToken())
     {
         return start(count, token, detail::at_once);
     }
 
-    /// As async_acquire, for so long at most: an empty object and no error when the time is over.
+    /// As async_acquire, for so long at most: an empty object and no error when the time is over, or
+    /// `errc::disconnected` when there is no connection then. What was begun is undone in the background.
+    /// Zero and negative durations are `async_try_acquire`; what is too long for the clock is `async_acquire`.
     template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
     auto async_try_acquire_for(std::int64_t count, std::chrono::duration<Rep, Period> limit,
                                CompletionToken&& token = CompletionToken())

@@ -188,8 +188,15 @@ private:
 };
 
 // One execution: the operation may be over before what it does is.
-struct semaphore_state::acquisition {
+struct semaphore_state::acquisition final : session_listener {
+    acquisition(operation_ptr<error_code, permit> o, const std::shared_ptr<client_core>& c)
+        : op{std::move(o)}, core{c}, timer{c->strand()}
+    {
+    }
+
     operation_ptr<error_code, permit> op;
+    const std::shared_ptr<client_core> core;
+    asio::steady_timer timer; // of the deadline
     asio::cancellation_signal signal;
     bool cancelled = false; // also at a time when that came too late for what was under way
 
@@ -202,12 +209,30 @@ struct semaphore_state::acquisition {
         signal.emit(type);
     }
 
+    // The time is over, whatever is waited for: most of that waits for a connection, too.
+    void give_up()
+    {
+        if (op) {
+            const error_code why = core->is_connected() ? error_code{} : errc::disconnected;
+            std::exchange(op, {}).complete(why, permit{core, nullptr, {}});
+            signal.emit(asio::cancellation_type::terminal);
+        }
+    }
+
     void done(const std::exception_ptr& e, permit p)
     {
+        timer.cancel();
+        core->remove(*this);
         if (op) { // else what was taken is given back
             std::exchange(op, {}).complete(e ? code_of(e) : error_code{}, std::move(p));
         }
     }
+
+    // Of one who tries: he does not wait for a connection.
+    void connected(std::int64_t) override {}
+    void suspended() override { give_up(); }
+    void expired() override {}
+    void closed(const error_code&) override {}
 };
 
 void semaphore_state::acquire(operation_ptr<error_code, permit> op, std::int64_t n, deadline until)
@@ -216,9 +241,30 @@ void semaphore_state::acquire(operation_ptr<error_code, permit> op, std::int64_t
         locks_ = std::make_shared<lock_path>(core_, protocol::join_path(path_, "locks"),
                                              as_mutex(options_), lock_kind::semaphore);
     }
-    const auto a = std::make_shared<acquisition>();
-    a->op = std::move(op);
+    if (until <= std::chrono::steady_clock::now()) {
+        until = at_once;
+        auto refused = core_->unavailable();
+        if (!refused && !core_->is_connected()) {
+            refused = errc::disconnected;
+        }
+        if (refused) {
+            core_->note_error("semaphore " + path_ + ": " + refused.message());
+            op.complete(refused, permit{core_, nullptr, {}});
+            return;
+        }
+    }
+    const auto a = std::make_shared<acquisition>(std::move(op), core_);
     const auto link = a->op.cancellation();
+    if (until == at_once) {
+        core_->add(a);
+    } else if (until != never) {
+        a->timer.expires_at(until);
+        a->timer.async_wait([weak = std::weak_ptr{a}](const error_code& ec) {
+            if (const auto of = weak.lock(); of && !ec) {
+                of->give_up();
+            }
+        });
+    }
     asio::co_spawn(
         asio::any_io_executor{core_->strand()},
         [](std::shared_ptr<semaphore_state> self, std::shared_ptr<const acquisition> of,

@@ -375,4 +375,42 @@ BOOST_AUTO_TEST_CASE(G6_everything_is_destroyed_while_some_wait)
     check_nothing_is_left();
 }
 
+BOOST_AUTO_TEST_CASE(a_limit_is_kept_without_a_connection)
+{
+    tcp_proxy proxy{server.connect_string()};
+    auto& c = connect_through(proxy);
+    semaphore s{c, directory, 1};
+    const auto code = [&](std::chrono::milliseconds limit) {
+        outcome<permit> o;
+        s.async_try_acquire_for(1, limit, o.handler());
+        return code_of(io, o);
+    };
+    auto held = acquire({connect(), directory, 1});
+    BOOST_TEST(until([&] { return queued() == 0; }));
+    outcome<permit> waiting;
+    s.async_try_acquire_for(1, 300ms, waiting.handler());
+    BOOST_TEST(until([&] { return queued() == 1; }));
+    proxy.refuse(true);
+    proxy.cut();
+    BOOST_TEST(until([&] { return c.state() == connection_state::suspended; }));
+    BOOST_TEST(code(10ms) == errc::disconnected);
+    BOOST_TEST(code(0ms) == errc::disconnected);
+    BOOST_TEST(code_of(io, waiting) == errc::disconnected);
+    proxy.refuse(false);
+    BOOST_TEST(until([&] { return c.state() == connection_state::connected; }));
+
+    const auto answer =
+        proxy.on_reply(opcode_set{opcode::get_children, opcode::get_children2}, reaction::hold);
+    outcome<permit> tried;
+    s.async_try_acquire(1, tried.handler());
+    BOOST_TEST(until([&] { return answer.fired() == 1; }));
+    proxy.refuse(true);
+    proxy.cut();
+    BOOST_TEST(code_of(io, tried) == errc::disconnected);
+    proxy.refuse(false);
+    held = {};
+    BOOST_TEST(bool(acquire(s)));
+    check_nothing_is_left();
+}
+
 BOOST_AUTO_TEST_SUITE_END()
