@@ -51,9 +51,11 @@ public:
     ///
     /// Completion signature: `void(error_code, permit)`.
     /// Errors: `errc::invalid_path`; `errc::invalid_option` no or negative permits, of the semaphore or to be
-    /// acquired, or see `mutex::async_lock`; `errc::too_many_permits` more than there are, if their number is
-    /// fixed; `errc::conflicting_use` another object of this client uses the path with another number or as
-    /// another kind of lock; `errc::conflicting_maximum` other clients have another number;
+    /// acquired, or more than fit into one request of a megabyte (some thousands; fewer with long
+    /// `lock_options::owner_data`), or see `mutex::async_lock`; `errc::too_many_permits` more than there are, if their
+    /// number is fixed; `errc::conflicting_use` another object of this client uses the path with another number or
+    /// as another kind of lock, `errc::conflicting_kind` another client does the latter;
+    /// `errc::conflicting_maximum` other clients have another number;
     /// `errc::invalid_counter` the node of a `counter_node` holds no number; `zookeeper_errc::no_node` it does not
     /// exist; those of `mutex::async_lock`.
     /// Cancellation: terminal and partial complete at once, and what was begun is undone in the background;

@@ -91,6 +91,9 @@ layout lease_layout()
 
 constexpr std::int64_t no_number = -1;
 
+// The server drops the connection of whoever sends more (jute.maxbuffer), and would do so again at every repetition.
+constexpr std::size_t max_request = 1'000'000;
+
 // What a semaphore object refers to.
 class semaphore_path {
 public:
@@ -101,6 +104,8 @@ public:
     const lock_options options;
 
     [[nodiscard]] std::shared_ptr<semaphore_state> find(error_code& why, std::string& detail) const;
+    // How many permits can be had in one transaction.
+    [[nodiscard]] std::int64_t most_at_once() const;
 
     mutable std::shared_ptr<semaphore_state> state = nullptr; // keeps it from being forgotten
 };
@@ -514,6 +519,18 @@ void semaphore_state::compare(const error_code& ec, const std::string& maximum,
     compared_ = true;
 }
 
+std::int64_t semaphore_path::most_at_once() const
+{
+    constexpr std::size_t guid_and_number = 50, fixed_fields = 50; // and what is around them, amply
+    auto each = core->options().chroot.size() + path.size() + guid_and_number + fixed_fields +
+                (options.owner_data ? *options.owner_data : default_owner_data()).size();
+    each += std::string_view{"/leases/_c_--lease-"}.size();
+    for (const auto& entry : options.acl ? *options.acl : core->options().acl) {
+        each += 3 * sizeof(std::int32_t) + entry.scheme.size() + entry.id.size();
+    }
+    return static_cast<std::int64_t>(std::max<std::size_t>(max_request / each, 1));
+}
+
 std::shared_ptr<semaphore_state> semaphore_path::find(error_code& why, std::string& detail) const
 {
     if (const auto what = protocol::path_fault(path); !what.empty()) {
@@ -650,6 +667,11 @@ void semaphore::start_acquire(const std::shared_ptr<detail::client_core>& core,
         } else if (!why && path->permits != detail::no_number && count > path->permits) {
             why = errc::too_many_permits;
             detail = std::to_string(count) + " permits of " + std::to_string(path->permits);
+        } else if (const auto most = why ? count : path->most_at_once(); count > most) {
+            why = errc::invalid_option;
+            detail = "no more than " + std::to_string(most) +
+                     " permits fit into one request, not " + std::to_string(count) +
+                     "; acquire them in portions";
         }
         if (why) {
             core->note_error("semaphore " + path->path + ": " + detail);

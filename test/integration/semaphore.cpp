@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -372,6 +373,28 @@ BOOST_AUTO_TEST_CASE(G6_everything_is_destroyed_while_some_wait)
         all.clear();
         c.reset();
     }
+    check_nothing_is_left();
+}
+
+// A request of more than a megabyte would break the connection, and so would its repetition.
+BOOST_AUTO_TEST_CASE(more_permits_than_fit_into_a_request)
+{
+    auto& c = connect();
+    constexpr auto many = std::numeric_limits<std::int64_t>::max();
+    semaphore s{c, directory, many};
+    auto held = acquire(s);
+    BOOST_TEST(code_of(io, start(s, 20'000)) == errc::invalid_option);
+    BOOST_TEST(c.last_error_detail().find("in portions") != std::string::npos);
+    BOOST_TEST(code_of(io, start(s, many)) == errc::invalid_option);
+    held = acquire(s, 4'000);
+    BOOST_TEST(until([&] { return taken() == 4'000U; })); // the other one has gone
+    BOOST_TEST(release(held) == error_code{});
+
+    lock_options long_data;
+    long_data.owner_data = std::string(600'000, 'x');
+    semaphore other{c, directory + "-2", 2, long_data};
+    BOOST_TEST(code_of(io, start(other, 2)) == errc::invalid_option);
+    BOOST_TEST(bool(acquire(other)));
     check_nothing_is_left();
 }
 
