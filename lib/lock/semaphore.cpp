@@ -366,7 +366,16 @@ awaitable<std::optional<permit>> semaphore_state::take_as_holder(const acquisiti
             found.reset();
             continue;
         }
-        auto leases = co_await client_->async_watch_children(leases_, asio::use_awaitable);
+        auto [ec, leases] =
+            co_await client_->async_watch_children(leases_, asio::as_tuple(asio::use_awaitable));
+        if (ec == zookeeper_errc::no_node) {
+            co_await make_directory(); // there has to be one to wait for a higher limit, too
+            found = 0;
+            continue;
+        }
+        if (ec) {
+            fail(ec);
+        }
         found = count(leases.value);
         if (*found + n <= most) {
             continue;
@@ -485,7 +494,9 @@ awaitable<void> semaphore_state::make_directory()
         }
         const auto [ec, made] =
             co_await client_->async_create(each, data, as, asio::as_tuple(asio::use_awaitable));
-        if (last && ec && ec != zookeeper_errc::node_exists) {
+        // One whose fate is not known is seen in the next transaction.
+        if (last && ec && ec != zookeeper_errc::node_exists && !outcome_unknown(ec) &&
+            !is_retryable(ec)) {
             fail(ec);
         }
     }

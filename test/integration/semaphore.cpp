@@ -398,6 +398,32 @@ BOOST_AUTO_TEST_CASE(more_permits_than_fit_into_a_request)
     check_nothing_is_left();
 }
 
+BOOST_AUTO_TEST_CASE(G4_one_who_wants_more_than_there_are_waits_also_when_there_is_no_directory)
+{
+    const auto counter = directory + "-count";
+    admin.create(counter, number(1));
+    const auto both = start({connect(), directory, counter_node{counter}}, 2);
+    BOOST_TEST(until([&] { return queued() == 1; }));
+    go_on(io, 5ms);
+    BOOST_TEST(!both.done());
+    admin.set(counter, number(2));
+    BOOST_TEST(value_of(io, both).count() == 2U);
+    check_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(under_a_chroot)
+{
+    admin.create_path(directory);
+    auto& c = connect({.chroot = directory});
+    for (int i = 0; i != 2; ++i) { // the first one makes the directories
+        auto held = acquire({c, "/inner", 2}, 2);
+        BOOST_TEST(held.nodes().front().starts_with("/inner/leases/_c_"));
+        BOOST_TEST(queue_of(directory + "/inner/leases").size() == 2U);
+        BOOST_TEST(release(held) == error_code{});
+        BOOST_TEST(queue_of(directory + "/inner/leases").empty());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_limit_is_kept_without_a_connection)
 {
     tcp_proxy proxy{server.connect_string()};
@@ -434,6 +460,23 @@ BOOST_AUTO_TEST_CASE(a_limit_is_kept_without_a_connection)
     held = {};
     BOOST_TEST(bool(acquire(s)));
     check_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(G4_the_connection_breaks_while_the_directory_is_made)
+{
+    tcp_proxy proxy{server.connect_string()};
+    auto& c = connect_through(proxy);
+    for (const bool carried_out : {true, false}) {
+        const auto path = directory + (carried_out ? "/1" : "/2");
+        const rule_options of_leases{.path_prefix = path + "/leases"};
+        const auto lost =
+            carried_out
+                ? proxy.on_reply(opcode::create_container, reaction::drop_and_cut, of_leases)
+                : proxy.on_request(opcode::create_container, reaction::drop_and_cut, of_leases);
+        auto held = acquire({c, path, 1});
+        BOOST_TEST(lost.fired() == 1U);
+        BOOST_TEST(release(held) == error_code{});
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
