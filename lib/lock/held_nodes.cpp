@@ -161,7 +161,10 @@ void held_nodes::remove(const std::string& path, const std::shared_ptr<departure
     }
     core_->submit(make_request({.op = zk::opcode::remove, .path = path}, on_loss::fail,
                                [self = shared_from_this(), path, of](zk::reply&& r) {
-                                   if (outcome_unknown(r.error) && !self->over_) {
+                                   const bool unknown = outcome_unknown(r.error);
+                                   if ((unknown || is_retryable(r.error)) && self->over_) {
+                                       self->removed(path, *of, errc::client_closed);
+                                   } else if (unknown) {
                                        self->unsettled_.emplace_back(path, of);
                                    } else if (is_retryable(r.error)) {
                                        self->remove(path, of);

@@ -352,6 +352,9 @@ awaitable<std::optional<permit>> semaphore_state::take_as_holder(const acquisiti
             // Whoever cancels from here on comes too late.
             co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
             if (auto nodes = co_await make(held, n); !nodes.empty()) {
+                if (const auto why = core_->unavailable(); why) {
+                    fail(why); // they go with the session; nobody would be told of that
+                }
                 const auto kept =
                     std::make_shared<held_nodes>(core_, shared_from_this(), "semaphore " + path_,
                                                  path_, nodes, options_.lost_lead);

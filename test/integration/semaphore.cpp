@@ -479,4 +479,38 @@ BOOST_AUTO_TEST_CASE(G4_the_connection_breaks_while_the_directory_is_made)
     }
 }
 
+BOOST_AUTO_TEST_CASE(G5_no_permits_of_a_client_that_was_closed_meanwhile)
+{
+    tcp_proxy proxy{server.connect_string()};
+    auto& c = connect_through(proxy);
+    semaphore s{c, directory, 1};
+    BOOST_TEST(bool(acquire(s))); // the directories are there
+    auto answer =
+        proxy.on_reply(opcode::multi, reaction::hold, {.path_prefix = directory + "/locks"});
+    const auto result = start(s);
+    BOOST_TEST(until([&] { return answer.fired() == 1; }));
+    outcome<> closed;
+    c.async_close(closed.handler());
+    go_on(io, 1ms);
+    answer.release();
+    BOOST_TEST(code_of(io, result) == errc::client_closed);
+    BOOST_TEST(code_of(io, closed) == error_code{});
+    BOOST_TEST(taken() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(G6_a_release_completes_when_the_close_does_not_wait_for_it)
+{
+    tcp_proxy proxy{server.connect_string()};
+    auto& c = connect_through(proxy, {.close_timeout = 50ms});
+    auto held = acquire({c, directory, 1});
+    BOOST_TEST(until([&] { return queued() == 0; }));
+    const auto request = proxy.on_request(opcode::remove, reaction::hold);
+    outcome<> released, closed;
+    held.async_release(released.handler());
+    BOOST_TEST(until([&] { return request.fired() == 1; }));
+    c.async_close(closed.handler());
+    BOOST_TEST(code_of(io, closed) == errc::disconnected);
+    BOOST_TEST(code_of(io, released) == errc::client_closed);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
