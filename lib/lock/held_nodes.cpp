@@ -126,9 +126,10 @@ void held_nodes::release(const std::vector<std::string>& nodes, operation_ptr<er
     check();
     const auto of = std::make_shared<departure>(departure{nodes.size(), lost(), std::move(op)});
     if (of->op && of->op.cancellation()) {
-        of->op.cancellation()->bind([of](asio::cancellation_type type) {
-            if (of->op && ends_at_once(type)) {
-                std::exchange(of->op, {}).complete(asio::error::operation_aborted);
+        // What is under way keeps it alive. The link must not: the operation owns the link.
+        of->op.cancellation()->bind([weak = std::weak_ptr{of}](asio::cancellation_type type) {
+            if (const auto it = weak.lock(); it && it->op && ends_at_once(type)) {
+                std::exchange(it->op, {}).complete(asio::error::operation_aborted);
             }
         });
     }

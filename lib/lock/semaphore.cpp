@@ -279,7 +279,12 @@ void semaphore_state::acquire(operation_ptr<error_code, permit> op, std::int64_t
         asio::bind_cancellation_slot(
             a->signal.slot(), [a](std::exception_ptr e, permit p) { a->done(e, std::move(p)); }));
     if (link && a->op) {
-        link->bind([a](asio::cancellation_type type) { a->cancel(type); });
+        // What is under way keeps it alive. The link must not: the operation, which it contains, owns the link.
+        link->bind([weak = std::weak_ptr{a}](asio::cancellation_type type) {
+            if (const auto of = weak.lock()) {
+                of->cancel(type);
+            }
+        });
     }
 }
 

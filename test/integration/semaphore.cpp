@@ -513,4 +513,27 @@ BOOST_AUTO_TEST_CASE(G6_a_release_completes_when_the_close_does_not_wait_for_it)
     BOOST_TEST(code_of(io, released) == errc::client_closed);
 }
 
+BOOST_AUTO_TEST_CASE(G6_what_could_be_cancelled_goes_with_the_context)
+{
+    tcp_proxy proxy{server.connect_string()};
+    asio::cancellation_signal waits, releases;
+    const auto owned = std::make_shared<int>();
+    auto context = std::make_unique<asio::io_context>();
+    auto c = std::make_unique<client>(*context, client_options{.hosts = proxy.connect_string()});
+    c->async_connect(asio::detached);
+    semaphore s{*c, directory, 1};
+    outcome<permit> held;
+    s.async_acquire(1, held.handler());
+    run_until(*context, [&] { return held.done(); });
+    s.async_acquire(1, asio::bind_cancellation_slot(waits.slot(), [owned](error_code, permit) {}));
+    run_until(*context, [&] { return queued() == 1; });
+    const auto request = proxy.on_request(opcode::remove, reaction::hold);
+    held.value().async_release(
+        asio::bind_cancellation_slot(releases.slot(), [owned](error_code) {}));
+    run_until(*context, [&] { return request.fired() == 1; });
+    context.reset();
+    c.reset();
+    BOOST_TEST(owned.use_count() == 1);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
