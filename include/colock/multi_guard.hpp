@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -135,7 +136,8 @@ private:
     using part = std::variant<held_lock, permit>;
     // What a wait for the loss needs: it must not keep the locks.
     using turn = std::pair<std::shared_ptr<detail::queue_member>, std::uint64_t>;
-    using watched_part = std::variant<turn, std::shared_ptr<detail::held_nodes>>;
+    using leases = std::pair<std::shared_ptr<detail::held_nodes>, std::string>; // and one of them
+    using watched_part = std::variant<turn, leases>;
     struct watched_parts {
         std::vector<watched_part> parts;
         std::shared_ptr<detail::first_loss> loss;

@@ -424,6 +424,25 @@ BOOST_AUTO_TEST_CASE(under_a_chroot)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_wait_for_the_loss_ends_with_the_release_of_what_was_split_off)
+{
+    auto& c = connect();
+    auto rest = acquire({c, directory, 3}, 3);
+    auto off = rest.split(1);
+    outcome<error_code> of_rest, of_off, of_nothing;
+    rest.async_wait_lost(of_rest.handler());
+    off.async_wait_lost(of_off.handler());
+    BOOST_TEST(release(off) == error_code{});
+    BOOST_TEST(code_of(io, of_off) == errc::not_held);
+    auto all = rest.split(2);
+    rest.async_wait_lost(asio::bind_executor(io, of_nothing.handler()));
+    BOOST_TEST(code_of(io, of_nothing) == errc::not_held); // it holds none any more
+    BOOST_TEST(!of_rest.done());
+    BOOST_TEST(release(all) == error_code{});
+    BOOST_TEST(code_of(io, of_rest) == errc::not_held);
+    check_nothing_is_left();
+}
+
 BOOST_AUTO_TEST_CASE(a_limit_is_kept_without_a_connection)
 {
     tcp_proxy proxy{server.connect_string()};
