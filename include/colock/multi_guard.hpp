@@ -38,7 +38,7 @@ public:
 
     multi_guard(multi_guard&& other) noexcept = default;
     /// Releases what was held before, in the background.
-    multi_guard& operator=(multi_guard&& other) noexcept = default;
+    multi_guard& operator=(multi_guard&& other) noexcept;
     multi_guard(const multi_guard&) = delete;
     multi_guard& operator=(const multi_guard&) = delete;
 
