@@ -55,7 +55,8 @@ enum class errc {
     /// Another lock object of this client uses the path with other options or as another kind of lock.
     conflicting_use,
     /// Another client uses the path as another kind of lock: a `mutex`, a `shared_mutex` or a `semaphore`. They
-    /// would not exclude each other.
+    /// would not exclude each other. So it seems, too, when a `semaphore` was here: delete its empty directories
+    /// `locks` and `leases`, if the servers have not done so.
     conflicting_kind,
     /// The sequence numbers of the directory are used up. Delete the directory while nobody uses it. It does not
     /// come to this where colock has made the directory and nothing but the lock's queue is in it: that one is

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -37,7 +38,7 @@ public:
 
     multi_guard(multi_guard&& other) noexcept = default;
     /// Releases what was held before, in the background.
-    multi_guard& operator=(multi_guard&& other) noexcept = default;
+    multi_guard& operator=(multi_guard&& other) noexcept;
     multi_guard(const multi_guard&) = delete;
     multi_guard& operator=(const multi_guard&) = delete;
 
@@ -135,7 +136,8 @@ private:
     using part = std::variant<held_lock, permit>;
     // What a wait for the loss needs: it must not keep the locks.
     using turn = std::pair<std::shared_ptr<detail::queue_member>, std::uint64_t>;
-    using watched_part = std::variant<turn, std::shared_ptr<detail::held_nodes>>;
+    using leases = std::pair<std::shared_ptr<detail::held_nodes>, std::string>; // and one of them
+    using watched_part = std::variant<turn, leases>;
     struct watched_parts {
         std::vector<watched_part> parts;
         std::shared_ptr<detail::first_loss> loss;

@@ -53,7 +53,8 @@ public:
     /// Errors: `errc::invalid_path`; `errc::invalid_option` see `lock_options`, or the session time-out is
     /// too short for `client_options::tick`; `client::last_error_detail` tells;
     /// `errc::not_connected`, or why the attempt to connect failed that it waited for;
-    /// `errc::client_closed`; `errc::conflicting_use`; `errc::sequence_exhausted`; `errc::duplicate_sequence`;
+    /// `errc::client_closed`; `errc::conflicting_use`; `errc::conflicting_kind`; `errc::sequence_exhausted`;
+    /// `errc::duplicate_sequence`;
     /// `errc::session_expired` only without `lock_options::rejoin_on_expiry`; `zookeeper_errc::no_auth`
     /// and other codes of the server for which trying again is of no use; `operation_aborted` cancelled.
     /// No node stays behind, whatever the error, unless the servers refuse to delete it: that is logged.

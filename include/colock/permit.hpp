@@ -64,12 +64,14 @@ public:
     /// as many.
     [[nodiscard]] permit split(std::size_t count);
 
-    /// Waits until they are lost. As `held_lock::async_wait_lost`.
+    /// Waits until they are lost. As `held_lock::async_wait_lost`. What was split off before has a wait of its own;
+    /// what is split off meanwhile has no part in this one.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_lost(CompletionToken&& token = CompletionToken()) const
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, error_code)>(
-            detail::initiate<error_code, error_code>{core_}, token, &start_wait_lost, held_);
+            detail::initiate<error_code, error_code>{core_}, token, &start_wait_lost, held_,
+            nodes_.empty() ? std::string{} : nodes_.front());
     }
 
     /// Releases them; completes when the server has confirmed that their nodes are gone. As
@@ -86,7 +88,8 @@ public:
             permit{core_, std::move(held_), std::exchange(nodes_, {})});
     }
 
-    /// The client's executor; that of the system when this object never held anything.
+    /// The client's executor, also when the permits were released; that of the system, which has threads of its
+    /// own, when this object never held anything or was moved from.
     [[nodiscard]] executor_type get_executor() const noexcept;
 
     void swap(permit& other) noexcept;
@@ -101,7 +104,7 @@ private:
 
     static void start_wait_lost(const std::shared_ptr<detail::client_core>& core,
                                 detail::operation_ptr<error_code, error_code> op,
-                                std::shared_ptr<detail::held_nodes> held);
+                                std::shared_ptr<detail::held_nodes> held, std::string node);
     static void start_release(const std::shared_ptr<detail::client_core>& core,
                               detail::operation_ptr<error_code> op, permit held);
 

@@ -51,9 +51,11 @@ public:
     ///
     /// Completion signature: `void(error_code, permit)`.
     /// Errors: `errc::invalid_path`; `errc::invalid_option` no or negative permits, of the semaphore or to be
-    /// acquired, or see `mutex::async_lock`; `errc::too_many_permits` more than there are, if their number is
-    /// fixed; `errc::conflicting_use` another object of this client uses the path with another number or as
-    /// another kind of lock; `errc::conflicting_maximum` other clients have another number;
+    /// acquired, or more than fit into one request of a megabyte (some thousands; fewer with long
+    /// `lock_options::owner_data`), or see `mutex::async_lock`; `errc::too_many_permits` more than there are, if their
+    /// number is fixed; `errc::conflicting_use` another object of this client uses the path with another number or
+    /// as another kind of lock, `errc::conflicting_kind` another client does the latter;
+    /// `errc::conflicting_maximum` other clients have another number;
     /// `errc::invalid_counter` the node of a `counter_node` holds no number; `zookeeper_errc::no_node` it does not
     /// exist; those of `mutex::async_lock`.
     /// Cancellation: terminal and partial complete at once, and what was begun is undone in the background;
@@ -66,14 +68,19 @@ public:
     }
 
     /// Takes the permits if there are as many, and nobody waits before; else completes with an empty object and no
-    /// error. When there are too few it costs one read and no write.
+    /// error. When there are too few it costs one read and no write; with a `counter_node`, one more read.
+    ///
+    /// Errors: `errc::disconnected` there is no connection, or it broke meanwhile; those of `async_acquire`.
+    /// Everything else as for `async_acquire`.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_acquire(std::int64_t count = 1, CompletionToken&& token = CompletionToken())
     {
         return start(count, token, detail::at_once);
     }
 
-    /// As async_acquire, for so long at most: an empty object and no error when the time is over.
+    /// As async_acquire, for so long at most: an empty object and no error when the time is over, or
+    /// `errc::disconnected` when there is no connection then. What was begun is undone in the background.
+    /// Zero and negative durations are `async_try_acquire`; what is too long for the clock is `async_acquire`.
     template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
     auto async_try_acquire_for(std::int64_t count, std::chrono::duration<Rep, Period> limit,
                                CompletionToken&& token = CompletionToken())

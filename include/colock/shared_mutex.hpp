@@ -31,8 +31,8 @@ namespace colock {
 /// ever. Unlock, lock, and look again whether what you read is still so. One who holds it shared, and waits
 /// for the exclusive lock, waits for himself.
 ///
-/// Its names are those of Curator's InterProcessReadWriteLock, which stands in the same queue; in the directory
-/// of a `mutex` it would see nobody. In everything else it is a `mutex`: what is said there about options,
+/// Its names are those of Curator's InterProcessReadWriteLock, which stands in the same queue. It does not exclude a
+/// `mutex` on the same path: whoever comes later gets `errc::conflicting_kind`. In everything else it is a `mutex`: what is said there about options,
 /// handles, guarantees, thread safety holds here.
 class COLOCK_DECL shared_mutex {
 public:

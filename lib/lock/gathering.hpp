@@ -46,7 +46,8 @@ struct gathering {
         if (const auto* lock = std::get_if<held_lock>(&p)) {
             return multi_guard::turn{lock->held_.member, lock->held_.turn};
         }
-        return std::get<permit>(p).held_;
+        const auto& permits = std::get<permit>(p);
+        return multi_guard::leases{permits.held_, permits.nodes_.front()};
     }
 
     static void wait_lost(const std::shared_ptr<client_core>& core,
@@ -56,8 +57,9 @@ struct gathering {
         if (auto* turn = std::get_if<multi_guard::turn>(&watched)) {
             held_lock::start_wait_lost(core, std::move(op), std::move(turn->first), turn->second);
         } else {
-            permit::start_wait_lost(core, std::move(op),
-                                    std::get<std::shared_ptr<held_nodes>>(std::move(watched)));
+            auto& leases = std::get<multi_guard::leases>(watched);
+            permit::start_wait_lost(core, std::move(op), std::move(leases.first),
+                                    std::move(leases.second));
         }
     }
 };

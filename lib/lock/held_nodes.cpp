@@ -14,7 +14,7 @@ held_nodes::held_nodes(std::shared_ptr<client_core> core, std::shared_ptr<const 
       lost_lead_{lost_lead}
 {
     for (auto& each : nodes) {
-        nodes_.push_back({std::move(each), nullptr});
+        nodes_.emplace(std::move(each), node{nodes_.size()});
     }
 }
 
@@ -68,21 +68,33 @@ void held_nodes::discarded() noexcept
 // Most permits are held for longer than it is worth not to watch their nodes.
 void held_nodes::reminded()
 {
-    for (auto& each : nodes_) {
+    for (const auto& [path, each] : nodes_) {
         if (!each.leaving && !over_) {
-            watch(each);
+            watch(path);
         }
     }
 }
 
-void held_nodes::watch(node& n)
+// Null when it is gone, or is about to go.
+held_nodes::node* held_nodes::holding(const std::string& path)
 {
-    const auto state = std::make_shared<watch_state>(core_, zk::opcode::get, n.path);
+    const auto at = nodes_.find(path);
+    return at != nodes_.end() && !at->second.leaving ? &at->second : nullptr;
+}
+
+bool held_nodes::all_left() const noexcept
+{
+    return std::ranges::all_of(nodes_, [](const auto& each) { return each.second.leaving; });
+}
+
+void held_nodes::watch(const std::string& path)
+{
+    const auto state = std::make_shared<watch_state>(core_, zk::opcode::get, path);
     auto read = make_request(
-        {.op = zk::opcode::get, .path = n.path, .watch = true}, on_loss::repeat,
-        [self = shared_from_this(), state, path = n.path](zk::reply&& r) {
-            const auto at = std::ranges::find(self->nodes_, path, &node::path);
-            if (at == self->nodes_.end() || at->leaving) {
+        {.op = zk::opcode::get, .path = path, .watch = true}, on_loss::repeat,
+        [self = shared_from_this(), state, path](zk::reply&& r) {
+            auto* const held = self->holding(path);
+            if (held == nullptr) {
                 if (!r.error) {
                     state->begin(r.stat);
                     state->end(); // nobody wants it any more
@@ -91,7 +103,7 @@ void held_nodes::watch(node& n)
                 self->lose(errc::node_deleted);
             } else if (!r.error) {
                 state->begin(r.stat);
-                at->watch = state->make_handle();
+                held->watch = state->make_handle();
                 state->wait(function_operation<error_code, watch_event>::make(
                     self->core_, nullptr,
                     [weak = self->weak_from_this()](const error_code& ec, const watch_event& e) {
@@ -107,14 +119,13 @@ void held_nodes::watch(node& n)
 
 void held_nodes::changed(const watch_event& event)
 {
-    const auto at = std::ranges::find(nodes_, event.path, &node::path);
-    if (at == nodes_.end() || at->leaving) {
+    if (holding(event.path) == nullptr) {
         return;
     }
     if (event.type == watch_event_type::deleted) {
         lose(errc::node_deleted);
     } else {
-        watch(*at);
+        watch(event.path);
     }
 }
 
@@ -126,9 +137,10 @@ void held_nodes::release(const std::vector<std::string>& nodes, operation_ptr<er
     check();
     const auto of = std::make_shared<departure>(departure{nodes.size(), lost(), std::move(op)});
     if (of->op && of->op.cancellation()) {
-        of->op.cancellation()->bind([of](asio::cancellation_type type) {
-            if (of->op && ends_at_once(type)) {
-                std::exchange(of->op, {}).complete(asio::error::operation_aborted);
+        // What is under way keeps it alive. The link must not: the operation owns the link.
+        of->op.cancellation()->bind([weak = std::weak_ptr{of}](asio::cancellation_type type) {
+            if (const auto it = weak.lock(); it && it->op && ends_at_once(type)) {
+                std::exchange(it->op, {}).complete(asio::error::operation_aborted);
             }
         });
     }
@@ -140,15 +152,12 @@ void held_nodes::release(const std::vector<std::string>& nodes, operation_ptr<er
     }
     const client_core::batch together{*core_};
     for (const auto& path : nodes) {
-        const auto at = std::ranges::find(nodes_, path, &node::path);
-        if (at != nodes_.end()) {
-            at->leaving = true;
-            at->watch.reset();
+        if (auto* const held = holding(path)) {
+            held->leaving = true;
+            held->watch.reset();
+            waiting_for_loss_.complete_tagged(held->number, errc::not_held, {});
         }
         remove(path, of);
-    }
-    if (std::ranges::all_of(nodes_, &node::leaving)) {
-        waiting_for_loss_.complete_all(errc::not_held, {});
     }
 }
 
@@ -161,7 +170,10 @@ void held_nodes::remove(const std::string& path, const std::shared_ptr<departure
     }
     core_->submit(make_request({.op = zk::opcode::remove, .path = path}, on_loss::fail,
                                [self = shared_from_this(), path, of](zk::reply&& r) {
-                                   if (outcome_unknown(r.error) && !self->over_) {
+                                   const bool unknown = outcome_unknown(r.error);
+                                   if ((unknown || is_retryable(r.error)) && self->over_) {
+                                       self->removed(path, *of, errc::client_closed);
+                                   } else if (unknown) {
                                        self->unsettled_.emplace_back(path, of);
                                    } else if (is_retryable(r.error)) {
                                        self->remove(path, of);
@@ -178,7 +190,7 @@ void held_nodes::removed(const std::string& path, departure& of, const error_cod
         core_->log(log_level::error, what_ + ": a node may remain until the session ends: " + path +
                                          ": " + ec.message());
     }
-    std::erase_if(nodes_, [&](const node& n) { return n.path == path; });
+    nodes_.erase(path);
     if (--of.left == 0 && of.op) {
         std::exchange(of.op, {}).complete(of.result);
     }
@@ -202,17 +214,19 @@ void held_nodes::end()
 
 // ---- losing
 
-void held_nodes::wait_lost(operation_ptr<error_code, error_code> op)
+void held_nodes::wait_lost(operation_ptr<error_code, error_code> op, const std::string& lease)
 {
     check();
     if (const auto why = lost(); why) {
         op.complete({}, why);
         return;
     }
-    if (over_ || std::ranges::all_of(nodes_, &node::leaving)) {
+    const auto* const held = holding(lease);
+    if (over_ || held == nullptr) {
         op.complete(errc::not_held, {});
         return;
     }
+    op->tag = held->number;
     waiting_for_loss_.add(std::move(op));
 }
 
@@ -226,8 +240,7 @@ void held_nodes::check()
 void held_nodes::lose(errc why)
 {
     loss_.conclude(why);
-    const bool all_left = std::ranges::all_of(nodes_, &node::leaving);
-    if (over_ || all_left || std::exchange(loss_told_, true)) {
+    if (over_ || all_left() || std::exchange(loss_told_, true)) {
         return; // released before, or known
     }
     const auto reason = loss_.why();

@@ -7,7 +7,8 @@
 #include "waiting_list.hpp"
 
 #include <chrono>
-#include <list>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,7 +26,8 @@ public:
     void begin();
     // Deletes some of them. The operation, if there is one, completes when they are gone.
     void release(const std::vector<std::string>& nodes, operation_ptr<error_code> op);
-    void wait_lost(operation_ptr<error_code, error_code> op);
+    // For as long as this one of them is held.
+    void wait_lost(operation_ptr<error_code, error_code> op, const std::string& lease);
 
     // ---- any thread
 
@@ -37,8 +39,8 @@ public:
 
 private:
     struct node {
-        std::string path;
-        std::shared_ptr<void> watch; // while it is watched
+        std::uint64_t number;             // of those who wait for its loss
+        std::shared_ptr<void> watch = {}; // while it is watched
         bool leaving = false;
     };
     struct departure {
@@ -55,7 +57,9 @@ private:
     void check() override;
     void discarded() noexcept override;
 
-    void watch(node& n);
+    void watch(const std::string& path);
+    [[nodiscard]] node* holding(const std::string& path);
+    [[nodiscard]] bool all_left() const noexcept;
     void remove(const std::string& path, const std::shared_ptr<departure>& of);
     void changed(const watch_event& event);
     void removed(const std::string& path, departure& of, const error_code& ec);
@@ -67,7 +71,7 @@ private:
     const std::string what_;
     const std::string path_;
     const std::chrono::nanoseconds lost_lead_;
-    std::list<node> nodes_;
+    std::map<std::string, node> nodes_;
     std::vector<std::pair<std::string, std::shared_ptr<departure>>> unsettled_; // deletes to repeat
     waiting_list<error_code> waiting_for_loss_;
     bool over_ = false;

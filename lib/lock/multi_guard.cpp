@@ -120,6 +120,13 @@ multi_guard::multi_guard(std::shared_ptr<detail::client_core> core, std::vector<
 {
 }
 
+multi_guard& multi_guard::operator=(multi_guard&& other) noexcept
+{
+    multi_guard taken{std::move(other)};
+    swap(taken);
+    return *this;
+}
+
 multi_guard::operator bool() const noexcept
 {
     return !lost();

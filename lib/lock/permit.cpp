@@ -102,14 +102,15 @@ permit::executor_type permit::get_executor() const noexcept
 
 void permit::start_wait_lost(const std::shared_ptr<detail::client_core>& core,
                              detail::operation_ptr<error_code, error_code> op,
-                             std::shared_ptr<detail::held_nodes> held)
+                             std::shared_ptr<detail::held_nodes> held, std::string node)
 {
-    if (!held) {
+    if (node.empty()) {
         op.complete(errc::not_held, {});
         return;
     }
-    core->dispatch(
-        [op = std::move(op), held = std::move(held)]() mutable { held->wait_lost(std::move(op)); });
+    core->dispatch([op = std::move(op), held = std::move(held), node = std::move(node)]() mutable {
+        held->wait_lost(std::move(op), node);
+    });
 }
 
 void permit::start_release(const std::shared_ptr<detail::client_core>& core,

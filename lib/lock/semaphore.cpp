@@ -91,6 +91,9 @@ layout lease_layout()
 
 constexpr std::int64_t no_number = -1;
 
+// The server drops the connection of whoever sends more (jute.maxbuffer), and would do so again at every repetition.
+constexpr std::size_t max_request = 1'000'000;
+
 // What a semaphore object refers to.
 class semaphore_path {
 public:
@@ -101,6 +104,8 @@ public:
     const lock_options options;
 
     [[nodiscard]] std::shared_ptr<semaphore_state> find(error_code& why, std::string& detail) const;
+    // How many permits can be had in one transaction.
+    [[nodiscard]] std::int64_t most_at_once() const;
 
     mutable std::shared_ptr<semaphore_state> state = nullptr; // keeps it from being forgotten
 };
@@ -188,8 +193,15 @@ private:
 };
 
 // One execution: the operation may be over before what it does is.
-struct semaphore_state::acquisition {
+struct semaphore_state::acquisition final : session_listener {
+    acquisition(operation_ptr<error_code, permit> o, const std::shared_ptr<client_core>& c)
+        : op{std::move(o)}, core{c}, timer{c->strand()}
+    {
+    }
+
     operation_ptr<error_code, permit> op;
+    const std::shared_ptr<client_core> core;
+    asio::steady_timer timer; // of the deadline
     asio::cancellation_signal signal;
     bool cancelled = false; // also at a time when that came too late for what was under way
 
@@ -202,12 +214,30 @@ struct semaphore_state::acquisition {
         signal.emit(type);
     }
 
+    // The time is over, whatever is waited for: most of that waits for a connection, too.
+    void give_up()
+    {
+        if (op) {
+            const error_code why = core->is_connected() ? error_code{} : errc::disconnected;
+            std::exchange(op, {}).complete(why, permit{core, nullptr, {}});
+            signal.emit(asio::cancellation_type::terminal);
+        }
+    }
+
     void done(const std::exception_ptr& e, permit p)
     {
+        timer.cancel();
+        core->remove(*this);
         if (op) { // else what was taken is given back
             std::exchange(op, {}).complete(e ? code_of(e) : error_code{}, std::move(p));
         }
     }
+
+    // Of one who tries: he does not wait for a connection.
+    void connected(std::int64_t) override {}
+    void suspended() override { give_up(); }
+    void expired() override {}
+    void closed(const error_code&) override {}
 };
 
 void semaphore_state::acquire(operation_ptr<error_code, permit> op, std::int64_t n, deadline until)
@@ -216,9 +246,30 @@ void semaphore_state::acquire(operation_ptr<error_code, permit> op, std::int64_t
         locks_ = std::make_shared<lock_path>(core_, protocol::join_path(path_, "locks"),
                                              as_mutex(options_), lock_kind::semaphore);
     }
-    const auto a = std::make_shared<acquisition>();
-    a->op = std::move(op);
+    if (until <= std::chrono::steady_clock::now()) {
+        until = at_once;
+        auto refused = core_->unavailable();
+        if (!refused && !core_->is_connected()) {
+            refused = errc::disconnected;
+        }
+        if (refused) {
+            core_->note_error("semaphore " + path_ + ": " + refused.message());
+            op.complete(refused, permit{core_, nullptr, {}});
+            return;
+        }
+    }
+    const auto a = std::make_shared<acquisition>(std::move(op), core_);
     const auto link = a->op.cancellation();
+    if (until == at_once) {
+        core_->add(a);
+    } else if (until != never) {
+        a->timer.expires_at(until);
+        a->timer.async_wait([weak = std::weak_ptr{a}](const error_code& ec) {
+            if (const auto of = weak.lock(); of && !ec) {
+                of->give_up();
+            }
+        });
+    }
     asio::co_spawn(
         asio::any_io_executor{core_->strand()},
         [](std::shared_ptr<semaphore_state> self, std::shared_ptr<const acquisition> of,
@@ -228,7 +279,12 @@ void semaphore_state::acquire(operation_ptr<error_code, permit> op, std::int64_t
         asio::bind_cancellation_slot(
             a->signal.slot(), [a](std::exception_ptr e, permit p) { a->done(e, std::move(p)); }));
     if (link && a->op) {
-        link->bind([a](asio::cancellation_type type) { a->cancel(type); });
+        // What is under way keeps it alive. The link must not: the operation, which it contains, owns the link.
+        link->bind([weak = std::weak_ptr{a}](asio::cancellation_type type) {
+            if (const auto of = weak.lock()) {
+                of->cancel(type);
+            }
+        });
     }
 }
 
@@ -301,6 +357,9 @@ awaitable<std::optional<permit>> semaphore_state::take_as_holder(const acquisiti
             // Whoever cancels from here on comes too late.
             co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
             if (auto nodes = co_await make(held, n); !nodes.empty()) {
+                if (const auto why = core_->unavailable(); why) {
+                    fail(why); // they go with the session; nobody would be told of that
+                }
                 const auto kept =
                     std::make_shared<held_nodes>(core_, shared_from_this(), "semaphore " + path_,
                                                  path_, nodes, options_.lost_lead);
@@ -315,7 +374,16 @@ awaitable<std::optional<permit>> semaphore_state::take_as_holder(const acquisiti
             found.reset();
             continue;
         }
-        auto leases = co_await client_->async_watch_children(leases_, asio::use_awaitable);
+        auto [ec, leases] =
+            co_await client_->async_watch_children(leases_, asio::as_tuple(asio::use_awaitable));
+        if (ec == zookeeper_errc::no_node) {
+            co_await make_directory(); // there has to be one to wait for a higher limit, too
+            found = 0;
+            continue;
+        }
+        if (ec) {
+            fail(ec);
+        }
         found = count(leases.value);
         if (*found + n <= most) {
             continue;
@@ -434,7 +502,9 @@ awaitable<void> semaphore_state::make_directory()
         }
         const auto [ec, made] =
             co_await client_->async_create(each, data, as, asio::as_tuple(asio::use_awaitable));
-        if (last && ec && ec != zookeeper_errc::node_exists) {
+        // One whose fate is not known is seen in the next transaction.
+        if (last && ec && ec != zookeeper_errc::node_exists && !outcome_unknown(ec) &&
+            !is_retryable(ec)) {
             fail(ec);
         }
     }
@@ -466,6 +536,18 @@ void semaphore_state::compare(const error_code& ec, const std::string& maximum,
         fail(errc::conflicting_maximum);
     }
     compared_ = true;
+}
+
+std::int64_t semaphore_path::most_at_once() const
+{
+    constexpr std::size_t guid_and_number = 50, fixed_fields = 50; // and what is around them, amply
+    auto each = core->options().chroot.size() + path.size() + guid_and_number + fixed_fields +
+                (options.owner_data ? *options.owner_data : default_owner_data()).size();
+    each += std::string_view{"/leases/_c_--lease-"}.size();
+    for (const auto& entry : options.acl ? *options.acl : core->options().acl) {
+        each += 3 * sizeof(std::int32_t) + entry.scheme.size() + entry.id.size();
+    }
+    return static_cast<std::int64_t>(std::max<std::size_t>(max_request / each, 1));
 }
 
 std::shared_ptr<semaphore_state> semaphore_path::find(error_code& why, std::string& detail) const
@@ -604,6 +686,11 @@ void semaphore::start_acquire(const std::shared_ptr<detail::client_core>& core,
         } else if (!why && path->permits != detail::no_number && count > path->permits) {
             why = errc::too_many_permits;
             detail = std::to_string(count) + " permits of " + std::to_string(path->permits);
+        } else if (const auto most = why ? count : path->most_at_once(); count > most) {
+            why = errc::invalid_option;
+            detail = "no more than " + std::to_string(most) +
+                     " permits fit into one request, not " + std::to_string(count) +
+                     "; acquire them in portions";
         }
         if (why) {
             core->note_error("semaphore " + path->path + ": " + detail);

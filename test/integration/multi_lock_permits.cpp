@@ -149,6 +149,16 @@ BOOST_AUTO_TEST_CASE(G5_the_loss_of_a_permit_is_the_loss_of_all)
     BOOST_TEST(nothing_is_left());
 }
 
+BOOST_AUTO_TEST_CASE(a_guard_that_is_moved_to_itself_stays)
+{
+    auto held = value_of(io, start(all(c)));
+    auto& same = held;
+    held = std::move(same);
+    BOOST_TEST((bool(held) && held.size() == 3U));
+    held = {};
+    BOOST_TEST(nothing_is_left());
+}
+
 BOOST_AUTO_TEST_CASE(bad_input)
 {
     const auto code = [&](multi_lock m) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -373,6 +374,185 @@ BOOST_AUTO_TEST_CASE(G6_everything_is_destroyed_while_some_wait)
         c.reset();
     }
     check_nothing_is_left();
+}
+
+// A request of more than a megabyte would break the connection, and so would its repetition.
+BOOST_AUTO_TEST_CASE(more_permits_than_fit_into_a_request)
+{
+    auto& c = connect();
+    constexpr auto many = std::numeric_limits<std::int64_t>::max();
+    semaphore s{c, directory, many};
+    auto held = acquire(s);
+    BOOST_TEST(code_of(io, start(s, 20'000)) == errc::invalid_option);
+    BOOST_TEST(c.last_error_detail().find("in portions") != std::string::npos);
+    BOOST_TEST(code_of(io, start(s, many)) == errc::invalid_option);
+    held = acquire(s, 4'000);
+    BOOST_TEST(until([&] { return taken() == 4'000U; })); // the other one has gone
+    BOOST_TEST(release(held) == error_code{});
+
+    lock_options long_data;
+    long_data.owner_data = std::string(600'000, 'x');
+    semaphore other{c, directory + "-2", 2, long_data};
+    BOOST_TEST(code_of(io, start(other, 2)) == errc::invalid_option);
+    BOOST_TEST(bool(acquire(other)));
+    check_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(G4_one_who_wants_more_than_there_are_waits_also_when_there_is_no_directory)
+{
+    const auto counter = directory + "-count";
+    admin.create(counter, number(1));
+    const auto both = start({connect(), directory, counter_node{counter}}, 2);
+    BOOST_TEST(until([&] { return queued() == 1; }));
+    go_on(io, 5ms);
+    BOOST_TEST(!both.done());
+    admin.set(counter, number(2));
+    BOOST_TEST(value_of(io, both).count() == 2U);
+    check_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(under_a_chroot)
+{
+    admin.create_path(directory);
+    auto& c = connect({.chroot = directory});
+    for (int i = 0; i != 2; ++i) { // the first one makes the directories
+        auto held = acquire({c, "/inner", 2}, 2);
+        BOOST_TEST(held.nodes().front().starts_with("/inner/leases/_c_"));
+        BOOST_TEST(queue_of(directory + "/inner/leases").size() == 2U);
+        BOOST_TEST(release(held) == error_code{});
+        BOOST_TEST(queue_of(directory + "/inner/leases").empty());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_for_the_loss_ends_with_the_release_of_what_was_split_off)
+{
+    auto& c = connect();
+    auto rest = acquire({c, directory, 3}, 3);
+    auto off = rest.split(1);
+    outcome<error_code> of_rest, of_off, of_nothing;
+    rest.async_wait_lost(of_rest.handler());
+    off.async_wait_lost(of_off.handler());
+    BOOST_TEST(release(off) == error_code{});
+    BOOST_TEST(code_of(io, of_off) == errc::not_held);
+    auto all = rest.split(2);
+    rest.async_wait_lost(asio::bind_executor(io, of_nothing.handler()));
+    BOOST_TEST(code_of(io, of_nothing) == errc::not_held); // it holds none any more
+    BOOST_TEST(!of_rest.done());
+    BOOST_TEST(release(all) == error_code{});
+    BOOST_TEST(code_of(io, of_rest) == errc::not_held);
+    check_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_is_kept_without_a_connection)
+{
+    tcp_proxy proxy{server.connect_string()};
+    auto& c = connect_through(proxy);
+    semaphore s{c, directory, 1};
+    const auto code = [&](std::chrono::milliseconds limit) {
+        outcome<permit> o;
+        s.async_try_acquire_for(1, limit, o.handler());
+        return code_of(io, o);
+    };
+    auto held = acquire({connect(), directory, 1});
+    BOOST_TEST(until([&] { return queued() == 0; }));
+    outcome<permit> waiting;
+    s.async_try_acquire_for(1, 300ms, waiting.handler());
+    BOOST_TEST(until([&] { return queued() == 1; }));
+    proxy.refuse(true);
+    proxy.cut();
+    BOOST_TEST(until([&] { return c.state() == connection_state::suspended; }));
+    BOOST_TEST(code(10ms) == errc::disconnected);
+    BOOST_TEST(code(0ms) == errc::disconnected);
+    BOOST_TEST(code_of(io, waiting) == errc::disconnected);
+    proxy.refuse(false);
+    BOOST_TEST(until([&] { return c.state() == connection_state::connected; }));
+
+    const auto answer =
+        proxy.on_reply(opcode_set{opcode::get_children, opcode::get_children2}, reaction::hold);
+    outcome<permit> tried;
+    s.async_try_acquire(1, tried.handler());
+    BOOST_TEST(until([&] { return answer.fired() == 1; }));
+    proxy.refuse(true);
+    proxy.cut();
+    BOOST_TEST(code_of(io, tried) == errc::disconnected);
+    proxy.refuse(false);
+    held = {};
+    BOOST_TEST(bool(acquire(s)));
+    check_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(G4_the_connection_breaks_while_the_directory_is_made)
+{
+    tcp_proxy proxy{server.connect_string()};
+    auto& c = connect_through(proxy);
+    for (const bool carried_out : {true, false}) {
+        const auto path = directory + (carried_out ? "/1" : "/2");
+        const rule_options of_leases{.path_prefix = path + "/leases"};
+        const auto lost =
+            carried_out
+                ? proxy.on_reply(opcode::create_container, reaction::drop_and_cut, of_leases)
+                : proxy.on_request(opcode::create_container, reaction::drop_and_cut, of_leases);
+        auto held = acquire({c, path, 1});
+        BOOST_TEST(lost.fired() == 1U);
+        BOOST_TEST(release(held) == error_code{});
+    }
+}
+
+BOOST_AUTO_TEST_CASE(G5_no_permits_of_a_client_that_was_closed_meanwhile)
+{
+    tcp_proxy proxy{server.connect_string()};
+    auto& c = connect_through(proxy);
+    semaphore s{c, directory, 1};
+    BOOST_TEST(bool(acquire(s))); // the directories are there
+    auto answer =
+        proxy.on_reply(opcode::multi, reaction::hold, {.path_prefix = directory + "/locks"});
+    const auto result = start(s);
+    BOOST_TEST(until([&] { return answer.fired() == 1; }));
+    outcome<> closed;
+    c.async_close(closed.handler());
+    go_on(io, 1ms);
+    answer.release();
+    BOOST_TEST(code_of(io, result) == errc::client_closed);
+    BOOST_TEST(code_of(io, closed) == error_code{});
+    BOOST_TEST(taken() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(G6_a_release_completes_when_the_close_does_not_wait_for_it)
+{
+    tcp_proxy proxy{server.connect_string()};
+    auto& c = connect_through(proxy, {.close_timeout = 50ms});
+    auto held = acquire({c, directory, 1});
+    BOOST_TEST(until([&] { return queued() == 0; }));
+    const auto request = proxy.on_request(opcode::remove, reaction::hold);
+    outcome<> released, closed;
+    held.async_release(released.handler());
+    BOOST_TEST(until([&] { return request.fired() == 1; }));
+    c.async_close(closed.handler());
+    BOOST_TEST(code_of(io, closed) == errc::disconnected);
+    BOOST_TEST(code_of(io, released) == errc::client_closed);
+}
+
+BOOST_AUTO_TEST_CASE(G6_what_could_be_cancelled_goes_with_the_context)
+{
+    tcp_proxy proxy{server.connect_string()};
+    asio::cancellation_signal waits, releases;
+    const auto owned = std::make_shared<int>();
+    auto context = std::make_unique<asio::io_context>();
+    auto c = std::make_unique<client>(*context, client_options{.hosts = proxy.connect_string()});
+    c->async_connect(asio::detached);
+    semaphore s{*c, directory, 1};
+    outcome<permit> held;
+    s.async_acquire(1, held.handler());
+    run_until(*context, [&] { return held.done(); });
+    s.async_acquire(1, asio::bind_cancellation_slot(waits.slot(), [owned](error_code, permit) {}));
+    run_until(*context, [&] { return queued() == 1; });
+    const auto request = proxy.on_request(opcode::remove, reaction::hold);
+    held.value().async_release(
+        asio::bind_cancellation_slot(releases.slot(), [owned](error_code) {}));
+    run_until(*context, [&] { return request.fired() == 1; });
+    context.reset();
+    c.reset();
+    BOOST_TEST(owned.use_count() == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
