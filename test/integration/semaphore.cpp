@@ -354,7 +354,8 @@ BOOST_AUTO_TEST_CASE(G6_everything_is_destroyed_while_some_wait)
     for (const bool client_first : {true, false}) {
         auto context = std::make_unique<asio::io_context>();
         auto c =
-            std::make_unique<client>(*context, client_options{.hosts = server.connect_string()});
+            std::make_unique<client>(*context, client_options{.hosts = server.connect_string(),
+                                                              .session_timeout = 4s}); // runs out
         c->async_connect(asio::detached);
         std::vector<outcome<permit>> all;
         for (int i = 0; i != 3; ++i) {
