@@ -1,0 +1,87 @@
+// What the parts of a queue_member share: its watches, and the way from an input to the commands that come of it.
+#pragma once
+
+#include "local_queue.hpp"
+#include "queue_member.hpp"
+
+#include <algorithm>
+#include <concepts>
+#include <iterator>
+#include <utility>
+
+namespace colock::detail {
+
+// One watched node. Outlives the watch when its answer is still to come.
+struct queue_member::watch_target final : zk::watch_registry::subscriber {
+    watch_target(queue_member& m, std::string n) : member{&m}, name{std::move(n)} {}
+
+    void watch_fired(const watch_event& event) noexcept override
+    {
+        const auto self = member->shared_from_this();
+        const auto over = self->drop_target(*this); // *this lives until the end of this function
+        self->feed([&](auto& c, protocol::commands& out) {
+            c.fired(over->name, event.type == watch_event_type::deleted, out);
+        });
+    }
+
+    queue_member* member;
+    const std::string name;
+    request* reading = nullptr; // until it is answered
+    bool subscribed = false;
+    bool wanted = true;
+};
+
+// The watch on the directory, which tells when somebody comes. Outlives its answer, as above.
+struct queue_member::neighbourhood final : zk::watch_registry::subscriber {
+    explicit neighbourhood(queue_member& m) : member{&m} {}
+
+    void watch_fired(const watch_event&) noexcept override
+    {
+        const auto self = member->shared_from_this();
+        self->neighbours_.reset();
+        self->crowded_ = true;
+        self->queue_->met(*self, protocol::company::some);
+    }
+
+    queue_member* member;
+    request* reading = nullptr; // until it is answered
+    bool alone = false;         // the list showed nobody else
+};
+
+template <class Input>
+void queue_member::feed(Input&& input)
+{
+    if (over_) {
+        return;
+    }
+    const auto self = shared_from_this();
+    protocol::commands out;
+    std::visit(
+        [&]<class Contender>(Contender& c) {
+            c.assume_safe(remaining(boot_clock::now()) > std::chrono::nanoseconds{0});
+            if constexpr (std::invocable<Input&, Contender&, protocol::commands&>) {
+                input(c, out); // else it is not for this kind
+            }
+        },
+        contender_);
+    claim();
+    if (performing_) {
+        // An answer that came at once: its commands come behind those at hand.
+        std::ranges::move(out, std::back_inserter(commands_));
+        return;
+    }
+    commands_ = std::move(out);
+    performing_ = true;
+    {
+        const client_core::batch together{core_};
+        for (std::size_t i = 0; i < commands_.size(); ++i) { // it grows on the way
+            const auto next = std::move(commands_[i]);
+            perform(next);
+        }
+        commands_.clear();
+    }
+    performing_ = false;
+    rely();
+}
+
+} // namespace colock::detail
