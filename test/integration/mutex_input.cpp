@@ -327,7 +327,7 @@ BOOST_AUTO_TEST_CASE(G1_another_kind_of_lock_on_the_path_is_an_error_for_whoever
 {
     lock_scene s;
     auto& first = s.connect();
-    auto& later = s.connect();
+    const auto later = [&]() -> client& { return s.connect(); };
     const auto refused = [&](auto start) {
         outcome<typename decltype(start)::guard> o;
         start(o);
@@ -356,9 +356,9 @@ BOOST_AUTO_TEST_CASE(G1_another_kind_of_lock_on_the_path_is_an_error_for_whoever
 
     auto held = s.hold(first);
     auto waiting = s.start_waiter(first);
-    refused(write{{later, s.directory}});
-    refused(try_read{{later, s.directory}});
-    refused(acquire{{later, s.directory, 1}});
+    refused(write{{later(), s.directory}});
+    refused(try_read{{later(), s.directory}});
+    refused(acquire{{later(), s.directory, 1}});
     BOOST_TEST(s.until([&] { return s.queue().size() >= 2; })); // and "locks", of the semaphore
     BOOST_TEST(s.unlock(held) == error_code{});
     held = value_of(s.io, waiting); // nothing has become of the mistake
@@ -368,8 +368,8 @@ BOOST_AUTO_TEST_CASE(G1_another_kind_of_lock_on_the_path_is_an_error_for_whoever
     outcome<permit> taken;
     semaphore{first, path, 1}.async_acquire(1, taken.handler());
     auto one = value_of(s.io, taken);
-    refused(lock{{later, path}});
-    refused(write{{later, path}});
+    refused(lock{{later(), path}});
+    refused(write{{later(), path}});
 }
 
 BOOST_AUTO_TEST_CASE(a_layout_of_ones_own_is_written_and_recognised)

@@ -4,6 +4,8 @@
 
 #include "protocol/contender.hpp"
 
+#include "words.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <cstdint>
@@ -166,16 +168,10 @@ public:
 private:
     std::string said()
     {
-        static constexpr const char* words[] = {"make directory", "create",  "list",
-                                                "watch",          "inspect", "remove",
-                                                "step down",      "look",    "remove directory",
-                                                "unwatch",        "prove",   "granted",
-                                                "busy",           "shared",  "lost",
-                                                "failed",         "gone"};
         std::string text;
         for (const auto& c : out_) {
             text += text.empty() ? "" : ", ";
-            text += words[static_cast<std::size_t>(c.type)];
+            text += colock::test::word_for(c.type);
             if (c.type == command::kind::create) {
                 prefix_ = c.name;
                 text += " #" + std::to_string(std::stoi(c.name.substr(27, 12), nullptr, 16));
@@ -200,6 +196,7 @@ private:
         switch (e) {
         case errc::session_expired: return "session_expired";
         case errc::node_deleted: return "node_deleted";
+        case errc::conflicting_kind: return "conflicting_kind";
         case errc::sequence_exhausted: return "sequence_exhausted";
         case errc::duplicate_sequence: return "duplicate_sequence";
         default: return "?";
@@ -485,13 +482,26 @@ BOOST_AUTO_TEST_CASE(own_node_missing_in_the_listing)
     BOOST_TEST(p.listed(no_node) == "create #3, list"); // so is the directory
 }
 
+BOOST_AUTO_TEST_CASE(G1_who_comes_after_a_lock_of_another_kind_gives_up)
+{
+    play p;
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(5) == "");
+    BOOST_TEST(p.listed({p.name(5), "_c_99999999-__READ__0000000003"}) ==
+               "failed: conflicting_kind, remove 5");
+    play first;
+    BOOST_TEST(first.join() == "create #1, list");
+    BOOST_TEST(first.created(5) == "");
+    BOOST_TEST(first.listed({first.name(5), "_c_99999999-__READ__0000000006"}) == "granted");
+}
+
 BOOST_AUTO_TEST_CASE(foreign_children_are_ignored)
 {
     play p;
     BOOST_TEST(p.join() == "create #1, list");
     BOOST_TEST(p.created(5) == "");
     BOOST_TEST(p.listed({"config", "0000000001", "ffffffff__lock__0000000002", p.name(5),
-                         "_c_99999999-__READ__0000000003", "lock-004"}) == "granted");
+                         "_c_99999999-latch-0000000003", "lock-004"}) == "granted");
 }
 
 // ---- held

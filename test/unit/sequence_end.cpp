@@ -2,6 +2,7 @@
 // events is the business of test/model/sequence_end.cpp.
 
 #include "protocol/contender.hpp"
+#include "words.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -92,13 +93,9 @@ struct play {
 
     std::string said()
     {
-        static constexpr const char* words[] = {
-            "make directory",   "create",  "list",  "watch",   "inspect", "remove", "step down",
-            "remove directory", "unwatch", "prove", "granted", "busy",    "shared", "lost",
-            "failed",           "gone"};
         std::string text;
         for (const auto& each : out) {
-            text += (text.empty() ? "" : ", ") + std::string{words[static_cast<int>(each.type)]};
+            text += (text.empty() ? "" : ", ") + colock::test::word_for(each.type);
             if (each.type == command::kind::create) {
                 prefix = each.name;
             } else if (!each.name.empty()) {

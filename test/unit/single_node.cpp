@@ -3,6 +3,8 @@
 
 #include "protocol/single_node.hpp"
 
+#include "words.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <cstdint>
@@ -110,12 +112,9 @@ struct play : protocol::single_node {
 
     std::string said()
     {
-        static const char* const names[] = {"make",      "create", "list",    "watch",  "remove",
-                                            "step down", "look",   "unwatch", "prove",  "granted",
-                                            "busy",      "shared", "lost",    "failed", "gone"};
         std::string text;
         for (const auto& c : out) {
-            text += (text.empty() ? "" : ", ") + std::string{names[static_cast<int>(c.type)]};
+            text += (text.empty() ? "" : ", ") + colock::test::word_for(c.type);
             BOOST_TEST(c.name.empty());
             if (c.error) {
                 text +=
@@ -182,8 +181,8 @@ BOOST_AUTO_TEST_CASE(the_directory_is_missing)
 {
     play p;
     p.join();
-    BOOST_TEST(p.created(no_node) == "make");
-    BOOST_TEST(p.directory_made(throttled) == "make");
+    BOOST_TEST(p.created(no_node) == "make directory");
+    BOOST_TEST(p.directory_made(throttled) == "make directory");
     BOOST_TEST(p.directory_made() == "create");
     p.created(no_node);
     BOOST_TEST(p.directory_made(no_auth) == "failed " + no_auth.message() + ", gone");
