@@ -108,7 +108,7 @@ plant "does not look after its node again after a reconnection" contender \
     "$(in_function connected 's/case state::granted: arm.*/case state::granted: break;/')" \
     G1_break_write_deletion G5
 plant "does not repeat a remove whose answer was lost" contender \
-    "$(in_function connected 's/out.push_back\(\{command::kind::remove, own_\}\);//')" \
+    "$(in_function connected 's/^ +remove_node\(out\);//')" \
     G4_a_connection_breaks G3
 plant "does not watch again after a change" contender \
     "$(in_function fired 's/arm\(slot, slot.name, out\);//')" \
