@@ -22,7 +22,8 @@ namespace colock {
 /// **When not to use it**: whenever others may wait, and you are free to choose. Prefer `mutex`.
 ///
 /// - **A herd** (G7 is not promised): every waiter watches the node, and every release wakes all of them; each tries
-///   to create the node, and all but one in vain. The load of a release grows with the number of waiters.
+///   to create the node, and all but one in vain. The load of a release grows with the number of waiters; a picture
+///   of it is in docs/benchmarks/herd.md.
 /// - **No order, no fairness** (G2 is not promised): whoever is the quickest is next, a newcomer as well as one who
 ///   has waited for long. A waiter may starve. Only those who wait on one client are let in in the order in which
 ///   they came.
