@@ -65,14 +65,15 @@ BOOST_AUTO_TEST_CASE(G7_a_writer_wakes_the_readers_behind_it_and_no_others)
 BOOST_AUTO_TEST_CASE(G1_G2_G4_one_steps_down)
 {
     for (const auto* who : {"wrw", "wwr", "wrr", "www"}) {
-        explore({.readers = who, .downgrades = 1}, 50'000);
+        explore({.readers = who, .downgrades = 1}, 250'000);
     }
 }
 
 BOOST_AUTO_TEST_CASE(G3_one_steps_down_and_one_cancels_or_loses_its_connection)
 {
     for (const auto* who : {"ww", "wr"}) {
-        explore({.clients = 2, .readers = who, .cancels = 1, .breaks = 2, .downgrades = 2}, 10'000);
+        explore({.clients = 2, .readers = who, .cancels = 1, .breaks = 2, .downgrades = 2},
+                320'000);
     }
 }
 
@@ -80,10 +81,10 @@ BOOST_AUTO_TEST_CASE(G5_one_steps_down_and_loses_its_node_or_its_session)
 {
     for (const auto* who : {"ww", "wr"}) {
         explore({.clients = 2, .readers = who, .breaks = 1, .removals = 1, .downgrades = 1},
-                10'000);
+                330'000);
         explore({.clients = 2, .readers = who, .breaks = 1, .expiries = 1, .downgrades = 1},
-                10'000);
-        explore({.clients = 2, .readers = who, .refusals = 2, .downgrades = 1}, 10'000);
+                360'000);
+        explore({.clients = 2, .readers = who, .refusals = 2, .downgrades = 1}, 70'000);
     }
 }
 
@@ -94,22 +95,22 @@ BOOST_AUTO_TEST_CASE(G1_G4_a_writer_becomes_a_reader)
     for (const auto* who : {"rw", "wr", "ww", "rr"}) {
         explore({.clients = 2, .readers = who, .foreigner = true}, 1'000);
     }
-    explore({.readers = "wrw", .foreigner = true}, 100'000);
-    explore({.readers = "rww", .foreigner = true}, 100'000);
+    explore({.readers = "wrw", .foreigner = true}, 1'400'000);
+    explore({.readers = "rww", .foreigner = true}, 1'400'000);
 }
 
 BOOST_AUTO_TEST_CASE(G1_a_writer_becomes_a_reader_and_a_connection_breaks)
 {
-    explore({.clients = 2, .readers = "ww", .breaks = 2, .foreigner = true}, 30'000);
-    explore({.clients = 2, .readers = "rw", .breaks = 2, .foreigner = true}, 30'000);
+    explore({.clients = 2, .readers = "ww", .breaks = 2, .foreigner = true}, 330'000);
+    explore({.clients = 2, .readers = "rw", .breaks = 2, .foreigner = true}, 280'000);
 }
 
 BOOST_AUTO_TEST_CASE(G1_a_writer_becomes_a_reader_and_another_cancels_or_is_robbed)
 {
     explore({.clients = 2, .readers = "ww", .cancels = 1, .removals = 1, .foreigner = true},
-            30'000);
+            2'500'000);
     explore({.clients = 2, .readers = "rw", .cancels = 1, .removals = 1, .foreigner = true},
-            30'000);
+            1'400'000);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
