@@ -152,7 +152,7 @@ private:
     void compare(const error_code& ec, const std::string& maximum,
                  const std::vector<std::string>& siblings);
     awaitable<void> wait_for_change(const unique_lock& held, watch& leases,
-                                    std::optional<watch>& limit, deadline until);
+                                    std::optional<watch>& limit);
 
     [[nodiscard]] std::int64_t count(const children_result& r) const
     {
@@ -341,7 +341,7 @@ awaitable<permit> semaphore_state::take(const acquisition& a, std::int64_t n, de
     }
 }
 
-// Nobody else adds permits meanwhile. Empty when the lock of the queue is lost.
+// Nobody else adds permits meanwhile. The deadline is that of the acquisition, but for one who tries. Empty when the lock of the queue is lost.
 awaitable<std::optional<permit>> semaphore_state::take_as_holder(const acquisition& a,
                                                                  unique_lock& held,
                                                                  std::optional<std::int64_t> found,
@@ -388,10 +388,10 @@ awaitable<std::optional<permit>> semaphore_state::take_as_holder(const acquisiti
         if (*found + n <= most) {
             continue;
         }
-        co_await wait_for_change(held, leases.changes, limit_changes, until);
-        if (until != never && until <= std::chrono::steady_clock::now()) {
+        if (until == at_once) {
             co_return permit{core_, nullptr, {}};
         }
+        co_await wait_for_change(held, leases.changes, limit_changes);
         if (!counter_.empty()) {
             most = co_await limit(limit_changes);
         }
@@ -401,13 +401,12 @@ awaitable<std::optional<permit>> semaphore_state::take_as_holder(const acquisiti
 }
 
 awaitable<void> semaphore_state::wait_for_change(const unique_lock& held, watch& leases,
-                                                 std::optional<watch>& limit, deadline until)
+                                                 std::optional<watch>& limit)
 {
-    asio::steady_timer timer{co_await asio::this_coro::executor, until};
     const auto wait_for = [&](auto&&... more) {
-        return experimental::make_parallel_group(
-                   leases.async_wait(asio::deferred), held.async_wait_lost(asio::deferred),
-                   timer.async_wait(asio::deferred), std::forward<decltype(more)>(more)...)
+        return experimental::make_parallel_group(leases.async_wait(asio::deferred),
+                                                 held.async_wait_lost(asio::deferred),
+                                                 std::forward<decltype(more)>(more)...)
             .async_wait(experimental::wait_for_one(), asio::use_awaitable);
     };
     if (limit) {
