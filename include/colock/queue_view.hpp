@@ -80,6 +80,9 @@ namespace detail {
 struct COLOCK_DECL queue_inquiries {
     static void view(const std::shared_ptr<client_core>& core,
                      operation_ptr<error_code, queue_view> op, std::string path, layout l);
+    static void wait_position(const std::shared_ptr<client_core>& core,
+                              operation_ptr<error_code, std::size_t> op, std::string node, layout l,
+                              std::optional<std::size_t> seen);
     static void revoke(const std::shared_ptr<client_core>& core, operation_ptr<error_code> op,
                        std::string node);
     static void revoke_holders(const std::shared_ptr<client_core>& core,
@@ -120,6 +123,48 @@ auto async_view_queue(const client& c, std::string path,
 {
     return async_view_queue(c, std::move(path), curator_layout(),
                             std::forward<CompletionToken>(token));
+}
+
+/// Waits until a contender's position differs from the one that was seen; completes with what it is then, at once
+/// when it differs already.
+///
+/// The position is how many have to let go before the contender has the lock: 0 when it has it, or is about to hear
+/// of it. For one who shares the lock they are those up to the last one before it who does not. It never grows.
+/// Begin with nothing seen: `position = co_await async_wait_position(c, node, position)` in a loop tells it first,
+/// and then each change that lasts, and of several that follow each other quickly the last.
+///
+/// `node` is that of a contender on any client: a `queue_entry::path`. The one by which this client waits is the
+/// entry of `async_view_queue` whose session is `client::session_id()`; those who share it (`max_local_grants`)
+/// have the position in common.
+///
+/// It watches the directory: one request and its whole list whenever a contender comes or goes. That is for a few
+/// who look on, not for every waiter of a long queue, who are told of their turn by their own lock.
+/// A disconnection, or the end of this client's session, is waited out.
+///
+/// Completion signature: `void(error_code, std::size_t)`.
+/// Errors: `zookeeper_errc::no_node` the contender is not, or no longer, there; `errc::invalid_path`, also when the
+/// name is not that of a contender of the layout; `errc::invalid_option` for a bad layout; `zookeeper_errc::no_auth`
+/// the directory may not be listed; `errc::not_connected`, `errc::client_closed`; `operation_aborted` cancelled.
+/// Cancellation: any type completes at once, and the watch is removed.
+/// Executor: the handler's associated one, by default the client's. Never inline.
+/// Thread safety: as for the functions of the client.
+template <class CompletionToken = boost::asio::deferred_t>
+auto async_wait_position(const client& c, std::string node, layout l,
+                         std::optional<std::size_t> seen = {},
+                         CompletionToken&& token = CompletionToken())
+{
+    return boost::asio::async_initiate<CompletionToken, void(error_code, std::size_t)>(
+        detail::initiate<error_code, std::size_t>{detail::core_access::of(c)}, token,
+        &detail::queue_inquiries::wait_position, std::move(node), std::move(l), seen);
+}
+
+/// The same with the layout that is the default of `mutex`.
+template <class CompletionToken = boost::asio::deferred_t>
+auto async_wait_position(const client& c, std::string node, std::optional<std::size_t> seen = {},
+                         CompletionToken&& token = CompletionToken())
+{
+    return async_wait_position(c, std::move(node), curator_layout(), seen,
+                               std::forward<CompletionToken>(token));
 }
 
 /// Asks the owner of a node, who holds a lock or waits for it, to let it go. One request.

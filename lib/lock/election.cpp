@@ -1,13 +1,9 @@
 #include <colock/detail/core_access.hpp>
 #include <colock/election.hpp>
 
-#include "client/borrowed_client.hpp"
 #include "inquiry.hpp"
 #include "lock_path.hpp"
-
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/bind_executor.hpp>
-#include <boost/asio/cancellation_signal.hpp>
+#include "observation.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -20,59 +16,29 @@ namespace {
 
 using identity = std::optional<std::string>;
 
-// Waits for another leader: by a watch on the node of the one who leads, whom nobody can overtake; when there is none,
-// by one on the directory. On the strand. What is under way keeps it alive.
-class change_of_leaders final : public std::enable_shared_from_this<change_of_leaders> {
+// Another leader: told by a watch on the node of the one who leads, whom nobody can overtake; when there is none, by
+// one on the directory.
+class change_of_leaders final : public observation<identity> {
 public:
     change_of_leaders(std::shared_ptr<client_core> core, operation_ptr<error_code, identity> op,
                       std::string path, identity seen)
-        : core_{std::move(core)}, op_{std::move(op)}, path_{std::move(path)}, seen_{std::move(seen)}
+        : observation{std::move(core), std::move(op)}, path_{std::move(path)}, seen_{
+                                                                                   std::move(seen)}
     {
-    }
-
-    void start()
-    {
-        if (const auto& link = op_.cancellation()) {
-            if (link->requested() != asio::cancellation_type::none) {
-                finish(asio::error::operation_aborted, {});
-                return;
-            }
-            link->bind([this](asio::cancellation_type) {
-                const auto self = shared_from_this();
-                finish(asio::error::operation_aborted, {});
-                inner_.emit(asio::cancellation_type::terminal);
-            });
-        }
-        look();
     }
 
 private:
-    // A handler for what this object waits for: on the strand, and not when it is over.
-    template <class Result, class Then>
-    auto guarded(Then then)
+    void look() override
     {
-        return asio::bind_executor(
-            core_->strand(),
-            asio::bind_cancellation_slot(
-                inner_.slot(), [self = shared_from_this(), then](error_code ec, Result result) {
-                    if (self->op_) { // else it is over
-                        then(ec, std::move(result));
-                    }
-                }));
-    }
-
-    void look()
-    {
-        changes_ = {};
-        client_->async_children(
+        zk().async_children(
             path_, guarded<children_result>([this](const error_code& ec, children_result&& found) {
                 const auto all = protocol::contenders(curator_latch_layout(), found.names);
                 if (ec && ec != zookeeper_errc::no_node) {
-                    finish(ec, {});
+                    fail(ec);
                 } else if (!all.empty()) {
                     watch_leader(protocol::join_path(path_, all.front().name));
                 } else if (seen_) {
-                    finish({}, {});
+                    finish({});
                 } else if (ec) {
                     watch_for_directory();
                 } else {
@@ -83,75 +49,54 @@ private:
 
     void watch_leader(std::string node)
     {
-        client_->async_watch(
+        zk().async_watch(
             std::move(node),
             guarded<watched<get_result>>([this](const error_code& ec, watched<get_result>&& found) {
                 if (ec == zookeeper_errc::no_node) {
                     look(); // the next one leads now
-                } else if (ec || found.value.data != seen_) {
-                    finish(ec, std::move(found.value.data));
+                } else if (ec) {
+                    fail(ec);
+                } else if (found.value.data != seen_) {
+                    finish(std::move(found.value.data));
                 } else {
-                    wait(std::move(found.changes));
+                    look_again_after(std::move(found.changes));
                 }
             }));
     }
 
     void watch_directory()
     {
-        client_->async_watch_children(
+        zk().async_watch_children(
             path_, guarded<watched<children_result>>([this](const error_code& ec,
                                                             watched<children_result>&& found) {
                 if (ec && ec != zookeeper_errc::no_node) {
-                    finish(ec, {});
+                    fail(ec);
                 } else if (ec || !protocol::contenders(curator_latch_layout(), found.value.names)
                                       .empty()) {
                     look();
                 } else {
-                    wait(std::move(found.changes));
+                    look_again_after(std::move(found.changes));
                 }
             }));
     }
 
     void watch_for_directory()
     {
-        client_->async_watch_exists(
+        zk().async_watch_exists(
             path_, guarded<watched<std::optional<node_stat>>>(
                        [this](const error_code& ec, watched<std::optional<node_stat>>&& found) {
                            if (ec) {
-                               finish(ec, {});
+                               fail(ec);
                            } else if (found.value) {
                                look();
                            } else {
-                               wait(std::move(found.changes));
+                               look_again_after(std::move(found.changes));
                            }
                        }));
     }
 
-    void wait(watch changes)
-    {
-        changes_ = std::move(changes);
-        changes_.async_wait(guarded<watch_event>([this](const error_code& ec, watch_event&&) {
-            if (ec) {
-                finish(ec, {});
-            } else {
-                look();
-            }
-        }));
-    }
-
-    void finish(const error_code& ec, identity now)
-    {
-        changes_ = {};
-        std::exchange(op_, {}).complete(ec, ec ? identity{} : std::move(now));
-    }
-
-    const std::shared_ptr<client_core> core_;
-    borrowed_client client_{core_};
-    operation_ptr<error_code, identity> op_;
     const std::string path_;
     const identity seen_;
-    asio::cancellation_signal inner_;
-    watch changes_;
 };
 
 } // namespace
@@ -203,9 +148,7 @@ void candidacy::participants(const std::shared_ptr<client_core>& core,
 void candidacy::wait_change(const std::shared_ptr<client_core>& core,
                             operation_ptr<error_code, identity> op, std::string path, identity seen)
 {
-    core->dispatch(
-        [waiting = std::make_shared<change_of_leaders>(core, std::move(op), std::move(path),
-                                                       std::move(seen))] { waiting->start(); });
+    observe<change_of_leaders>(core, std::move(op), std::move(path), std::move(seen));
 }
 
 } // namespace detail

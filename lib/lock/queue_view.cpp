@@ -1,6 +1,8 @@
 #include <colock/queue_view.hpp>
 
 #include "inquiry.hpp"
+#include "observation.hpp"
+#include "protocol/blocking_rule.hpp"
 
 #include <unistd.h>
 
@@ -47,6 +49,72 @@ void queue_inquiries::view(const std::shared_ptr<client_core>& core,
         read_queue(raw->shared_from_this(), path, l, everybody,
                    [raw](queue_view&& found) { raw->finish({}, std::move(found)); });
     });
+}
+
+namespace {
+
+// Told by the list of contenders: each that goes may be one that is waited for.
+class change_of_position final : public observation<std::size_t> {
+public:
+    change_of_position(std::shared_ptr<client_core> core, operation_ptr<error_code, std::size_t> op,
+                       std::string node, layout l, std::optional<std::size_t> seen)
+        : observation{std::move(core), std::move(op)}, node_{std::move(node)},
+          layout_{std::move(l)}, seen_{seen}
+    {
+    }
+
+private:
+    void begin() override
+    {
+        if (const auto fault = protocol::layout_fault(layout_); !fault.empty()) {
+            refuse(errc::invalid_option, "the position of " + node_ + ": the layout " + fault);
+        } else if (!protocol::number_of(layout_, protocol::last_name(node_))) {
+            refuse(errc::invalid_path, "the position of " + node_ +
+                                           ": that is not the node of a contender of the layout");
+        } else {
+            look();
+        }
+    }
+
+    void look() override
+    {
+        zk().async_watch_children(
+            std::string{protocol::parent_path(node_)},
+            guarded<watched<children_result>>([this](const error_code& ec,
+                                                     watched<children_result>&& found) {
+                if (ec) {
+                    fail(ec);
+                    return;
+                }
+                const auto queue = protocol::contenders(layout_, found.value.names);
+                const auto own =
+                    std::ranges::find(queue, protocol::last_name(node_), &protocol::entry::name);
+                if (own == queue.end()) {
+                    fail(zookeeper_errc::no_node);
+                    return;
+                }
+                const auto now =
+                    protocol::position_of(queue, static_cast<std::size_t>(own - queue.begin()));
+                if (now != seen_) {
+                    finish(now);
+                } else {
+                    look_again_after(std::move(found.changes));
+                }
+            }));
+    }
+
+    const std::string node_;
+    const layout layout_;
+    const std::optional<std::size_t> seen_;
+};
+
+} // namespace
+
+void queue_inquiries::wait_position(const std::shared_ptr<client_core>& core,
+                                    operation_ptr<error_code, std::size_t> op, std::string node,
+                                    layout l, std::optional<std::size_t> seen)
+{
+    observe<change_of_position>(core, std::move(op), std::move(node), std::move(l), seen);
 }
 
 namespace {

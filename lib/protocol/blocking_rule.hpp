@@ -33,6 +33,13 @@ struct blockers {
     return b;
 }
 
+// How many have to go before it has its turn: all that are before it, or of a reader all up to the last writer.
+[[nodiscard]] inline std::size_t position_of(const std::vector<entry>& queue, std::size_t own)
+{
+    const auto* last = blockers_of(queue, own).nearest;
+    return last == nullptr ? 0 : static_cast<std::size_t>(last - queue.data()) + 1;
+}
+
 // Whether those who come to a queue hold back, because its numbers are nearly used up.
 [[nodiscard]] inline bool is_draining(const std::vector<entry>& queue)
 {

@@ -1,0 +1,110 @@
+// Waiting until something on the servers differs from what a user has seen of it.
+#pragma once
+
+#include <colock/client.hpp>
+#include <colock/detail/operation.hpp>
+
+#include "client/borrowed_client.hpp"
+#include "client/core.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace colock::detail {
+
+// Looks, and looks again whenever a watch fires that the last look has set, until it finishes. On the strand, from
+// start() on. What is under way keeps it alive.
+template <class Result>
+class observation : public std::enable_shared_from_this<observation<Result>> {
+public:
+    observation(std::shared_ptr<client_core> core, operation_ptr<error_code, Result> op)
+        : core_{std::move(core)}, op_{std::move(op)}
+    {
+    }
+    observation(const observation&) = delete;
+    observation& operator=(const observation&) = delete;
+    virtual ~observation() = default;
+
+    void start()
+    {
+        if (const auto& link = op_.cancellation()) {
+            if (link->requested() != asio::cancellation_type::none) {
+                fail(asio::error::operation_aborted);
+                return;
+            }
+            link->bind([this](asio::cancellation_type) {
+                const auto self = this->shared_from_this();
+                fail(asio::error::operation_aborted);
+                inner_.emit(asio::cancellation_type::terminal);
+            });
+        }
+        begin();
+    }
+
+protected:
+    virtual void begin() { look(); } // where input can be refused
+    virtual void look() = 0;
+
+    // A handler for what this object asks for: on the strand, and not when it is over.
+    template <class Answer, class Then>
+    auto guarded(Then then)
+    {
+        return asio::bind_executor(
+            core_->strand(),
+            asio::bind_cancellation_slot(inner_.slot(), [self = this->shared_from_this(),
+                                                         then](error_code ec, Answer answer) {
+                if (self->op_) { // else it is over
+                    then(ec, std::move(answer));
+                }
+            }));
+    }
+
+    void look_again_after(watch changes)
+    {
+        changes_ = std::move(changes);
+        changes_.async_wait(guarded<watch_event>([this](const error_code& ec, watch_event&&) {
+            changes_ = {};
+            if (ec) {
+                fail(ec);
+            } else {
+                look();
+            }
+        }));
+    }
+
+    void finish(Result now) { complete({}, std::move(now)); }
+    void fail(const error_code& ec) { complete(ec, {}); }
+    void refuse(errc ec, std::string detail)
+    {
+        core_->note_error(std::move(detail));
+        fail(ec);
+    }
+
+    [[nodiscard]] client& zk() noexcept { return *client_; }
+
+private:
+    void complete(const error_code& ec, Result now)
+    {
+        changes_ = {};
+        std::exchange(op_, {}).complete(ec, std::move(now));
+    }
+
+    const std::shared_ptr<client_core> core_;
+    borrowed_client client_{core_};
+    operation_ptr<error_code, Result> op_;
+    asio::cancellation_signal inner_;
+    watch changes_;
+};
+
+// Begins one, from any thread.
+template <class Observation, class... Args>
+void observe(const std::shared_ptr<client_core>& core, Args... args)
+{
+    core->dispatch([it = std::make_shared<Observation>(core, std::move(args)...)] { it->start(); });
+}
+
+} // namespace colock::detail
