@@ -4,9 +4,7 @@
 #include "local_queue.hpp"
 #include "queue_member.hpp"
 
-#include <algorithm>
 #include <concepts>
-#include <iterator>
 #include <utility>
 
 namespace colock::detail {
@@ -55,23 +53,18 @@ void queue_member::feed(Input&& input)
         return;
     }
     const auto self = shared_from_this();
-    protocol::commands out;
     std::visit(
         [&]<class Contender>(Contender& c) {
             c.assume_safe(remaining(boot_clock::now()) > std::chrono::nanoseconds{0});
             if constexpr (std::invocable<Input&, Contender&, protocol::commands&>) {
-                input(c, out); // else it is not for this kind
+                input(c, commands_); // else it is not for this kind
             }
         },
         contender_);
     claim();
-    if (performing_) {
-        // An answer that came at once: its commands come behind those at hand.
-        std::ranges::move(out, std::back_inserter(commands_));
-        return;
+    if (std::exchange(performing_, true)) {
+        return; // an answer that came at once: its commands come behind those at hand
     }
-    commands_ = std::move(out);
-    performing_ = true;
     {
         const client_core::batch together{core_};
         for (std::size_t i = 0; i < commands_.size(); ++i) { // it grows on the way

@@ -17,7 +17,7 @@ namespace detail {
 
 queue_entry entry_of(const std::string& path, const protocol::entry& found)
 {
-    return {.name = found.name,
+    return {.name = std::string{found.name},
             .path = protocol::join_path(path, found.name),
             .number = found.number,
             .shared = found.shared};

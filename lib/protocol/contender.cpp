@@ -559,8 +559,8 @@ void contender::take_stock(const std::vector<std::string>& children, commands& o
     if (own_watch_.state == watch_state::none) {
         arm(own_watch_, own_, out);
     }
-    watch_only(b.nearest != nullptr ? b.nearest->name : std::string{},
-               b.ahead != nullptr ? b.ahead->name : std::string{}, out);
+    watch_only(b.nearest != nullptr ? b.nearest->name : std::string_view{},
+               b.ahead != nullptr ? b.ahead->name : std::string_view{}, out);
 }
 
 void contender::hold_back(const std::vector<entry>& queue, commands& out)
@@ -581,19 +581,19 @@ void contender::look_again(commands& out)
     }
 }
 
-void contender::watch_only(const std::string& nearest, const std::string& ahead, commands& out)
+void contender::watch_only(std::string_view nearest, std::string_view ahead, commands& out)
 {
     // The nearest one may have been the one ahead, or the other way round.
     if (nearest != nearest_.name && (nearest == ahead_.name || ahead == nearest_.name)) {
         std::swap(nearest_, ahead_);
     }
-    for (const auto& [slot, name] : {std::pair{&nearest_, &nearest}, std::pair{&ahead_, &ahead}}) {
-        if (slot->name == *name) {
+    for (const auto& [slot, name] : {std::pair{&nearest_, nearest}, std::pair{&ahead_, ahead}}) {
+        if (slot->name == name) {
             continue;
         }
         drop(*slot, out);
-        if (!name->empty()) {
-            arm(*slot, *name, out);
+        if (!name.empty()) {
+            arm(*slot, std::string{name}, out);
         }
     }
 }

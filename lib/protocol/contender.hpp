@@ -165,7 +165,7 @@ private:
     void recover(const std::vector<std::string>& children, commands& out);
     void hold_back(const std::vector<entry>& queue, commands& out);
     void look_again(commands& out);
-    void watch_only(const std::string& nearest, const std::string& ahead, commands& out);
+    void watch_only(std::string_view nearest, std::string_view ahead, commands& out);
     void arm(watch_slot& slot, const std::string& name, commands& out);
     void drop(watch_slot& slot, commands& out);
     void forget_connection() noexcept;

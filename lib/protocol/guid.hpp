@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -18,7 +19,8 @@ struct guid {
     void next() noexcept { ++low; }
 };
 
-// 8-4-4-4-12 hexadecimal digits, lower case.
-[[nodiscard]] std::string to_string(const guid& g);
+// 8-4-4-4-12 hexadecimal digits, lower case; or 32 without dashes.
+void append(std::string& text, const guid& g, bool dashed = true);
+inline constexpr std::size_t guid_length = 36; // with dashes
 
 } // namespace colock::protocol

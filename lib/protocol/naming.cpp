@@ -1,7 +1,6 @@
 #include "naming.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace colock::protocol {
@@ -14,19 +13,20 @@ std::optional<std::int64_t> number_behind(std::string_view marker, std::string_v
     if (name.size() < number_digits) {
         return std::nullopt;
     }
-    auto begin = name.size() - number_digits;
-    const auto digits = name.substr(begin);
-    if (!std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; })) {
-        return std::nullopt;
+    std::int64_t number = 0;
+    for (const char c : name.substr(name.size() - number_digits)) {
+        if (c < '0' || c > '9') {
+            return std::nullopt;
+        }
+        number = 10 * number + (c - '0');
     }
     // A marker may itself end in '-', so "lock-" and "lock--" are told apart by what precedes.
-    const auto before = name.substr(0, begin);
-    const bool negative = before.ends_with('-') && before.substr(0, begin - 1).ends_with(marker);
+    const auto before = name.substr(0, name.size() - number_digits);
+    const bool negative =
+        before.ends_with('-') && before.substr(0, before.size() - 1).ends_with(marker);
     if (!negative && !before.ends_with(marker)) {
         return std::nullopt;
     }
-    std::int64_t number = 0;
-    std::from_chars(digits.data(), digits.data() + digits.size(), number);
     if (negative && number == 0) {
         return std::nullopt; // no counter yields it
     }
@@ -37,11 +37,15 @@ std::optional<std::int64_t> number_behind(std::string_view marker, std::string_v
 
 std::string name_prefix(const layout& l, const guid& g, bool shared)
 {
-    auto id = to_string(g);
-    if (!l.dashed_guid) {
-        std::erase(id, '-');
-    }
-    return l.prefix + id + l.separator + (shared ? l.shared_marker : l.marker);
+    const auto& marker = shared ? l.shared_marker : l.marker;
+    std::string text;
+    text.reserve(l.prefix.size() + guid_length + l.separator.size() + marker.size() +
+                 number_digits);
+    text += l.prefix;
+    append(text, g, l.dashed_guid);
+    text += l.separator;
+    text += marker;
+    return text;
 }
 
 std::optional<std::int64_t> number_of(const layout& l, std::string_view name) noexcept

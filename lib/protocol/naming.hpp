@@ -18,8 +18,8 @@ namespace colock::protocol {
 struct entry {
     std::int64_t number =
         0; // as the server wrote it; negative once its 32-bit counter has overflowed
-    std::string name;
-    bool shared = false; // it holds the lock together with others of its kind
+    std::string_view name; // of a list that outlives it: there are queues of ten thousand
+    bool shared = false;   // it holds the lock together with others of its kind
 
     friend bool operator==(const entry&, const entry&) = default;
 };
@@ -43,6 +43,7 @@ inline constexpr std::size_t number_digits = 10;
 // The contenders among the children, lowest number first. Others are left out.
 [[nodiscard]] std::vector<entry> contenders(const layout& l,
                                             const std::vector<std::string>& children);
+std::vector<entry> contenders(const layout& l, std::vector<std::string>&& children) = delete;
 
 // Whether somebody uses the directory for a lock of another kind that is easily taken for this one, and was there before
 // that number: a mutex, a shared_mutex, a semaphore. Between them nothing would exclude anybody.

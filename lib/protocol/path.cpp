@@ -1,5 +1,7 @@
 #include "path.hpp"
 
+#include <algorithm>
+
 namespace colock::protocol {
 
 std::string path_fault(std::string_view path, bool sequential)
@@ -16,14 +18,10 @@ std::string path_fault(std::string_view path, bool sequential)
     if (path == "/") {
         return {};
     }
-    for (const char c : path) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte == 0) {
-            return "contains a NUL";
-        }
-        if (byte < 0x20 || byte == 0x7f) {
-            return "contains a control character";
-        }
+    const auto bad =
+        std::ranges::find_if(path, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+    if (bad != path.end()) {
+        return *bad == 0 ? "contains a NUL" : "contains a control character";
     }
     std::size_t begin = 1;
     for (;;) {

@@ -18,11 +18,18 @@ namespace {
 
 constexpr guid some{0x0123456789abcdef, 0xfedcba9876543210};
 
+std::string text_of(const guid& g)
+{
+    std::string text;
+    append(text, g);
+    return text;
+}
+
 std::vector<std::string> names(const std::vector<entry>& queue)
 {
     std::vector<std::string> all;
     for (const auto& e : queue) {
-        all.push_back(e.name);
+        all.emplace_back(e.name);
     }
     return all;
 }
@@ -33,9 +40,9 @@ BOOST_AUTO_TEST_SUITE(naming)
 
 BOOST_AUTO_TEST_CASE(guid_text)
 {
-    BOOST_TEST(to_string(some) == "01234567-89ab-cdef-fedc-ba9876543210");
-    BOOST_TEST(to_string(guid{}) == "00000000-0000-0000-0000-000000000000");
-    BOOST_TEST(to_string(guid{~std::uint64_t{0}, ~std::uint64_t{0}}) ==
+    BOOST_TEST(text_of(some) == "01234567-89ab-cdef-fedc-ba9876543210");
+    BOOST_TEST(text_of(guid{}) == "00000000-0000-0000-0000-000000000000");
+    BOOST_TEST(text_of(guid{~std::uint64_t{0}, ~std::uint64_t{0}}) ==
                "ffffffff-ffff-ffff-ffff-ffffffffffff");
 }
 
@@ -44,10 +51,10 @@ BOOST_AUTO_TEST_CASE(next_guid_is_another)
 {
     auto g = some;
     g.next();
-    BOOST_TEST(to_string(g) == "01234567-89ab-cdef-fedc-ba9876543211");
+    BOOST_TEST(text_of(g) == "01234567-89ab-cdef-fedc-ba9876543211");
     guid last{7, ~std::uint64_t{0}};
     last.next();
-    BOOST_TEST(to_string(last) == "00000000-0000-0007-0000-000000000000");
+    BOOST_TEST(text_of(last) == "00000000-0000-0007-0000-000000000000");
 }
 
 BOOST_AUTO_TEST_CASE(prefix_as_curator_writes_it)
@@ -144,12 +151,11 @@ BOOST_AUTO_TEST_CASE(order_is_of_numbers_not_of_names)
 
 BOOST_AUTO_TEST_CASE(others_are_no_contenders)
 {
-    BOOST_TEST(contenders(curator_layout(), {}).empty());
-    BOOST_TEST(
-        contenders(curator_layout(), {"config", "ffff__lock__0000000000", "lock-12"}).empty());
-    const std::vector<std::string> expected{"lock-0000000004"};
-    BOOST_TEST(names(contenders(curator_layout(),
-                                {"config", "lock-0000000004", "lease-0000000001"})) == expected,
+    const std::vector<std::string> nothing, foreign{"config", "ffff__lock__0000000000", "lock-12"},
+        mixed{"config", "lock-0000000004", "lease-0000000001"}, expected{"lock-0000000004"};
+    BOOST_TEST(contenders(curator_layout(), nothing).empty());
+    BOOST_TEST(contenders(curator_layout(), foreign).empty());
+    BOOST_TEST(names(contenders(curator_layout(), mixed)) == expected,
                boost::test_tools::per_element());
 }
 
@@ -182,8 +188,8 @@ BOOST_AUTO_TEST_CASE(locks_of_another_kind_are_recognised)
 
 BOOST_AUTO_TEST_CASE(duplicate_numbers_are_all_kept)
 {
-    BOOST_TEST(contenders(curator_layout(), {"a-lock-0000000004", "b-lock-0000000004"}).size() ==
-               2u);
+    const std::vector<std::string> twins{"a-lock-0000000004", "b-lock-0000000004"};
+    BOOST_TEST(contenders(curator_layout(), twins).size() == 2u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
