@@ -395,6 +395,31 @@ BOOST_AUTO_TEST_CASE(a_position_among_readers_and_writers)
     admin.remove_tree(directory);
 }
 
+// As Curator steps down: the reader's node, with the number of the writer's, comes before the writer's goes.
+BOOST_AUTO_TEST_CASE(a_position_does_not_grow_when_somebody_steps_down)
+{
+    const auto l = curator_shared_layout();
+    auto& looking_on = connect();
+    admin.create(directory);
+    admin.create(directory + "/x-__WRIT__0000000001");
+    admin.create(directory + "/y-__WRIT__0000000002");
+    admin.create(directory + "/y-__READ__0000000003");
+    const auto writer = start_wait(looking_on, "y-__WRIT__0000000002", 1, l);
+    const auto reader = start_wait(looking_on, "y-__READ__0000000003", 2, l);
+    BOOST_TEST(watches_children(1));
+    admin.create(directory + "/x-__READ__0000000001");
+    BOOST_TEST(position_now(looking_on, "x-__READ__0000000001", l) == 0U);
+    BOOST_TEST(position_now(looking_on, "y-__WRIT__0000000002", l) == 1U);
+    BOOST_TEST(position_now(looking_on, "y-__READ__0000000003", l) == 2U);
+    admin.remove(directory + "/x-__WRIT__0000000001");
+    BOOST_TEST(position_now(looking_on, "y-__WRIT__0000000002", l) == 1U);
+    BOOST_TEST((!writer.done() && !reader.done()));
+    admin.remove(directory + "/x-__READ__0000000001");
+    BOOST_TEST(value_of(io, writer) == 0U);
+    BOOST_TEST(value_of(io, reader) == 1U);
+    admin.remove_tree(directory);
+}
+
 BOOST_AUTO_TEST_CASE(G4_a_position_that_changes_behind_a_disconnection_is_told)
 {
     tcp_proxy proxy{server.connect_string()};
