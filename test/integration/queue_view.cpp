@@ -523,10 +523,14 @@ BOOST_AUTO_TEST_CASE(bad_input_for_a_position)
     BOOST_TEST(code_of(io, start_wait(c, queue().front(), {}, layout{.prefix = "_c_"})) ==
                errc::invalid_option);
     BOOST_TEST(says("has no marker"));
-    outcome<std::size_t> relative, nowhere, unconnected;
+    outcome<std::size_t> at_the_root, relative, nowhere, unconnected;
+    async_wait_position(c, "//x-lock-0000000000", {}, at_the_root.handler());
+    BOOST_TEST(code_of(io, at_the_root) == errc::invalid_path);
+    BOOST_TEST(says("contains \"//\""));
     async_wait_position(c, "x-lock-0000000000", {}, relative.handler());
     BOOST_TEST(!relative.done()); // never inline
     BOOST_TEST(code_of(io, relative) == errc::invalid_path);
+    BOOST_TEST(says("does not begin with '/'"));
     async_wait_position(c, "/nowhere/x-lock-0000000000", {}, nowhere.handler());
     BOOST_TEST(code_of(io, nowhere) == zookeeper_errc::no_node);
     client idle{io, {.hosts = server.connect_string()}};
