@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -506,6 +507,51 @@ BOOST_AUTO_TEST_CASE(the_client_is_closed_while_somebody_waits_for_a_position)
     c.async_close(closed.handler());
     BOOST_TEST(code_of(io, changes) == errc::client_closed);
     BOOST_TEST(!code_of(io, closed));
+}
+
+BOOST_AUTO_TEST_CASE(a_client_that_waits_for_a_position_goes_in_the_completion_of_another)
+{
+    auto first = hold(connect());
+    const auto second = start_waiter(connect());
+    const auto node = directory + '/' + queue().back();
+    std::optional<client> c{std::in_place, io, client_options{.hosts = server.connect_string()}};
+    outcome<> connected;
+    c->async_connect(connected.handler());
+    BOOST_TEST(!code_of(io, connected));
+    outcome<std::size_t> told, again;
+    async_wait_position(*c, node, 1, [&, h = told.handler()](error_code ec, std::size_t n) mutable {
+        async_wait_position(*c, node, n, again.handler());
+        c.reset();
+        h(ec, n);
+    });
+    BOOST_TEST(watches_children(1));
+    BOOST_TEST(!unlock(first));
+    BOOST_TEST(value_of(io, told) == 0U);
+    BOOST_TEST(code_of(io, again) == asio::error::operation_aborted);
+    BOOST_TEST(watches_children(0));
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_a_position_may_outlive_the_context)
+{
+    const auto held = hold(connect());
+    std::optional<asio::io_context> context{std::in_place};
+    client c{*context, {.hosts = server.connect_string()}};
+    outcome<> connected;
+    c.async_connect(connected.handler());
+    BOOST_TEST(!code_of(*context, connected));
+    outcome<std::size_t> o;
+    const auto alive = std::make_shared<int>();
+    asio::cancellation_signal signal;
+    async_wait_position(
+        c, held.node(), 0,
+        asio::bind_cancellation_slot(
+            signal.slot(), [alive, h = o.handler()](error_code ec, std::size_t n) { h(ec, n); }));
+    BOOST_TEST(becomes_true(*context, [&] { return child_watches() == 1; }));
+    context.reset();
+    BOOST_TEST(alive.use_count() == 1); // the handler is destroyed with its context
+    signal.emit(asio::cancellation_type::terminal);
+    BOOST_TEST(!o.done());
+    BOOST_TEST(watches_children(0));
 }
 
 BOOST_AUTO_TEST_CASE(bad_input_for_a_position)
