@@ -135,7 +135,8 @@ auto async_view_queue(const client& c, std::string path,
 ///
 /// `node` is that of a contender on any client: a `queue_entry::path`. The one by which this client waits is the
 /// entry of `async_view_queue` whose session is `client::session_id()`; those who share it (`max_local_grants`)
-/// have the position in common.
+/// have the position in common. Who still waits when it goes has another one, behind all others: after the end of
+/// the session, or when those who share it have had their turn.
 ///
 /// It watches the directory: one request and its whole list whenever a contender comes or goes. That is for a few
 /// who look on, not for every waiter of a long queue, who are told of their turn by their own lock.

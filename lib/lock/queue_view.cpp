@@ -71,6 +71,9 @@ private:
         } else if (!protocol::number_of(layout_, protocol::last_name(node_))) {
             refuse(errc::invalid_path, "the position of " + node_ +
                                            ": that is not the node of a contender of the layout");
+        } else if (const auto bad = protocol::path_fault(node_); !bad.empty()) {
+            // Only the path of the directory is sent: that of "//x-lock-0000000007" is "/".
+            refuse(errc::invalid_path, "the position of " + node_ + ": that " + bad);
         } else {
             look();
         }

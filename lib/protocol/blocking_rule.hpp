@@ -33,11 +33,17 @@ struct blockers {
     return b;
 }
 
-// How many have to go before it has its turn: all that are before it, or of a reader all up to the last writer.
+// How many have to go before it has its turn: all that are before it, or of a reader all up to the last writer. A
+// process of Curator's that steps down has two nodes of one number, and is one.
 [[nodiscard]] inline std::size_t position_of(const std::vector<entry>& queue, std::size_t own)
 {
-    const auto* last = blockers_of(queue, own).nearest;
-    return last == nullptr ? 0 : static_cast<std::size_t>(last - queue.data()) + 1;
+    std::size_t position = 0;
+    if (const auto* last = blockers_of(queue, own).nearest) {
+        for (const auto* e = queue.data(); e <= last; ++e) {
+            position += e == queue.data() || e->number != (e - 1)->number ? 1 : 0;
+        }
+    }
+    return position;
 }
 
 // Whether those who come to a queue hold back, because its numbers are nearly used up.

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -395,6 +396,31 @@ BOOST_AUTO_TEST_CASE(a_position_among_readers_and_writers)
     admin.remove_tree(directory);
 }
 
+// As Curator steps down: the reader's node, with the number of the writer's, comes before the writer's goes.
+BOOST_AUTO_TEST_CASE(a_position_does_not_grow_when_somebody_steps_down)
+{
+    const auto l = curator_shared_layout();
+    auto& looking_on = connect();
+    admin.create(directory);
+    admin.create(directory + "/x-__WRIT__0000000001");
+    admin.create(directory + "/y-__WRIT__0000000002");
+    admin.create(directory + "/y-__READ__0000000003");
+    const auto writer = start_wait(looking_on, "y-__WRIT__0000000002", 1, l);
+    const auto reader = start_wait(looking_on, "y-__READ__0000000003", 2, l);
+    BOOST_TEST(watches_children(1));
+    admin.create(directory + "/x-__READ__0000000001");
+    BOOST_TEST(position_now(looking_on, "x-__READ__0000000001", l) == 0U);
+    BOOST_TEST(position_now(looking_on, "y-__WRIT__0000000002", l) == 1U);
+    BOOST_TEST(position_now(looking_on, "y-__READ__0000000003", l) == 2U);
+    admin.remove(directory + "/x-__WRIT__0000000001");
+    BOOST_TEST(position_now(looking_on, "y-__WRIT__0000000002", l) == 1U);
+    BOOST_TEST((!writer.done() && !reader.done()));
+    admin.remove(directory + "/x-__READ__0000000001");
+    BOOST_TEST(value_of(io, writer) == 0U);
+    BOOST_TEST(value_of(io, reader) == 1U);
+    admin.remove_tree(directory);
+}
+
 BOOST_AUTO_TEST_CASE(G4_a_position_that_changes_behind_a_disconnection_is_told)
 {
     tcp_proxy proxy{server.connect_string()};
@@ -483,6 +509,51 @@ BOOST_AUTO_TEST_CASE(the_client_is_closed_while_somebody_waits_for_a_position)
     BOOST_TEST(!code_of(io, closed));
 }
 
+BOOST_AUTO_TEST_CASE(a_client_that_waits_for_a_position_goes_in_the_completion_of_another)
+{
+    auto first = hold(connect());
+    const auto second = start_waiter(connect());
+    const auto node = directory + '/' + queue().back();
+    std::optional<client> c{std::in_place, io, client_options{.hosts = server.connect_string()}};
+    outcome<> connected;
+    c->async_connect(connected.handler());
+    BOOST_TEST(!code_of(io, connected));
+    outcome<std::size_t> told, again;
+    async_wait_position(*c, node, 1, [&, h = told.handler()](error_code ec, std::size_t n) mutable {
+        async_wait_position(*c, node, n, again.handler());
+        c.reset();
+        h(ec, n);
+    });
+    BOOST_TEST(watches_children(1));
+    BOOST_TEST(!unlock(first));
+    BOOST_TEST(value_of(io, told) == 0U);
+    BOOST_TEST(code_of(io, again) == asio::error::operation_aborted);
+    BOOST_TEST(watches_children(0));
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_a_position_may_outlive_the_context)
+{
+    const auto held = hold(connect());
+    std::optional<asio::io_context> context{std::in_place};
+    client c{*context, {.hosts = server.connect_string()}};
+    outcome<> connected;
+    c.async_connect(connected.handler());
+    BOOST_TEST(!code_of(*context, connected));
+    outcome<std::size_t> o;
+    const auto alive = std::make_shared<int>();
+    asio::cancellation_signal signal;
+    async_wait_position(
+        c, held.node(), 0,
+        asio::bind_cancellation_slot(
+            signal.slot(), [alive, h = o.handler()](error_code ec, std::size_t n) { h(ec, n); }));
+    BOOST_TEST(becomes_true(*context, [&] { return child_watches() == 1; }));
+    context.reset();
+    BOOST_TEST(alive.use_count() == 1); // the handler is destroyed with its context
+    signal.emit(asio::cancellation_type::terminal);
+    BOOST_TEST(!o.done());
+    BOOST_TEST(watches_children(0));
+}
+
 BOOST_AUTO_TEST_CASE(bad_input_for_a_position)
 {
     auto& c = connect();
@@ -498,10 +569,14 @@ BOOST_AUTO_TEST_CASE(bad_input_for_a_position)
     BOOST_TEST(code_of(io, start_wait(c, queue().front(), {}, layout{.prefix = "_c_"})) ==
                errc::invalid_option);
     BOOST_TEST(says("has no marker"));
-    outcome<std::size_t> relative, nowhere, unconnected;
+    outcome<std::size_t> at_the_root, relative, nowhere, unconnected;
+    async_wait_position(c, "//x-lock-0000000000", {}, at_the_root.handler());
+    BOOST_TEST(code_of(io, at_the_root) == errc::invalid_path);
+    BOOST_TEST(says("contains \"//\""));
     async_wait_position(c, "x-lock-0000000000", {}, relative.handler());
     BOOST_TEST(!relative.done()); // never inline
     BOOST_TEST(code_of(io, relative) == errc::invalid_path);
+    BOOST_TEST(says("does not begin with '/'"));
     async_wait_position(c, "/nowhere/x-lock-0000000000", {}, nowhere.handler());
     BOOST_TEST(code_of(io, nowhere) == zookeeper_errc::no_node);
     client idle{io, {.hosts = server.connect_string()}};
