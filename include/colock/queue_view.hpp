@@ -151,7 +151,7 @@ auto async_view_queue(const client& c, std::string path,
 /// Thread safety: as for the functions of the client.
 template <class CompletionToken = boost::asio::deferred_t>
 auto async_wait_position(const client& c, std::string node, layout l,
-                         std::optional<std::size_t> seen = {},
+                         std::optional<std::size_t> seen,
                          CompletionToken&& token = CompletionToken())
 {
     return boost::asio::async_initiate<CompletionToken, void(error_code, std::size_t)>(

@@ -78,7 +78,7 @@ protected:
 
     void finish(Result now) { complete({}, std::move(now)); }
     void fail(const error_code& ec) { complete(ec, {}); }
-    void refuse(errc ec, std::string detail)
+    void refuse(const error_code& ec, std::string detail)
     {
         core_->note_error(std::move(detail));
         fail(ec);

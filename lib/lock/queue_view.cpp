@@ -93,7 +93,8 @@ private:
                 const auto own =
                     std::ranges::find(queue, protocol::last_name(node_), &protocol::entry::name);
                 if (own == queue.end()) {
-                    fail(zookeeper_errc::no_node);
+                    refuse(zookeeper_errc::no_node,
+                           "the position of " + node_ + ": it is not there");
                     return;
                 }
                 const auto now =
