@@ -26,8 +26,8 @@ constexpr std::string_view help =
 
 usage: ./dev bench [options]
 
-  --only SCENARIO  one of uncontended, handover, requests, idle, in_process,
-                   linger, many_locks, deep_queue, readers, herd, failover
+  --only SCENARIO  one of uncontended, handover, in_process, linger, many_locks,
+                   readers, herd, requests, costs, deep_queue, failover, idle
   --quick          shorter, for a first look
   --full           longer: more round trips and hold times, servers away for a minute
   --rounds N       rounds of each measurement (5; with --quick 3)
@@ -58,6 +58,7 @@ constexpr scenario scenarios[] = {{"uncontended", &bench::uncontended},
                                   {"readers", &bench::readers},
                                   {"herd", &bench::herd},
                                   {"requests", &bench::requests},
+                                  {"costs", &bench::costs},
                                   {"deep_queue", &bench::deep_queue},
                                   {"failover", &bench::failover},
                                   {"idle", &bench::idle}};

@@ -42,7 +42,7 @@ void contend(const run_options& options, report& out, arena& where, field& all, 
 {
     using std::chrono::milliseconds;
     // Behind a delay there are few turns in a second, and the first is no hand-over.
-    const milliseconds time{options.quick ? 700 : options.full ? 4000 : rtt_ms == 0 ? 1000 : 1500};
+    const milliseconds time{options.quick ? 700 : options.full ? 4000 : rtt_ms == 0 ? 1000 : 1300};
     for (const auto& c : contests) {
         where.set_round_trip({});
         all.warm_up(out, [&](field::entrant& e) { turns(e, c, milliseconds{300}); });
@@ -82,7 +82,7 @@ std::vector<contest> contests_without_delay(const run_options& options)
         return {{2},  {2, hold_time},  {8},   {8, hold_time},
                 {32}, {32, hold_time}, {128}, {128, hold_time}};
     }
-    return {{2}, {8}, {32}, {128}};
+    return {{8}, {32}, {128}};
 }
 
 std::vector<contest> contests_with_delay(const run_options& options)

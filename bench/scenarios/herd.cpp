@@ -35,7 +35,7 @@ void herd(const run_options& options, report& out)
                 {{"notifications a release", "notifications"},
                  {"packets a release", "packets"},
                  {"bytes a release", "bytes"}},
-                {options.quick ? 1 : std::min(options.rounds, 3), 1});
+                {options.full ? std::min(options.rounds, 3) : 1, 1});
     }
 }
 

@@ -125,7 +125,7 @@ void idle(const run_options& options, report& out)
 
     figure back{"away", "colock", 0, 1, 1, "back after", "s", {}};
     back.rounds.push_back(seconds_to_return(server, client));
-    while (int(back.rounds.size()) < options.rounds) {
+    while (int(back.rounds.size()) < std::min(options.rounds, options.full ? 5 : 3)) {
         server.kill();
         client.run_for(std::chrono::seconds{2}); // the pauses have grown
         back.rounds.push_back(seconds_to_return(server, client));

@@ -29,7 +29,11 @@ void readers(const run_options& options, report& out)
         where.set_round_trip(std::chrono::milliseconds{rtt_ms});
         compare(out, {"readers", double(rtt_ms), 8, options.servers},
                 all.contestants([&](field::entrant& e) { return std::vector{turns(e, ms)}; }),
-                {{"turns, 90 % of them shared", "1/s"}}, {options.quick ? 2 : options.rounds, 1});
+                {{"turns, 90 % of them shared", "1/s"}},
+                {options.quick  ? 2
+                 : options.full ? options.rounds
+                                : std::min(options.rounds, 3),
+                 1});
     }
     where.set_round_trip({});
 }

@@ -150,7 +150,7 @@ void requests(const run_options& options, report& out)
     const auto figure_of = [&](int clients, const char* metric, const char* unit, auto&& measure) {
         figure f{"requests", "colock", 0, clients, 1, metric, unit, {}};
         // They do not depend on how busy the machine is: a few rounds are enough to see that.
-        for (int round = 0; round != std::min(options.rounds, 3); ++round) {
+        for (int round = 0; round != std::min(options.rounds, options.full ? 3 : 2); ++round) {
             const auto path =
                 "/bench/" + std::to_string(clients) + '-' + std::to_string(round) + unit;
             f.rounds.push_back(measure(path));
