@@ -1,4 +1,5 @@
 // The benchmark: colock beside the least that ZooKeeper's client can do, and beside other libraries.
+#include "environment.hpp"
 #include "plots.hpp"
 #include "report.hpp"
 #include "scenario.hpp"
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -71,6 +73,7 @@ struct arguments {
     bench::run_options run;
     std::string only;
     std::string json;
+    std::string command = "./dev bench"; // as it was given
     bool targets = true;
     bool help = false;
 };
@@ -109,6 +112,9 @@ arguments parse(int argc, char** argv)
     const auto build = std::filesystem::path{a.run.self}.parent_path().parent_path().parent_path();
     a.json = build / "bench/results.json";
     int rounds = 0;
+    for (int i = 1; i < argc; ++i) {
+        a.command += ' ' + std::string{argv[i]};
+    }
     for (int i = 1; i < argc; ++i) {
         const std::string_view option = argv[i];
         const auto value = [&]() -> std::string_view {
@@ -179,7 +185,11 @@ int run(const arguments& a)
     const auto verdicts = a.targets ? bench::check_targets(out) : std::vector<bench::verdict>{};
     bench::draw_plots(out, directory_of(a));
     const auto page = directory_of(a) / std::filesystem::path{a.json}.stem().concat(".md");
-    const auto text = bench::summary(out, verdicts);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    bench::run_facts facts{{"command", "`" + a.command + "`"},
+                           {"took", std::to_string(int(taken.count())) + " s"}};
+    std::ranges::move(bench::environment(a.run.self), std::back_inserter(facts));
+    const auto text = bench::summary(out, verdicts, facts);
     std::ofstream{page} << text;
     // The figures have been shown.
     std::printf("\n%s\nfigures: %s\nsummary: %s\n",

@@ -113,7 +113,7 @@ std::string table(const report& r, const std::string& scenario)
 
 } // namespace
 
-std::string summary(const report& r, const std::vector<verdict>& verdicts)
+std::string summary(const report& r, const std::vector<verdict>& verdicts, const run_facts& facts)
 {
     auto text = "# Where a peer was better\n\n" + where_peers_win(r) + "\n# Targets\n\n```\n";
     for (const auto& v : verdicts) {
@@ -134,6 +134,11 @@ std::string summary(const report& r, const std::vector<verdict>& verdicts)
     }
     for (const auto& remark : r.remarks()) {
         text += "- " + remark + '\n';
+    }
+    text += "\n# The run\n\n" + row(std::vector<std::string>{"", ""}) +
+            row(std::vector<std::string>{"---", "---"});
+    for (const auto& [what, value] : facts) {
+        text += row(std::vector{what, value});
     }
     text += "\n# Figures\n\nThe median of the rounds, the least and the most.\n";
     for (const auto& scenario :

@@ -37,7 +37,7 @@ private:
 connection::connection(const strand_type& strand, std::shared_ptr<void> owner, observer& told,
                        std::atomic<std::uint64_t>& wakeups)
     : strand_{strand}, owner_{std::move(owner)}, observer_{told}, wakeups_{wakeups},
-      descriptor_{strand_}, timer_{strand_}
+      descriptor_{strand_}, writable_{strand_}, timer_{strand_}
 {
 }
 
@@ -114,15 +114,15 @@ void connection::step()
         }
         if (settle()) {
             if (!descriptor_.is_open() && next.descriptor != -1) {
-                take_descriptor(next.descriptor);
+                static_cast<void>(take(descriptor_, next.descriptor)); // or it is over
             }
         }
         if (handle_) {
+            wait_until(clock::now() + next.timeout);
             wait_readable();
             if (next.write) {
-                wait_writable();
+                wait_writable(); // the last: it may be over then
             }
-            wait_until(clock::now() + next.timeout);
         }
     }
     in_step_ = false;
@@ -131,17 +131,19 @@ void connection::step()
     }
 }
 
-void connection::take_descriptor(int descriptor)
+// A dup, because the C client closes its own whenever it likes.
+bool connection::take(asio::posix::stream_descriptor& into, int descriptor)
 {
-    // A dup, because the C client closes its own whenever it likes.
     const int copy = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
     error_code failed;
     if (copy != -1) {
-        descriptor_.assign(copy, failed);
+        into.assign(copy, failed);
     }
     if (copy == -1 || failed) {
         observer_.broken(handle::status::broken); // out of descriptors
+        return false;
     }
+    return true;
 }
 
 void connection::drain()
@@ -172,17 +174,21 @@ void connection::wait_readable()
                            });
 }
 
+// With a descriptor of its own: what Asio was once asked to wait for it asks of the kernel in every later wait, which
+// would be woken each time at once, because the socket can nearly always be written.
 void connection::wait_writable()
 {
-    if (writing_ || !descriptor_.is_open()) {
+    if (writing_ || !descriptor_.is_open() || !take(writable_, descriptor_.native_handle())) {
         return;
     }
     writing_ = true;
-    descriptor_.async_wait(asio::posix::stream_descriptor::wait_write,
-                           [self = shared_from_this()](const error_code&) {
-                               self->writing_ = false;
-                               self->on_writable();
-                           });
+    writable_.async_wait(asio::posix::stream_descriptor::wait_write,
+                         [self = shared_from_this()](const error_code&) {
+                             error_code ignored;
+                             self->writable_.close(ignored);
+                             self->writing_ = false;
+                             self->on_writable();
+                         });
 }
 
 // The C client's deadlines move out with every packet. The timer is left as it is then, fires early, and
@@ -327,6 +333,7 @@ void connection::close(bool last_words) noexcept
     }
     error_code ignored;
     descriptor_.close(ignored);
+    writable_.close(ignored);
     timer_.cancel();
     const auto doomed = std::move(handle_);
 }

@@ -71,7 +71,7 @@ private:
     void step();
     void drain();
     bool settle();
-    void take_descriptor(int descriptor);
+    [[nodiscard]] bool take(asio::posix::stream_descriptor& into, int descriptor);
     void wait_readable();
     void wait_writable();
     void wait_until(std::chrono::steady_clock::time_point when);
@@ -88,6 +88,7 @@ private:
 
     std::unique_ptr<handle> handle_; // empty once closed
     asio::posix::stream_descriptor descriptor_;
+    asio::posix::stream_descriptor writable_; // the same socket, while it is waited for
     asio::steady_timer timer_;
     std::chrono::steady_clock::time_point timer_at_ = std::chrono::steady_clock::time_point::max();
     // Until then the C client has nothing to time out. A little early: it counts whole milliseconds.

@@ -1,0 +1,13 @@
+// On what a run was made: machine, system, versions.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bench {
+
+// What it is, and its name or number; without what cannot be found out here. `self` is the path of this program.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> environment(const std::string& self);
+
+} // namespace bench
