@@ -26,7 +26,7 @@ enum class on_loss {
 
 class request : public zk::receiver, public boost::intrusive::list_base_hook<> {
 public:
-    request(zk::call c, on_loss p) : call{std::move(c)}, policy{p} {}
+    request(zk::call&& c, on_loss p) : call{std::move(c)}, policy{p} {}
     request(const request&) = delete;
     request& operator=(const request&) = delete;
     virtual ~request() = default;
@@ -56,7 +56,7 @@ using request_ptr = std::unique_ptr<request>;
 template <class Done>
 class request_of final : public request {
 public:
-    request_of(zk::call c, on_loss p, Done d) : request{std::move(c), p}, done_{std::move(d)} {}
+    request_of(zk::call&& c, on_loss p, Done d) : request{std::move(c), p}, done_{std::move(d)} {}
 
     void done(zk::reply&& r) noexcept override { done_(std::move(r)); }
 
@@ -65,7 +65,7 @@ private:
 };
 
 template <class Done>
-[[nodiscard]] request_ptr make_request(zk::call c, on_loss policy, Done done)
+[[nodiscard]] request_ptr make_request(zk::call&& c, on_loss policy, Done done)
 {
     return std::make_unique<request_of<Done>>(std::move(c), policy, std::move(done));
 }

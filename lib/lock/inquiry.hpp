@@ -47,7 +47,7 @@ public:
 
     // While there is no connection it waits for one; it is sent again when its connection breaks.
     template <class Done>
-    void ask(zk::call call, Done done)
+    void ask(zk::call&& call, Done done)
     {
         const auto at = open_.insert(open_.end(), nullptr);
         auto request = make_request(

@@ -133,7 +133,7 @@ private:
     bool refuse_lead();
     void gone(const error_code& ec);
     template <class Answer>
-    void submit(zk::call call, Answer answer);
+    void submit(zk::call&& call, Answer answer);
     void cancel(asio::cancellation_type type);
     error_code conclude(errc reason) const noexcept;
     [[nodiscard]] protocol::company company() const noexcept;

@@ -19,7 +19,7 @@ constexpr const char* directory_mark = "made by colock, to be deleted when it is
 
 // `answer` may refer to *this. Nobody waits for an answer who has gone, and thereby left the path to others.
 template <class Answer>
-void queue_member::submit(zk::call call, Answer answer)
+void queue_member::submit(zk::call&& call, Answer answer)
 {
     core_.submit(
         make_request(std::move(call), on_loss::fail,
