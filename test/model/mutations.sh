@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Proves that the walks of interleavings.cpp, sharing.cpp, single_node.cpp, sequence_end.cpp and unit/cohort.cpp find
+# Proves that the walks of interleavings.cpp, notes.cpp, sharing.cpp, single_node.cpp, sequence_end.cpp and unit/cohort.cpp find
 # faults: plants one after the other in a copy of the protocol, and expects the walk named beside it to fail with the
 # guarantee named.
 #
@@ -21,7 +21,7 @@ compile() # SOURCE OBJECT
 
 echo "compiling the walks and the protocol"
 for file in lib/error lib/protocol/{contender,naming,guid,path} \
-    test/main test/model/interleavings test/model/sharing test/model/sequence_end; do
+    test/main test/model/{interleavings,notes,sharing,sequence_end}; do
     compile "$source_dir/$file.cpp" "$work/$(basename "$file").o"
 done
 compile "$source_dir/test/unit/cohort.cpp" "$work/cohort_walk.o"
@@ -47,7 +47,7 @@ plant() # NAME FILE SCRIPT WALK GUARANTEE
     elif test "$file" = single_node; then
         objects+=("$work"/{error,main,single_node_walk}.o)
     else
-        for other in error contender naming guid path main interleavings sharing sequence_end; do
+        for other in error contender naming guid path main interleavings notes sharing sequence_end; do
             test "$other" = "$file" || objects+=("$work/$other.o")
         done
     fi
@@ -174,6 +174,41 @@ plant "deletes a directory that is to stay" contender \
 plant "grants numbers that may come again" contender \
     "$(in_function take_stock 's/ \|\| number_ >= last_number//')" \
     sequence_end/G1_G3_at_the_end G1
+
+plant "takes any note for one of the node that has gone" contender \
+    "$(in_function inspected 's/noted < departed/noted < 0/')" \
+    notes/G1_G2_G4_undisturbed G1
+plant "takes a directory without a note for an empty queue" contender \
+    "$(in_function inspected 's/ec \|\| noted < departed/ec/')" \
+    notes/G1_G2_G4_undisturbed G1
+plant "takes a note for the end of the nearest one, too" contender \
+    "$(in_function inspected 's/blocking_ = in_sight\(\);/blocking_ = 0;/')" \
+    notes/G1_G2_G4_undisturbed G1
+plant "does not list when the note does not help" contender \
+    "$(in_function inspected 's/^ +send_list\(out\);//')" \
+    notes/G1_G2_G4_undisturbed G4
+plant "does not see that the nearest one has gone before the note came" contender \
+    "$(in_function inspected 's/grant_or_list\(out\);//')" \
+    notes/G1_G2_G4_undisturbed G4
+plant "writes a note without having held the lock" contender \
+    "$(in_function may_note 's/held_ && //')" \
+    notes/G3_one_cancels G1
+plant "waits for a note of the connection before" contender \
+    "$(in_function forget_connection 's/asked_after_ = -1;//')" \
+    notes/G4_a_connection_breaks G4
+plant "waits for a note of the join before" contender \
+    "$(in_function forget_node 's/asked_after_ = -1;//')" \
+    notes/G1_G5_a_node_is_deleted_by_somebody G4
+plant "keeps its node when the note is refused" contender \
+    "$(in_function removed 's/may_note\(\)/false/')" \
+    notes/G3_the_directory_must_not_be_written_to G3
+plant "insists on its note" contender \
+    "$(in_function removed 's/note_refused_ = true;//')" \
+    notes/G3_the_directory_must_not_be_written_to .
+plant "writes to a directory that is somebody else's" contender \
+    "$(in_function may_note 's/directory_ == directory::ours/true/; s/$/ /')
+     $(in_function may_read_notes 's/directory_ != directory::to_stay/true/')" \
+    notes/somebody_elses_directory_is_not_written_to contract
 
 plant "lets in a second user" cohort \
     "$(in_function arrive 's/ && has_room\(\)//')" \
