@@ -202,11 +202,8 @@ plant "waits for a note of the join before" contender \
 plant "keeps its node when the note is refused" contender \
     "$(in_function removed 's/may_note\(\)/false/')" \
     notes/G3_the_directory_must_not_be_written_to G3
-plant "insists on its note" contender \
-    "$(in_function removed 's/note_refused_ = true;//')" \
-    notes/G3_the_directory_must_not_be_written_to .
 plant "writes to a directory that is somebody else's" contender \
-    "$(in_function may_note 's/directory_ == directory::ours/true/; s/$/ /')
+    "$(in_function may_note 's/directory_ == directory::ours/true/')
      $(in_function may_read_notes 's/directory_ != directory::to_stay/true/')" \
     notes/somebody_elses_directory_is_not_written_to contract
 

@@ -24,6 +24,7 @@ BOOST_AUTO_TEST_CASE(G1_G2_G4_undisturbed)
 {
     explore(behind_three({}), 150'000);
     explore(behind_three({.clients = 4}), 600'000);
+    explore(behind_three({.noted = true}), 150'000);
 }
 
 // One in the middle, or the first or the last one, is of an old version.
@@ -38,6 +39,7 @@ BOOST_AUTO_TEST_CASE(G1_G4_one_knows_no_notes)
 BOOST_AUTO_TEST_CASE(G3_one_cancels)
 {
     explore(behind_three({.cancels = 1}), 4'200'000);
+    explore(behind_three({.cancels = 1, .patient_elders = true, .noted = true}), 500'000);
 }
 
 BOOST_AUTO_TEST_CASE(G4_a_connection_breaks)

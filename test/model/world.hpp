@@ -31,6 +31,7 @@ struct scenario {
     unsigned elders = 0; // foreign contenders that queue from before, and leave in any order
     bool patient_elders = false; // in their order only
     bool notes = false;          // in the directory, however short the queue
+    bool noted = false;          // one before the elders has left a note
     const char* silent =
         ""; // an 's' for each client that neither reads nor writes them; for the others a '-'
     bool writable = true; // the directory
@@ -192,6 +193,9 @@ public:
           may_step_down_{s.foreigner}, impatient_elders_{!s.patient_elders}
     {
         server_.writable = s.writable;
+        if (s.noted) {
+            server_.noted = ++server_.counter;
+        }
     }
 
     [[nodiscard]] steps possible() const
