@@ -71,17 +71,17 @@ in_function() # NAME SCRIPT: the script, applied to one member function
 }
 
 plant "grants on an event without looking at the own watch" contender \
-    "$(in_function departed 's/ && own_watch_.state == watch_state::armed//')" \
+    "$(in_function grant_or_list 's/own_watch_.state == watch_state::armed && //')" \
     G1_break_write_deletion G1
 plant "the same, and watches its own node last" contender \
-    "$(in_function departed 's/ && own_watch_.state == watch_state::armed//');
+    "$(in_function grant_or_list 's/own_watch_.state == watch_state::armed && //');
      $(in_function take_stock 's|// The own node first.*|watch_only(b.nearest ? b.nearest->name : std::string{}, b.ahead ? b.ahead->name : std::string{}, out);|')" \
     G1_G5_a_node_is_deleted_by_somebody G1
 plant "does not list again when the predecessor has left first" contender \
-    "$(in_function departed 's/ \|\| in_sight < blocking_//')" \
+    "$(in_function departed 's/in_sight\(\) < blocking_/false/')" \
     G7_one_of_four_cancels G4
 plant "does not list again when it could not grant at once" contender \
-    "$(in_function departed 's/\(blocking_ == 0 \|\| /(/')" \
+    "$(in_function grant_or_list 's/send_list\(out\);//')" \
     G4_a_node_is_written_to G4
 plant "takes one that it has not seen leave for gone" contender \
     "$(in_function departed 's/if \(blocking_ == 0/if (blocking_ <= 1/')" \
@@ -166,7 +166,7 @@ plant "forgets its node when it holds back and leaves" contender \
     "$(in_function leave 's/if \(own_.empty\(\)\)/if (true)/')" \
     sequence_end/G3_two_cancel_and_connections_break G3
 plant "deletes the directory before its own node" contender \
-    "$(in_function remove_node 's/out.push_back\(\{command::kind::remove, own_\}\);//; s/^\}/    out.push_back({command::kind::remove, own_});\n}/')" \
+    "$(in_function remove_node 's/out.push_back\(\{may_note.*//; s/^\}/    out.push_back({command::kind::remove, own_});\n}/')" \
     sequence_end/G1_G4_undisturbed_near_the_end G4
 plant "deletes a directory that is to stay" contender \
     "$(in_function take_stock 's/disposable_ = .*/disposable_ = true;/')" \
