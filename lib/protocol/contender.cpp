@@ -581,6 +581,10 @@ void contender::take_stock(const std::vector<std::string>& children, commands& o
     }
     watch_only(b.nearest != nullptr ? b.nearest->name : std::string_view{},
                b.ahead != nullptr ? b.ahead->name : std::string_view{}, out);
+    if (directory_ == directory::unknown && may_read_notes()) {
+        // Now, in good time: who asks for a note where there can be none, and then lists, is late.
+        out.push_back({command::kind::inspect});
+    }
 }
 
 void contender::hold_back(const std::vector<entry>& queue, commands& out)
