@@ -196,9 +196,6 @@ plant "writes a note without having held the lock" contender \
 plant "waits for a note of the connection before" contender \
     "$(in_function forget_connection 's/asked_after_ = -1;//')" \
     notes/G4_a_connection_breaks G4
-plant "waits for a note of the join before" contender \
-    "$(in_function forget_node 's/asked_after_ = -1;//')" \
-    notes/G1_G5_a_node_is_deleted_by_somebody G4
 plant "keeps its node when the note is refused" contender \
     "$(in_function removed 's/may_note\(\)/false/')" \
     notes/G3_the_directory_must_not_be_written_to G3

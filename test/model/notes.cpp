@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(G1_G5_a_session_expires)
 BOOST_AUTO_TEST_CASE(G1_G5_a_node_is_deleted_by_somebody)
 {
     explore(behind(1, {.removals = 1}), 400'000);
-    explore(behind(1, {.breaks = 1, .removals = 1}), 7'100'000);
+    explore(behind(3, {.removals = 1, .patient_elders = true}), 5'200'000);
 }
 
 BOOST_AUTO_TEST_CASE(G1_proofs_are_awaited)
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(soak_G1_G5_a_session_expires)
 
 BOOST_AUTO_TEST_CASE(soak_G1_G5_a_node_is_deleted_by_somebody)
 {
-    explore(behind(3, {.removals = 1, .patient_elders = true}), 5'200'000);
+    explore(behind(1, {.breaks = 1, .removals = 1}), 7'100'000);
     explore(behind(1, {.clients = 4, .removals = 1}), 8'500'000);
 }
 

@@ -1192,8 +1192,13 @@ BOOST_AUTO_TEST_CASE(a_note_for_an_earlier_join_is_not_taken)
     auto p = asking();
     BOOST_TEST(p.deleted(6) == "unwatch 5, create #2, list");
     BOOST_TEST(p.inspected(true, 4) == "");
-    BOOST_TEST(p.created(7) == "");
-    BOOST_TEST(p.listed({2, 3, 5, 7}) == "watch 7, watch 5, watch 3");
+    BOOST_TEST(p.created(10) == "");
+    BOOST_TEST(p.listed({5, 6, 7, 8, 9, 10}) == "watch 10, watch 9, watch 8, inspect");
+    for (const int number : {10, 9, 8}) {
+        BOOST_TEST(p.watched(number) == "");
+    }
+    BOOST_TEST(p.inspected(true, 4) == "");
+    BOOST_TEST(p.deleted(8) == "inspect"); // 5 to 7 may be there
 }
 
 BOOST_AUTO_TEST_CASE(leaves_while_it_asks_for_a_note)
