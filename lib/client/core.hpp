@@ -169,6 +169,8 @@ public:
         std::atomic<std::size_t> in_flight{0}, waiting{0}, contenders{0};
     };
     counters count;
+    // On the strand: a directory could not be written to. Then none is any more: each attempt costs a round trip.
+    bool may_not_note = false;
 
     // What is in use at this path, or what `make` returns.
     [[nodiscard]] std::shared_ptr<path_entry>

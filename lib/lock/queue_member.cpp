@@ -392,6 +392,7 @@ void queue_member::perform(const protocol::command& c)
     case kind::look: look_at_node(); break;
     case kind::watch: watch(c.name); break;
     case kind::remove: remove(c.name); break;
+    case kind::remove_and_note: remove_and_note(c.name); break;
     case kind::inspect: inspect(); break;
     case kind::remove_directory: remove_directory(); break;
     case kind::unwatch: unwatch(c.name); break;

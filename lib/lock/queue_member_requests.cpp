@@ -1,6 +1,7 @@
 // How the commands of a contender are carried out: requests, their answers, watches.
 #include <colock/queue_view.hpp>
 
+#include "protocol/directory_data.hpp"
 #include "protocol/naming.hpp"
 #include "protocol/path.hpp"
 #include "queue_member_feed.hpp"
@@ -9,13 +10,6 @@
 #include <utility>
 
 namespace colock::detail {
-
-namespace {
-
-// The data of the directories that are made here. Servers do not tell which nodes are containers.
-constexpr const char* directory_mark = "made by colock, to be deleted when it is empty";
-
-} // namespace
 
 // `answer` may refer to *this. Nobody waits for an answer who has gone, and thereby left the path to others.
 template <class Answer>
@@ -51,7 +45,7 @@ void queue_member::make_directory()
         const bool last = &path == &paths.back();
         submit({.op = zk::opcode::create,
                 .path = path,
-                .data = directory_mark,
+                .data = std::string{protocol::directory_mark},
                 .mode = create_mode::container,
                 .acl = options_.acl ? *options_.acl : core_.options().acl},
                [this, obstacle, removed, first, last](zk::reply&& r) {
@@ -182,11 +176,30 @@ void queue_member::remove(const std::string& name)
     });
 }
 
+// The node first: nobody may see the note while the node is there. Whatever version the data have: who had the
+// lock before has changed them, too.
+void queue_member::remove_and_note(const std::string& name)
+{
+    const auto number = protocol::number_of(options_.layout, name);
+    if (core_.may_not_note || !number) {
+        remove(name);
+        return;
+    }
+    submit({.op = zk::opcode::multi,
+            .ops = {remove_op(child(name)),
+                    set_op(path_, protocol::noted_data(options_.layout, *number))}},
+           [this](zk::reply&& r) {
+               core_.may_not_note |= r.error == zookeeper_errc::no_auth;
+               feed([&](auto& c, protocol::commands& out) { c.removed(r.error, out); });
+           });
+}
+
 void queue_member::inspect()
 {
     submit({.op = zk::opcode::get, .path = path_}, [this](zk::reply&& r) {
-        feed([&](protocol::contender& c, protocol::commands&) {
-            c.inspected(r.error, r.text == directory_mark);
+        feed([&](protocol::contender& c, protocol::commands& out) {
+            c.inspected(r.error, protocol::is_marked(r.text),
+                        protocol::noted_number(options_.layout, r.text), out);
         });
     });
 }

@@ -165,6 +165,7 @@ void contender::forget_connection() noexcept
     open_lists_ = stale_lists_ = 0;
     stock_taken_ = false;
     proving_ = false;
+    asked_after_ = -1;
     own_watch_ = nearest_ = ahead_ = {};
 }
 
@@ -175,7 +176,8 @@ void contender::forget_node() noexcept
     identity_ = {};
     identity_known_ = false;
     stock_taken_ = false;
-    met_others_ = false;
+    met_others_ = long_queue_ = false;
+    asked_after_ = -1;
     directory_ = directory::unknown;
     disposable_ = false;
     proving_ = false;
@@ -368,13 +370,27 @@ void contender::fired(std::string_view name, bool deleted, commands& out)
     }
 }
 
-// The list behind it goes on; when this was refused, by asking again.
-void contender::inspected(const error_code& ec, bool ours)
+void contender::inspected(const error_code& ec, bool ours, std::int64_t noted, commands& out)
 {
-    if (state_ != state::waiting || outcome_unknown(ec) || is_retryable(ec) || no_node(ec)) {
+    if (state_ != state::waiting || outcome_unknown(ec)) {
         return;
     }
-    directory_ = !ec && ours ? directory::ours : directory::to_stay;
+    if (!is_retryable(ec) && !no_node(ec)) {
+        directory_ = !ec && ours ? directory::ours : directory::to_stay;
+    }
+    const auto departed = std::exchange(asked_after_, -1);
+    if (departed < 0 || list_open()) {
+        return; // the list goes on; when this was refused, by asking again
+    }
+    if (ec || noted < departed) {
+        send_list(out);
+        return;
+    }
+    // Between the one that has gone and me there was the nearest one only.
+    blocking_ = in_sight();
+    if (blocking_ == 0) {
+        grant_or_list(out);
+    }
 }
 
 void contender::removed(const error_code& ec, commands& out)
@@ -398,6 +414,9 @@ void contender::removed(const error_code& ec, commands& out)
     if (!ec || no_node(ec)) {
         finish({}, out);
     } else if (is_retryable(ec)) {
+        remove_node(out);
+    } else if (may_note()) {
+        note_refused_ = true; // the node was not removed, either
         remove_node(out);
     } else {
         if (state_ == state::holding_back) {
@@ -550,6 +569,7 @@ void contender::take_stock(const std::vector<std::string>& children, commands& o
     }
     stock_taken_ = true;
     met_others_ = queue.size() > 1;
+    long_queue_ = queue.size() >= settings_.note_from;
     blocking_ = b.count;
     if (b.count == 0 && identity_known_) {
         grant(out);
@@ -561,6 +581,10 @@ void contender::take_stock(const std::vector<std::string>& children, commands& o
     }
     watch_only(b.nearest != nullptr ? b.nearest->name : std::string_view{},
                b.ahead != nullptr ? b.ahead->name : std::string_view{}, out);
+    if (directory_ == directory::unknown && may_read_notes()) {
+        // Now, in good time: who asks for a note where there can be none, and then lists, is late.
+        out.push_back({command::kind::inspect});
+    }
 }
 
 void contender::hold_back(const std::vector<entry>& queue, commands& out)
@@ -624,7 +648,7 @@ bool contender::may_have_become_reader(const std::string& name) const
 void contender::departed(watch_slot& slot, commands& out)
 {
     const bool replaced = may_have_become_reader(slot.name);
-    slot = {};
+    const auto gone = std::exchange(slot, {}).name;
     if (state_ == state::holding_back) {
         look_again(out);
         return;
@@ -640,18 +664,44 @@ void contender::departed(watch_slot& slot, commands& out)
         return;
     }
     --blocking_;
+    const bool was_ahead = &slot == &ahead_;
     if (nearest_.name.empty()) {
         nearest_ = std::exchange(ahead_, {});
     }
-    const std::size_t in_sight =
-        std::size_t{!nearest_.name.empty()} + std::size_t{!ahead_.name.empty()};
-    if (blocking_ == 0 && own_watch_.state == watch_state::armed && identity_known_) {
+    if (blocking_ == 0) {
+        grant_or_list(out);
+    } else if (in_sight() < blocking_ && !list_open() && asked_after_ < 0) {
+        if (was_ahead && in_sight() == 1 && may_read_notes()) {
+            asked_after_ = number_of(settings_.layout, gone).value_or(-1);
+            out.push_back({command::kind::inspect});
+        } else {
+            send_list(out);
+        }
+    }
+}
+
+// Nobody is left before my node, if it is there.
+void contender::grant_or_list(commands& out)
+{
+    if (own_watch_.state == watch_state::armed && identity_known_) {
         // The watch of my own node is set and silent, and events come in ZooKeeper's order: the node
         // was there when the last one before it left. No round trip is needed.
         grant(out);
-    } else if ((blocking_ == 0 || in_sight < blocking_) && !list_open()) {
+    } else if (!list_open()) {
         send_list(out);
     }
+}
+
+// With readers in the queue the lowest one need not be alone, and numbers come back.
+bool contender::may_read_notes() const noexcept
+{
+    return long_queue_ && directory_ != directory::to_stay &&
+           settings_.layout.shared_marker.empty() && !is_late();
+}
+
+bool contender::may_note() const noexcept
+{
+    return held_ && !note_refused_ && directory_ == directory::ours && may_read_notes();
 }
 
 void contender::own_node_vanished(commands& out)
@@ -717,7 +767,7 @@ void contender::start_leaving(commands& out)
 // Who leaves a queue that drains may be the last one. Who holds back is not.
 void contender::remove_node(commands& out)
 {
-    out.push_back({command::kind::remove, own_});
+    out.push_back({may_note() ? command::kind::remove_and_note : command::kind::remove, own_});
     if (drains() && state_ == state::leaving) {
         out.push_back({command::kind::remove_directory});
     }
@@ -741,9 +791,10 @@ std::string contender::fingerprint() const
     };
     text << static_cast<int>(state_) << connected_ << try_only_ << begun_ << reported_ << held_
          << remove_lost_ << safe_ << proving_ << identity_known_ << stock_taken_ << met_others_
-         << left_ << disposable_ << static_cast<int>(directory_) << settings_.shared << ' '
-         << session_ << ' ' << guid_.low << ' ' << open_lists_ << ' ' << stale_lists_ << ' ' << own_
-         << ' ' << identity_.czxid << ' ' << identity_.owner << ' ' << blocking_ << ' ';
+         << left_ << disposable_ << long_queue_ << note_refused_ << static_cast<int>(directory_)
+         << settings_.shared << ' ' << session_ << ' ' << guid_.low << ' ' << open_lists_ << ' '
+         << stale_lists_ << ' ' << own_ << ' ' << identity_.czxid << ' ' << identity_.owner << ' '
+         << blocking_ << ' ' << asked_after_ << ' ';
     slot(own_watch_);
     slot(nearest_);
     slot(ahead_);

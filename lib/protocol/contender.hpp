@@ -25,8 +25,10 @@ struct command {
         create,         // created(): `name` is the prefix to which the server appends the number
         list,           // listed()
         watch,          // watched(), and fired() once if that was without error
-        inspect,        // inspected(): whether colock has made the directory
+        inspect,        // inspected(): whether colock has made the directory, and the note in it
         remove,         // removed()
+        remove_and_note, // removed(): likewise, and note in the directory that nobody is left up to my
+                         // number; both or none
         step_down, // stepped_down(): create the reader's node `name` in place of my own one, both or none
         look, // looked(), of a single_node: read whose the node is
         // No answer.
@@ -69,12 +71,18 @@ struct node_identity {
 // the queue is empty; then it joins again. Who leaves deletes the directory, and with it the numbers begin anew.
 // Of those who join after the queue was empty the first one finds nobody before it. So for each that has to take
 // its node back again another one has had its turn.
+//
+// In a long queue who has held the lock notes in the directory, in the transaction that removes its node: up to my
+// number nobody is left. It was the lowest, numbers only grow, and a directory that is made anew has no note; so the
+// note stays true. Who sees the one ahead of the nearest go, and cannot see whether others are before them, reads
+// the note instead of a list of all. Only a directory that is known to be colock's is written to.
 class contender {
 public:
     struct settings {
         colock::layout layout = curator_layout();
         bool shared = false; // a reader, which waits for writers only
         bool rejoin_on_expiry = true;
+        std::size_t note_from = 16; // contenders in the queue: from there on a note spares listings
 
         friend bool operator==(const settings&, const settings&) = default;
     };
@@ -109,7 +117,8 @@ public:
     void watched(std::string_view name, const error_code& ec, node_identity identity,
                  commands& out);
     void fired(std::string_view name, bool deleted, commands& out);
-    void inspected(const error_code& ec, bool ours);
+    // `noted`: up to this number nobody is left, says the note of this queue; -1 without one.
+    void inspected(const error_code& ec, bool ours, std::int64_t noted, commands& out);
     void removed(const error_code& ec, commands& out);
     void stepped_down(const error_code& ec, commands& out);
 
@@ -180,9 +189,15 @@ private:
     void fail(const error_code& ec, commands& out);
     void start_leaving(commands& out);
     void remove_node(commands& out);
+    [[nodiscard]] bool may_read_notes() const noexcept;
+    [[nodiscard]] bool may_note() const noexcept;
     void finish(const error_code& ec, commands& out);
     [[nodiscard]] bool is_late() const noexcept { return number_ >= drain_from || number_ < 0; }
     [[nodiscard]] bool list_open() const noexcept { return open_lists_ > stale_lists_; }
+    [[nodiscard]] std::size_t in_sight() const noexcept
+    {
+        return std::size_t{!nearest_.name.empty()} + std::size_t{!ahead_.name.empty()};
+    }
 
     settings settings_;
     guid guid_;
@@ -209,6 +224,10 @@ private:
     std::size_t blocking_ = 0; // members of B not known to have left; valid when stock_taken_
     bool stock_taken_ = false;
     bool met_others_ = false;
+    bool long_queue_ = false; // when it was last listed
+    // The one ahead that has gone, while it is asked whether anybody is left before the nearest one; or -1.
+    std::int64_t asked_after_ = -1;
+    bool note_refused_ = false; // the directory may not be written to
     enum class directory { unknown, ours, to_stay } directory_ = directory::unknown;
     bool disposable_ = false; // the directory is ours, and nothing but the queue is in it
     watch_slot own_watch_;

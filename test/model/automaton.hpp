@@ -28,7 +28,7 @@ enum class input_kind : std::uint8_t {
     inspected,
 };
 
-enum class answer : std::uint8_t { ok, no_node, throttled, unknown };
+enum class answer : std::uint8_t { ok, no_node, throttled, denied, unknown };
 
 struct input {
     input_kind kind;
@@ -37,7 +37,8 @@ struct input {
     std::uint8_t session = 0; // also the owner
     std::uint8_t czxid = 0;
     text_id name = 0;
-    bool ours = false; // what was inspected
+    bool ours = false;      // what was inspected
+    std::uint8_t noted = 0; // likewise: what the note adds to the first number; 0 without one
     boost::container::static_vector<text_id, max_clients + 2> children = {};
 };
 
@@ -79,8 +80,9 @@ private:
     std::uint32_t id_of(const input& in)
     {
         std::string encoded;
-        for (const unsigned value : {unsigned(in.kind), unsigned(in.code), unsigned(in.connected),
-                                     unsigned(in.ours), unsigned(in.session), unsigned(in.czxid)}) {
+        for (const unsigned value :
+             {unsigned(in.kind), unsigned(in.code), unsigned(in.connected), unsigned(in.ours),
+              unsigned(in.noted), unsigned(in.session), unsigned(in.czxid)}) {
             encoded += static_cast<char>(value);
         }
         const auto append = [&](text_id id) {
@@ -113,6 +115,7 @@ private:
         static const error_code codes[] = {{},
                                            zookeeper_errc::no_node,
                                            zookeeper_errc::throttled_op,
+                                           zookeeper_errc::no_auth,
                                            zookeeper_errc::connection_loss};
         const auto& ec = codes[static_cast<std::size_t>(in.code)];
         const auto& name = text_[in.name];
@@ -141,7 +144,7 @@ private:
         case input_kind::watched: value.watched(name, ec, identity, out); break;
         case input_kind::changed: value.fired(name, false, out); break;
         case input_kind::deleted: value.fired(name, true, out); break;
-        case input_kind::inspected: value.inspected(ec, in.ours); break;
+        case input_kind::inspected: value.inspected(ec, in.ours, in.noted - 1, out); break;
         case input_kind::removed: value.removed(ec, out); break;
         case input_kind::stepped_down: value.stepped_down(ec, out); break;
         case input_kind::step_down: value.step_down(out); break;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Proves that the walks of interleavings.cpp, sharing.cpp, single_node.cpp, sequence_end.cpp and unit/cohort.cpp find
+# Proves that the walks of interleavings.cpp, notes.cpp, sharing.cpp, single_node.cpp, sequence_end.cpp and unit/cohort.cpp find
 # faults: plants one after the other in a copy of the protocol, and expects the walk named beside it to fail with the
 # guarantee named.
 #
@@ -21,7 +21,7 @@ compile() # SOURCE OBJECT
 
 echo "compiling the walks and the protocol"
 for file in lib/error lib/protocol/{contender,naming,guid,path} \
-    test/main test/model/interleavings test/model/sharing test/model/sequence_end; do
+    test/main test/model/{interleavings,notes,sharing,sequence_end}; do
     compile "$source_dir/$file.cpp" "$work/$(basename "$file").o"
 done
 compile "$source_dir/test/unit/cohort.cpp" "$work/cohort_walk.o"
@@ -47,7 +47,7 @@ plant() # NAME FILE SCRIPT WALK GUARANTEE
     elif test "$file" = single_node; then
         objects+=("$work"/{error,main,single_node_walk}.o)
     else
-        for other in error contender naming guid path main interleavings sharing sequence_end; do
+        for other in error contender naming guid path main interleavings notes sharing sequence_end; do
             test "$other" = "$file" || objects+=("$work/$other.o")
         done
     fi
@@ -71,17 +71,17 @@ in_function() # NAME SCRIPT: the script, applied to one member function
 }
 
 plant "grants on an event without looking at the own watch" contender \
-    "$(in_function departed 's/ && own_watch_.state == watch_state::armed//')" \
+    "$(in_function grant_or_list 's/own_watch_.state == watch_state::armed && //')" \
     G1_break_write_deletion G1
 plant "the same, and watches its own node last" contender \
-    "$(in_function departed 's/ && own_watch_.state == watch_state::armed//');
+    "$(in_function grant_or_list 's/own_watch_.state == watch_state::armed && //');
      $(in_function take_stock 's|// The own node first.*|watch_only(b.nearest ? b.nearest->name : std::string{}, b.ahead ? b.ahead->name : std::string{}, out);|')" \
     G1_G5_a_node_is_deleted_by_somebody G1
 plant "does not list again when the predecessor has left first" contender \
-    "$(in_function departed 's/ \|\| in_sight < blocking_//')" \
+    "$(in_function departed 's/in_sight\(\) < blocking_/false/')" \
     G7_one_of_four_cancels G4
 plant "does not list again when it could not grant at once" contender \
-    "$(in_function departed 's/\(blocking_ == 0 \|\| /(/')" \
+    "$(in_function grant_or_list 's/send_list\(out\);//')" \
     G4_a_node_is_written_to G4
 plant "takes one that it has not seen leave for gone" contender \
     "$(in_function departed 's/if \(blocking_ == 0/if (blocking_ <= 1/')" \
@@ -166,7 +166,7 @@ plant "forgets its node when it holds back and leaves" contender \
     "$(in_function leave 's/if \(own_.empty\(\)\)/if (true)/')" \
     sequence_end/G3_two_cancel_and_connections_break G3
 plant "deletes the directory before its own node" contender \
-    "$(in_function remove_node 's/out.push_back\(\{command::kind::remove, own_\}\);//; s/^\}/    out.push_back({command::kind::remove, own_});\n}/')" \
+    "$(in_function remove_node 's/out.push_back\(\{may_note.*//; s/^\}/    out.push_back({command::kind::remove, own_});\n}/')" \
     sequence_end/G1_G4_undisturbed_near_the_end G4
 plant "deletes a directory that is to stay" contender \
     "$(in_function take_stock 's/disposable_ = .*/disposable_ = true;/')" \
@@ -174,6 +174,35 @@ plant "deletes a directory that is to stay" contender \
 plant "grants numbers that may come again" contender \
     "$(in_function take_stock 's/ \|\| number_ >= last_number//')" \
     sequence_end/G1_G3_at_the_end G1
+
+plant "takes any note for one of the node that has gone" contender \
+    "$(in_function inspected 's/noted < departed/noted < 0/')" \
+    notes/G1_G2_G4_undisturbed G1
+plant "takes a directory without a note for an empty queue" contender \
+    "$(in_function inspected 's/ec \|\| noted < departed/ec/')" \
+    notes/G1_G2_G4_undisturbed G1
+plant "takes a note for the end of the nearest one, too" contender \
+    "$(in_function inspected 's/blocking_ = in_sight\(\);/blocking_ = 0;/')" \
+    notes/G1_G2_G4_undisturbed G1
+plant "does not list when the note does not help" contender \
+    "$(in_function inspected 's/^ +send_list\(out\);//')" \
+    notes/G1_G2_G4_undisturbed G4
+plant "does not see that the nearest one has gone before the note came" contender \
+    "$(in_function inspected 's/grant_or_list\(out\);//')" \
+    notes/G1_G2_G4_undisturbed G4
+plant "writes a note without having held the lock" contender \
+    "$(in_function may_note 's/held_ && //')" \
+    notes/G3_one_cancels G1
+plant "waits for a note of the connection before" contender \
+    "$(in_function forget_connection 's/asked_after_ = -1;//')" \
+    notes/G4_a_connection_breaks G4
+plant "keeps its node when the note is refused" contender \
+    "$(in_function removed 's/may_note\(\)/false/')" \
+    notes/G3_the_directory_must_not_be_written_to G3
+plant "writes to a directory that is somebody else's" contender \
+    "$(in_function may_note 's/directory_ == directory::ours/true/')
+     $(in_function may_read_notes 's/directory_ != directory::to_stay/true/')" \
+    notes/somebody_elses_directory_is_not_written_to contract
 
 plant "lets in a second user" cohort \
     "$(in_function arrive 's/ && has_room\(\)//')" \

@@ -28,6 +28,13 @@ struct scenario {
     unsigned downgrades = 0; // of a writer that holds the lock
     bool foreigner =
         false; // a Curator process holds the write lock first, and may step down to a reader
+    unsigned elders = 0; // foreign contenders that queue from before, and leave in any order
+    bool patient_elders = false; // in their order only
+    bool notes = false;          // in the directory, however short the queue
+    bool noted = false;          // one before the elders has left a note
+    const char* silent =
+        ""; // an 's' for each client that neither reads nor writes them; for the others a '-'
+    bool writable = true; // the directory
     bool directory_exists = true;
     std::int64_t first_number = 0; // of the nodes in the directory, unless it is made anew
     bool ours = true;              // colock has made the directory
@@ -55,6 +62,7 @@ enum class step_kind : std::uint8_t {
     reconnect,
     process_late,
     foreigner_leaves,
+    foreigner_gives_up,
     // The adversary's. Everything has to end well without any of these.
     cancel,
     break_connection,
@@ -87,6 +95,7 @@ inline std::string to_string(const step& s)
                                             "reconnect",
                                             "process late",
                                             "foreigner leaves",
+                                            "foreigner gives up",
                                             "cancel",
                                             "break",
                                             "expire",
@@ -111,6 +120,7 @@ public:
             settings.rejoin_on_expiry = s.rejoin_on_expiry;
             settings.layout = names();
             settings.shared = is_reader(i);
+            settings.note_from = s.notes && !is_silent(i) ? 1 : max_clients + 1000;
             protocol::contender first{settings, {.high = i + 1, .low = 1}};
             first.assume_safe(!s.doubts);
             automata_.push_back(std::make_unique<automaton>(text_, first, is_try(i)));
@@ -126,6 +136,11 @@ public:
     {
         return client < std::string_view{scenario_.readers}.size() &&
                scenario_.readers[client] == 'r';
+    }
+    [[nodiscard]] bool is_silent(std::size_t client) const noexcept
+    {
+        return client < std::string_view{scenario_.silent}.size() &&
+               scenario_.silent[client] == 's';
     }
     [[nodiscard]] layout names() const { return names_of(scenario_); }
     [[nodiscard]] static layout names_of(const scenario& s)
@@ -174,8 +189,13 @@ public:
           downgrades_{s.downgrades}, changes_{s.changes}, refusals_{s.refusals}, reaps_{s.reaps},
           server_{s.clients, s.directory_exists, laboratory::names_of(s), s.first_number,
                   s.ours,    s.stranger},
-          clients_(s.clients), foreigner_expected_{s.foreigner}
+          clients_(s.clients), foreigners_expected_{s.elders + (s.foreigner ? 1u : 0u)},
+          may_step_down_{s.foreigner}, impatient_elders_{!s.patient_elders}
     {
+        server_.writable = s.writable;
+        if (s.noted) {
+            server_.noted = ++server_.counter;
+        }
     }
 
     [[nodiscard]] steps possible() const
@@ -234,12 +254,15 @@ public:
         }
         if (!server_.nodes.empty() && server_.nodes.front().client == foreigner) {
             add(step_kind::foreigner_leaves, 0);
-            if (!server_.nodes.front().shared) {
+            if (may_step_down_ && !server_.nodes.front().shared) {
                 add(step_kind::foreigner_steps_down, 0);
             }
         }
         for (std::size_t at = 0; at != server_.nodes.size(); ++at) {
             if (server_.nodes[at].client == foreigner) {
+                if (at != 0 && impatient_elders_) {
+                    add(step_kind::foreigner_gives_up, at);
+                }
                 continue;
             }
             if (removals_ != 0) {
@@ -249,7 +272,8 @@ public:
                 add(step_kind::change_node, at);
             }
         }
-        if (reaps_ != 0 && server_.directory && server_.nodes.empty()) {
+        if (reaps_ != 0 && server_.directory && server_.nodes.empty() &&
+            foreigners_expected_ == 0) {
             add(step_kind::reap, 0);
         }
         return all;
@@ -258,7 +282,7 @@ public:
     void take(const step& s, laboratory& lab)
     {
         const std::size_t i = s.which;
-        if (std::exchange(foreigner_expected_, false)) {
+        for (; foreigners_expected_ != 0; --foreigners_expected_) {
             server_.settle_foreigner(lab.text());
         }
         switch (s.kind) {
@@ -303,7 +327,8 @@ public:
             run(i, lab, {.kind = input_kind::step_down});
             break;
         case step_kind::foreigner_leaves:
-            server_.remove(0);
+        case step_kind::foreigner_gives_up:
+            server_.remove(i);
             check_herd(lab);
             break;
         case step_kind::foreigner_steps_down:
@@ -366,6 +391,7 @@ public:
         byte(cancels_ | breaks_ << 2 | expiries_ << 4 | removals_ << 6);
         byte(changes_ | refusals_ << 2 | reaps_ << 4 | unsigned{server_.directory} << 6);
         byte(server_.counter);
+        byte(server_.noted);
         byte(server_.creations);
         byte(last_granted_);
         byte(last_writer_);
@@ -412,6 +438,7 @@ public:
                 word(m.name);
                 byte(m.owner);
                 byte(m.czxid);
+                byte(m.noted);
                 word(m.led);
                 byte(m.children.size());
                 for (const auto child : m.children) {
@@ -478,6 +505,11 @@ private:
             send(i, {operation::watch, o.name});
             break;
         case kind::remove: send(i, {operation::remove, o.name}); break;
+        case kind::remove_and_note:
+            require(lab.rules().notes && lab.rules().ours && !lab.is_silent(i),
+                    "contract: a directory is written to that is not ours");
+            send(i, {operation::remove_and_note, o.name});
+            break;
         case kind::step_down:
             c.stepping_down = true;
             send(i, {operation::step_down, o.name});
@@ -514,7 +546,7 @@ private:
             require(!c.granted && !c.refused, "contract: a second outcome");
             require(lab.is_try(i), "contract: busy, but it was to wait");
             require(std::ranges::count(clients_, true, &client::joined) > 1 ||
-                        lab.rules().foreigner,
+                        lab.rules().foreigner || lab.rules().elders != 0,
                     "contract: busy, but nobody else is there");
             c.refused = true;
             break;
@@ -643,8 +675,8 @@ private:
     {
         static constexpr input_kind kinds[] = {input_kind::directory_made, input_kind::created,
                                                input_kind::listed,         input_kind::watched,
-                                               input_kind::removed,        input_kind::stepped_down,
-                                               input_kind::inspected};
+                                               input_kind::removed,        input_kind::removed,
+                                               input_kind::stepped_down,   input_kind::inspected};
         const auto kind = kinds[static_cast<std::size_t>(m.op)];
         if (code != answer::ok) {
             // The name is the client's own knowledge only of a watch.
@@ -656,6 +688,7 @@ private:
                 .czxid = m.czxid,
                 .name = m.name,
                 .ours = m.ours,
+                .noted = m.noted,
                 .children = m.children};
     }
 
@@ -819,7 +852,9 @@ private:
     std::uint8_t last_writer_ = 0;  // of those who do not share
     zookeeper server_;
     boost::container::static_vector<client, max_clients> clients_;
-    bool foreigner_expected_; // before the first step
+    unsigned foreigners_expected_; // before the first step
+    bool may_step_down_;
+    bool impatient_elders_;
 };
 
 } // namespace colock::model

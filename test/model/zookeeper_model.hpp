@@ -56,8 +56,9 @@ enum class operation : std::uint8_t {
     list,
     watch,
     remove,
+    remove_and_note,  // and write to the directory up to which number nobody is left
     step_down,        // the node `name`, of a reader, in place of the client's own, a writer's
-    inspect,          // whether the directory may be deleted
+    inspect,          // whether the directory may be deleted, and the note in it
     remove_directory, // unless it has children; nobody looks at the answer
     forget
 };
@@ -68,7 +69,7 @@ struct request {
     bool wanted = true; // of a watch: the client still wants it. Known to the client only.
 };
 
-enum class result : std::uint8_t { ok, no_node, throttled };
+enum class result : std::uint8_t { ok, no_node, throttled, denied };
 
 // What a connection carries to its client: replies and events in one order.
 struct message {
@@ -81,6 +82,7 @@ struct message {
     std::uint8_t owner = 0; // of the node created or read
     std::uint8_t czxid = 0;
     bool ours = false; // what was inspected
+    std::uint8_t noted = 0;
     boost::container::static_vector<text_id, max_clients + 2> children = {};
     // For the check of G1 only: the node of this client that had most recently been blocked by none, as
     // the server knew it when it wrote this.
@@ -178,6 +180,16 @@ public:
                 remove(at);
             }
             break;
+        case operation::remove_and_note:
+            if (at == nodes.size()) {
+                reply.code = result::no_node;
+            } else if (!writable) {
+                reply.code = result::denied;
+            } else {
+                noted = static_cast<std::uint8_t>(nodes[at].number + 1);
+                remove(at);
+            }
+            break;
         case operation::step_down: {
             const auto own = node_of(client);
             if (own == nodes.size() || nodes[own].shared) {
@@ -195,6 +207,7 @@ public:
         case operation::inspect:
             reply.code = directory ? result::ok : result::no_node;
             reply.ours = ours;
+            reply.noted = noted;
             break;
         case operation::remove_directory:
             if (directory && nodes.empty() && !stranger) {
@@ -254,11 +267,12 @@ public:
         }
     }
 
-    // A foreign writer that holds the lock from before.
+    // A foreign writer that is there from before.
     void settle_foreigner(texts& text)
     {
-        nodes.push_back({text("_c_f-" + names.marker + digits_of(0)), foreigner, 0, counter++,
+        nodes.push_back({text("_c_f-" + names.marker + digits_of(counter)), foreigner, 0, counter,
                          ++creations, false});
+        ++counter;
     }
 
     // It steps down in Curator's way: a reader with its number, then the writer goes.
@@ -345,6 +359,7 @@ public:
     {
         directory = false;
         counter = 0;
+        noted = 0;
         first_number = 0;
     }
 
@@ -390,10 +405,12 @@ public:
 
     bool directory;
     layout names;
-    std::int64_t first_number;  // of this directory
-    bool ours;                  // colock may delete it
-    bool stranger;              // a child that is no contender, and stays
-    std::uint8_t counter = 0;   // of the directory
+    std::int64_t first_number; // of this directory
+    bool ours;                 // colock may delete it
+    bool stranger;             // a child that is no contender, and stays
+    std::uint8_t counter = 0;  // of the directory
+    std::uint8_t noted = 0;    // in its data: a number and one
+    bool writable = true;
     std::uint8_t creations = 0; // ever
     // In the order of their numbers.
     boost::container::static_vector<node, 2 * max_clients> nodes = {};

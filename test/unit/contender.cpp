@@ -129,7 +129,16 @@ public:
         contender_.fired(name(number), false, out_);
         return said();
     }
-    void inspected(bool ours) { contender_.inspected({}, ours); }
+    std::string inspected(bool ours, std::int64_t noted = -1)
+    {
+        contender_.inspected({}, ours, noted, out_);
+        return said();
+    }
+    std::string inspected(const error_code& ec)
+    {
+        contender_.inspected(ec, false, -1, out_);
+        return said();
+    }
     std::string removed(const error_code& ec = {})
     {
         contender_.removed(ec, out_);
@@ -140,9 +149,10 @@ public:
     {
         std::string all;
         for (const auto request : open) {
-            all += request == "make"     ? directory_made(lost_connection)
-                   : request == "create" ? created(lost_connection)
-                   : request == "list"   ? listed(lost_connection)
+            all += request == "make"      ? directory_made(lost_connection)
+                   : request == "create"  ? created(lost_connection)
+                   : request == "list"    ? listed(lost_connection)
+                   : request == "inspect" ? inspected(lost_connection)
                    : request == "remove"
                        ? removed(lost_connection)
                        : watched(std::stoi(std::string{request}), lost_connection);
@@ -177,7 +187,7 @@ private:
                 text += " #" + std::to_string(std::stoi(c.name.substr(27, 12), nullptr, 16));
             } else if (!c.name.empty()) {
                 text += ' ' + std::to_string(std::stoll(c.name.substr(c.name.size() - 10)));
-                if (c.type == command::kind::remove) {
+                if (c.type == command::kind::remove || c.type == command::kind::remove_and_note) {
                     BOOST_TEST(c.name == own_); // never anybody else's
                 }
             }
@@ -983,6 +993,233 @@ BOOST_AUTO_TEST_CASE(try_cancelled)
     BOOST_TEST(q.created(5) == "remove 5");
 }
 
+// ---- notes in long queues
+
+// Of the queue 1 to 6 with the number 6; 5 and 4 are watched, and 4 has gone.
+play asking(protocol::contender::settings s = {.note_from = 6})
+{
+    play p{std::move(s)};
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(6) == "");
+    BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4, inspect");
+    BOOST_TEST(p.watched(6) == "");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.watched(4) == "");
+    BOOST_TEST(p.inspected(true) == "");
+    BOOST_TEST(p.deleted(4) == "inspect");
+    return p;
+}
+
+// Granted by a note, in a directory that is known to be colock's.
+play holding_behind_a_note()
+{
+    auto p = asking();
+    BOOST_TEST(p.inspected(true, 4) == "");
+    BOOST_TEST(p.deleted(5) == "granted");
+    return p;
+}
+
+BOOST_AUTO_TEST_CASE(a_note_spares_the_listing)
+{
+    auto p = asking();
+    BOOST_TEST(!(*p).is_next());
+    BOOST_TEST(p.inspected(true, 4) == "");
+    BOOST_TEST((*p).is_next());
+    BOOST_TEST(p.deleted(5) == "granted");
+    BOOST_TEST(p.leave() == "remove and note 6");
+    BOOST_TEST(p.removed() == "unwatch 6, gone");
+}
+
+BOOST_AUTO_TEST_CASE(a_note_of_the_nearest_one_comes_before_its_end)
+{
+    auto p = asking();
+    BOOST_TEST(p.inspected(true, 5) == "");
+    BOOST_TEST(p.deleted(5) == "granted");
+}
+
+BOOST_AUTO_TEST_CASE(a_note_comes_when_the_nearest_one_has_gone)
+{
+    auto p = asking();
+    BOOST_TEST(p.deleted(5) == "");
+    BOOST_TEST(p.inspected(true, 4) == "granted");
+
+    auto q = asking();
+    BOOST_TEST(q.deleted(5) == "");
+    BOOST_TEST(q.inspected(true, 3) == "list");
+    BOOST_TEST(q.listed({2, 6}) == "watch 2");
+}
+
+// Who has left its place early, and a foreign contender, write no note.
+BOOST_AUTO_TEST_CASE(without_a_note_of_the_one_that_has_gone_it_lists)
+{
+    for (const std::int64_t noted : {-1, 0, 3}) {
+        auto p = asking();
+        BOOST_TEST(p.inspected(true, noted) == "list");
+        BOOST_TEST(p.listed({2, 5, 6, 7, 8, 9}) == "watch 2");
+        BOOST_TEST(p.watched(2) == "");
+        BOOST_TEST(p.deleted(2) == ""); // both were in sight
+        BOOST_TEST(p.deleted(5) == "granted");
+        BOOST_TEST(p.leave() == "remove and note 6"); // it has seen whose the directory is
+    }
+    for (const auto& ec : {throttled, no_auth, no_node}) {
+        auto p = asking();
+        BOOST_TEST(p.inspected(ec) == "list");
+        BOOST_TEST(p.listed({5, 6}) == "");
+        BOOST_TEST(p.deleted(5) == "granted");
+        BOOST_TEST(p.leave() == "remove 6"); // the queue is short now
+    }
+}
+
+BOOST_AUTO_TEST_CASE(somebody_elses_directory_is_not_written_to)
+{
+    for (const auto& ec : {error_code{}, no_auth}) {
+        play p{{.note_from = 6}};
+        BOOST_TEST(p.join() == "create #1, list");
+        BOOST_TEST(p.created(6) == "");
+        BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4, inspect");
+        BOOST_TEST(p.watched(6) == "");
+        BOOST_TEST(p.watched(5) == "");
+        BOOST_TEST(p.watched(4) == "");
+        BOOST_TEST((ec ? p.inspected(ec) : p.inspected(false)) == "");
+        BOOST_TEST(p.deleted(4) == "list"); // nor asked for a note
+        BOOST_TEST(p.listed({5, 6, 7, 8, 9, 10}) == "");
+        BOOST_TEST(p.deleted(5) == "granted");
+        BOOST_TEST(p.leave() == "remove 6");
+    }
+}
+
+// Of two answers the first one may be older than the departure. What it says is true nevertheless.
+BOOST_AUTO_TEST_CASE(asks_for_a_note_before_it_knows_whose_the_directory_is)
+{
+    for (const std::int64_t noted : {3, 4}) {
+        play p{{.note_from = 6}};
+        BOOST_TEST(p.join() == "create #1, list");
+        BOOST_TEST(p.created(6) == "");
+        BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4, inspect");
+        BOOST_TEST(p.watched(6) == "");
+        BOOST_TEST(p.watched(5) == "");
+        BOOST_TEST(p.watched(4) == "");
+        BOOST_TEST(p.deleted(4) == "inspect");
+        BOOST_TEST(p.inspected(true, noted) == (noted == 4 ? "" : "list"));
+        BOOST_TEST(p.inspected(true, 4) == "");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_short_queue_has_no_notes)
+{
+    play p{{.note_from = 7}};
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(6) == "");
+    BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4");
+    BOOST_TEST(p.watched(6) == "");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.watched(4) == "");
+    BOOST_TEST(p.deleted(4) == "list");
+}
+
+BOOST_AUTO_TEST_CASE(a_queue_with_readers_has_no_notes)
+{
+    const auto layout = curator_shared_layout();
+    protocol::contender c{{.layout = layout, .note_from = 1}, guid{1, 1}};
+    commands out;
+    c.join(true, session, out);
+    const auto own = out.front().name + digits(4);
+    c.created({}, own, {1004, session}, out);
+    std::vector<std::string> children{own};
+    for (int i = 0; i != 4; ++i) {
+        children.push_back("_c_99999999-0000-0000-0000-000000000000-" +
+                           (i == 2 ? layout.shared_marker : layout.marker) + digits(i));
+    }
+    c.listed({}, children, out);
+    out.clear();
+    c.watched(children[3], no_node, {}, out); // the reader, which is the one ahead
+    BOOST_TEST((out == commands{{command::kind::list}}));
+}
+
+// The one at the front may leave before it has held the lock.
+BOOST_AUTO_TEST_CASE(who_has_not_held_the_lock_writes_no_note)
+{
+    auto p = asking();
+    BOOST_TEST(p.inspected(true, 4) == "");
+    BOOST_TEST(p.leave() == "unwatch 5, remove 6");
+}
+
+BOOST_AUTO_TEST_CASE(G3_a_note_that_is_refused_does_not_keep_the_node)
+{
+    auto p = holding_behind_a_note();
+    BOOST_TEST(p.leave() == "remove and note 6");
+    BOOST_TEST(p.removed(throttled) == "remove and note 6");
+    BOOST_TEST(p.removed(no_auth) == "remove 6");
+    BOOST_TEST(p.removed(throttled) == "remove 6");
+    BOOST_TEST(p.broken({"remove"}) == "");
+    BOOST_TEST(p.connected() == "remove 6");
+    BOOST_TEST(p.removed() == "gone");
+
+    auto q = holding_behind_a_note();
+    BOOST_TEST(q.leave() == "remove and note 6");
+    BOOST_TEST(q.removed(no_auth) == "remove 6");
+    BOOST_TEST(q.removed(no_auth) == "unwatch 6, gone: " + std::to_string(no_auth.value()));
+}
+
+BOOST_AUTO_TEST_CASE(G5_a_note_that_comes_too_late_tells_of_the_loss)
+{
+    auto p = holding_behind_a_note();
+    BOOST_TEST(p.leave() == "remove and note 6");
+    BOOST_TEST(p.removed(no_node) == "lost: node_deleted, unwatch 6, gone");
+
+    // But it may have been the transaction itself, of which nothing was heard.
+    auto q = holding_behind_a_note();
+    BOOST_TEST(q.leave() == "remove and note 6");
+    BOOST_TEST(q.broken({"remove"}) == "");
+    BOOST_TEST(q.connected() == "remove and note 6");
+    BOOST_TEST(q.removed(no_node) == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(a_note_is_forgotten_with_the_connection)
+{
+    auto p = asking();
+    BOOST_TEST(p.broken({"inspect"}) == "");
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.listed({2, 3, 5, 6}) == "watch 6, watch 5, watch 3");
+    BOOST_TEST(p.watched(6) == "");
+    BOOST_TEST(p.deleted(5) == "");
+    BOOST_TEST(p.watched(5, no_node) == "list");
+}
+
+// The answer belongs to the node that is gone.
+BOOST_AUTO_TEST_CASE(a_note_for_an_earlier_join_is_not_taken)
+{
+    auto p = asking();
+    BOOST_TEST(p.deleted(6) == "unwatch 5, create #2, list");
+    BOOST_TEST(p.inspected(true, 4) == "");
+    BOOST_TEST(p.created(10) == "");
+    BOOST_TEST(p.listed({5, 6, 7, 8, 9, 10}) == "watch 10, watch 9, watch 8, inspect");
+    for (const int number : {10, 9, 8}) {
+        BOOST_TEST(p.watched(number) == "");
+    }
+    BOOST_TEST(p.inspected(true, 4) == "");
+    BOOST_TEST(p.deleted(8) == "inspect"); // 5 to 7 may be there
+}
+
+BOOST_AUTO_TEST_CASE(leaves_while_it_asks_for_a_note)
+{
+    auto p = asking();
+    BOOST_TEST(p.leave() == "unwatch 5, remove 6");
+    BOOST_TEST(p.inspected(true, 4) == "");
+    BOOST_TEST(p.removed() == "unwatch 6, gone");
+}
+
+BOOST_AUTO_TEST_CASE(near_their_end_numbers_are_not_noted)
+{
+    play p{{.note_from = 1}};
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(protocol::drain_from) == "");
+    BOOST_TEST(p.listed({p.made(protocol::drain_from)}) == "inspect, list");
+    BOOST_TEST(p.inspected(true) == "");
+    BOOST_TEST(p.listed({p.made(protocol::drain_from)}) == "granted");
+    BOOST_TEST(p.leave().starts_with("remove "));
+}
+
 // ---- numbers
 
 BOOST_AUTO_TEST_CASE(sequence_exhausted_by_the_own_number)
@@ -991,7 +1228,7 @@ BOOST_AUTO_TEST_CASE(sequence_exhausted_by_the_own_number)
     BOOST_TEST(last.join() == "create #1, list");
     BOOST_TEST(last.created(protocol::last_number - 1) == "");
     BOOST_TEST(last.listed({last.name(protocol::last_number - 1)}) == "inspect, list");
-    last.inspected(false);
+    BOOST_TEST(last.inspected(false) == "");
     BOOST_TEST(last.listed({last.name(protocol::last_number - 1)}) == "granted");
 
     for (const std::int64_t number :
@@ -1000,7 +1237,7 @@ BOOST_AUTO_TEST_CASE(sequence_exhausted_by_the_own_number)
         BOOST_TEST(p.join() == "create #1, list");
         BOOST_TEST(p.created(number) == "");
         BOOST_TEST(p.listed({}) == "inspect, list");
-        p.inspected(false);
+        BOOST_TEST(p.inspected(false) == "");
         BOOST_TEST(p.listed({}).starts_with("failed: sequence_exhausted, remove "));
         BOOST_TEST(p.removed() == "gone");
     }
@@ -1013,7 +1250,7 @@ BOOST_AUTO_TEST_CASE(sequence_exhausted_by_a_recovered_number)
     BOOST_TEST(p.broken({"create", "list"}) == "");
     BOOST_TEST(p.connected() == "list");
     BOOST_TEST(p.listed({p.made(2147483647)}) == "inspect, list");
-    p.inspected(false);
+    BOOST_TEST(p.inspected(false) == "");
     BOOST_TEST(p.listed({p.made(2147483647)}) == "failed: sequence_exhausted, remove 2147483647");
 }
 

@@ -2,6 +2,8 @@
 
 #include "protocol/naming.hpp"
 
+#include "protocol/directory_data.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <cstdint>
@@ -190,6 +192,54 @@ BOOST_AUTO_TEST_CASE(duplicate_numbers_are_all_kept)
 {
     const std::vector<std::string> twins{"a-lock-0000000004", "b-lock-0000000004"};
     BOOST_TEST(contenders(curator_layout(), twins).size() == 2u);
+}
+
+// ---- the data of the directory
+
+BOOST_AUTO_TEST_CASE(a_note_keeps_the_mark)
+{
+    BOOST_TEST(is_marked(directory_mark));
+    const auto data = noted_data(curator_layout(), 42);
+    BOOST_TEST(data == std::string{directory_mark} + "\nnobody is left up to /lock-0000000042");
+    BOOST_TEST(is_marked(data));
+    for (const auto& others :
+         {""s, "made by colock"s, std::string{directory_mark} + '.', ' ' + data}) {
+        BOOST_TEST(!is_marked(others));
+        BOOST_TEST(noted_number(curator_layout(), others) == -1);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_note_is_read_by_its_queue_only)
+{
+    auto required = curator_layout();
+    required.required_prefix = "_c_";
+    const std::vector<layout> queues{curator_layout(),
+                                     curator_latch_layout(),
+                                     named_layout("a"),
+                                     named_layout("b"),
+                                     named_layout("b-a"),
+                                     zookeeper_recipe_layout(),
+                                     {.prefix = "y-", .marker = "-", .required_prefix = "y-"},
+                                     required};
+    for (const auto& writer : queues) {
+        for (const auto& reader : queues) {
+            for (const std::int64_t number : {0, 7, 2147483647}) {
+                const auto read = noted_number(reader, noted_data(writer, number));
+                BOOST_TEST(read == (writer == reader ? number : -1));
+            }
+        }
+    }
+    BOOST_TEST(noted_number(go_zookeeper_layout(), noted_data(curator_layout(), 7)) == 7);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_note_has_no_number)
+{
+    const auto data = noted_data(curator_layout(), 42);
+    for (const auto& text :
+         {std::string{directory_mark}, data + '0', data + '\n', data.substr(0, data.size() - 1),
+          data.substr(0, data.size() - 1) + 'x'}) {
+        BOOST_TEST(noted_number(curator_layout(), text) == -1);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

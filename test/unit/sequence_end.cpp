@@ -54,7 +54,7 @@ struct play {
         c.listed(ec, children, out);
         return said();
     }
-    void inspected(bool ours, const error_code& ec = {}) { c.inspected(ec, ours); }
+    void inspected(bool ours, const error_code& ec = {}) { c.inspected(ec, ours, -1, out); }
     std::string watched(std::int64_t number, const error_code& ec = {})
     {
         c.watched(foreign(number), ec, {}, out);

@@ -18,6 +18,7 @@ inline std::string word_for(protocol::command::kind type)
     case kind::watch: return "watch";
     case kind::inspect: return "inspect";
     case kind::remove: return "remove";
+    case kind::remove_and_note: return "remove and note";
     case kind::step_down: return "step down";
     case kind::look: return "look";
     case kind::remove_directory: return "remove directory";

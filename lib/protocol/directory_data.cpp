@@ -1,0 +1,46 @@
+#include "directory_data.hpp"
+
+#include "naming.hpp"
+
+namespace colock::protocol {
+
+namespace {
+
+// What a queue consists of are the names with this marker and what they have to begin with. Neither has a '/'.
+std::string before_number(const layout& l)
+{
+    return std::string{directory_mark} + "\nnobody is left up to " + l.required_prefix + '/' +
+           l.marker;
+}
+
+} // namespace
+
+bool is_marked(std::string_view data) noexcept
+{
+    return data.starts_with(directory_mark) &&
+           (data.size() == directory_mark.size() || data[directory_mark.size()] == '\n');
+}
+
+std::string noted_data(const layout& l, std::int64_t number)
+{
+    const auto digits = std::to_string(number);
+    return before_number(l) + std::string(number_digits - digits.size(), '0') + digits;
+}
+
+std::int64_t noted_number(const layout& l, std::string_view data)
+{
+    const auto before = before_number(l);
+    if (!data.starts_with(before) || data.size() != before.size() + number_digits) {
+        return -1;
+    }
+    std::int64_t number = 0;
+    for (const char c : data.substr(before.size())) {
+        if (c < '0' || c > '9') {
+            return -1;
+        }
+        number = 10 * number + (c - '0');
+    }
+    return number;
+}
+
+} // namespace colock::protocol

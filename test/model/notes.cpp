@@ -1,0 +1,131 @@
+// Every interleaving of contenders that leave notes in the directory, however short the queue. Foreign contenders that
+// stand before them leave, or give up, in any order and without a note. With one of them the third contender cannot see
+// everybody, and may find the note of the first; with three also the others ask for one.
+
+#include "explore.hpp"
+
+using colock::model::explore;
+using colock::model::scenario;
+
+namespace {
+
+scenario behind(unsigned elders, scenario s)
+{
+    s.elders = elders;
+    s.notes = s.one_by_one = true;
+    return s;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(notes)
+
+BOOST_AUTO_TEST_CASE(G1_G2_G4_undisturbed)
+{
+    explore(behind(3, {}), 150'000);
+    explore(behind(3, {.clients = 4}), 600'000);
+    explore(behind(3, {.noted = true}), 150'000);
+    explore({.elders = 1, .notes = true}, 1'000'000);
+}
+
+// One in the middle, or the first or the last one, is of an old version.
+BOOST_AUTO_TEST_CASE(G1_G4_one_knows_no_notes)
+{
+    for (const auto* who : {"s--", "-s-", "--s"}) {
+        explore(behind(3, {.silent = who}), 100'000);
+    }
+    explore(behind(3, {.clients = 4, .silent = "-s--"}), 420'000);
+}
+
+BOOST_AUTO_TEST_CASE(G3_one_cancels)
+{
+    explore(behind(1, {.cancels = 1}), 60'000);
+    explore(behind(1, {.clients = 4, .cancels = 1}), 850'000);
+    explore(behind(1, {.cancels = 2, .breaks = 1}), 5'100'000);
+    explore(behind(3, {.cancels = 1, .patient_elders = true, .noted = true}), 500'000);
+}
+
+BOOST_AUTO_TEST_CASE(G4_a_connection_breaks)
+{
+    explore(behind(3, {.breaks = 1}), 2'420'000);
+}
+
+BOOST_AUTO_TEST_CASE(G4_a_request_is_refused)
+{
+    explore(behind(3, {.refusals = 1}), 1'420'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_G5_a_session_expires)
+{
+    explore(behind(1, {.expiries = 1}), 700'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_G5_a_node_is_deleted_by_somebody)
+{
+    explore(behind(1, {.removals = 1}), 400'000);
+    explore(behind(3, {.removals = 1, .patient_elders = true}), 5'200'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_proofs_are_awaited)
+{
+    explore(behind(3, {.doubts = true}), 160'000);
+}
+
+BOOST_AUTO_TEST_CASE(G3_the_directory_must_not_be_written_to)
+{
+    explore(behind(3, {.writable = false}), 150'000);
+    explore(behind(3, {.breaks = 1, .patient_elders = true, .writable = false}), 200'000);
+}
+
+BOOST_AUTO_TEST_CASE(somebody_elses_directory_is_not_written_to)
+{
+    explore(behind(3, {.ours = false}), 130'000);
+}
+
+BOOST_AUTO_TEST_CASE(random_paths)
+{
+    for (const auto* who : {"", "--s-s"}) {
+        const scenario s{.clients = 5,
+                         .cancels = 2,
+                         .breaks = 3,
+                         .expiries = 2,
+                         .removals = 2,
+                         .changes = 2,
+                         .refusals = 2,
+                         .reaps = 1,
+                         .elders = 3,
+                         .notes = true,
+                         .silent = who};
+        const auto since = std::chrono::steady_clock::now();
+        const std::size_t paths = colock::model::too_large < 1'000'000 ? 2'000 : 20'000;
+        const auto o = colock::model::random_walk{s, 11}(paths);
+        report(o, since);
+        BOOST_TEST(o.ends == paths);
+    }
+}
+
+// ---- minutes
+
+BOOST_AUTO_TEST_CASE(soak_G3_one_cancels)
+{
+    explore(behind(3, {.cancels = 1}), 6'600'000);
+}
+
+BOOST_AUTO_TEST_CASE(soak_G1_G5_a_session_expires)
+{
+    explore(behind(3, {.expiries = 1, .patient_elders = true}), 8'300'000);
+    explore(behind(1, {.cancels = 1, .expiries = 1}), 11'300'000);
+}
+
+BOOST_AUTO_TEST_CASE(soak_G1_G5_a_node_is_deleted_by_somebody)
+{
+    explore(behind(1, {.breaks = 1, .removals = 1}), 7'100'000);
+    explore(behind(1, {.clients = 4, .removals = 1}), 8'500'000);
+}
+
+BOOST_AUTO_TEST_CASE(soak_G1_G2_G4_they_come_at_any_time)
+{
+    explore({.cancels = 1, .elders = 1, .notes = true}, 16'500'000);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
