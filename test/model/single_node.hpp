@@ -533,6 +533,7 @@ private:
         case kind::unwatch: unwatch(s, c); break;
         case kind::list:
         case kind::inspect:
+        case kind::remove_and_note:
         case kind::remove_directory:
         case kind::step_down:
         case kind::shared: throw violation{"contract: it has no queue"};
