@@ -88,11 +88,12 @@ std::vector<std::pair<std::string, std::string>> environment(const std::string& 
 {
     utsname kernel{};
     ::uname(&kernel);
+    const std::string release{kernel.release};
     std::vector<std::pair<std::string, std::string>> all{
         {"date", today()},
         {"machine", machine()},
         {"system", value_in("/etc/os-release", "PRETTY_NAME", '=') + ", " + kernel.sysname + ' ' +
-                       kernel.release},
+                       release.substr(0, release.find('-'))},
         {"colock", COLOCK_VERSION_STRING + commit(self)},
         {"compiler", std::string{"GCC "} + __VERSION__},
         {"Boost", std::to_string(BOOST_VERSION / 100'000) + '.' +

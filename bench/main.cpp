@@ -113,7 +113,11 @@ arguments parse(int argc, char** argv)
     a.json = build / "bench/results.json";
     int rounds = 0;
     for (int i = 1; i < argc; ++i) {
-        a.command += ' ' + std::string{argv[i]};
+        if (argv[i] == std::string_view{"--json"}) {
+            ++i; // where it goes is nobody's business
+        } else {
+            a.command += ' ' + std::string{argv[i]};
+        }
     }
     for (int i = 1; i < argc; ++i) {
         const std::string_view option = argv[i];
