@@ -492,12 +492,14 @@ BOOST_AUTO_TEST_CASE(G3_it_is_cancelled_and_its_creates_reply_is_lost)
 {
     tcp_proxy proxy{server.connect_string()};
     auto& c = connect_through(proxy);
+    proxy.refuse(true); // it comes back behind the cancellation only
     auto lost = proxy.on_reply(any_create(), reaction::drop_and_cut);
     asio::cancellation_signal signal;
     outcome<unique_lock> o;
     lock_of(c).async_lock(asio::bind_cancellation_slot(signal.slot(), o.handler()));
     BOOST_TEST(until([&] { return proxy.requests(any_create()) == 1U; }));
     signal.emit(asio::cancellation_type::total);
+    proxy.refuse(false);
     BOOST_TEST(code_of(io, o) == asio::error::operation_aborted);
     BOOST_TEST(lost.fired() == 1U);
     check_free();
