@@ -10,7 +10,7 @@
 namespace colock::detail {
 
 // Any thread. Of the system: it is asked once a lock, and the processor's own source, which std::random_device
-// prefers, takes a hundred times as long. A process that forks does not repeat it.
+// prefers, is slow. A process that forks does not repeat it.
 [[nodiscard]] inline protocol::guid random_guid()
 {
     protocol::guid g;
