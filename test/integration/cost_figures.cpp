@@ -54,9 +54,21 @@ struct costs {
     double bytes;
 };
 
+using taker_list = std::vector<std::unique_ptr<taker>>;
+
 struct cost_scene : lock_scene {
+    // Each with a session of its own.
+    costs of_a_turn_of_clients(int number, int turns)
+    {
+        taker_list all;
+        for (int i = 0; i != number; ++i) {
+            all.push_back(std::make_unique<taker>(connect(quiet), directory, lock_options{}));
+        }
+        return of_a_turn(all, turns);
+    }
+
     // Of a turn, after as many that warm up what recycles memory.
-    costs of_a_turn(std::vector<std::unique_ptr<taker>>& takers, int turns)
+    costs of_a_turn(taker_list& takers, int turns)
     {
         const auto take = [&] {
             for (auto& t : takers) {
@@ -88,9 +100,7 @@ BOOST_FIXTURE_TEST_SUITE(cost_figures, cost_scene)
 
 BOOST_AUTO_TEST_CASE(a_cycle_on_the_server)
 {
-    std::vector<std::unique_ptr<taker>> alone;
-    alone.push_back(std::make_unique<taker>(connect(quiet), directory, lock_options{}));
-    const auto c = of_a_turn(alone, 500);
+    const auto c = of_a_turn_of_clients(1, 500);
     print("lock + unlock", c);
     BOOST_TEST(c.allocations <= 82);
     BOOST_TEST(c.bytes <= 6200);
@@ -98,11 +108,7 @@ BOOST_AUTO_TEST_CASE(a_cycle_on_the_server)
 
 BOOST_AUTO_TEST_CASE(a_hand_over_between_clients)
 {
-    std::vector<std::unique_ptr<taker>> all;
-    for (int i = 0; i != 8; ++i) {
-        all.push_back(std::make_unique<taker>(connect(quiet), directory, lock_options{}));
-    }
-    const auto c = of_a_turn(all, 100);
+    const auto c = of_a_turn_of_clients(8, 100);
     print("a hand-over among 8 clients", c);
     BOOST_TEST(c.allocations <= 275);
     BOOST_TEST(c.bytes <= 19000);
@@ -111,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_hand_over_between_clients)
 BOOST_AUTO_TEST_CASE(a_hand_over_within_a_client)
 {
     auto& one = connect(quiet);
-    std::vector<std::unique_ptr<taker>> all;
+    taker_list all;
     for (int i = 0; i != 8; ++i) {
         all.push_back(std::make_unique<taker>(
             one, directory, lock_options{.max_local_grants = 1'000'000, .max_local_time = 1h}));
