@@ -33,14 +33,7 @@ std::int64_t noted_number(const layout& l, std::string_view data)
     if (!data.starts_with(before) || data.size() != before.size() + number_digits) {
         return -1;
     }
-    std::int64_t number = 0;
-    for (const char c : data.substr(before.size())) {
-        if (c < '0' || c > '9') {
-            return -1;
-        }
-        number = 10 * number + (c - '0');
-    }
-    return number;
+    return number_in(data.substr(before.size())).value_or(-1);
 }
 
 } // namespace colock::protocol

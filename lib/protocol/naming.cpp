@@ -13,12 +13,9 @@ std::optional<std::int64_t> number_behind(std::string_view marker, std::string_v
     if (name.size() < number_digits) {
         return std::nullopt;
     }
-    std::int64_t number = 0;
-    for (const char c : name.substr(name.size() - number_digits)) {
-        if (c < '0' || c > '9') {
-            return std::nullopt;
-        }
-        number = 10 * number + (c - '0');
+    const auto number = number_in(name.substr(name.size() - number_digits));
+    if (!number) {
+        return std::nullopt;
     }
     // A marker may itself end in '-', so "lock-" and "lock--" are told apart by what precedes.
     const auto before = name.substr(0, name.size() - number_digits);
@@ -27,13 +24,25 @@ std::optional<std::int64_t> number_behind(std::string_view marker, std::string_v
     if (!negative && !before.ends_with(marker)) {
         return std::nullopt;
     }
-    if (negative && number == 0) {
+    if (negative && *number == 0) {
         return std::nullopt; // no counter yields it
     }
-    return negative ? -number : number;
+    return negative ? -*number : *number;
 }
 
 } // namespace
+
+std::optional<std::int64_t> number_in(std::string_view digits) noexcept
+{
+    std::int64_t number = 0;
+    for (const char c : digits) {
+        if (c < '0' || c > '9') {
+            return std::nullopt;
+        }
+        number = 10 * number + (c - '0');
+    }
+    return number;
+}
 
 std::string name_prefix(const layout& l, const guid& g, bool shared)
 {

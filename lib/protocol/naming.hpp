@@ -27,6 +27,9 @@ struct entry {
 // Of the number that the server appends.
 inline constexpr std::size_t number_digits = 10;
 
+// What these digits say; nothing when there is anything else among them.
+[[nodiscard]] std::optional<std::int64_t> number_in(std::string_view digits) noexcept;
+
 // What precedes the number in the name of a join.
 [[nodiscard]] std::string name_prefix(const layout& l, const guid& g, bool shared = false);
 
