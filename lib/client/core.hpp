@@ -209,6 +209,7 @@ private:
     void answered(request& r, zk::reply&& reply) noexcept;
     void send(request_ptr r);
     void end_batch();
+    void flush();
     void flush_waiting();
     void fail_waiting(const error_code& ec);
 
@@ -282,6 +283,7 @@ private:
     request_list lost_;    // were sent on a connection that broke, and go first on the next one
     std::size_t batches_ = 0;
     bool unflushed_ = false;
+    bool flush_posted_ = false; // for later
 
     zk::watch_registry watches_;
     struct registration {

@@ -11,6 +11,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// With more requests than these on their way nobody waits for a single one of them.
+constexpr std::size_t few = 8;
+
 // The connection was broken already when the request was about to be sent.
 bool is_unsent(const error_code& ec) noexcept
 {
@@ -189,7 +192,23 @@ void client_core::send(request_ptr r)
 
 void client_core::end_batch()
 {
-    if (--batches_ == 0 && std::exchange(unflushed_, false) && connection_) {
+    if (--batches_ != 0 || !unflushed_) {
+        return;
+    }
+    if (sent_.size() <= few) {
+        flush();
+    } else if (!std::exchange(flush_posted_, true)) {
+        // Behind the handlers that are due now, and with what they send.
+        asio::post(*strand_, [self = shared_from_this()] {
+            self->flush_posted_ = false;
+            self->flush();
+        });
+    }
+}
+
+void client_core::flush()
+{
+    if (std::exchange(unflushed_, false) && connection_) {
         const auto connection = connection_; // flush() may drop ours
         connection->flush();
     }

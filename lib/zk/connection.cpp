@@ -1,11 +1,14 @@
 #include "connection.hpp"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <utility>
 
 namespace colock::zk {
 
@@ -61,13 +64,31 @@ error_code connection::send(const call& c, receiver& to)
     if (!handle_ || close_requested_ || end_sent_) {
         return zookeeper_errc::connection_loss;
     }
+    hold_back(true);
     const library_call guard{*this};
     return handle_->send(c, to);
 }
 
 void connection::flush()
 {
+    hold_back(false);
     step();
+}
+
+// The C client writes the length of a request, and the request, each with a call of its own, and without Nagle's
+// algorithm each is a segment that wakes the server. Held back, all that a batch has goes in one.
+void connection::hold_back(bool on)
+{
+#ifdef TCP_CORK
+    if (descriptor_.is_open() && std::exchange(held_back_, on) != on) {
+        const int value = on ? 1 : 0;
+        // What fails here fails in the C client, too.
+        static_cast<void>(
+            ::setsockopt(descriptor_.native_handle(), IPPROTO_TCP, TCP_CORK, &value, sizeof value));
+    }
+#else
+    static_cast<void>(on);
+#endif
 }
 
 // Acts on what the last call of the C client came to; false when the connection is over.

@@ -44,11 +44,11 @@ public:
                             const session_identity& session,
                             const std::vector<credential>& credentials, watch_receiver& watches);
 
-    // Hands a request to the C client, which writes what the socket takes. Follow a batch with flush().
-    // When this fails, `to` is not called.
+    // Hands a request to the C client, which writes what the socket takes. It leaves with the flush() that has to
+    // follow. When this fails, `to` is not called.
     [[nodiscard]] error_code send(const call& c, receiver& to);
 
-    // Looks after what send() left behind: bytes that did not fit, a socket that broke.
+    // Lets go what was sent, and looks after what that left behind: bytes that did not fit, a socket that broke.
     void flush();
 
     // Ends the session: writes the close and waits until the server has closed the connection. Nothing
@@ -68,6 +68,7 @@ public:
 private:
     class library_call;
 
+    void hold_back(bool on);
     void step();
     void drain();
     bool settle();
@@ -97,6 +98,7 @@ private:
     bool established_ = false;
     bool reading_ = false;
     bool writing_ = false;
+    bool held_back_ = false;  // what is sent, until flush()
     bool in_library_ = false; // a function of the C client is on the stack
     bool in_step_ = false;
     bool close_requested_ = false;
