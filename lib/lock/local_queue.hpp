@@ -87,6 +87,12 @@ public:
     [[nodiscard]] bool is_own(std::int64_t czxid) const noexcept;
     [[nodiscard]] bool owns_node() const noexcept { return !own_nodes_.empty(); }
 
+    // The directory that a contender of this client has last seen to be colock's, by czxid. 0 is none.
+    [[nodiscard]] std::int64_t& marked_directory() noexcept
+    {
+        return listed_ ? listed_->marked_directory_ : marked_directory_;
+    }
+
 private:
     using waiter = operation<error_code, unique_lock>;
     using waiters = boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>>;
@@ -118,6 +124,7 @@ private:
     const std::shared_ptr<local_queue> listed_; // null when it is this one
     const bool shared_ = false;
     std::vector<std::int64_t> own_nodes_; // on the strand
+    std::int64_t marked_directory_ = 0;   // likewise
 
     std::mutex mutex_; // of what follows
     protocol::cohort cohort_;

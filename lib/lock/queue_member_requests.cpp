@@ -108,7 +108,12 @@ void queue_member::look_at_node()
 
 void queue_member::listed(const zk::reply& r)
 {
-    feed([&](protocol::contender& c, protocol::commands& out) { c.listed(r.error, r.names, out); });
+    feed([&](protocol::contender& c, protocol::commands& out) {
+        if (!r.error && r.stat.czxid == queue_->marked_directory()) {
+            c.recognise_directory();
+        }
+        c.listed(r.error, r.names, out);
+    });
 }
 
 // `answer` may refer to *this.
@@ -197,9 +202,14 @@ void queue_member::remove_and_note(const std::string& name)
 void queue_member::inspect()
 {
     submit({.op = zk::opcode::get, .path = path_}, [this](zk::reply&& r) {
+        const bool ours = !r.error && protocol::is_marked(r.text);
+        if (ours) {
+            queue_->marked_directory() = r.stat.czxid;
+        } else if (!r.error) {
+            queue_->marked_directory() = 0;
+        }
         feed([&](protocol::contender& c, protocol::commands& out) {
-            c.inspected(r.error, protocol::is_marked(r.text),
-                        protocol::noted_number(options_.layout, r.text), out);
+            c.inspected(r.error, ours, protocol::noted_number(options_.layout, r.text), out);
         });
     });
 }

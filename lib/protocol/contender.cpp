@@ -370,6 +370,14 @@ void contender::fired(std::string_view name, bool deleted, commands& out)
     }
 }
 
+// Not to be deleted on such grounds: whoever has put other data into it since wants it to stay.
+void contender::recognise_directory() noexcept
+{
+    if (directory_ == directory::unknown && !is_late()) {
+        directory_ = directory::ours;
+    }
+}
+
 void contender::inspected(const error_code& ec, bool ours, std::int64_t noted, commands& out)
 {
     if (state_ != state::waiting || outcome_unknown(ec)) {

@@ -114,6 +114,8 @@ public:
     void created(const error_code& ec, std::string_view name, node_identity identity,
                  commands& out);
     void listed(const error_code& ec, const std::vector<std::string>& children, commands& out);
+    // Ahead of listed(): what is listed is a directory that was seen to be colock's before.
+    void recognise_directory() noexcept;
     void watched(std::string_view name, const error_code& ec, node_identity identity,
                  commands& out);
     void fired(std::string_view name, bool deleted, commands& out);

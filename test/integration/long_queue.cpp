@@ -157,6 +157,31 @@ BOOST_AUTO_TEST_CASE(a_directory_of_somebody_else_is_not_written_to)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_directory_that_was_seen_to_be_colocks_is_not_asked_for_again)
+{
+    long_queue q;
+    q.queue_up(waiters);
+    const auto reads = q.proxy.requests(opcode::get_data);
+    q.add(1);
+    BOOST_TEST(q.proxy.requests(opcode::get_data) - reads ==
+               3U); // the watches: its own node, and two before it
+    q.finish();
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_in_the_place_of_one_of_colocks_is_not_written_to)
+{
+    long_queue q;
+    const mutex used{q.c, q.directory, {.max_local_grants = 0}}; // all the time
+    q.queue_up(waiters);
+    q.finish();
+    q.admin.remove(q.directory);
+    q.admin.create(q.directory, "mine");
+    q.queue_up(waiters);
+    q.hand_over(waiters);
+    BOOST_TEST(q.admin.get(q.directory) == "mine");
+    q.finish();
+}
+
 BOOST_AUTO_TEST_CASE(G1_a_foreign_contender_in_the_middle)
 {
     long_queue q;

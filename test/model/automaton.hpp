@@ -37,7 +37,7 @@ struct input {
     std::uint8_t session = 0; // also the owner
     std::uint8_t czxid = 0;
     text_id name = 0;
-    bool ours = false;      // what was inspected
+    bool ours = false;      // what was inspected, or is recognised where it is listed
     std::uint8_t noted = 0; // likewise: what the note adds to the first number; 0 without one
     boost::container::static_vector<text_id, max_clients + 2> children = {};
 };
@@ -137,6 +137,9 @@ private:
             std::vector<std::string> children;
             for (const auto child : in.children) {
                 children.push_back(text_[child]);
+            }
+            if (in.ours) {
+                value.recognise_directory();
             }
             value.listed(ec, children, out);
             break;

@@ -77,6 +77,13 @@ BOOST_AUTO_TEST_CASE(G3_the_directory_must_not_be_written_to)
     explore(behind(3, {.breaks = 1, .patient_elders = true, .writable = false}), 200'000);
 }
 
+// Nobody has to ask first whose it is.
+BOOST_AUTO_TEST_CASE(G1_G4_the_directory_is_recognised)
+{
+    explore(behind(3, {.recognised = true}), 119'000);
+    explore(behind(3, {.breaks = 1, .recognised = true}), 1'730'000);
+}
+
 BOOST_AUTO_TEST_CASE(somebody_elses_directory_is_not_written_to)
 {
     explore(behind(3, {.ours = false}), 130'000);

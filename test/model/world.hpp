@@ -34,7 +34,8 @@ struct scenario {
     bool noted = false;          // one before the elders has left a note
     const char* silent =
         ""; // an 's' for each client that neither reads nor writes them; for the others a '-'
-    bool writable = true; // the directory
+    bool writable = true;    // the directory
+    bool recognised = false; // it was seen to be colock's before
     bool directory_exists = true;
     std::int64_t first_number = 0; // of the nodes in the directory, unless it is made anew
     bool ours = true;              // colock has made the directory
@@ -193,6 +194,7 @@ public:
           may_step_down_{s.foreigner}, impatient_elders_{!s.patient_elders}
     {
         server_.writable = s.writable;
+        server_.recognised = s.recognised;
         if (s.noted) {
             server_.noted = ++server_.counter;
         }

@@ -157,6 +157,7 @@ public:
                 if (stranger) {
                     reply.children.push_back(text("stranger"));
                 }
+                reply.ours = ours && recognised;
             } else {
                 reply.code = result::no_node;
             }
@@ -411,6 +412,7 @@ public:
     std::uint8_t counter = 0;  // of the directory
     std::uint8_t noted = 0;    // in its data: a number and one
     bool writable = true;
+    bool recognised = false;    // the directory, by those who list it
     std::uint8_t creations = 0; // ever
     // In the order of their numbers.
     boost::container::static_vector<node, 2 * max_clients> nodes = {};

@@ -104,6 +104,7 @@ public:
         }
         return listed(children);
     }
+    void recognise_directory() { contender_.recognise_directory(); }
     std::string listed(const error_code& ec)
     {
         contender_.listed(ec, {}, out_);
@@ -1105,6 +1106,18 @@ BOOST_AUTO_TEST_CASE(asks_for_a_note_before_it_knows_whose_the_directory_is)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_directory_that_is_recognised_is_not_inspected)
+{
+    play p{{.note_from = 6}};
+    BOOST_TEST(p.join() == "create #1, list");
+    BOOST_TEST(p.created(6) == "");
+    p.recognise_directory();
+    BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4");
+    BOOST_TEST(p.watched(4) == "");
+    BOOST_TEST(p.deleted(4) == "inspect");
+    BOOST_TEST(p.inspected(true, 4) == "");
+}
+
 BOOST_AUTO_TEST_CASE(a_short_queue_has_no_notes)
 {
     play p{{.note_from = 7}};
@@ -1227,6 +1240,7 @@ BOOST_AUTO_TEST_CASE(sequence_exhausted_by_the_own_number)
     play last;
     BOOST_TEST(last.join() == "create #1, list");
     BOOST_TEST(last.created(protocol::last_number - 1) == "");
+    last.recognise_directory(); // that is not enough to delete it
     BOOST_TEST(last.listed({last.name(protocol::last_number - 1)}) == "inspect, list");
     BOOST_TEST(last.inspected(false) == "");
     BOOST_TEST(last.listed({last.name(protocol::last_number - 1)}) == "granted");
