@@ -283,7 +283,8 @@ private:
     request_list lost_;    // were sent on a connection that broke, and go first on the next one
     std::size_t batches_ = 0;
     bool unflushed_ = false;
-    bool flush_posted_ = false; // for later
+    bool urgent_ = false;       // so is something that must not wait
+    bool flush_posted_ = false; // it is on its way
 
     zk::watch_registry watches_;
     struct registration {

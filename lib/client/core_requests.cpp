@@ -11,8 +11,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// With more requests than these on their way nobody waits for a single one of them.
+// With more requests than these on their way whoever made one can wait for the next handlers, but not those who wait
+// for what he does.
 constexpr std::size_t few = 8;
+
+bool is_awaited_by_others(zk::opcode op) noexcept
+{
+    return op == zk::opcode::remove || op == zk::opcode::set || op == zk::opcode::multi;
+}
 
 // The connection was broken already when the request was about to be sent.
 bool is_unsent(const error_code& ec) noexcept
@@ -163,6 +169,7 @@ void client_core::send(request_ptr r)
     if (r->call.watch) {
         watches_.announce(r->call.path, r->call.kind);
     }
+    const bool urgent = is_awaited_by_others(r->call.op);
     auto& sent = *r;
     link(sent_, std::move(r));
     if (const auto ec = connection_->send(sent.call, sent); ec) {
@@ -184,6 +191,7 @@ void client_core::send(request_ptr r)
         count.in_flight.store(sent_.size(), std::memory_order_relaxed);
     }
     unflushed_ = true;
+    urgent_ |= urgent;
     if (batches_ == 0) {
         ++batches_;
         end_batch();
@@ -195,19 +203,22 @@ void client_core::end_batch()
     if (--batches_ != 0 || !unflushed_) {
         return;
     }
-    if (sent_.size() <= few) {
+    if (sent_.size() <= few || urgent_) {
         flush();
     } else if (!std::exchange(flush_posted_, true)) {
-        // Behind the handlers that are due now, and with what they send.
-        asio::post(*strand_, [self = shared_from_this()] {
-            self->flush_posted_ = false;
-            self->flush();
+        // Behind the handlers that are due now, and with what they send. Past the strand, which stays free for them.
+        asio::post(executor_, [self = shared_from_this()] {
+            self->dispatch([self] {
+                self->flush_posted_ = false;
+                self->flush();
+            });
         });
     }
 }
 
 void client_core::flush()
 {
+    urgent_ = false;
     if (std::exchange(unflushed_, false) && connection_) {
         const auto connection = connection_; // flush() may drop ours
         connection->flush();

@@ -87,10 +87,14 @@ public:
     [[nodiscard]] bool is_own(std::int64_t czxid) const noexcept;
     [[nodiscard]] bool owns_node() const noexcept { return !own_nodes_.empty(); }
 
-    // The directory that a contender of this client has last seen to be colock's, by czxid. 0 is none.
-    [[nodiscard]] std::int64_t& marked_directory() noexcept
+    // The directory that a contender of this client has last seen to be colock's, by czxid.
+    void remember_directory(std::optional<std::int64_t> czxid) noexcept
     {
-        return listed_ ? listed_->marked_directory_ : marked_directory_;
+        (listed_ ? listed_->marked_directory_ : marked_directory_) = czxid;
+    }
+    [[nodiscard]] bool recognises_directory(std::int64_t czxid) const noexcept
+    {
+        return (listed_ ? listed_->marked_directory_ : marked_directory_) == czxid;
     }
 
 private:
@@ -123,8 +127,8 @@ private:
     const lock_kind kind_;
     const std::shared_ptr<local_queue> listed_; // null when it is this one
     const bool shared_ = false;
-    std::vector<std::int64_t> own_nodes_; // on the strand
-    std::int64_t marked_directory_ = 0;   // likewise
+    std::vector<std::int64_t> own_nodes_;          // on the strand
+    std::optional<std::int64_t> marked_directory_; // likewise
 
     std::mutex mutex_; // of what follows
     protocol::cohort cohort_;

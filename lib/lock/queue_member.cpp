@@ -304,6 +304,7 @@ void queue_member::expired()
     watches_.clear();
     neighbours_.reset();
     crowded_ = false;
+    queue_->remember_directory({}); // the servers may be others, that count from the beginning
     feed([](auto& c, protocol::commands& out) { c.expired(out); });
 }
 

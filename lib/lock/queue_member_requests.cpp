@@ -109,10 +109,7 @@ void queue_member::look_at_node()
 void queue_member::listed(const zk::reply& r)
 {
     feed([&](protocol::contender& c, protocol::commands& out) {
-        if (!r.error && r.stat.czxid == queue_->marked_directory()) {
-            c.recognise_directory();
-        }
-        c.listed(r.error, r.names, out);
+        c.listed(r.error, r.names, queue_->recognises_directory(r.stat.czxid), out);
     });
 }
 
@@ -203,10 +200,8 @@ void queue_member::inspect()
 {
     submit({.op = zk::opcode::get, .path = path_}, [this](zk::reply&& r) {
         const bool ours = !r.error && protocol::is_marked(r.text);
-        if (ours) {
-            queue_->marked_directory() = r.stat.czxid;
-        } else if (!r.error) {
-            queue_->marked_directory() = 0;
+        if (!r.error) {
+            queue_->remember_directory(ours ? std::optional{r.stat.czxid} : std::nullopt);
         }
         feed([&](protocol::contender& c, protocol::commands& out) {
             c.inspected(r.error, ours, protocol::noted_number(options_.layout, r.text), out);

@@ -232,7 +232,7 @@ void contender::created(const error_code& ec, std::string_view name, node_identi
 }
 
 void contender::listed(const error_code& ec, const std::vector<std::string>& children,
-                       commands& out)
+                       bool recognised, commands& out)
 {
     // Those of before a loss of the connection were answered before suspended() came.
     if (open_lists_ != 0) {
@@ -286,7 +286,7 @@ void contender::listed(const error_code& ec, const std::vector<std::string>& chi
             finish({}, out);
         }
     } else if (state_ == state::waiting) {
-        take_stock(children, out);
+        take_stock(children, recognised, out);
     } else if (state_ == state::holding_back) {
         const auto queue = contenders(settings_.layout, children);
         if (no_node(ec)) {
@@ -305,7 +305,7 @@ void contender::listed(const error_code& ec, const std::vector<std::string>& chi
             out.push_back({command::kind::step_down, readers_name()});
         }
     } else {
-        recover(children, out);
+        recover(children, recognised, out);
     }
 }
 
@@ -367,14 +367,6 @@ void contender::fired(std::string_view name, bool deleted, commands& out)
         own_node_vanished(out);
     } else {
         departed(slot, out);
-    }
-}
-
-// Not to be deleted on such grounds: whoever has put other data into it since wants it to stay.
-void contender::recognise_directory() noexcept
-{
-    if (directory_ == directory::unknown && !is_late()) {
-        directory_ = directory::ours;
     }
 }
 
@@ -508,7 +500,7 @@ void contender::send_list(commands& out)
 }
 
 // What became of a create whose answer was lost.
-void contender::recover(const std::vector<std::string>& children, commands& out)
+void contender::recover(const std::vector<std::string>& children, bool recognised, commands& out)
 {
     const auto prefix = name_prefix(settings_.layout, guid_, settings_.shared);
     const auto found = std::ranges::find_if(
@@ -524,13 +516,13 @@ void contender::recover(const std::vector<std::string>& children, commands& out)
     if (leaving) {
         start_leaving(out);
     } else {
-        take_stock(children, out);
+        take_stock(children, recognised, out);
     }
 }
 
 // ---- waiting
 
-void contender::take_stock(const std::vector<std::string>& children, commands& out)
+void contender::take_stock(const std::vector<std::string>& children, bool recognised, commands& out)
 {
     if (is_late() && directory_ == directory::unknown) {
         out.push_back({command::kind::inspect});
@@ -576,6 +568,11 @@ void contender::take_stock(const std::vector<std::string>& children, commands& o
         return;
     }
     stock_taken_ = true;
+    if (recognised && directory_ == directory::unknown && !is_late()) {
+        // By a list with the own node in it. Not to delete the directory: who has put other data into it since wants
+        // it to stay.
+        directory_ = directory::ours;
+    }
     met_others_ = queue.size() > 1;
     long_queue_ = queue.size() >= settings_.note_from;
     blocking_ = b.count;

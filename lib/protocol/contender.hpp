@@ -113,9 +113,9 @@ public:
     void directory_made(const error_code& ec, commands& out);
     void created(const error_code& ec, std::string_view name, node_identity identity,
                  commands& out);
-    void listed(const error_code& ec, const std::vector<std::string>& children, commands& out);
-    // Ahead of listed(): what is listed is a directory that was seen to be colock's before.
-    void recognise_directory() noexcept;
+    // `recognised`: it is a directory that was seen to be colock's before.
+    void listed(const error_code& ec, const std::vector<std::string>& children, bool recognised,
+                commands& out);
     void watched(std::string_view name, const error_code& ec, node_identity identity,
                  commands& out);
     void fired(std::string_view name, bool deleted, commands& out);
@@ -172,8 +172,8 @@ private:
     void begin(commands& out);
     void begin_again(commands& out);
     void send_list(commands& out);
-    void take_stock(const std::vector<std::string>& children, commands& out);
-    void recover(const std::vector<std::string>& children, commands& out);
+    void take_stock(const std::vector<std::string>& children, bool recognised, commands& out);
+    void recover(const std::vector<std::string>& children, bool recognised, commands& out);
     void hold_back(const std::vector<entry>& queue, commands& out);
     void look_again(commands& out);
     void watch_only(std::string_view nearest, std::string_view ahead, commands& out);

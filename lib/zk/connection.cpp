@@ -79,16 +79,12 @@ void connection::flush()
 // algorithm each is a segment that wakes the server. Held back, all that a batch has goes in one.
 void connection::hold_back(bool on)
 {
-#ifdef TCP_CORK
     if (descriptor_.is_open() && std::exchange(held_back_, on) != on) {
         const int value = on ? 1 : 0;
         // What fails here fails in the C client, too.
         static_cast<void>(
             ::setsockopt(descriptor_.native_handle(), IPPROTO_TCP, TCP_CORK, &value, sizeof value));
     }
-#else
-    static_cast<void>(on);
-#endif
 }
 
 // Acts on what the last call of the C client came to; false when the connection is over.
@@ -296,6 +292,7 @@ void connection::try_to_end()
         wait_writable(); // then step(), which comes here again
         return;
     }
+    hold_back(false);
     if (!handle_->send_close()) {
         observer_.broken(handle::status::broken);
         return;
@@ -346,6 +343,7 @@ void connection::close(bool last_words) noexcept
     const auto self = weak_from_this().lock();
     ended_ = nullptr;
     if (last_words && established_ && !end_sent_) {
+        hold_back(false); // a socket that is closed with answers unread lets go of nothing any more
         // Not into the middle of a request that is only half written.
         const library_call guard{*this};
         if (!handle_->next_interest().write) {

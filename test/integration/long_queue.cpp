@@ -182,6 +182,27 @@ BOOST_AUTO_TEST_CASE(a_directory_in_the_place_of_one_of_colocks_is_not_written_t
     q.finish();
 }
 
+// It has no creation of its own, and is nobody's.
+BOOST_AUTO_TEST_CASE(the_root_is_not_written_to)
+{
+    zookeeper_server own;
+    lock_scene s{own, "/"};
+    auto& c = s.connect(quiet);
+    const auto data = s.admin.get("/");
+    auto held = s.hold(c);
+    std::vector<outcome<unique_lock>> waiting;
+    for (int i = 0; i != waiters; ++i) {
+        waiting.push_back(s.start_lock(c));
+    }
+    BOOST_REQUIRE(s.until([&] { return s.queue().size() == waiters + 2U; })); // and "/zookeeper"
+    for (auto& next : waiting) {
+        BOOST_TEST(s.unlock(held) == error_code{});
+        held = value_of(s.io, next);
+    }
+    BOOST_TEST(s.unlock(held) == error_code{});
+    BOOST_TEST(s.admin.get("/") == data);
+}
+
 BOOST_AUTO_TEST_CASE(G1_a_foreign_contender_in_the_middle)
 {
     long_queue q;

@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -413,6 +414,27 @@ BOOST_AUTO_TEST_CASE(without_a_connection_each_operation_says_so)
     BOOST_TEST(code_of(s.io, s.start_try_lock(cut)) == errc::client_closed);
     // Its node would stay until the session's end; the operator does not wait for that.
     s.admin.remove_tree(s.directory);
+}
+
+// Those who read can wait for the next handler, but not those who wait for the lock.
+BOOST_AUTO_TEST_CASE(G4_a_release_among_many_requests_does_not_wait_for_the_context)
+{
+    lock_scene s;
+    auto& c = s.connect();
+    auto held = s.hold(c);
+    bool released = false;
+    asio::post(s.io, [&] {
+        for (int i = 0; i != 20; ++i) {
+            c.async_exists("/", [](error_code ec, const auto&) { BOOST_TEST(!ec); });
+        }
+        held = {};
+        const auto end = std::chrono::steady_clock::now() + 10s;
+        while (!released && std::chrono::steady_clock::now() < end) {
+            released = s.queue().empty();
+        }
+    });
+    BOOST_TEST(s.until([&] { return c.stats().in_flight == 0 && released; }));
+    s.check_nothing_left();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -50,6 +50,7 @@ const std::map<std::string, place> places{
     {"/peer", {kind::ours, drain_from}},
     {"/persistent", {kind::persistent, last_number - 20}},
     {"/stranger", {kind::with_a_stranger, last_number - 20}},
+    {"/taken_over", {kind::with_a_stranger, drain_from}},
     {"/last", {kind::ours, last_number}},
     {"/over", {kind::ours, overflow}},
     {"/over_persistent", {kind::persistent, overflow - 3}},
@@ -568,6 +569,26 @@ BOOST_AUTO_TEST_CASE(G1_G3_G4_a_persistent_directory_at_the_overflow)
         }
         s.check_nothing_left();
     }
+}
+
+// Whose directory it is was known before the operator made it his.
+BOOST_AUTO_TEST_CASE(a_directory_with_data_of_somebody_else_stays)
+{
+    old_scene s{"/taken_over"};
+    auto& c = s.connect();
+    const mutex used{c, s.directory, {.max_local_grants = 0}}; // all the time
+    auto held = s.hold(c);
+    BOOST_TEST(s.unlock(held) == error_code{});
+    s.admin.remove(s.directory + "/stranger");
+    s.admin.set(s.directory, "mine");
+    held = value_of(s.io, s.start_try_lock(c));
+    BOOST_REQUIRE(bool(held));
+    BOOST_TEST(s.unlock(held) == error_code{});
+    const outcome<> synced; // behind whatever the unlock has left to be done
+    c.async_sync("/", synced.handler());
+    value_of(s.io, synced);
+    BOOST_TEST(s.admin.get(s.directory) == "mine");
+    s.check_nothing_left();
 }
 
 // ---- what is built on it

@@ -138,10 +138,7 @@ private:
             for (const auto child : in.children) {
                 children.push_back(text_[child]);
             }
-            if (in.ours) {
-                value.recognise_directory();
-            }
-            value.listed(ec, children, out);
+            value.listed(ec, children, in.ours, out);
             break;
         }
         case input_kind::watched: value.watched(name, ec, identity, out); break;

@@ -129,7 +129,7 @@ struct lock_scene {
         return code_of(io, o);
     }
 
-    /// The children of the directory that end in a number, in the order of their numbers.
+    /// The children of the directory, in the order of their numbers.
     std::vector<std::string> queue() { return queue_of(directory); }
     std::vector<std::string> queue_of(const std::string& path)
     {

@@ -43,6 +43,8 @@ class play {
 public:
     explicit play(protocol::contender::settings s = {}) : contender_{s, guid{1, 1}} {}
 
+    bool recognised = false; // the directory, whenever it is listed
+
     std::string join(bool connected = true)
     {
         contender_.join(connected, session, out_);
@@ -92,7 +94,7 @@ public:
     }
     std::string listed(const std::vector<std::string>& children)
     {
-        contender_.listed({}, children, out_);
+        contender_.listed({}, children, recognised, out_);
         return said();
     }
     // Others by their numbers, and `own` by its name, if it is among them.
@@ -104,10 +106,9 @@ public:
         }
         return listed(children);
     }
-    void recognise_directory() { contender_.recognise_directory(); }
     std::string listed(const error_code& ec)
     {
-        contender_.listed(ec, {}, out_);
+        contender_.listed(ec, {}, false, out_);
         return said();
     }
     std::string watched(int number, std::int64_t owner = session)
@@ -1111,11 +1112,48 @@ BOOST_AUTO_TEST_CASE(a_directory_that_is_recognised_is_not_inspected)
     play p{{.note_from = 6}};
     BOOST_TEST(p.join() == "create #1, list");
     BOOST_TEST(p.created(6) == "");
-    p.recognise_directory();
+    p.recognised = true;
     BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4");
     BOOST_TEST(p.watched(4) == "");
     BOOST_TEST(p.deleted(4) == "inspect");
     BOOST_TEST(p.inspected(true, 4) == "");
+}
+
+// Which may be another one than that in which the own node comes to be.
+BOOST_AUTO_TEST_CASE(a_directory_is_recognised_by_a_list_with_the_own_node)
+{
+    const auto join_again = [](play& p) {
+        BOOST_TEST(p.created(6) == "");
+        p.recognised = false;
+        BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4, inspect");
+    };
+    play trying{{.note_from = 6}};
+    trying.recognised = true;
+    BOOST_TEST(trying.try_join() == "list");
+    BOOST_TEST(trying.listed({}) == "create #1, list");
+    BOOST_TEST(trying.created(1) == "");
+    BOOST_TEST(trying.listed({1}) == "granted");
+
+    play stale{{.note_from = 6}};
+    BOOST_TEST(stale.join() == "create #1, list");
+    BOOST_TEST(stale.created(4) == "");
+    BOOST_TEST(stale.listed({1, 2, 3, 4}) == "watch 4, watch 3, watch 2");
+    for (const int n : {4, 3, 2}) {
+        BOOST_TEST(stale.watched(n) == "");
+    }
+    BOOST_TEST(stale.deleted(2) == "list");
+    BOOST_TEST(stale.deleted(4) == "unwatch 3, create #2, list");
+    stale.recognised = true;
+    BOOST_TEST(stale.listed({1, 3}) == ""); // of the join before
+    join_again(stale);
+
+    play removed{{.note_from = 6}};
+    removed.recognised = true;
+    BOOST_TEST(removed.join() == "create #1, list");
+    BOOST_TEST(removed.created(4) == "");
+    BOOST_TEST(removed.listed({1, 2, 3}) ==
+               "create #2, list"); // it was deleted, and perhaps all the rest
+    join_again(removed);
 }
 
 BOOST_AUTO_TEST_CASE(a_short_queue_has_no_notes)
@@ -1143,7 +1181,7 @@ BOOST_AUTO_TEST_CASE(a_queue_with_readers_has_no_notes)
         children.push_back("_c_99999999-0000-0000-0000-000000000000-" +
                            (i == 2 ? layout.shared_marker : layout.marker) + digits(i));
     }
-    c.listed({}, children, out);
+    c.listed({}, children, false, out);
     out.clear();
     c.watched(children[3], no_node, {}, out); // the reader, which is the one ahead
     BOOST_TEST((out == commands{{command::kind::list}}));
@@ -1235,12 +1273,32 @@ BOOST_AUTO_TEST_CASE(near_their_end_numbers_are_not_noted)
 
 // ---- numbers
 
+BOOST_AUTO_TEST_CASE(at_the_end_a_directory_that_is_recognised_is_inspected)
+{
+    const auto end = protocol::drain_from;
+    play joining, trying, lost;
+    joining.recognised = trying.recognised = lost.recognised = true;
+    BOOST_TEST(joining.join() == "create #1, list");
+    BOOST_TEST(joining.created(end) == "");
+    BOOST_TEST(joining.listed({joining.made(end)}) == "inspect, list");
+
+    BOOST_TEST(trying.try_join() == "list");
+    BOOST_TEST(trying.listed({}) == "create #1, list"); // its number is not known yet
+    BOOST_TEST(trying.created(end) == "");
+    BOOST_TEST(trying.listed({trying.made(end)}) == "inspect, list");
+
+    BOOST_TEST(lost.join() == "create #1, list");
+    BOOST_TEST(lost.broken({"create", "list"}) == "");
+    BOOST_TEST(lost.connected() == "list");
+    BOOST_TEST(lost.listed({lost.made(end)}) == "inspect, list");
+}
+
 BOOST_AUTO_TEST_CASE(sequence_exhausted_by_the_own_number)
 {
     play last;
     BOOST_TEST(last.join() == "create #1, list");
     BOOST_TEST(last.created(protocol::last_number - 1) == "");
-    last.recognise_directory(); // that is not enough to delete it
+    last.recognised = true; // that is not enough to delete it
     BOOST_TEST(last.listed({last.name(protocol::last_number - 1)}) == "inspect, list");
     BOOST_TEST(last.inspected(false) == "");
     BOOST_TEST(last.listed({last.name(protocol::last_number - 1)}) == "granted");

@@ -51,7 +51,7 @@ struct play {
     }
     std::string listed(const std::vector<std::string>& children, const error_code& ec = {})
     {
-        c.listed(ec, children, out);
+        c.listed(ec, children, false, out);
         return said();
     }
     void inspected(bool ours, const error_code& ec = {}) { c.inspected(ec, ours, -1, out); }
