@@ -13,6 +13,7 @@ namespace {
 std::vector<lock_system> systems()
 {
     auto all = colock_and_peers();
+    all.push_back(raw_corked);
     all.push_back(raw_system);
     return all;
 }

@@ -3,13 +3,18 @@
 // Create and list are sent back to back, as colock does, and the lock is held when the listing has
 // come; nothing checks it, nothing else is looked after. What colock adds is measured against this.
 // It has no queue to wait in.
+//
+// raw-corked does the same, and gathers its writes as colock does, which the C client does not.
 #include <colock/queue_view.hpp>
 
 #include "own_system.hpp"
 
 #include <zookeeper/zookeeper.h>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <deque>
 
@@ -17,9 +22,30 @@ namespace bench {
 
 namespace {
 
+// As colock does it: what is sent meanwhile leaves in one segment, where the C client would make two of each request.
+// Does nothing without a descriptor.
+class gathered {
+public:
+    explicit gathered(int descriptor) noexcept : descriptor_{descriptor} { hold_back(1); }
+    gathered(const gathered&) = delete;
+    gathered& operator=(const gathered&) = delete;
+    ~gathered() { hold_back(0); }
+
+private:
+    void hold_back(int on) noexcept
+    {
+        if (descriptor_ != -1) {
+            ::setsockopt(descriptor_, IPPROTO_TCP, TCP_CORK, &on, sizeof on);
+        }
+    }
+
+    const int descriptor_;
+};
+
 class raw_system final : public own_system {
 public:
-    raw_system(const std::string& hosts, std::chrono::milliseconds timeout)
+    raw_system(const std::string& hosts, std::chrono::milliseconds timeout, bool gathers)
+        : gathers_{gathers}
     {
         zoo_set_debug_level(static_cast<ZooLogLevel>(0));
         handle_ = zookeeper_init2(hosts.c_str(), &ignore, static_cast<int>(timeout.count()),
@@ -93,6 +119,7 @@ public:
         for (int left = in_flight; left != 0;) {
             step(std::chrono::seconds{1});
             check(failed_);
+            const gathered writes{corked_};
             for (auto& t : turns) {
                 if (t.listed) {
                     t.listed = false;
@@ -130,6 +157,7 @@ private:
     void lock(turn& t)
     {
         const auto& data = colock::default_owner_data();
+        const gathered writes{corked_};
         check(zoo_acreate2(handle_, t.prefix.c_str(), data.data(), static_cast<int>(data.size()),
                            &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL_SEQUENTIAL, &on_create, &t));
         t.listed = false;
@@ -139,6 +167,7 @@ private:
     void unlock(turn& t)
     {
         t.done = false;
+        const gathered writes{corked_};
         check(zoo_adelete(handle_, t.node.c_str(), -1, &on_done, &t));
     }
 
@@ -180,6 +209,7 @@ private:
         int interest = 0;
         timeval timeout{};
         check(zookeeper_interest(handle_, &descriptor, &interest, &timeout));
+        corked_ = gathers_ ? descriptor : -1;
         pollfd waited{descriptor,
                       static_cast<short>(((interest & ZOOKEEPER_READ) != 0 ? POLLIN : 0) |
                                          ((interest & ZOOKEEPER_WRITE) != 0 ? POLLOUT : 0)),
@@ -243,7 +273,9 @@ private:
         note(rc == ZNODEEXISTS ? ZOK : rc, data);
     }
 
+    const bool gathers_;
     zhandle_t* handle_ = nullptr;
+    int corked_ = -1; // the descriptor, if its writes are gathered
     std::string made_;
     int failed_ = ZOK;
 };
@@ -252,7 +284,13 @@ private:
 
 std::unique_ptr<own_system> make_raw(const std::string& hosts, std::chrono::milliseconds timeout)
 {
-    return std::make_unique<raw_system>(hosts, timeout);
+    return std::make_unique<raw_system>(hosts, timeout, false);
+}
+
+std::unique_ptr<own_system> make_raw_corked(const std::string& hosts,
+                                            std::chrono::milliseconds timeout)
+{
+    return std::make_unique<raw_system>(hosts, timeout, true);
 }
 
 } // namespace bench
