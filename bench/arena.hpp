@@ -1,6 +1,8 @@
 // What a scenario runs on: private servers, and the systems that take part, with their processes.
 #pragma once
 
+#include <support/zookeeper_server.hpp>
+
 #include "compare.hpp"
 #include "report.hpp"
 #include "run_options.hpp"
@@ -14,6 +16,9 @@
 #include <vector>
 
 namespace bench {
+
+// How each ZooKeeper server of a run is started.
+[[nodiscard]] colock::test::zookeeper_options server_options(const run_options& run);
 
 struct arena_options {
     int servers = 1;

@@ -1,5 +1,6 @@
 #include "targets.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -130,15 +131,33 @@ verdict judge(std::string text, double value, bound direction, double limit)
     return {fine, (fine ? "met     " : "MISSED  ") + text};
 }
 
+std::string spread(const figure& f)
+{
+    return " (" + number("%.4g", f.min()) + " to " + number("%.4g", f.max()) + ')';
+}
+
+// A figure is not there. That is a fault if those of third systems are; else it was not to be measured.
+std::optional<verdict> missing(const report& r, const report::heading& h, const std::string& system)
+{
+    const bool measured = std::ranges::any_of(r.figures(), [&](const figure& f) {
+        return report::heading_of(f) == h && f.system != system && f.system != "colock";
+    });
+    if (!measured) {
+        return std::nullopt;
+    }
+    return verdict{false, "MISSED  " + where(h.scenario.c_str(), h.rtt_ms, h.clients, h.servers) +
+                              h.metric + ": there is no figure of " + system};
+}
+
 std::optional<verdict> judge(const report& r, const target& t)
 {
     const auto* own = r.find({t.scenario, t.rtt_ms, t.clients, t.servers, t.metric}, "colock");
     if (own == nullptr) {
-        return std::nullopt;
+        return missing(r, {t.scenario, t.rtt_ms, t.clients, t.servers, t.metric}, "colock");
     }
     const auto value = own->median();
     return judge(where(t.scenario, t.rtt_ms, t.clients, t.servers) + t.metric + ": " +
-                     number("%.4g", value),
+                     number("%.4g", value) + spread(*own),
                  value, t.direction, t.limit);
 }
 
@@ -149,7 +168,10 @@ std::optional<verdict> judge(const report& r, const comparison& c)
     const auto* other =
         r.find({c.scenario, c.rtt_ms, other_clients, c.servers, c.metric}, c.system);
     if (own == nullptr || other == nullptr) {
-        return std::nullopt;
+        return missing(
+            r,
+            {c.scenario, c.rtt_ms, own == nullptr ? c.clients : other_clients, c.servers, c.metric},
+            own == nullptr ? "colock" : c.system);
     }
     const auto times = more_is_better(own->unit) ? own->median() / other->median()
                                                  : other->median() / own->median();

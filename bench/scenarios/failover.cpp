@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <optional>
 #include <string>
 #include <thread>
@@ -155,13 +156,21 @@ void of_the_leader(const run_options& options, report& out)
                 });
         }
         std::this_thread::sleep_for(std::chrono::seconds{1}); // of turns
+        std::exception_ptr failure;
         for (const auto kind : {server_kind::zookeeper, server_kind::etcd}) {
-            where.kill_leader(kind);
+            try {
+                where.kill_leader(kind);
+            } catch (const std::exception&) {
+                failure = std::current_exception();
+            }
             killed[static_cast<int>(kind)] = steady_clock::now();
         }
         for (std::size_t i = 0; i != size; ++i) {
             running[i].join();
             all.add(std::string{contenders.entrants()[i].system.name}, times[i]);
+        }
+        if (failure) {
+            std::rethrow_exception(failure);
         }
     }
     all.report_to(out, {"failover", 0, 1, 3}, "leader killed, until the next grant");

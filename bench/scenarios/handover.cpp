@@ -28,12 +28,14 @@ long turns(field::entrant& e, const contest& c, std::chrono::milliseconds time)
 }
 
 // The rate, and what part it is of the most that there can be: of 1 / (round trip + hold time), with the
-// round trip that the same process has at that moment.
-std::vector<double> slice(field::entrant& e, const contest& c, std::chrono::milliseconds time)
+// round trip that the same process has at that moment, and with what the proxy alone makes of it.
+std::vector<double> slice(field::entrant& e, const contest& c, std::chrono::milliseconds time,
+                          int rtt_ms)
 {
     const double trip = numbers(e.processes->front().ask("reads 20", "reads")).at(0) / 1e6;
     const double rate = double(turns(e, c, time)) / std::chrono::duration<double>{time}.count();
-    return {rate, rate * (trip + std::chrono::duration<double>{c.hold}.count())};
+    const double hold = std::chrono::duration<double>{c.hold}.count();
+    return {rate, rate * (trip + hold), rate * (rtt_ms / 1e3 + hold)};
 }
 
 // From few clients to many, as sessions that were made stay.
@@ -52,19 +54,19 @@ void contend(const run_options& options, report& out, arena& where, field& all, 
         std::vector<metric> metrics{{"hand-overs" + held, "1/s"}};
         if (rtt_ms != 0) {
             metrics.push_back({"hand-overs" + held + ", part of the most there can be", "ratio"});
+            metrics.push_back({"hand-overs" + held + ", part of 1 / (delay + hold)", "ratio"});
         }
         compare(out, {"handover", double(rtt_ms), c.clients, where.servers()},
-                all.contestants([&](field::entrant& e) { return slice(e, c, time); }), metrics,
-                {options.full ? options.rounds : std::min(options.rounds, 3), 1});
+                all.contestants([&](field::entrant& e) { return slice(e, c, time, rtt_ms); }),
+                metrics, {options.full ? options.rounds : std::min(options.rounds, 3), 1});
     }
     where.set_round_trip({});
 }
 
 // All processes, so that the compilers of the server and of the peers have seen enough. Contention
 // alone would take too long: each process has but one turn in eight.
-void warm_up(const run_options& options, report& out, field& all)
+void warm_up(const run_options& options, report& out, field& all, int cycles)
 {
-    const int cycles = options.quick ? 200 : 600;
     all.warm_up(out, [&](field::entrant& e) {
         e.processes->cycle(path_of(e.system, "warm-up"), cycles);
         turns(e, {processes}, std::chrono::milliseconds{options.quick ? 500 : 1000});
@@ -101,13 +103,13 @@ void handover(const run_options& options, report& out)
     {
         arena where{options, {.servers = options.servers, .etcd = true}};
         field all{out, options, where, colock_and_peers(), processes};
-        warm_up(options, out, all);
+        warm_up(options, out, all, options.quick ? 200 : 1500);
         contend(options, out, where, all, 0, contests_without_delay(options));
     }
     {
         arena where{options, {.servers = options.servers, .proxied = true, .etcd = true}};
         field all{out, options, where, colock_and_peers(), processes};
-        warm_up(options, out, all);
+        warm_up(options, out, all, 200); // there are few turns in a second
         for (const int rtt_ms : options.full ? std::vector{1, 10} : std::vector{10}) {
             contend(options, out, where, all, rtt_ms, contests_with_delay(options));
         }
@@ -115,7 +117,7 @@ void handover(const run_options& options, report& out)
     if (options.servers == 1 && !options.quick) {
         arena where{options, {.servers = 3, .etcd = true}};
         field all{out, options, where, colock_and_peers(), processes};
-        warm_up(options, out, all);
+        warm_up(options, out, all, 1000);
         contend(options, out, where, all, 0, {{8}});
     }
 }

@@ -2,6 +2,7 @@
 #include <colock/client.hpp>
 #include <support/zookeeper_server.hpp>
 
+#include "arena.hpp"
 #include "scenario.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -117,7 +118,7 @@ double seconds_to_return(colock::test::zookeeper_server& server, lone_client& cl
 
 void idle(const run_options& options, report& out)
 {
-    colock::test::zookeeper_server server;
+    colock::test::zookeeper_server server{server_options(options)};
     lone_client client{server.connect_string()};
     with_server(options, out, client);
     server.kill();

@@ -3,6 +3,7 @@
 #include <colock/colock.hpp>
 #include <support/zookeeper_server.hpp>
 
+#include "arena.hpp"
 #include "in_process_peers.hpp"
 #include "runner.hpp"
 #include "scenario.hpp"
@@ -133,7 +134,7 @@ struct pair {
 
 void in_this_process(const run_options& options, report& out)
 {
-    zookeeper_server server;
+    zookeeper_server server{server_options(options)};
     process p{server.connect_string()};
     const int grants = options.quick ? 64'000 : 320'000;
     // Nobody to hand over to: each goes to the server.
@@ -186,7 +187,7 @@ void in_process(const run_options& options, report& out)
 // One user, who comes back before the node has gone.
 void linger(const run_options& options, report& out)
 {
-    zookeeper_server server;
+    zookeeper_server server{server_options(options)};
     process p{server.connect_string()};
     const int cycles = options.quick ? 200'000 : 1'000'000;
     const colock::mutex m{p.client(), "/linger", {.linger = std::chrono::seconds{10}}};

@@ -3,6 +3,7 @@
 #include <support/wait_until.hpp>
 #include <support/zookeeper_server.hpp>
 
+#include "arena.hpp"
 #include "requests_of_all.hpp"
 #include "scenario.hpp"
 
@@ -145,12 +146,12 @@ double woken_by_a_release(zookeeper_server& server, const std::string& path, int
 
 void requests(const run_options& options, report& out)
 {
-    zookeeper_server server;
+    zookeeper_server server{server_options(options)};
     const int turns = options.quick ? 50 : 200;
     const auto figure_of = [&](int clients, const char* metric, const char* unit, auto&& measure) {
         figure f{"requests", "colock", 0, clients, 1, metric, unit, {}};
-        // They do not depend on how busy the machine is: a few rounds are enough to see that.
-        for (int round = 0; round != std::min(options.rounds, options.full ? 3 : 2); ++round) {
+        // They do not depend on how busy the machine is, but a heartbeat may come in between.
+        for (int round = 0; round != std::min(options.rounds, 3); ++round) {
             const auto path =
                 "/bench/" + std::to_string(clients) + '-' + std::to_string(round) + unit;
             f.rounds.push_back(measure(path));

@@ -1,5 +1,6 @@
 #include "systems/peer.hpp"
 
+#include <exception>
 #include <sstream>
 
 namespace bench {
@@ -104,9 +105,7 @@ long peer_group::turns(const std::string& command, int processes)
         (*p)->send(command);
     }
     long sum = 0;
-    for (auto p = all_.begin(); p != end; ++p) {
-        sum += std::stol((*p)->answer("turns"));
-    }
+    answers_of(processes, "turns", [&](const std::string& text) { sum += std::stol(text); });
     return sum;
 }
 
@@ -115,8 +114,23 @@ void peer_group::cycle(const std::string& path, int count)
     for (std::size_t i = 0; i != all_.size(); ++i) {
         all_[i]->send("cycles " + path + std::to_string(i) + ' ' + std::to_string(count));
     }
-    for (auto& p : all_) {
-        (void)p->answer("cycles");
+    answers_of(static_cast<int>(all_.size()), "cycles", [](const std::string&) {});
+}
+
+// Of all of them, also when one fails: the next answer that is read shall be that to the next command.
+void peer_group::answers_of(int processes, const std::string& word,
+                            const std::function<void(const std::string&)>& use)
+{
+    std::exception_ptr first;
+    for (auto p = all_.begin(); p != all_.begin() + processes; ++p) {
+        try {
+            use((*p)->answer(word));
+        } catch (const std::exception&) {
+            first = first ? first : std::current_exception();
+        }
+    }
+    if (first) {
+        std::rethrow_exception(first);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "systems/catalogue.hpp"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -66,6 +67,9 @@ public:
     [[nodiscard]] peer& front() { return at(0); }
 
 private:
+    void answers_of(int processes, const std::string& word,
+                    const std::function<void(const std::string&)>& use);
+
     std::vector<std::unique_ptr<peer>> all_;
 };
 

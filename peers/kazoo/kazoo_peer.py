@@ -84,6 +84,7 @@ class Peer:
     def __init__(self, zk):
         self.zk = zk
         self.others = []
+        self.locks = {}
         self.identifier = f"kazoo-{os.getpid()}"
         self.patterns = []
         # What is held. Each lock command has a lock object of its own; it is not re-entrant, and
@@ -180,8 +181,14 @@ class Peer:
             self.others.append(connect())
         return [self.zk] + self.others[: count - 1]
 
+    def lock_at(self, path):
+        """Kept: its first turn creates the directory, or sees that it is there."""
+        if path not in self.locks:
+            self.locks[path] = self.make(self.zk.Lock, path)
+        return self.locks[path]
+
     def cycles(self, path, count):
-        lock = self.make(self.zk.Lock, path)
+        lock = self.lock_at(path)
         locks = []
         cycles = []
         for _ in range(positive(count)):
@@ -206,17 +213,11 @@ class Peer:
         locks = positive(locks)
         counter = itertools.count()  # atomic, like every function of C
 
+        # They meet at one of them only if all the others have been taken meanwhile.
+        all_locks = [self.lock_at(f"{prefix}/{i}") for i in range(locks)]
+
         def make_next_lock():
-            # Threads that share a lock object would poll it. So each has its own for each path.
-            own = {}
-
-            def next_lock():
-                i = next(counter) % locks
-                if i not in own:
-                    own[i] = self.make(self.zk.Lock, f"{prefix}/{i}")
-                return own[i]
-
-            return next_lock
+            return lambda: all_locks[next(counter) % locks]
 
         return in_threads([make_next_lock] * positive(inflight), number(milliseconds))
 
