@@ -103,7 +103,7 @@ void handover(const run_options& options, report& out)
     {
         arena where{options, {.servers = options.servers, .etcd = true}};
         field all{out, options, where, colock_and_peers(), processes};
-        warm_up(options, out, all, options.quick ? 200 : 1500);
+        warm_up(options, out, all, options.quick ? 200 : 1000);
         contend(options, out, where, all, 0, contests_without_delay(options));
     }
     {
@@ -117,7 +117,7 @@ void handover(const run_options& options, report& out)
     if (options.servers == 1 && !options.quick) {
         arena where{options, {.servers = 3, .etcd = true}};
         field all{out, options, where, colock_and_peers(), processes};
-        warm_up(options, out, all, 1000);
+        warm_up(options, out, all, 300); // of three servers the answers take longer than the clients
         contend(options, out, where, all, 0, {{8}});
     }
 }

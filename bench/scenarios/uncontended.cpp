@@ -13,7 +13,7 @@ namespace {
 std::vector<lock_system> systems()
 {
     auto all = colock_and_peers();
-    all.push_back(raw_corked);
+    all.insert(all.begin(), raw_corked);
     all.push_back(raw_system);
     return all;
 }
@@ -49,7 +49,7 @@ void without_delay(const run_options& options, report& out)
             {{"lock", "us"}, {"lock + unlock", "us", true}, {"cycles", "1/s"}},
             {options.rounds, options.quick  ? 10
                              : options.full ? 40
-                                            : 20});
+                                            : 16});
 }
 
 // In units of the round trip that the same client has at that moment.
