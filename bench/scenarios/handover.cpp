@@ -117,7 +117,8 @@ void handover(const run_options& options, report& out)
     if (options.servers == 1 && !options.quick) {
         arena where{options, {.servers = 3, .etcd = true}};
         field all{out, options, where, colock_and_peers(), processes};
-        warm_up(options, out, all, 300); // of three servers the answers take longer than the clients
+        warm_up(options, out, all,
+                300); // of three servers the answers take longer than the clients
         contend(options, out, where, all, 0, {{8}});
     }
 }
