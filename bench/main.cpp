@@ -32,7 +32,8 @@ usage: ./dev bench [options]
                    readers, herd, requests, costs, deep_queue, failover, idle
   --quick          shorter, for a first look
   --full           longer: more round trips and hold times, servers away for a minute
-  --rounds N       rounds of each measurement (5; with --quick 3)
+  --rounds N       rounds of each measurement (5; with --quick 3); what takes long has
+                   fewer, two or three, unless --full is given, too
   --ensemble N     on an ensemble of so many servers, where a scenario asks for nothing else
   --fsync          servers wait for the disk at each write, with their data on it
   --json FILE      where the figures go (build/bench/results.json); beside it
@@ -156,6 +157,9 @@ arguments parse(int argc, char** argv)
     if (!known) {
         throw bad_usage{"there is no scenario \"" + a.only + "\"; there are " + scenario_names()};
     }
+    if (std::filesystem::path{a.json}.extension() == ".md") {
+        throw bad_usage{"--json " + a.json + ": the summary would overwrite it; name it .json"};
+    }
     if (a.run.quick && a.run.full) {
         throw bad_usage{"--quick and --full exclude each other"};
     }
@@ -169,6 +173,7 @@ int run(const arguments& a)
     bench::report out;
     out.write_json(a.json); // a bad path is better known now than in some minutes
     std::filesystem::remove(a.run.log);
+    auto environment = bench::environment(a.run.self); // of now, not of when it ends
     const auto begin = std::chrono::steady_clock::now();
     bool failed = false;
     for (const auto& s : scenarios) {
@@ -192,9 +197,13 @@ int run(const arguments& a)
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     bench::run_facts facts{{"command", "`" + a.command + "`"},
                            {"took", std::to_string(int(taken.count())) + " s"}};
-    std::ranges::move(bench::environment(a.run.self), std::back_inserter(facts));
+    std::ranges::move(environment, std::back_inserter(facts));
     const auto text = bench::summary(out, verdicts, facts);
-    std::ofstream{page} << text;
+    std::ofstream file{page};
+    file << text << std::flush;
+    if (!file) {
+        throw std::runtime_error{"cannot write " + page.string()};
+    }
     // The figures have been shown.
     std::printf("\n%s\nfigures: %s\nsummary: %s\n",
                 text.substr(0, text.find("\n# Figures")).c_str(), a.json.c_str(), page.c_str());

@@ -32,7 +32,7 @@ long turns(field::entrant& e, const contest& c, std::chrono::milliseconds time)
 std::vector<double> slice(field::entrant& e, const contest& c, std::chrono::milliseconds time,
                           int rtt_ms)
 {
-    const double trip = numbers(e.processes->front().ask("reads 20", "reads")).at(0) / 1e6;
+    const double trip = numbers(e.processes->front().ask("reads 10", "reads")).at(0) / 1e6;
     const double rate = double(turns(e, c, time)) / std::chrono::duration<double>{time}.count();
     const double hold = std::chrono::duration<double>{c.hold}.count();
     return {rate, rate * (trip + hold), rate * (rtt_ms / 1e3 + hold)};
@@ -44,7 +44,7 @@ void contend(const run_options& options, report& out, arena& where, field& all, 
 {
     using std::chrono::milliseconds;
     // Behind a delay there are few turns in a second, and the first is no hand-over.
-    const milliseconds time{options.quick ? 700 : options.full ? 4000 : rtt_ms == 0 ? 1000 : 1300};
+    const milliseconds time{options.quick ? 700 : options.full ? 4000 : rtt_ms == 0 ? 700 : 1100};
     for (const auto& c : contests) {
         where.set_round_trip({});
         all.warm_up(out, [&](field::entrant& e) { turns(e, c, milliseconds{300}); });

@@ -28,7 +28,7 @@ void many_locks(const run_options& options, report& out)
             {{"cycles", "1/s", true}},
             {options.rounds, options.quick  ? 2
                              : options.full ? 8
-                                            : 4});
+                                            : 3});
 }
 
 } // namespace bench
