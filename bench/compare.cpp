@@ -11,15 +11,15 @@ void compare(report& out, const circumstances& where, const std::vector<contesta
         return;
     }
     const auto outcomes = interleave(all, s);
-    const auto add = [&](std::size_t i, std::string name, std::string unit,
+    const auto add = [&](std::size_t i, const metric& m, std::string name, std::string unit,
                          const std::vector<double>& rounds) {
-        out.add({where.scenario, all[i].system, where.rtt_ms, where.clients, where.servers,
-                 std::move(name), std::move(unit), rounds});
+        out.add({where.scenario, all[i].system, m.rtt_ms.value_or(where.rtt_ms), where.clients,
+                 where.servers, std::move(name), std::move(unit), rounds});
     };
     for (std::size_t m = 0; m != metrics.size(); ++m) {
         for (std::size_t i = 0; i != all.size(); ++i) {
             if (outcomes[i].failure.empty()) {
-                add(i, metrics[m].name, metrics[m].unit, outcomes[i].values[m]);
+                add(i, metrics[m], metrics[m].name, metrics[m].unit, outcomes[i].values[m]);
             }
         }
         if (!metrics[m].relative || !outcomes.back().failure.empty()) {
@@ -27,7 +27,7 @@ void compare(report& out, const circumstances& where, const std::vector<contesta
         }
         for (std::size_t i = 0; i + 1 != all.size(); ++i) {
             if (outcomes[i].failure.empty()) {
-                add(i, metrics[m].name + ", relative to " + all.back().system, "ratio",
+                add(i, metrics[m], metrics[m].name + ", relative to " + all.back().system, "ratio",
                     outcomes[i].relative[m]);
             }
         }

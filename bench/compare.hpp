@@ -4,6 +4,7 @@
 #include "report.hpp"
 #include "runner.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ struct circumstances {
 struct metric {
     std::string name;
     std::string unit;
-    bool relative = false; // also as a ratio to the last contestant's
+    bool relative = false;             // also as a ratio to the last contestant's
+    std::optional<double> rtt_ms = {}; // where it is another one than that of the circumstances
 };
 
 // Whoever fails is left out, with a remark. Precondition: a slice begins with a value for each metric.

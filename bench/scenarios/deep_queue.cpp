@@ -5,7 +5,6 @@
 #include "scenario.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <stdexcept>
 #include <string>
 
@@ -74,28 +73,15 @@ void deep_queue(const run_options& options, report& out)
     }
     for (const auto& d : depths) {
         const int rounds = d.waiters < 10'000 ? std::min(options.rounds, 3) : 1;
-        const auto outcomes =
-            interleave({{"colock", [&] { return measure(options, out, d); }}}, {rounds, 1});
-        if (!outcomes[0].failure.empty()) {
-            out.remark("deep_queue, " + std::to_string(d.waiters) +
-                       " waiters: " + outcomes[0].failure);
-            continue;
-        }
-        const struct {
-            double rtt_ms;
-            const char* metric;
-            const char* unit;
-        } measured[] = {{0, "time to queue up", "s"},
-                        {0, "bytes to queue up", "bytes"},
-                        {10, "hand-overs", "1/s"},
-                        {0, "hand-overs", "1/s"},
-                        {10, "packets a hand-over", "packets"},
-                        {10, "bytes a hand-over", "bytes"}};
-        for (std::size_t i = 0; i != std::size(measured); ++i) {
-            const auto& m = measured[i];
-            out.add({"deep_queue", "colock", m.rtt_ms, d.waiters, options.servers, m.metric, m.unit,
-                     outcomes[0].values[i]});
-        }
+        compare(out, {"deep_queue", 10, d.waiters, options.servers},
+                {{"colock", [&] { return measure(options, out, d); }}},
+                {{.name = "time to queue up", .unit = "s", .rtt_ms = 0},
+                 {.name = "bytes to queue up", .unit = "bytes", .rtt_ms = 0},
+                 {.name = "hand-overs", .unit = "1/s"},
+                 {.name = "hand-overs", .unit = "1/s", .rtt_ms = 0},
+                 {.name = "packets a hand-over", .unit = "packets"},
+                 {.name = "bytes a hand-over", .unit = "bytes"}},
+                {rounds, 1});
     }
 }
 

@@ -169,7 +169,7 @@ void client_core::send(request_ptr r)
     if (r->call.watch) {
         watches_.announce(r->call.path, r->call.kind);
     }
-    const bool urgent = is_awaited_by_others(r->call.op);
+    urgent_ |= is_awaited_by_others(r->call.op);
     auto& sent = *r;
     link(sent_, std::move(r));
     if (const auto ec = connection_->send(sent.call, sent); ec) {
@@ -191,7 +191,6 @@ void client_core::send(request_ptr r)
         count.in_flight.store(sent_.size(), std::memory_order_relaxed);
     }
     unflushed_ = true;
-    urgent_ |= urgent;
     if (batches_ == 0) {
         ++batches_;
         end_batch();

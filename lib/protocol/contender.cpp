@@ -568,9 +568,9 @@ void contender::take_stock(const std::vector<std::string>& children, bool recogn
         return;
     }
     stock_taken_ = true;
-    if (recognised && directory_ == directory::unknown && !is_late()) {
-        // By a list with the own node in it. Not to delete the directory: who has put other data into it since wants
-        // it to stay.
+    if (recognised && directory_ == directory::unknown) {
+        // By a list with the own node in it. It is not late, or it would be asked for above: who has put other data
+        // into the directory since wants it to stay.
         directory_ = directory::ours;
     }
     met_others_ = queue.size() > 1;
