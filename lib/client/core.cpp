@@ -21,7 +21,8 @@ const asio::any_io_executor& executor_of(const std::shared_ptr<client_core>& cor
 // ---- life
 
 client_core::client_core(asio::any_io_executor executor, client_options options)
-    : executor_{std::move(executor)}, options_{std::move(options)}, strand_{executor_},
+    : executor_{std::move(executor)}, options_{std::move(options)}, strand_{zk::strand_base{
+                                                                        executor_}},
       addresses_{std::make_shared<zk::address_book>(*strand_)}, backoff_{options_.backoff_min,
                                                                          options_.backoff_max},
       attempt_timer_{*strand_}, deadline_timer_{*strand_}, reminder_timer_{*strand_},
@@ -47,7 +48,7 @@ void client_core::attach()
 {
     // Those of the descriptor come before ours.
     auto& context = asio::query(executor_, asio::execution::context);
-    const asio::posix::stream_descriptor unused{executor_};
+    const zk::stream unused{*strand_};
     asio::use_service<context_service>(context).add(shared_from_this());
 }
 
@@ -67,9 +68,10 @@ void client_core::context_gone() noexcept
     const auto connecting = std::move(connecting_);
     const auto closing = std::move(closing_ops_);
     const auto waiters = std::move(state_waiters_);
-    const auto listeners = std::move(listeners_);
-    for (const auto& [key, each] : listeners) {
-        each.listener->discarded();
+    const auto all = listeners();
+    for (const auto& each : all) {
+        remove(*each);
+        each->discarded();
     }
     std::vector<std::shared_ptr<path_entry>> paths;
     {
@@ -126,28 +128,36 @@ void client_core::release()
 
 void client_core::add(std::shared_ptr<session_listener> listener)
 {
-    auto* key = listener.get();
-    listeners_.emplace(key, registration{++registrations_, std::move(listener)});
+    listeners_.push_back(*listener);
+    auto& self = listener->self_;
+    self = std::move(listener);
 }
 
 void client_core::remove(session_listener& listener)
 {
-    listeners_.erase(&listener);
+    if (listener.is_linked()) {
+        listeners_.erase(listeners_.iterator_to(listener));
+        const auto last = std::move(listener.self_);
+    }
+}
+
+std::vector<std::shared_ptr<session_listener>> client_core::listeners() const
+{
+    std::vector<std::shared_ptr<session_listener>> all;
+    for (const auto& each : listeners_) {
+        all.push_back(each.self_);
+    }
+    return all;
 }
 
 // They come and go while they are told.
 void client_core::notify(const std::function<void(session_listener&)>& call)
 {
-    std::vector<registration> all;
-    all.reserve(listeners_.size());
-    for (const auto& [key, each] : listeners_) {
-        all.push_back(each);
-    }
-    std::ranges::sort(all, {}, &registration::number);
+    const auto all = listeners();
     const batch together{*this};
     for (const auto& each : all) {
-        if (listeners_.contains(each.listener.get())) {
-            call(*each.listener);
+        if (each->is_linked()) {
+            call(*each);
         }
     }
 }
@@ -304,6 +314,19 @@ void client_core::forget_path(const std::string& path) noexcept
     if (at != paths_.end() && at->second.expired()) { // not the next one's already
         paths_.erase(at);
     }
+}
+
+std::shared_ptr<protocol::directory_memory> client_core::directory_at(const std::string& path)
+{
+    constexpr std::size_t most = 10'000; // of some hundred bytes each
+    if (directories_.size() == most && !directories_.contains(path)) {
+        directories_.erase(directories_.begin()); // any
+    }
+    auto& found = directories_[path];
+    if (!found) {
+        found = std::make_shared<protocol::directory_memory>();
+    }
+    return found;
 }
 
 void client_core::set_state(connection_state state)

@@ -4,6 +4,7 @@
 #include <colock/client.hpp>
 
 #include "boot_clock.hpp"
+#include "protocol/directory_memory.hpp"
 #include "protocol/heartbeat.hpp"
 #include "request.hpp"
 #include "zk/backoff.hpp"
@@ -29,7 +30,7 @@ namespace colock::detail {
 inline constexpr std::chrono::milliseconds longest_time{0x7fffffff};
 
 // Told about the session; what locks are made of. On the strand.
-class session_listener {
+class session_listener : public boost::intrusive::list_base_hook<> {
 public:
     // A quorum write precedes, on this connection, whatever is sent from now on.
     virtual void connected(std::int64_t session) = 0;
@@ -47,6 +48,10 @@ public:
 
 protected:
     ~session_listener() = default;
+
+private:
+    friend class client_core;
+    std::shared_ptr<session_listener> self_; // while it is in the client's list
 };
 
 // What the locks of one path share.
@@ -171,6 +176,8 @@ public:
     counters count;
     // On the strand: a directory could not be written to. Then none is any more: each attempt costs a round trip.
     bool may_not_note = false;
+    // On the strand: what is remembered of the directory at this path, for those who use it, and for a while.
+    [[nodiscard]] std::shared_ptr<protocol::directory_memory> directory_at(const std::string& path);
 
     // What is in use at this path, or what `make` returns.
     [[nodiscard]] std::shared_ptr<path_entry>
@@ -209,7 +216,6 @@ private:
     void answered(request& r, zk::reply&& reply) noexcept;
     void send(request_ptr r);
     void end_batch();
-    void flush();
     void flush_waiting();
     void fail_waiting(const error_code& ec);
 
@@ -225,6 +231,7 @@ private:
     void drop_connection(bool last_words = false);
     void expire_session();
     void set_state(connection_state state);
+    [[nodiscard]] std::vector<std::shared_ptr<session_listener>> listeners() const;
     void notify(const std::function<void(session_listener&)>& call);
     void link(request_list& list, request_ptr r);
     [[nodiscard]] request_ptr unlink(request& r);
@@ -253,11 +260,11 @@ private:
     std::size_t pass_size_ = 0;
     std::string attempting_; // the address
     zk::backoff backoff_;
-    unsigned unanswered_ = 0; // attempts that timed out, since the last connection
-    std::optional<asio::steady_timer> attempt_timer_;  // back-off, or the attempt's deadline
-    std::optional<asio::steady_timer> deadline_timer_; // of connect or close
-    std::optional<asio::steady_timer> reminder_timer_;
-    std::optional<asio::steady_timer> beat_timer_;
+    unsigned unanswered_ = 0;                 // attempts that timed out, since the last connection
+    std::optional<zk::timer> attempt_timer_;  // back-off, or the attempt's deadline
+    std::optional<zk::timer> deadline_timer_; // of connect or close
+    std::optional<zk::timer> reminder_timer_;
+    std::optional<zk::timer> beat_timer_;
     std::chrono::nanoseconds beat_at_ = std::chrono::nanoseconds::max(); // of the boot_clock
     std::size_t attempt_timer_use_ = 0; // tells an expiry that was too late to be cancelled
     std::size_t deadline_timer_use_ = 0;
@@ -283,16 +290,9 @@ private:
     request_list lost_;    // were sent on a connection that broke, and go first on the next one
     std::size_t batches_ = 0;
     bool unflushed_ = false;
-    bool urgent_ = false;       // so is something that must not wait
-    bool flush_posted_ = false; // it is on its way
 
     zk::watch_registry watches_;
-    struct registration {
-        std::uint64_t number; // they are told in the order in which they came
-        std::shared_ptr<session_listener> listener;
-    };
-    std::unordered_map<session_listener*, registration> listeners_;
-    std::uint64_t registrations_ = 0;
+    boost::intrusive::list<session_listener> listeners_; // in the order in which they came
 
     std::deque<std::pair<clock::time_point, std::weak_ptr<session_listener>>> reminders_; // by time
 
@@ -308,6 +308,7 @@ private:
     std::atomic<std::int64_t> public_timeout_{0};
     std::atomic<std::uint64_t> public_connection_id_{0};
     std::atomic<std::int64_t> safe_until_{0};
+    std::unordered_map<std::string, std::shared_ptr<protocol::directory_memory>> directories_;
     std::mutex paths_mutex_;
     std::unordered_map<std::string, std::weak_ptr<path_entry>> paths_;
     mutable std::mutex text_mutex_; // of the two below

@@ -11,15 +11,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// With more requests than these on their way whoever made one can wait for the next handlers, but not those who wait
-// for what he does.
-constexpr std::size_t few = 8;
-
-bool is_awaited_by_others(zk::opcode op) noexcept
-{
-    return op == zk::opcode::remove || op == zk::opcode::set || op == zk::opcode::multi;
-}
-
 // The connection was broken already when the request was about to be sent.
 bool is_unsent(const error_code& ec) noexcept
 {
@@ -169,7 +160,6 @@ void client_core::send(request_ptr r)
     if (r->call.watch) {
         watches_.announce(r->call.path, r->call.kind);
     }
-    urgent_ |= is_awaited_by_others(r->call.op);
     auto& sent = *r;
     link(sent_, std::move(r));
     if (const auto ec = connection_->send(sent.call, sent); ec) {
@@ -199,26 +189,7 @@ void client_core::send(request_ptr r)
 
 void client_core::end_batch()
 {
-    if (--batches_ != 0 || !unflushed_) {
-        return;
-    }
-    if (sent_.size() <= few || urgent_) {
-        flush();
-    } else if (!std::exchange(flush_posted_, true)) {
-        // Behind the handlers that are due now, and with what they send. Past the strand, which stays free for them.
-        asio::post(executor_, [self = shared_from_this()] {
-            self->dispatch([self] {
-                self->flush_posted_ = false;
-                self->flush();
-            });
-        });
-    }
-}
-
-void client_core::flush()
-{
-    urgent_ = false;
-    if (std::exchange(unflushed_, false) && connection_) {
+    if (--batches_ == 0 && std::exchange(unflushed_, false) && connection_) {
         const auto connection = connection_; // flush() may drop ours
         connection->flush();
     }

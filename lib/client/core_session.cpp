@@ -333,6 +333,9 @@ void client_core::expire_session()
     }
     session_ = {};
     publish_session();
+    for (auto& [path, memory] : directories_) {
+        *memory = {}; // the servers may be others, that count from the beginning
+    }
     notify([](session_listener& l) { l.expired(); });
     heartbeat_.ended(); // behind those who have to know first, if they rely on it
     publish_bound();
@@ -406,7 +409,9 @@ void client_core::begin_close(const error_code& why)
     // listeners drop their watches without a word.
     watches_.clear();
     notify([&why](session_listener& l) { l.closed(why); });
-    listeners_.clear();
+    for (const auto& each : listeners()) {
+        remove(*each);
+    }
     if (!is_connected()) {
         const bool session_remains = session_.id != 0;
         drop_connection(true);

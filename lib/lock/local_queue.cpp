@@ -1,5 +1,7 @@
 #include "local_queue.hpp"
 
+#include <boost/container/small_vector.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -28,7 +30,7 @@ struct local_queue::errands {
         operation_ptr<error_code> unlocking; // completes when it has gone; or empty
         bool released = false;               // by a user, just now
     };
-    std::vector<departure> leaving;
+    boost::container::small_vector<departure, 1> leaving;
     operation_ptr<error_code, unique_lock> parting; // waits for what it had a part in
     std::shared_ptr<queue_member> trace;            // which was this one, or nothing yet
     std::shared_ptr<queue_member> turn_over;        // somebody waits for the loss of this turn

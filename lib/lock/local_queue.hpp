@@ -87,14 +87,13 @@ public:
     [[nodiscard]] bool is_own(std::int64_t czxid) const noexcept;
     [[nodiscard]] bool owns_node() const noexcept { return !own_nodes_.empty(); }
 
-    // The directory that a contender of this client has last seen to be colock's, by czxid.
-    void remember_directory(std::optional<std::int64_t> czxid) noexcept
+    // Shared by all of this path.
+    [[nodiscard]] protocol::directory_memory& directory()
     {
-        (listed_ ? listed_->marked_directory_ : marked_directory_) = czxid;
-    }
-    [[nodiscard]] bool recognises_directory(std::int64_t czxid) const noexcept
-    {
-        return (listed_ ? listed_->marked_directory_ : marked_directory_) == czxid;
+        if (!directory_) {
+            directory_ = core_->directory_at(path_);
+        }
+        return *directory_;
     }
 
 private:
@@ -127,8 +126,8 @@ private:
     const lock_kind kind_;
     const std::shared_ptr<local_queue> listed_; // null when it is this one
     const bool shared_ = false;
-    std::vector<std::int64_t> own_nodes_;          // on the strand
-    std::optional<std::int64_t> marked_directory_; // likewise
+    std::vector<std::int64_t> own_nodes_;                   // on the strand
+    std::shared_ptr<protocol::directory_memory> directory_; // likewise; empty until it is needed
 
     std::mutex mutex_; // of what follows
     protocol::cohort cohort_;
@@ -140,7 +139,7 @@ private:
     std::weak_ptr<local_queue> readers_;
     bool look_ = false;
     bool lingering_ = false; // the timer runs, or is about to
-    std::optional<asio::steady_timer> linger_timer_;
+    std::optional<zk::timer> linger_timer_;
 };
 
 } // namespace colock::detail

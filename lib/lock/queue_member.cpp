@@ -27,6 +27,7 @@ queue_member::queue_member(std::shared_ptr<local_queue> queue)
     : queue_{std::move(queue)}, core_{*queue_->core()}, path_{queue_->path()},
       options_{queue_->options()}, contender_{make_contender(*queue_)}
 {
+    commands_.reserve(4); // a create, a list, and what else comes of an answer
 }
 
 // ---- what users want
@@ -50,9 +51,7 @@ void queue_member::join(std::function<void()> in_between)
             c.join(core_.is_connected(), core_.session(), out);
         });
     }
-    if (const auto rest = std::exchange(in_between_, nullptr)) {
-        rest();
-    }
+    go_on_in_between();
 }
 
 void queue_member::try_join(operation_ptr<error_code, unique_lock> op)
@@ -304,7 +303,6 @@ void queue_member::expired()
     watches_.clear();
     neighbours_.reset();
     crowded_ = false;
-    queue_->remember_directory({}); // the servers may be others, that count from the beginning
     feed([](auto& c, protocol::commands& out) { c.expired(out); });
 }
 
@@ -389,6 +387,7 @@ void queue_member::perform(const protocol::command& c)
     switch (c.type) {
     case kind::make_directory: make_directory(); break;
     case kind::create: create(c.name); break;
+    case kind::create_and_count: create_and_count(c.name); break;
     case kind::list: list(); break;
     case kind::look: look_at_node(); break;
     case kind::watch: watch(c.name); break;
@@ -422,6 +421,13 @@ void queue_member::granted()
 {
     czxid_ = static_cast<std::uint64_t>(ask([](const auto& c) { return c.identity(); }).czxid);
     node_ = child(own_name());
+    if (const auto* const c = std::get_if<protocol::contender>(&contender_)) {
+        auto& directory = queue_->directory();
+        directory.granted(c->number(), c->met_others());
+        if (directory.is_worth_a_look() && !core_.may_not_note) {
+            inspect();
+        }
+    }
     // Most locks are held for a shorter time than it is worth to watch their node.
     core_.remind(shared_from_this());
     if (trying_) {
@@ -483,7 +489,7 @@ void queue_member::gone(const error_code& ec)
     core_.remove(*this);
 }
 
-std::string queue_member::child(const std::string& name) const
+std::string queue_member::child(std::string_view name) const
 {
     return has_queue() ? protocol::join_path(path_, name) : path_;
 }
@@ -504,9 +510,9 @@ bool queue_member::drains() const noexcept
     return c != nullptr && c->drains();
 }
 
-std::string queue_member::own_name() const
+std::string_view queue_member::own_name() const noexcept
 {
-    return ask([](const auto& c) -> std::string { return c.name(); });
+    return ask([](const auto& c) -> std::string_view { return c.name(); });
 }
 
 // Of a node without a name the other contenders of this client have to know that it is this one's.

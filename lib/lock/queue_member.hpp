@@ -102,11 +102,14 @@ private:
     }
     [[nodiscard]] bool holds() const noexcept;
     [[nodiscard]] bool has_queue() const noexcept;
-    [[nodiscard]] std::string own_name() const;
+    [[nodiscard]] std::string_view own_name() const noexcept;
     void claim();
     void perform(const protocol::command& c);
     void make_directory();
     void create(const std::string& prefix);
+    void create_and_count(const std::string& prefix);
+    void go_on_in_between();
+    [[nodiscard]] bool expects_nobody() const;
     void list();
     void look_at_node();
     void listed(const zk::reply& r);
@@ -138,7 +141,7 @@ private:
     void cancel(asio::cancellation_type type);
     error_code conclude(errc reason) const noexcept;
     [[nodiscard]] protocol::company company() const noexcept;
-    [[nodiscard]] std::string child(const std::string& name) const;
+    [[nodiscard]] std::string child(std::string_view name) const;
 
     std::shared_ptr<local_queue> queue_; // another one while no guard refers to it
     client_core& core_;

@@ -5,6 +5,7 @@
 #include "queue_member.hpp"
 
 #include <concepts>
+#include <type_traits>
 #include <utility>
 
 namespace colock::detail {
@@ -56,6 +57,9 @@ void queue_member::feed(Input&& input)
     std::visit(
         [&]<class Contender>(Contender& c) {
             c.assume_safe(remaining(boot_clock::now()) > std::chrono::nanoseconds{0});
+            if constexpr (std::is_same_v<Contender, protocol::contender>) {
+                c.expect_nobody(expects_nobody());
+            }
             if constexpr (std::invocable<Input&, Contender&, protocol::commands&>) {
                 input(c, commands_); // else it is not for this kind
             }

@@ -54,6 +54,9 @@ void queue_member::make_directory()
                        *obstacle = r.error;
                        *removed = r.error == zookeeper_errc::no_node && !first;
                    }
+                   if (last && !r.error && has_queue()) {
+                       queue_->directory().known(r.stat.czxid, r.stat.version, true);
+                   }
                    if (last) {
                        // A parent that was there a moment ago was removed, being empty: begin again.
                        const bool again = there || *removed;
@@ -79,6 +82,48 @@ void queue_member::create(const std::string& prefix)
                              {r.stat.czxid, r.stat.ephemeral_owner}, out);
                });
            });
+    go_on_in_between();
+}
+
+// Who lingers needs the watch that comes with a list.
+bool queue_member::expects_nobody() const
+{
+    return queue_->directory().expects_nobody() && !core_.may_not_note &&
+           queue_->linger() == options_.linger.zero();
+}
+
+void queue_member::create_and_count(const std::string& prefix)
+{
+    revoked_ = false;
+    submit({.op = zk::opcode::multi,
+            .acl = options_.acl ? *options_.acl : core_.options().acl,
+            .ops = {create_op(child(prefix),
+                              options_.owner_data ? *options_.owner_data : default_owner_data(),
+                              {.mode = create_mode::ephemeral_sequential}),
+                    set_op(path_, std::string{protocol::directory_mark},
+                           queue_->directory().version())}},
+           [this](zk::reply&& r) {
+               r.results.resize(2);
+               const auto& node = r.results[0];
+               const auto& directory = r.results[1];
+               if (!r.error) {
+                   queue_->directory().known(directory.stat.czxid, directory.stat.version, true);
+               } else if (!outcome_unknown(r.error)) {
+                   queue_->directory().refused();
+                   core_.may_not_note |= directory.error == zookeeper_errc::no_auth;
+               }
+               feed([&](protocol::contender& c, protocol::commands& out) {
+                   // The transaction created the one, and changed the other.
+                   c.counted(r.error, protocol::last_name(node.path),
+                             {directory.stat.mzxid, core_.session()},
+                             directory.stat.num_children == 1, out);
+               });
+           });
+    go_on_in_between();
+}
+
+void queue_member::go_on_in_between()
+{
     if (const auto rest = std::exchange(in_between_, nullptr)) {
         rest();
     }
@@ -108,8 +153,12 @@ void queue_member::look_at_node()
 
 void queue_member::listed(const zk::reply& r)
 {
+    auto& directory = queue_->directory();
+    if (!r.error) {
+        directory.seen(r.stat.czxid, r.stat.version);
+    }
     feed([&](protocol::contender& c, protocol::commands& out) {
-        c.listed(r.error, r.names, queue_->recognises_directory(r.stat.czxid), out);
+        c.listed(r.error, r.names, directory.is_ours(r.stat.czxid), out);
     });
 }
 
@@ -192,6 +241,10 @@ void queue_member::remove_and_note(const std::string& name)
                     set_op(path_, protocol::noted_data(options_.layout, *number))}},
            [this](zk::reply&& r) {
                core_.may_not_note |= r.error == zookeeper_errc::no_auth;
+               if (!r.error && r.results.size() == 2) {
+                   const auto& directory = r.results[1].stat;
+                   queue_->directory().known(directory.czxid, directory.version, true);
+               }
                feed([&](auto& c, protocol::commands& out) { c.removed(r.error, out); });
            });
 }
@@ -201,7 +254,7 @@ void queue_member::inspect()
     submit({.op = zk::opcode::get, .path = path_}, [this](zk::reply&& r) {
         const bool ours = !r.error && protocol::is_marked(r.text);
         if (!r.error) {
-            queue_->remember_directory(ours ? std::optional{r.stat.czxid} : std::nullopt);
+            queue_->directory().known(r.stat.czxid, r.stat.version, ours);
         }
         feed([&](protocol::contender& c, protocol::commands& out) {
             c.inspected(r.error, ours, protocol::noted_number(options_.layout, r.text), out);

@@ -201,7 +201,7 @@ struct semaphore_state::acquisition final : session_listener {
 
     operation_ptr<error_code, permit> op;
     const std::shared_ptr<client_core> core;
-    asio::steady_timer timer; // of the deadline
+    zk::timer timer; // of the deadline
     asio::cancellation_signal signal;
     bool cancelled = false; // also at a time when that came too late for what was under way
 

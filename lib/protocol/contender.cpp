@@ -211,7 +211,7 @@ void contender::created(const error_code& ec, std::string_view name, node_identi
         number_ = number_of(settings_.layout, own_).value_or(-1);
         identity_ = identity;
         identity_known_ = true;
-        state_ = state::waiting; // its list is under way
+        state_ = state::waiting;
         if (leaving) {
             start_leaving(out);
         }
@@ -229,6 +229,28 @@ void contender::created(const error_code& ec, std::string_view name, node_identi
         state_ = state::idle; // no node was made
         fail(ec, out);
     }
+}
+
+void contender::counted(const error_code& ec, std::string_view name, node_identity identity,
+                        bool alone, commands& out)
+{
+    const bool refused = ec && !outcome_unknown(ec) && !no_node(ec) && !is_retryable(ec);
+    if (refused && state_ == state::joining) {
+        count_refused_ = true; // no node was made
+        begin_again(out);
+        return;
+    }
+    created(ec, name, identity, out);
+    if (state_ != state::waiting) {
+        return;
+    }
+    if (!alone || is_late()) {
+        send_list(out);
+        return;
+    }
+    stock_taken_ = true;
+    directory_ = directory::ours;
+    grant(out);
 }
 
 void contender::listed(const error_code& ec, const std::vector<std::string>& children,
@@ -473,13 +495,17 @@ void contender::begin(commands& out)
 {
     if (try_only_) {
         state_ = state::probing;
-    } else {
-        // Back to back: the session's order makes the list contain the node.
-        state_ = state::joining;
-        out.push_back(
-            {command::kind::create, name_prefix(settings_.layout, guid_, settings_.shared)});
+        send_list(out);
+        return;
     }
-    send_list(out);
+    state_ = state::joining;
+    const bool counts = expects_nobody_ && !count_refused_;
+    out.push_back({counts ? command::kind::create_and_count : command::kind::create,
+                   name_prefix(settings_.layout, guid_, settings_.shared)});
+    if (!counts) {
+        // Back to back: the session's order makes the list contain the node.
+        send_list(out);
+    }
 }
 
 void contender::begin_again(commands& out)
@@ -796,10 +822,11 @@ std::string contender::fingerprint() const
     };
     text << static_cast<int>(state_) << connected_ << try_only_ << begun_ << reported_ << held_
          << remove_lost_ << safe_ << proving_ << identity_known_ << stock_taken_ << met_others_
-         << left_ << disposable_ << long_queue_ << note_refused_ << static_cast<int>(directory_)
-         << settings_.shared << ' ' << session_ << ' ' << guid_.low << ' ' << open_lists_ << ' '
-         << stale_lists_ << ' ' << own_ << ' ' << identity_.czxid << ' ' << identity_.owner << ' '
-         << blocking_ << ' ' << asked_after_ << ' ';
+         << left_ << disposable_ << long_queue_ << note_refused_ << expects_nobody_
+         << count_refused_ << static_cast<int>(directory_) << settings_.shared << ' ' << session_
+         << ' ' << guid_.low << ' ' << open_lists_ << ' ' << stale_lists_ << ' ' << own_ << ' '
+         << identity_.czxid << ' ' << identity_.owner << ' ' << blocking_ << ' ' << asked_after_
+         << ' ';
     slot(own_watch_);
     slot(nearest_);
     slot(ahead_);

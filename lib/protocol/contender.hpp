@@ -23,10 +23,12 @@ struct command {
         // for which outcome_unknown() is true, then comes suspended() or expired().
         make_directory, // directory_made(): create the directory and its parents, unless they exist
         create,         // created(): `name` is the prefix to which the server appends the number
-        list,           // listed()
-        watch,          // watched(), and fired() once if that was without error
-        inspect,        // inspected(): whether colock has made the directory, and the note in it
-        remove,         // removed()
+        create_and_count, // counted(): likewise, and in the same transaction write to the directory, which tells how
+                          // many children it has then; both or none
+        list,            // listed()
+        watch,           // watched(), and fired() once if that was without error
+        inspect,         // inspected(): whether colock has made the directory, and the note in it
+        remove,          // removed()
         remove_and_note, // removed(): likewise, and note in the directory that nobody is left up to my
                          // number; both or none
         step_down, // stepped_down(): create the reader's node `name` in place of my own one, both or none
@@ -76,6 +78,9 @@ struct node_identity {
 // number nobody is left. It was the lowest, numbers only grow, and a directory that is made anew has no note; so the
 // note stays true. Who sees the one ahead of the nearest go, and cannot see whether others are before them, reads
 // the note instead of a list of all. Only a directory that is known to be colock's is written to.
+//
+// Who expects nobody else creates its node in a transaction that also writes to the directory. If that has no other
+// child then, nobody can block the new node, and no list is needed.
 class contender {
 public:
     struct settings {
@@ -109,9 +114,16 @@ public:
     void suspended();
     void expired(commands& out);
 
+    // Whether nobody else is likely to be in the queue, and the directory may be written to. To be told before every
+    // input that may make it join.
+    void expect_nobody(bool likely) noexcept { expects_nobody_ = likely; }
+
     // Answers.
     void directory_made(const error_code& ec, commands& out);
     void created(const error_code& ec, std::string_view name, node_identity identity,
+                 commands& out);
+    // `alone`: the directory has no other child.
+    void counted(const error_code& ec, std::string_view name, node_identity identity, bool alone,
                  commands& out);
     // `recognised`: it is a directory that was seen to be colock's before.
     void listed(const error_code& ec, const std::vector<std::string>& children, bool recognised,
@@ -142,6 +154,7 @@ public:
     // Whether others stood in the queue, before me or behind me, when it was last listed.
     [[nodiscard]] bool met_others() const noexcept { return met_others_; }
     [[nodiscard]] const node_identity& identity() const noexcept { return identity_; }
+    [[nodiscard]] std::int64_t number() const noexcept { return number_; }
 
     // A text that is equal for equal states; for the walk over all of them.
     [[nodiscard]] std::string fingerprint() const;
@@ -152,7 +165,7 @@ private:
         idle,         // not begun, or waiting for a connection to begin
         probing,      // a try, which lists before it writes
         making,       // the directory
-        joining,      // create and list are under way
+        joining,      // a create is under way, and the list behind it
         lost_track,   // the create's outcome is unknown
         waiting,      // the node exists; B is not known to be empty
         holding_back, // the node is being removed, or is gone; to join again when the queue is empty
@@ -213,10 +226,12 @@ private:
     bool held_ = false;     // granted was
     bool left_ = false;     // leave() came while the node was being exchanged
     bool safe_ = true;
-    bool proving_ = false;     // to be granted as soon as it is proved that the session is safe
-    bool remove_lost_ = false; // a remove was not answered: it may have been carried out
-    unsigned open_lists_ = 0;  // unanswered
-    unsigned stale_lists_ = 0; // those of them that belong to an earlier join
+    bool expects_nobody_ = false;
+    bool count_refused_ = false; // the directory is not what it was believed to be
+    bool proving_ = false;       // to be granted as soon as it is proved that the session is safe
+    bool remove_lost_ = false;   // a remove was not answered: it may have been carried out
+    unsigned open_lists_ = 0;    // unanswered
+    unsigned stale_lists_ = 0;   // those of them that belong to an earlier join
 
     std::string own_; // name of the own node, "" while it is not known
     std::int64_t number_ = 0;

@@ -62,7 +62,7 @@ public:
     [[nodiscard]] bool is_next() const noexcept { return false; }
     [[nodiscard]] bool is_gone() const noexcept { return state_ == state::gone; }
     [[nodiscard]] bool has_node() const noexcept { return identity_ != node_identity{}; }
-    [[nodiscard]] std::string name() const { return {}; }
+    [[nodiscard]] std::string_view name() const noexcept { return {}; }
     // Nobody can see who else waits.
     [[nodiscard]] bool met_others() const noexcept { return true; }
     [[nodiscard]] const node_identity& identity() const noexcept { return identity_; }

@@ -127,15 +127,16 @@ void connection::step()
         {
             const library_call guard{*this};
             next = handle_->next_interest();
-            due_ = clock::now() + next.timeout - std::chrono::milliseconds{5};
         }
+        const auto when = clock::now() + next.timeout;
+        due_ = when - std::chrono::milliseconds{5};
         if (settle()) {
             if (!descriptor_.is_open() && next.descriptor != -1) {
                 static_cast<void>(take(descriptor_, next.descriptor)); // or it is over
             }
         }
         if (handle_) {
-            wait_until(clock::now() + next.timeout);
+            wait_until(when);
             wait_readable();
             if (next.write) {
                 wait_writable(); // the last: it may be over then
@@ -149,7 +150,7 @@ void connection::step()
 }
 
 // A dup, because the C client closes its own whenever it likes.
-bool connection::take(asio::posix::stream_descriptor& into, int descriptor)
+bool connection::take(stream& into, int descriptor)
 {
     const int copy = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
     error_code failed;
@@ -184,11 +185,10 @@ void connection::wait_readable()
         return;
     }
     reading_ = true;
-    descriptor_.async_wait(asio::posix::stream_descriptor::wait_read,
-                           [self = shared_from_this()](const error_code&) {
-                               self->reading_ = false;
-                               self->on_readable();
-                           });
+    descriptor_.async_wait(stream::wait_read, [self = shared_from_this()](const error_code&) {
+        self->reading_ = false;
+        self->on_readable();
+    });
 }
 
 // With a descriptor of its own: what Asio was once asked to wait for it asks of the kernel in every later wait, which
@@ -199,13 +199,12 @@ void connection::wait_writable()
         return;
     }
     writing_ = true;
-    writable_.async_wait(asio::posix::stream_descriptor::wait_write,
-                         [self = shared_from_this()](const error_code&) {
-                             error_code ignored;
-                             self->writable_.close(ignored);
-                             self->writing_ = false;
-                             self->on_writable();
-                         });
+    writable_.async_wait(stream::wait_write, [self = shared_from_this()](const error_code&) {
+        error_code ignored;
+        self->writable_.close(ignored);
+        self->writing_ = false;
+        self->on_writable();
+    });
 }
 
 // The C client's deadlines move out with every packet. The timer is left as it is then, fires early, and

@@ -2,11 +2,7 @@
 #pragma once
 
 #include "handle.hpp"
-
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
+#include "strand.hpp"
 
 #include <atomic>
 #include <functional>
@@ -15,10 +11,6 @@
 #include <string>
 
 namespace colock::zk {
-
-namespace asio = boost::asio;
-
-using strand_type = asio::strand<asio::any_io_executor>;
 
 // Everything here runs on the strand. The connection keeps its owner alive until it is closed.
 class connection : public std::enable_shared_from_this<connection> {
@@ -72,7 +64,7 @@ private:
     void step();
     void drain();
     bool settle();
-    [[nodiscard]] bool take(asio::posix::stream_descriptor& into, int descriptor);
+    [[nodiscard]] bool take(stream& into, int descriptor);
     void wait_readable();
     void wait_writable();
     void wait_until(std::chrono::steady_clock::time_point when);
@@ -88,9 +80,9 @@ private:
     std::atomic<std::uint64_t>& wakeups_;
 
     std::unique_ptr<handle> handle_; // empty once closed
-    asio::posix::stream_descriptor descriptor_;
-    asio::posix::stream_descriptor writable_; // the same socket, while it is waited for
-    asio::steady_timer timer_;
+    stream descriptor_;
+    stream writable_; // the same socket, while it is waited for
+    timer timer_;
     std::chrono::steady_clock::time_point timer_at_ = std::chrono::steady_clock::time_point::max();
     // Until then the C client has nothing to time out. A little early: it counts whole milliseconds.
     std::chrono::steady_clock::time_point due_ = std::chrono::steady_clock::time_point::max();

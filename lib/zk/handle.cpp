@@ -1,5 +1,7 @@
 #include "handle.hpp"
 
+#include <boost/container/small_vector.hpp>
+
 #include <zookeeper/zookeeper.h>
 
 #include <fcntl.h>
@@ -8,7 +10,7 @@
 
 #include <cassert>
 #include <cstring>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 
@@ -73,19 +75,19 @@ public:
     [[nodiscard]] const ACL_vector* get() const noexcept { return &vector_; }
 
 private:
-    std::vector<ACL> entries_;
+    boost::container::small_vector<ACL, 4> entries_;
     ACL_vector vector_{};
 };
 
 // The C client writes the results of a transaction into buffers that have to live until it completes.
 struct pending_multi {
     struct step {
-        std::vector<char> path;
+        transaction_op::kind type;
+        std::string path; // of what a create has made
         Stat stat{};
     };
     std::vector<zoo_op_result_t> results;
-    std::deque<step> steps;
-    std::vector<transaction_op::kind> kinds;
+    std::vector<step> steps; // which do not move any more
     receiver* to = nullptr;
 };
 
@@ -152,13 +154,15 @@ static void on_multi(int rc, const void* data)
     reply r{.error = to_error(rc)};
     // Without an answer of the server there is nothing to tell of the steps.
     const std::size_t steps = outcome_unknown(r.error) ? 0 : multi->results.size();
+    r.results.reserve(steps);
     for (std::size_t i = 0; i != steps; ++i) {
         transaction_result result{to_error(multi->results[i].err), {}, {}};
         if (rc == ZOK) {
-            if (multi->kinds[i] == transaction_op::kind::create) {
-                result.path = multi->steps[i].path.data();
+            const auto& step = multi->steps[i];
+            if (step.type == transaction_op::kind::create) {
+                result.path = step.path.c_str(); // it ends before the buffer does
             }
-            result.stat = to_stat(&multi->steps[i].stat);
+            result.stat = to_stat(&step.stat);
         }
         r.results.push_back(std::move(result));
     }
@@ -175,12 +179,13 @@ int send_multi(zhandle_t* zh, const call& c, receiver& to)
     auto multi = std::make_unique<pending_multi>();
     multi->to = &to;
     multi->results.resize(c.ops.size());
-    std::deque<borrowed_acl> acls;
+    multi->steps.resize(c.ops.size());
+    std::list<borrowed_acl> acls;
     std::vector<zoo_op_t> ops(c.ops.size());
     for (std::size_t i = 0; i != c.ops.size(); ++i) {
         const auto& op = c.ops[i];
-        auto& step = multi->steps.emplace_back();
-        multi->kinds.push_back(op.type);
+        auto& step = multi->steps[i];
+        step.type = op.type;
         switch (op.type) {
         case transaction_op::kind::check:
             zoo_check_op_init(&ops[i], op.path.c_str(), op.version);

@@ -3,7 +3,7 @@
 
 #include <colock/error.hpp>
 
-#include "connection.hpp" // strand_type
+#include "strand.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 

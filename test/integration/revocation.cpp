@@ -170,14 +170,17 @@ BOOST_AUTO_TEST_CASE(other_changes_of_the_node_ask_for_nothing)
 BOOST_AUTO_TEST_CASE(it_costs_the_own_watch_and_nothing_when_nobody_waits_for_it)
 {
     auto& c = connect();
-    auto held = hold(c);
-    BOOST_TEST(unlock(held) == error_code{});
+    unique_lock held;
+    for (int i = 0; i != 2; ++i) { // then it knows that it is alone
+        held = hold(c);
+        BOOST_TEST(unlock(held) == error_code{});
+    }
     auto requests = [&, last = c.stats().requests]() mutable {
         const auto now = c.stats().requests;
         return now - std::exchange(last, now);
     };
     held = hold(c);
-    BOOST_TEST(requests() == 2U); // create and list
+    BOOST_TEST(requests() == 1U);
     const auto asked = start_wait(held);
     BOOST_TEST(watches_own(c, held));
     BOOST_TEST(requests() == 1U);
@@ -187,7 +190,7 @@ BOOST_AUTO_TEST_CASE(it_costs_the_own_watch_and_nothing_when_nobody_waits_for_it
     BOOST_TEST(requests() == 1U);
     held = hold(c);
     BOOST_TEST(unlock(held) == error_code{});
-    BOOST_TEST(requests() == 3U);
+    BOOST_TEST(requests() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(the_wait_ends_with_the_lock)

@@ -17,6 +17,7 @@ enum class input_kind : std::uint8_t {
     expired,
     directory_made,
     created,
+    counted,
     listed,
     watched,
     changed,
@@ -38,6 +39,7 @@ struct input {
     std::uint8_t czxid = 0;
     text_id name = 0;
     bool ours = false;      // what was inspected, or is recognised where it is listed
+    bool alone = false;     // what was counted
     std::uint8_t noted = 0; // likewise: what the note adds to the first number; 0 without one
     boost::container::static_vector<text_id, max_clients + 2> children = {};
 };
@@ -82,7 +84,7 @@ private:
         std::string encoded;
         for (const unsigned value :
              {unsigned(in.kind), unsigned(in.code), unsigned(in.connected), unsigned(in.ours),
-              unsigned(in.noted), unsigned(in.session), unsigned(in.czxid)}) {
+              unsigned(in.alone), unsigned(in.noted), unsigned(in.session), unsigned(in.czxid)}) {
             encoded += static_cast<char>(value);
         }
         const auto append = [&](text_id id) {
@@ -133,6 +135,7 @@ private:
         case input_kind::expired: value.expired(out); break;
         case input_kind::directory_made: value.directory_made(ec, out); break;
         case input_kind::created: value.created(ec, name, identity, out); break;
+        case input_kind::counted: value.counted(ec, name, identity, in.alone, out); break;
         case input_kind::listed: {
             std::vector<std::string> children;
             for (const auto child : in.children) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Proves that the walks of interleavings.cpp, notes.cpp, sharing.cpp, single_node.cpp, sequence_end.cpp and unit/cohort.cpp find
-# faults: plants one after the other in a copy of the protocol, and expects the walk named beside it to fail with the
-# guarantee named.
+# Proves that the walks of counting.cpp, interleavings.cpp, notes.cpp, sharing.cpp, single_node.cpp, sequence_end.cpp and
+# unit/cohort.cpp find faults: plants one after the other in a copy of the protocol, and expects the walk named beside
+# it to fail with the guarantee named.
 #
 #   mutations.sh SOURCE_DIR WORK_DIR COMPILER [FLAG...]
 #
@@ -21,7 +21,7 @@ compile() # SOURCE OBJECT
 
 echo "compiling the walks and the protocol"
 for file in lib/error lib/protocol/{contender,naming,guid,path} \
-    test/main test/model/{interleavings,notes,sharing,sequence_end}; do
+    test/main test/model/{counting,interleavings,notes,sharing,sequence_end}; do
     compile "$source_dir/$file.cpp" "$work/$(basename "$file").o"
 done
 compile "$source_dir/test/unit/cohort.cpp" "$work/cohort_walk.o"
@@ -47,7 +47,7 @@ plant() # NAME FILE SCRIPT WALK GUARANTEE
     elif test "$file" = single_node; then
         objects+=("$work"/{error,main,single_node_walk}.o)
     else
-        for other in error contender naming guid path main interleavings notes sharing sequence_end; do
+        for other in error contender naming guid path main counting interleavings notes sharing sequence_end; do
             test "$other" = "$file" || objects+=("$work/$other.o")
         done
     fi
@@ -174,6 +174,19 @@ plant "deletes a directory that is to stay" contender \
 plant "grants numbers that may come again" contender \
     "$(in_function take_stock 's/ \|\| number_ >= last_number//')" \
     sequence_end/G1_G3_at_the_end G1
+
+plant "takes itself for the only child" contender \
+    "$(in_function counted 's/!alone \|\| //')" \
+    counting_the_children/G1_G2_G4_undisturbed G1
+plant "does not list when others are there" contender \
+    "$(in_function counted 's/^ +send_list\(out\);//')" \
+    counting_the_children/G1_G2_G4_undisturbed G4
+plant "counts near the end of the numbers" contender \
+    "$(in_function counted 's/ \|\| is_late\(\)//')" \
+    counting_the_children/G1_G4_its_numbers_end G
+plant "insists on counting" contender \
+    "$(in_function counted 's/count_refused_ = true;//')" \
+    counting_the_children/G4_the_directory_must_not_be_written_to G4
 
 plant "takes any note for one of the node that has gone" contender \
     "$(in_function inspected 's/noted < departed/noted < 0/')" \

@@ -531,6 +531,7 @@ private:
             send(operation::watch);
             break;
         case kind::unwatch: unwatch(s, c); break;
+        case kind::create_and_count:
         case kind::list:
         case kind::inspect:
         case kind::remove_and_note:

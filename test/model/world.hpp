@@ -30,11 +30,12 @@ struct scenario {
         false; // a Curator process holds the write lock first, and may step down to a reader
     unsigned elders = 0; // foreign contenders that queue from before, and leave in any order
     bool patient_elders = false; // in their order only
-    bool notes = false;          // in the directory, however short the queue
     bool noted = false;          // one before the elders has left a note
+    bool notes = false;          // in the directory, however short the queue
+    bool counts = false;         // who joins expects nobody else
     const char* silent =
-        ""; // an 's' for each client that neither reads nor writes them; for the others a '-'
-    bool writable = true;    // the directory
+        "";               // an 's' for each client that does neither of these; for the others a '-'
+    bool writable = true; // the directory
     bool recognised = false; // it was seen to be colock's before
     bool directory_exists = true;
     std::int64_t first_number = 0; // of the nodes in the directory, unless it is made anew
@@ -124,6 +125,7 @@ public:
             settings.note_from = s.notes && !is_silent(i) ? 1 : max_clients + 1000;
             protocol::contender first{settings, {.high = i + 1, .low = 1}};
             first.assume_safe(!s.doubts);
+            first.expect_nobody(s.counts && !is_silent(i));
             automata_.push_back(std::make_unique<automaton>(text_, first, is_try(i)));
         }
     }
@@ -436,7 +438,7 @@ public:
             for (const auto& m : s.messages) {
                 byte(static_cast<unsigned>(m.op) | unsigned{m.wanted} << 7 |
                      unsigned{m.is_event} << 6 | unsigned{m.deleted} << 5 | unsigned{m.ours} << 4);
-                byte(m.code);
+                byte(static_cast<unsigned>(m.code) | unsigned{m.alone} << 7);
                 word(m.name);
                 byte(m.owner);
                 byte(m.czxid);
@@ -501,6 +503,11 @@ private:
         switch (o.type) {
         case kind::make_directory: send(i, {operation::make_directory}); break;
         case kind::create: send(i, {operation::create, o.name}); break;
+        case kind::create_and_count:
+            require(lab.rules().counts && lab.rules().ours,
+                    "contract: a directory is written to that is not ours");
+            send(i, {operation::create_and_count, o.name});
+            break;
         case kind::list: send(i, {operation::list}); break;
         case kind::watch:
             ++entry(c, o.name).announced;
@@ -675,10 +682,10 @@ private:
 
     static input reply(const message& m, answer code)
     {
-        static constexpr input_kind kinds[] = {input_kind::directory_made, input_kind::created,
-                                               input_kind::listed,         input_kind::watched,
-                                               input_kind::removed,        input_kind::removed,
-                                               input_kind::stepped_down,   input_kind::inspected};
+        static constexpr input_kind kinds[] = {
+            input_kind::directory_made, input_kind::created,      input_kind::counted,
+            input_kind::listed,         input_kind::watched,      input_kind::removed,
+            input_kind::removed,        input_kind::stepped_down, input_kind::inspected};
         const auto kind = kinds[static_cast<std::size_t>(m.op)];
         if (code != answer::ok) {
             // The name is the client's own knowledge only of a watch.
@@ -690,6 +697,7 @@ private:
                 .czxid = m.czxid,
                 .name = m.name,
                 .ours = m.ours,
+                .alone = m.alone,
                 .noted = m.noted,
                 .children = m.children};
     }

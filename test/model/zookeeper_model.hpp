@@ -53,6 +53,7 @@ private:
 enum class operation : std::uint8_t {
     make_directory,
     create,
+    create_and_count, // and write to the directory, which tells whether the node is its only child
     list,
     watch,
     remove,
@@ -81,7 +82,8 @@ struct message {
     text_id name = 0;
     std::uint8_t owner = 0; // of the node created or read
     std::uint8_t czxid = 0;
-    bool ours = false; // what was inspected
+    bool ours = false;  // what was inspected
+    bool alone = false; // the only child, when it was created
     std::uint8_t noted = 0;
     boost::container::static_vector<text_id, max_clients + 2> children = {};
     // For the check of G1 only: the node of this client that had most recently been blocked by none, as
@@ -135,6 +137,12 @@ public:
         const auto at = find(r.name);
         switch (r.op) {
         case operation::make_directory: directory = true; break;
+        case operation::create_and_count:
+            if (directory && !writable) {
+                reply.code = result::denied;
+                break;
+            }
+            [[fallthrough]];
         case operation::create:
             if (directory) {
                 const auto name = text[r.name] + digits_of(counter);
@@ -144,6 +152,8 @@ public:
                 reply.name = nodes.back().name;
                 reply.owner = s.id;
                 reply.czxid = nodes.back().czxid;
+                reply.alone = nodes.size() == 1 && !stranger;
+                noted = r.op == operation::create_and_count ? std::uint8_t{0} : noted;
             } else {
                 reply.code = result::no_node;
             }

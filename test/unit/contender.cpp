@@ -87,6 +87,18 @@ public:
         contender_.created({}, own_, {1000 + number, owner}, out_);
         return said();
     }
+    std::string counted(std::int64_t number, bool alone)
+    {
+        own_ = prefix_ + digits(number);
+        contender_.counted({}, own_, {1000 + number, session}, alone, out_);
+        return said();
+    }
+    std::string counted(const error_code& ec)
+    {
+        contender_.counted(ec, {}, {}, false, out_);
+        return said();
+    }
+    void expect_nobody(bool likely = true) { contender_.expect_nobody(likely); }
     std::string created(const error_code& ec)
     {
         contender_.created(ec, {}, {}, out_);
@@ -184,7 +196,7 @@ private:
         for (const auto& c : out_) {
             text += text.empty() ? "" : ", ";
             text += colock::test::word_for(c.type);
-            if (c.type == command::kind::create) {
+            if (c.type == command::kind::create || c.type == command::kind::create_and_count) {
                 prefix_ = c.name;
                 text += " #" + std::to_string(std::stoi(c.name.substr(27, 12), nullptr, 16));
             } else if (!c.name.empty()) {
@@ -993,6 +1005,99 @@ BOOST_AUTO_TEST_CASE(try_cancelled)
     BOOST_TEST(q.listed({}) == "create #1, list");
     BOOST_TEST(q.leave() == "");
     BOOST_TEST(q.created(5) == "remove 5");
+}
+
+// ---- those who expect nobody
+
+BOOST_AUTO_TEST_CASE(an_only_child_needs_no_list)
+{
+    play p;
+    p.expect_nobody();
+    BOOST_TEST(p.join() == "create and count #1");
+    BOOST_TEST(p.counted(5, true) == "granted");
+    BOOST_TEST((*p).identity().czxid == 1005);
+    BOOST_TEST(!(*p).met_others());
+    BOOST_TEST(p.guard() == "watch 5");
+    BOOST_TEST(p.watched(5) == "");
+    BOOST_TEST(p.leave() == "remove 5");
+    BOOST_TEST(p.removed() == "unwatch 5, gone");
+}
+
+BOOST_AUTO_TEST_CASE(one_of_several_children_lists)
+{
+    play p;
+    p.expect_nobody();
+    BOOST_TEST(p.join() == "create and count #1");
+    BOOST_TEST(p.counted(5, false) == "list");
+    BOOST_TEST(p.listed({4, 5}) == "watch 5, watch 4");
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_that_refuses_to_be_written_to_is_not_asked_again)
+{
+    for (const auto& refusal : {error_code{zookeeper_errc::bad_version}, no_auth}) {
+        play p;
+        p.expect_nobody();
+        BOOST_TEST(p.join() == "create and count #1");
+        BOOST_TEST(p.counted(refusal) == "create #2, list");
+        BOOST_TEST(p.created(5) == "");
+        BOOST_TEST(p.listed({5}) == "granted");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(without_a_directory_it_is_made)
+{
+    play p;
+    p.expect_nobody();
+    BOOST_TEST(p.join() == "create and count #1");
+    BOOST_TEST(p.counted(no_node) == "make directory");
+    BOOST_TEST(p.directory_made() == "create and count #2");
+    BOOST_TEST(p.counted(throttled) == "create and count #3");
+    p.expect_nobody(false);
+    BOOST_TEST(p.counted(throttled) == "create #4, list");
+}
+
+BOOST_AUTO_TEST_CASE(G3_a_count_of_unknown_outcome_is_looked_for)
+{
+    play p;
+    p.expect_nobody();
+    BOOST_TEST(p.join() == "create and count #1");
+    BOOST_TEST(p.counted(lost_connection) == "");
+    p.suspended();
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.listed({p.made(5)}) == "watch 5"); // whose session made it
+    BOOST_TEST(p.watched(5) == "granted");
+}
+
+BOOST_AUTO_TEST_CASE(G3_leaves_while_it_is_counted)
+{
+    play p;
+    p.expect_nobody();
+    BOOST_TEST(p.join() == "create and count #1");
+    BOOST_TEST(p.leave() == "");
+    BOOST_TEST(p.counted(5, true) == "remove 5");
+    BOOST_TEST(p.removed() == "gone");
+
+    play q;
+    q.expect_nobody();
+    BOOST_TEST(q.join() == "create and count #1");
+    BOOST_TEST(q.leave() == "");
+    BOOST_TEST(q.counted(zookeeper_errc::bad_version) == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(near_their_end_numbers_are_listed)
+{
+    play p;
+    p.expect_nobody();
+    BOOST_TEST(p.join() == "create and count #1");
+    BOOST_TEST(p.counted(protocol::drain_from, true) == "list");
+}
+
+BOOST_AUTO_TEST_CASE(who_only_tries_lists_first)
+{
+    play p;
+    p.expect_nobody();
+    BOOST_TEST(p.try_join() == "list");
+    BOOST_TEST(p.listed({}) == "create #1, list");
 }
 
 // ---- notes in long queues

@@ -14,6 +14,7 @@ inline std::string word_for(protocol::command::kind type)
     switch (type) {
     case kind::make_directory: return "make directory";
     case kind::create: return "create";
+    case kind::create_and_count: return "create and count";
     case kind::list: return "list";
     case kind::watch: return "watch";
     case kind::inspect: return "inspect";

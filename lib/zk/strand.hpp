@@ -1,0 +1,80 @@
+// The strand of a client, and what waits on it.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include <boost/asio/prefer.hpp>
+#include <boost/asio/query.hpp>
+#include <boost/asio/require.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+
+#include <utility>
+
+namespace colock::zk {
+
+namespace asio = boost::asio;
+
+// The user's executor, beneath a strand. The strand asks at every step whether it may run things at once, and a
+// type-erased executor answers that with an allocation (Boost 1.81). Here it is asked once.
+class strand_base {
+public:
+    explicit strand_base(asio::any_io_executor executor)
+        : executor_{std::move(executor)}, blocking_{
+                                              asio::query(executor_, asio::execution::blocking)}
+    {
+    }
+
+    template <class Function>
+    void execute(Function&& function) const
+    {
+        executor_.execute(std::forward<Function>(function));
+    }
+
+    [[nodiscard]] asio::execution_context& query(asio::execution::context_t) const noexcept
+    {
+        return asio::query(executor_, asio::execution::context);
+    }
+    [[nodiscard]] asio::execution::blocking_t query(asio::execution::blocking_t) const noexcept
+    {
+        return blocking_;
+    }
+    [[nodiscard]] strand_base require(asio::execution::blocking_t::never_t never) const
+    {
+        return {asio::require(executor_, never), never};
+    }
+    [[nodiscard]] strand_base require(asio::execution::blocking_t::possibly_t possibly) const
+    {
+        if (blocking_ != asio::execution::blocking.never) {
+            return *this;
+        }
+        return strand_base{asio::prefer(executor_, possibly)};
+    }
+
+    friend bool operator==(const strand_base& a, const strand_base& b) noexcept
+    {
+        return a.executor_ == b.executor_;
+    }
+    friend bool operator!=(const strand_base& a, const strand_base& b) noexcept
+    {
+        return !(a == b);
+    }
+
+private:
+    strand_base(asio::any_io_executor executor, asio::execution::blocking_t blocking) noexcept
+        : executor_{std::move(executor)}, blocking_{blocking}
+    {
+    }
+
+    asio::any_io_executor executor_;
+    asio::execution::blocking_t blocking_;
+};
+
+using strand_type = asio::strand<strand_base>;
+
+// Not those of a type-erased executor, which allocate it anew at each wait.
+using timer = asio::basic_waitable_timer<std::chrono::steady_clock,
+                                         asio::wait_traits<std::chrono::steady_clock>, strand_type>;
+using stream = asio::posix::basic_stream_descriptor<strand_type>;
+
+} // namespace colock::zk

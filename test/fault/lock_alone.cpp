@@ -1,0 +1,192 @@
+// Who expects nobody else joins by the transaction that counts the children of the directory. What others do to the
+// queue, or to the directory, in between: the lock is granted when it is its turn, nothing is left, and nobody's data
+// are overwritten (G1, G3, G4).
+#include <support/lock_scene.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+using namespace colock;
+using namespace colock::test;
+
+namespace {
+
+struct alone : lock_scene {
+    alone() { take_turns(c); }
+
+    void take_turns(client& who, int turns = 2)
+    {
+        for (int i = 0; i != turns; ++i) {
+            auto held = hold(who);
+            BOOST_REQUIRE(unlock(held) == error_code{});
+        }
+    }
+
+    // Those that have been counted.
+    [[nodiscard]] std::size_t counted() const { return proxy.requests(opcode::multi); }
+
+    void check_lock()
+    {
+        auto held = hold(c);
+        BOOST_TEST(
+            (held.token() ==
+             fencing_token{static_cast<std::uint64_t>(admin.exists(held.node())->czxid), 0}));
+        BOOST_TEST(admin.exists(held.node())->ephemeral_owner == c.session_id());
+        BOOST_TEST(unlock(held) == error_code{});
+    }
+
+    tcp_proxy proxy{server.connect_string()};
+    client& c = connect_through(proxy);
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(lock_alone, alone)
+
+BOOST_AUTO_TEST_CASE(it_is_counted)
+{
+    BOOST_TEST(counted() == 0U);
+    check_lock();
+    BOOST_TEST(counted() == 1U);
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(G1_G4_somebody_was_faster)
+{
+    auto& other = connect();
+    auto theirs = hold(other);
+    auto waiting = start_waiter(c);
+    BOOST_TEST(counted() == 1U);
+    BOOST_TEST(wait_for_watches(c, 2));
+    BOOST_TEST(!waiting.done());
+    BOOST_TEST(unlock(theirs) == error_code{});
+    auto held = value_of(io, waiting);
+    BOOST_TEST(unlock(held) == error_code{});
+
+    check_lock();
+    BOOST_TEST(counted() == 1U); // it does not expect to be alone any more
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(G1_somebody_comes_later)
+{
+    auto held = hold(c);
+    BOOST_TEST(counted() == 1U);
+    auto& other = connect();
+    auto waiting = start_waiter(other);
+    BOOST_TEST(!waiting.done());
+    BOOST_TEST(unlock(held) == error_code{});
+    auto theirs = value_of(io, waiting);
+    BOOST_TEST(unlock(theirs) == error_code{});
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(data_that_somebody_has_put_there_since_are_kept)
+{
+    admin.set(directory, "of the operator");
+    check_lock();
+    BOOST_TEST(counted() == 1U);
+    take_turns(c, 5);
+    BOOST_TEST(counted() == 1U);
+    BOOST_TEST(admin.get(directory) == "of the operator");
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(G1_G4_another_directory_of_somebody_else)
+{
+    check_lock();
+    admin.remove(directory);
+    admin.create(directory, "theirs");
+    auto& other = connect();
+    take_turns(other, 2);
+    auto theirs = hold(other);
+    auto waiting = start_waiter(c);
+    BOOST_TEST(!waiting.done());
+    BOOST_TEST(unlock(theirs) == error_code{});
+    auto held = value_of(io, waiting);
+    BOOST_TEST(unlock(held) == error_code{});
+    take_turns(c, 5);
+    BOOST_TEST(counted() == 2U);
+    BOOST_TEST(admin.get(directory) == "theirs");
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(G4_the_directory_is_gone)
+{
+    admin.remove(directory);
+    check_lock();
+    check_lock();
+    check_lock();
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_that_may_not_be_written_to_is_tried_once)
+{
+    const std::string path = directory + "-guarded";
+    // read, create, delete
+    admin.create(path, admin.get(directory), admin_session::mode::container,
+                 {{1 | 4 | 8, "world", "anyone"}});
+    mutex m{c, path};
+    for (int i = 0; i != 6; ++i) {
+        outcome<unique_lock> o;
+        m.async_lock(o.handler());
+        auto held = value_of(io, o);
+        BOOST_TEST(unlock(held) == error_code{});
+    }
+    BOOST_TEST(counted() == 1U);
+    BOOST_TEST(queue_of(path).empty());
+}
+
+BOOST_AUTO_TEST_CASE(G3_a_count_whose_reply_is_lost_is_found_and_not_made_twice)
+{
+    auto lost = proxy.on_reply(opcode::multi, reaction::drop_and_cut);
+    const auto before = admin.exists(directory)->cversion;
+    auto held = hold(c);
+    BOOST_TEST(lost.fired() == 1U);
+    BOOST_TEST(admin.exists(directory)->cversion == before + 1);
+    BOOST_TEST(queue().size() == 1U);
+    BOOST_TEST((held.token() ==
+                fencing_token{static_cast<std::uint64_t>(admin.exists(held.node())->czxid), 0}));
+    BOOST_TEST(unlock(held) == error_code{});
+    check_lock();
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(G3_a_count_that_never_reached_the_server_is_sent_again)
+{
+    auto lost = proxy.on_request(opcode::multi, reaction::drop_and_cut);
+    check_lock();
+    BOOST_TEST(lost.fired() == 1U);
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(G3_cancelled_while_it_is_counted)
+{
+    auto held_up = proxy.on_reply(opcode::multi, reaction::hold);
+    asio::cancellation_signal signal;
+    outcome<unique_lock> o;
+    mutex{c, directory}.async_lock(
+        asio::bind_cancellation_slot(signal.slot(), asio::bind_executor(io, o.handler())));
+    BOOST_TEST(until([&] { return held_up.fired() == 1U; }));
+    signal.emit(asio::cancellation_type::terminal);
+    BOOST_TEST(code_of(io, o) == asio::error::operation_aborted);
+    held_up.release();
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(G4_with_a_new_session_it_looks_anew)
+{
+    BOOST_TEST(!kill_session(server.connect_string(), c.session_id(), c.session_password()));
+    BOOST_TEST(until(
+        [&] { return c.stats().expirations == 1 && c.state() == connection_state::connected; }));
+    sessions.insert(c.session_id());
+    const auto before = counted(); // the barriers of reconnections among them
+    take_turns(c, 2);
+    BOOST_TEST(counted() == before);
+    check_lock();
+    BOOST_TEST(counted() == before + 1);
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_SUITE_END()

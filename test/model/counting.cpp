@@ -1,0 +1,131 @@
+// Every interleaving of contenders that expect nobody else, and join by the transaction that counts the children of the
+// directory. They are wrong about that as often as can be.
+
+#include "explore.hpp"
+#include "protocol/contender.hpp"
+
+using colock::model::explore;
+using colock::model::scenario;
+
+namespace {
+
+scenario counting(scenario s)
+{
+    s.counts = true;
+    return s;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(counting_the_children)
+
+BOOST_AUTO_TEST_CASE(G1_G2_G4_undisturbed)
+{
+    explore(counting({}), 34'000);
+    explore(counting({.clients = 4}), 3'700'000);
+    explore(counting({.directory_exists = false}), 250'000);
+    explore(counting({.elders = 1}), 220'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_G4_one_does_not)
+{
+    for (const auto* who : {"s--", "-s-", "--s"}) {
+        explore(counting({.silent = who}), 44'000);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(G3_one_cancels)
+{
+    explore(counting({.cancels = 1}), 250'000);
+    explore(counting({.clients = 2, .cancels = 1, .breaks = 1}), 13'000);
+}
+
+BOOST_AUTO_TEST_CASE(G4_a_connection_breaks)
+{
+    explore(counting({.clients = 2, .breaks = 2}), 19'000);
+    explore(counting({.breaks = 1}), 390'000);
+}
+
+BOOST_AUTO_TEST_CASE(G4_a_request_is_refused)
+{
+    explore(counting({.refusals = 1}), 300'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_G5_a_session_expires)
+{
+    explore(counting({.clients = 2, .expiries = 1}), 7'700);
+    explore(counting({.expiries = 1}), 1'200'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_G5_a_node_is_deleted_by_somebody)
+{
+    explore(counting({.clients = 2, .breaks = 1, .removals = 1}), 45'000);
+    explore(counting({.removals = 1}), 810'000);
+}
+
+BOOST_AUTO_TEST_CASE(G4_the_directory_is_removed)
+{
+    explore(counting({.clients = 2, .breaks = 1, .reaps = 2}), 50'000);
+    explore(counting({.reaps = 1}), 310'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_proofs_are_awaited)
+{
+    explore(counting({.doubts = true}), 73'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_G4_some_share)
+{
+    explore(counting({.readers = "rr"}), 31'000);
+    explore(counting({.readers = "-r", .downgrades = 1, .foreigner = true}), 4'000'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_G4_some_only_try)
+{
+    explore(counting({.tries = 1}), 40'000);
+}
+
+BOOST_AUTO_TEST_CASE(G4_the_directory_must_not_be_written_to)
+{
+    explore(counting({.writable = false}), 74'000);
+    explore(counting({.clients = 2, .breaks = 1, .writable = false}), 7'400);
+}
+
+BOOST_AUTO_TEST_CASE(G1_G4_it_has_a_child_that_is_no_contender)
+{
+    explore(counting({.stranger = true}), 55'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_G4_its_numbers_end)
+{
+    explore(counting({.first_number = colock::protocol::drain_from}), 1'600'000);
+    explore(counting({.clients = 2, .breaks = 1, .first_number = colock::protocol::drain_from - 1}),
+            8'100);
+}
+
+BOOST_AUTO_TEST_CASE(G1_G4_others_leave_notes)
+{
+    explore(counting({.elders = 3, .notes = true, .one_by_one = true}), 200'000);
+    explore(counting({.elders = 3, .notes = true, .silent = "-s-", .one_by_one = true}), 140'000);
+}
+
+BOOST_AUTO_TEST_CASE(random_paths)
+{
+    const scenario s{.clients = 5,
+                     .cancels = 2,
+                     .breaks = 3,
+                     .expiries = 2,
+                     .removals = 2,
+                     .changes = 2,
+                     .refusals = 2,
+                     .reaps = 2,
+                     .counts = true,
+                     .silent = "--s"};
+    const auto since = std::chrono::steady_clock::now();
+    const std::size_t paths = colock::model::too_large < 1'000'000 ? 2'000 : 20'000;
+    const auto o = colock::model::random_walk{s, 12}(paths);
+    report(o, since);
+    BOOST_TEST(o.ends == paths);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
