@@ -12,7 +12,7 @@ void many_locks(const run_options& options, report& out)
 {
     const arena where{options, {.servers = options.servers, .etcd = true}};
     auto systems = colock_and_peers();
-    systems.insert(systems.begin(), raw_corked);
+    systems.insert(systems.begin(), raw_tuned);
     systems.push_back(raw_system); // the limit
     field all{out, options, where, systems, 1};
     const auto turns = [](field::entrant& e, int ms) {

@@ -13,7 +13,7 @@ namespace {
 std::vector<lock_system> systems()
 {
     auto all = colock_and_peers();
-    all.insert(all.begin(), raw_corked);
+    all.insert(all.begin(), raw_tuned);
     all.push_back(raw_system);
     return all;
 }

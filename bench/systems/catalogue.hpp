@@ -17,7 +17,7 @@ struct lock_system {
 
 inline constexpr lock_system colock_system{"colock", true};
 inline constexpr lock_system raw_system{"raw", true};
-inline constexpr lock_system raw_corked{"raw-corked", true}; // that gathers its writes
+inline constexpr lock_system raw_tuned{"raw-tuned", true}; // that does what colock does to be quick
 inline constexpr lock_system herd_children{"herd-children", true};
 inline constexpr lock_system herd_holder{"herd-holder", true};
 

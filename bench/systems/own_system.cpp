@@ -55,7 +55,7 @@ std::unique_ptr<own_system> make(std::string_view name, const std::string& hosts
         make_own_system make;
     } known[] = {{"colock", &make_colock},
                  {"raw", &make_raw},
-                 {"raw-corked", &make_raw_corked},
+                 {"raw-tuned", &make_raw_tuned},
                  {"herd-children", &make_herd_children},
                  {"herd-holder", &make_herd_holder}};
     for (const auto& each : known) {

@@ -65,8 +65,8 @@ using make_own_system = std::unique_ptr<own_system> (*)(const std::string& hosts
 std::unique_ptr<own_system> make_colock(const std::string& hosts,
                                         std::chrono::milliseconds timeout);
 std::unique_ptr<own_system> make_raw(const std::string& hosts, std::chrono::milliseconds timeout);
-std::unique_ptr<own_system> make_raw_corked(const std::string& hosts,
-                                            std::chrono::milliseconds timeout);
+std::unique_ptr<own_system> make_raw_tuned(const std::string& hosts,
+                                           std::chrono::milliseconds timeout);
 std::unique_ptr<own_system> make_herd_children(const std::string& hosts,
                                                std::chrono::milliseconds timeout);
 std::unique_ptr<own_system> make_herd_holder(const std::string& hosts,

@@ -11,6 +11,20 @@
 
 namespace colock::detail {
 
+namespace {
+
+// Without the copies that an initializer list makes.
+std::vector<transaction_op> both(transaction_op&& first, transaction_op&& second)
+{
+    std::vector<transaction_op> ops;
+    ops.reserve(2);
+    ops.push_back(std::move(first));
+    ops.push_back(std::move(second));
+    return ops;
+}
+
+} // namespace
+
 // `answer` may refer to *this. Nobody waits for an answer who has gone, and thereby left the path to others.
 template <class Answer>
 void queue_member::submit(zk::call&& call, Answer answer)
@@ -97,11 +111,11 @@ void queue_member::create_and_count(const std::string& prefix)
     revoked_ = false;
     submit({.op = zk::opcode::multi,
             .acl = options_.acl ? *options_.acl : core_.options().acl,
-            .ops = {create_op(child(prefix),
-                              options_.owner_data ? *options_.owner_data : default_owner_data(),
-                              {.mode = create_mode::ephemeral_sequential}),
-                    set_op(path_, std::string{protocol::directory_mark},
-                           queue_->directory().version())}},
+            .ops = both(create_op(child(prefix),
+                                  options_.owner_data ? *options_.owner_data : default_owner_data(),
+                                  {.mode = create_mode::ephemeral_sequential}),
+                        set_op(path_, std::string{protocol::directory_mark},
+                               queue_->directory().version()))},
            [this](zk::reply&& r) {
                r.results.resize(2);
                const auto& node = r.results[0];
@@ -237,8 +251,8 @@ void queue_member::remove_and_note(const std::string& name)
         return;
     }
     submit({.op = zk::opcode::multi,
-            .ops = {remove_op(child(name)),
-                    set_op(path_, protocol::noted_data(options_.layout, *number))}},
+            .ops = both(remove_op(child(name)),
+                        set_op(path_, protocol::noted_data(options_.layout, *number)))},
            [this](zk::reply&& r) {
                core_.may_not_note |= r.error == zookeeper_errc::no_auth;
                if (!r.error && r.results.size() == 2) {
@@ -288,10 +302,10 @@ void queue_member::exchange(const std::string& name)
 {
     submit({.op = zk::opcode::multi,
             .acl = options_.acl ? *options_.acl : core_.options().acl,
-            .ops = {create_op(child(name),
-                              options_.owner_data ? *options_.owner_data : default_owner_data(),
-                              {.mode = create_mode::ephemeral}),
-                    remove_op(child(own_name()))}},
+            .ops = both(create_op(child(name),
+                                  options_.owner_data ? *options_.owner_data : default_owner_data(),
+                                  {.mode = create_mode::ephemeral}),
+                        remove_op(child(own_name())))},
            [this](zk::reply&& r) {
                feed([&](protocol::contender& c, protocol::commands& out) {
                    c.stepped_down(r.error, out);
