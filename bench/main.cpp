@@ -134,6 +134,9 @@ arguments parse(int argc, char** argv)
             a.run.full = true;
         } else if (option == "--only") {
             a.only = value();
+            if (a.only.empty()) {
+                throw bad_usage{"--only takes a scenario; there are " + scenario_names()};
+            }
         } else if (option == "--rounds") {
             rounds = number(option, value());
         } else if (option == "--ensemble") {

@@ -48,15 +48,18 @@ std::string where_peers_win(const report& r)
     std::string text;
     for (const auto& h : distinct<report::heading>(r, &report::heading_of)) {
         const auto* own = r.find(h, "colock");
+        std::string winners;
         for (const auto& peer : peers) {
             const auto* other = own != nullptr ? r.find(h, std::string{peer.name}) : nullptr;
             // The round trip is what others are measured in; ratios are of figures that count already.
             if (other != nullptr && h.metric != "round trip" && own->unit != "ratio" &&
                 better(*other, *own)) {
-                text += "- " + text_of(h) + ": **" + std::string{peer.name} + "** " +
-                        number(other->median()) + ' ' + own->unit + ", colock " +
-                        number(own->median()) + '\n';
+                winners += "**" + std::string{peer.name} + "** " + number(other->median()) + ", ";
             }
+        }
+        if (!winners.empty()) {
+            text += "- " + text_of(h) + ": " + winners + "colock " + number(own->median()) + ' ' +
+                    own->unit + '\n';
         }
     }
     return text.empty() ? "Nowhere.\n" : text;

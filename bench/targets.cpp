@@ -37,7 +37,7 @@ constexpr target targets[] = {
     {"handover", 10, 128, "hand-overs, held 1 ms, part of the most there can be", bound::at_least,
      0.9},
     {"many_locks", 0, 1, "cycles, relative to raw", bound::at_least, 0.95},
-    {"requests", 0, 1, "requests a cycle", bound::exactly, 3},
+    {"requests", 0, 1, "requests a cycle", bound::exactly, 2},
     {"requests", 0, 8, "requests a hand-over", bound::at_most, 7},
     {"requests", 0, 3, "clients woken by a release", bound::at_most, 2},
     {"requests", 0, 201, "clients woken by a release", bound::at_most, 2},

@@ -1,5 +1,5 @@
 // What a lock costs the process that takes it, counted: memory asked for, instructions. Of colock and of the raw
-// client, which are of this program.
+// clients, which are of this program.
 #include <support/allocation_count.hpp>
 #include <support/subprocess.hpp>
 
@@ -70,7 +70,7 @@ double instructions(const arena& where, const lock_system& s, const std::string&
 void costs(const run_options& options, report& out)
 {
     const arena where{options, {.servers = options.servers}};
-    const std::vector systems{colock_system, raw_system};
+    const std::vector systems{colock_system, raw_system, raw_tuned};
     const auto measure = [&](const std::vector<metric>& metrics, auto slice) {
         std::vector<contestant> all;
         for (const auto& s : systems) {

@@ -14,6 +14,7 @@ void requests_of_all(const run_options& options, report& out)
     const arena where{options, {.servers = options.servers, .proxied = true}};
     auto systems = colock_and_peers(false);
     systems.push_back(raw_system);
+    systems.push_back(raw_tuned);
     field all{out, options, where, systems, 1};
 
     const auto cycles = [](field::entrant& e, int count) {
@@ -32,7 +33,8 @@ void requests_of_all(const run_options& options, report& out)
     }),
             {{"requests a cycle, on the wire", "requests"}, {"bytes a cycle", "bytes"}}, s);
 
-    std::erase_if(all.entrants(), [](const field::entrant& e) { return e.system.name == "raw"; });
+    std::erase_if(all.entrants(),
+                  [](const field::entrant& e) { return e.system.name.starts_with("raw"); });
     const auto turns = [](field::entrant& e, int ms) {
         const auto command =
             "contend " + path_of(e.system, "contend") + ' ' + std::to_string(ms) + " 0 8";

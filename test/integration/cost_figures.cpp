@@ -102,16 +102,16 @@ BOOST_AUTO_TEST_CASE(a_cycle_on_the_server)
 {
     const auto c = of_a_turn_of_clients(1, 500);
     print("lock + unlock", c);
-    BOOST_TEST(c.allocations <= 82);
-    BOOST_TEST(c.bytes <= 6200);
+    BOOST_TEST(c.allocations <= 60);
+    BOOST_TEST(c.bytes <= 6100);
 }
 
 BOOST_AUTO_TEST_CASE(a_hand_over_between_clients)
 {
     const auto c = of_a_turn_of_clients(8, 100);
     print("a hand-over among 8 clients", c);
-    BOOST_TEST(c.allocations <= 275);
-    BOOST_TEST(c.bytes <= 19000);
+    BOOST_TEST(c.allocations <= 250);
+    BOOST_TEST(c.bytes <= 18500);
 }
 
 BOOST_AUTO_TEST_CASE(a_hand_over_within_a_client)
