@@ -320,7 +320,7 @@ std::shared_ptr<protocol::directory_memory> client_core::directory_at(const std:
 {
     constexpr std::size_t most = 10'000; // of some hundred bytes each
     if (directories_.size() == most && !directories_.contains(path)) {
-        directories_.erase(directories_.begin()); // any
+        directories_.clear(); // those in use are kept by those who use them
     }
     auto& found = directories_[path];
     if (!found) {

@@ -160,6 +160,11 @@ public:
     // Proves as soon as possible that the session lives; calls proved() of all.
     void await_proof();
 
+    // ---- on the strand: directories of locks
+
+    // What is remembered of the one at this path, in this session.
+    [[nodiscard]] std::shared_ptr<protocol::directory_memory> directory_at(const std::string& path);
+
     // ---- on the strand: diagnosis
 
     void log(log_level level, const std::string& message) const;
@@ -174,10 +179,6 @@ public:
         std::atomic<std::size_t> in_flight{0}, waiting{0}, contenders{0};
     };
     counters count;
-    // On the strand: a directory could not be written to. Then none is any more: each attempt costs a round trip.
-    bool may_not_note = false;
-    // On the strand: what is remembered of the directory at this path, for those who use it, and for a while.
-    [[nodiscard]] std::shared_ptr<protocol::directory_memory> directory_at(const std::string& path);
 
     // What is in use at this path, or what `make` returns.
     [[nodiscard]] std::shared_ptr<path_entry>
@@ -296,6 +297,8 @@ private:
 
     std::deque<std::pair<clock::time_point, std::weak_ptr<session_listener>>> reminders_; // by time
 
+    std::unordered_map<std::string, std::shared_ptr<protocol::directory_memory>> directories_;
+
     struct state_waiter {
         connection_state seen;
         operation_ptr<error_code, connection_state> op;
@@ -308,7 +311,6 @@ private:
     std::atomic<std::int64_t> public_timeout_{0};
     std::atomic<std::uint64_t> public_connection_id_{0};
     std::atomic<std::int64_t> safe_until_{0};
-    std::unordered_map<std::string, std::shared_ptr<protocol::directory_memory>> directories_;
     std::mutex paths_mutex_;
     std::unordered_map<std::string, std::weak_ptr<path_entry>> paths_;
     mutable std::mutex text_mutex_; // of the two below

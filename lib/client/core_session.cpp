@@ -333,9 +333,7 @@ void client_core::expire_session()
     }
     session_ = {};
     publish_session();
-    for (auto& [path, memory] : directories_) {
-        *memory = {}; // the servers may be others, that count from the beginning
-    }
+    directories_.clear(); // the servers may be others, that count from the beginning
     notify([](session_listener& l) { l.expired(); });
     heartbeat_.ended(); // behind those who have to know first, if they rely on it
     publish_bound();

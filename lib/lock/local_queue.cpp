@@ -473,6 +473,18 @@ bool local_queue::is_own(std::int64_t czxid) const noexcept
     return std::ranges::find(own_nodes_, czxid) != own_nodes_.end();
 }
 
+protocol::directory_memory& local_queue::directory()
+{
+    if (listed_) {
+        return listed_->directory();
+    }
+    if (const auto session = core_->session(); !directory_ || directory_session_ != session) {
+        directory_ = core_->directory_at(path_);
+        directory_session_ = session;
+    }
+    return *directory_;
+}
+
 // No timer has run yet in a process that was stopped: the clock is asked before each grant.
 void local_queue::dismiss_loser(std::chrono::nanoseconds now, chores& todo)
 {
@@ -605,14 +617,15 @@ void local_queue::settle(errands& todo)
     };
     const bool drains = std::ranges::any_of(
         todo.leaving, [](const errands::departure& each) { return each.member->drains(); });
-    if (joining && !drains) {
+    if (joining && !drains && !joining->expects_nobody()) {
         // The new place first: requests that are sent together need not be carried out together, and the next
         // one might have its turn, and be in the queue again, before this client is.
         joining->join(leave);
     } else {
         leave();
         if (joining) {
-            joining->join({}); // behind the end of the directory, which it would have kept
+            joining->join(
+                {}); // behind the end of the directory, which it would have kept; or to be alone in it
         }
     }
     if (todo.parting && todo.trace) {

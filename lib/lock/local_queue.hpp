@@ -88,13 +88,7 @@ public:
     [[nodiscard]] bool owns_node() const noexcept { return !own_nodes_.empty(); }
 
     // Shared by all of this path.
-    [[nodiscard]] protocol::directory_memory& directory()
-    {
-        if (!directory_) {
-            directory_ = core_->directory_at(path_);
-        }
-        return *directory_;
-    }
+    [[nodiscard]] protocol::directory_memory& directory();
 
 private:
     using waiter = operation<error_code, unique_lock>;
@@ -127,7 +121,8 @@ private:
     const std::shared_ptr<local_queue> listed_; // null when it is this one
     const bool shared_ = false;
     std::vector<std::int64_t> own_nodes_;                   // on the strand
-    std::shared_ptr<protocol::directory_memory> directory_; // likewise; empty until it is needed
+    std::shared_ptr<protocol::directory_memory> directory_; // likewise, of the session below
+    std::int64_t directory_session_ = 0;
 
     std::mutex mutex_; // of what follows
     protocol::cohort cohort_;

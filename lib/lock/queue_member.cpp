@@ -421,13 +421,7 @@ void queue_member::granted()
 {
     czxid_ = static_cast<std::uint64_t>(ask([](const auto& c) { return c.identity(); }).czxid);
     node_ = child(own_name());
-    if (const auto* const c = std::get_if<protocol::contender>(&contender_)) {
-        auto& directory = queue_->directory();
-        directory.granted(c->number(), c->met_others());
-        if (directory.is_worth_a_look() && !core_.may_not_note) {
-            inspect();
-        }
-    }
+    get_to_know_directory();
     // Most locks are held for a shorter time than it is worth to watch their node.
     core_.remind(shared_from_this());
     if (trying_) {

@@ -54,6 +54,8 @@ public:
 
     // Whether newcomers hold back while its node is there, also those of this client.
     [[nodiscard]] bool drains() const noexcept;
+    // Whether it joins by a transaction that tells whether it is alone.
+    [[nodiscard]] bool expects_nobody() const;
 
     [[nodiscard]] bool is_revoked() const noexcept { return revoked_; }
 
@@ -109,7 +111,8 @@ private:
     void create(const std::string& prefix);
     void create_and_count(const std::string& prefix);
     void go_on_in_between();
-    [[nodiscard]] bool expects_nobody() const;
+    void get_to_know_directory();
+    void mark_directory();
     void list();
     void look_at_node();
     void listed(const zk::reply& r);
@@ -159,6 +162,7 @@ private:
     std::vector<std::shared_ptr<watch_target>> watches_;
     std::shared_ptr<neighbourhood> neighbours_; // until their watch fires
     bool crowded_ = false;                      // it has fired, in this session
+    bool counted_others_ = false;               // as it joined, with others who may have gone since
 
     operation_ptr<error_code, unique_lock> trying_;
     bool cancelled_ = false; // and `trying_` completes when no trace is left

@@ -23,6 +23,20 @@ std::vector<transaction_op> both(transaction_op&& first, transaction_op&& second
     return ops;
 }
 
+// What came of a transaction that was to write the mark.
+void written_to_directory(protocol::directory_memory& memory, const error_code& ec,
+                          const transaction_result& directory)
+{
+    if (!ec) {
+        memory.marked(directory.stat.czxid, directory.stat.version);
+    } else if (!outcome_unknown(ec)) {
+        memory.refused();
+        if (directory.error == zookeeper_errc::no_auth) {
+            memory.forbidden();
+        }
+    }
+}
+
 } // namespace
 
 // `answer` may refer to *this. Nobody waits for an answer who has gone, and thereby left the path to others.
@@ -69,7 +83,7 @@ void queue_member::make_directory()
                        *removed = r.error == zookeeper_errc::no_node && !first;
                    }
                    if (last && !r.error && has_queue()) {
-                       queue_->directory().known(r.stat.czxid, r.stat.version, true);
+                       queue_->directory().made(r.stat.czxid);
                    }
                    if (last) {
                        // A parent that was there a moment ago was removed, being empty: begin again.
@@ -102,8 +116,8 @@ void queue_member::create(const std::string& prefix)
 // Who lingers needs the watch that comes with a list.
 bool queue_member::expects_nobody() const
 {
-    return queue_->directory().expects_nobody() && !core_.may_not_note &&
-           queue_->linger() == options_.linger.zero();
+    return has_queue() && queue_->linger() == options_.linger.zero() &&
+           queue_->directory().expects_nobody();
 }
 
 void queue_member::create_and_count(const std::string& prefix)
@@ -118,22 +132,48 @@ void queue_member::create_and_count(const std::string& prefix)
                                queue_->directory().version()))},
            [this](zk::reply&& r) {
                r.results.resize(2);
-               const auto& node = r.results[0];
-               const auto& directory = r.results[1];
-               if (!r.error) {
-                   queue_->directory().known(directory.stat.czxid, directory.stat.version, true);
-               } else if (!outcome_unknown(r.error)) {
-                   queue_->directory().refused();
-                   core_.may_not_note |= directory.error == zookeeper_errc::no_auth;
-               }
+               written_to_directory(queue_->directory(), r.error, r.results[1]);
+               const auto& directory = r.results[1].stat;
+               const bool alone = directory.num_children == 1;
+               counted_others_ = !alone;
                feed([&](protocol::contender& c, protocol::commands& out) {
                    // The transaction created the one, and changed the other.
-                   c.counted(r.error, protocol::last_name(node.path),
-                             {directory.stat.mzxid, core_.session()},
-                             directory.stat.num_children == 1, out);
+                   c.counted(r.error, protocol::last_name(r.results[0].path),
+                             {directory.mzxid, core_.session()}, alone, out);
                });
            });
     go_on_in_between();
+}
+
+// As long as the own node is there: nobody can replace the directory meanwhile.
+void queue_member::get_to_know_directory()
+{
+    const auto* const c = std::get_if<protocol::contender>(&contender_);
+    if (c == nullptr) {
+        return;
+    }
+    auto& directory = queue_->directory();
+    if (c->met_others() || std::exchange(counted_others_, false)) {
+        directory.met_others();
+        return;
+    }
+    directory.granted_alone(c->number());
+    if (directory.is_worth_reading()) {
+        inspect();
+    } else if (directory.is_worth_marking()) {
+        mark_directory();
+    }
+}
+
+void queue_member::mark_directory()
+{
+    submit({.op = zk::opcode::multi,
+            .ops = both(check_op(node_), set_op(path_, std::string{protocol::directory_mark},
+                                                queue_->directory().version()))},
+           [this](zk::reply&& r) {
+               r.results.resize(2);
+               written_to_directory(queue_->directory(), r.error, r.results[1]);
+           });
 }
 
 void queue_member::go_on_in_between()
@@ -171,8 +211,9 @@ void queue_member::listed(const zk::reply& r)
     if (!r.error) {
         directory.seen(r.stat.czxid, r.stat.version);
     }
+    const bool recognised = directory.is_ours(r.stat.czxid);
     feed([&](protocol::contender& c, protocol::commands& out) {
-        c.listed(r.error, r.names, directory.is_ours(r.stat.czxid), out);
+        c.listed(r.error, r.names, recognised, out);
     });
 }
 
@@ -246,7 +287,7 @@ void queue_member::remove(const std::string& name)
 void queue_member::remove_and_note(const std::string& name)
 {
     const auto number = protocol::number_of(options_.layout, name);
-    if (core_.may_not_note || !number) {
+    if (!number || !queue_->directory().is_writable()) {
         remove(name);
         return;
     }
@@ -254,10 +295,8 @@ void queue_member::remove_and_note(const std::string& name)
             .ops = both(remove_op(child(name)),
                         set_op(path_, protocol::noted_data(options_.layout, *number)))},
            [this](zk::reply&& r) {
-               core_.may_not_note |= r.error == zookeeper_errc::no_auth;
-               if (!r.error && r.results.size() == 2) {
-                   const auto& directory = r.results[1].stat;
-                   queue_->directory().known(directory.czxid, directory.version, true);
+               if (r.error == zookeeper_errc::no_auth) {
+                   queue_->directory().forbidden();
                }
                feed([&](auto& c, protocol::commands& out) { c.removed(r.error, out); });
            });
@@ -268,7 +307,7 @@ void queue_member::inspect()
     submit({.op = zk::opcode::get, .path = path_}, [this](zk::reply&& r) {
         const bool ours = !r.error && protocol::is_marked(r.text);
         if (!r.error) {
-            queue_->directory().known(r.stat.czxid, r.stat.version, ours);
+            queue_->directory().read(r.stat.czxid, r.stat.version, ours);
         }
         feed([&](protocol::contender& c, protocol::commands& out) {
             c.inspected(r.error, ours, protocol::noted_number(options_.layout, r.text), out);

@@ -249,7 +249,7 @@ void contender::counted(const error_code& ec, std::string_view name, node_identi
         return;
     }
     stock_taken_ = true;
-    directory_ = directory::ours;
+    blocking_ = 0;
     grant(out);
 }
 

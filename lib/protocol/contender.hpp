@@ -165,7 +165,7 @@ private:
         idle,         // not begun, or waiting for a connection to begin
         probing,      // a try, which lists before it writes
         making,       // the directory
-        joining,      // a create is under way, and the list behind it
+        joining,      // a create is under way, and a list behind it, unless it is one that counts
         lost_track,   // the create's outcome is unknown
         waiting,      // the node exists; B is not known to be empty
         holding_back, // the node is being removed, or is gone; to join again when the queue is empty

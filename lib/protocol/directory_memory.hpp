@@ -21,54 +21,90 @@ public:
         current_ = current_ && version == version_;
     }
 
-    // Its data are known, of this version.
-    void known(std::int64_t czxid, std::int32_t version, bool ours) noexcept
+    // This client has made it.
+    void made(std::int64_t czxid) noexcept
+    {
+        seen(czxid, 0);
+        whose_ = owner::colock;
+        version_ = 0;
+        current_ = true;
+    }
+
+    // Its data were read, of this version.
+    void read(std::int64_t czxid, std::int32_t version, bool ours) noexcept
     {
         seen(czxid, version);
         whose_ = ours ? owner::colock : owner::others;
         version_ = version;
-        current_ = true;
+        current_ = was_read_ = true;
     }
 
-    // It was not written to, as it is not what it was believed to be.
+    // The mark was written to it, in place of the version that was known. That may have been another directory's, if one
+    // was made in place of it that has come as far.
+    void marked(std::int64_t czxid, std::int32_t version) noexcept
+    {
+        read(czxid, version, czxid == czxid_ && whose_ == owner::colock);
+    }
+
+    // It was not written to: it is not what it was believed to be.
     void refused() noexcept
     {
-        current_ = alone_ = false;
+        met_others();
+        current_ = false;
+    }
+
+    // Nor will it be: that is not permitted.
+    void forbidden() noexcept { writable_ = false; }
+
+    // Somebody else is there.
+    void met_others() noexcept
+    {
+        alone_ = false;
         last_number_ = -1;
     }
 
-    // A contender of this client was granted. Numbers that follow each other leave no room for anybody else.
-    void granted(std::int64_t number, bool met_others) noexcept
+    // A contender of this client was granted, and has met nobody. Numbers that follow each other leave no room for
+    // anybody else.
+    void granted_alone(std::int64_t number) noexcept
     {
-        alone_ = !met_others && last_number_ >= 0 && number == last_number_ + 1;
-        last_number_ = met_others ? -1 : number;
+        alone_ = last_number_ >= 0 && number == last_number_ + 1;
+        last_number_ = number;
     }
 
+    // Whether it is the one that was read, and was colock's then.
     [[nodiscard]] bool is_ours(std::int64_t czxid) const noexcept
     {
-        return czxid == czxid_ && whose_ == owner::colock;
+        return czxid == czxid_ && whose_ == owner::colock && was_read_;
     }
+    [[nodiscard]] bool is_writable() const noexcept { return writable_; }
 
-    // Whether the next one had better join by that transaction.
-    [[nodiscard]] bool expects_nobody() const noexcept
+    // What would help the next one to join by that transaction: to read the data; or to write the mark, once, while a
+    // node of this client keeps the directory from being replaced. Whatever is made in place of it has another version.
+    [[nodiscard]] bool is_worth_reading() const noexcept
     {
-        return alone_ && current_ && whose_ == owner::colock;
+        return alone_ && !current_ && whose_ != owner::others && writable_;
     }
+    [[nodiscard]] bool is_worth_marking() const noexcept { return is_usable() && version_ == 0; }
+
+    // Whether the next one had better join by it.
+    [[nodiscard]] bool expects_nobody() const noexcept { return is_usable() && version_ > 0; }
+    // Of the data that it may replace.
     [[nodiscard]] std::int32_t version() const noexcept { return version_; }
-
-    // Whether the next one could, if the data are what they should be.
-    [[nodiscard]] bool is_worth_a_look() const noexcept
-    {
-        return alone_ && !current_ && whose_ != owner::others;
-    }
 
 private:
     enum class owner : std::uint8_t { unknown, colock, others };
+
+    [[nodiscard]] bool is_usable() const noexcept
+    {
+        return alone_ && current_ && whose_ == owner::colock && writable_;
+    }
 
     std::int64_t czxid_ = 0;
     owner whose_ = owner::unknown;
     std::int32_t version_ = -1;
     bool current_ = false;          // the data are those of that version
+    bool was_read_ = false;         // or written; not only made
+    bool writable_ = true;          // as far as is known
     bool alone_ = false;            // the last two that were granted followed each other
     std::int64_t last_number_ = -1; // of the last one, if it has met nobody
 };

@@ -16,7 +16,8 @@ namespace colock::zk {
 namespace asio = boost::asio;
 
 // The user's executor, beneath a strand. The strand asks at every step whether it may run things at once, and a
-// type-erased executor answers that with an allocation (Boost 1.81). Here it is asked once.
+// type-erased executor answers that with an allocation (Boost 1.81). Here it is asked once. It counts no outstanding
+// work: what runs on the strand is work of its own to the context, and so is each operation of a user.
 class strand_base {
 public:
     explicit strand_base(asio::any_io_executor executor)
@@ -45,7 +46,7 @@ public:
     }
     [[nodiscard]] strand_base require(asio::execution::blocking_t::possibly_t possibly) const
     {
-        if (blocking_ != asio::execution::blocking.never) {
+        if (blocking_ == possibly) {
             return *this;
         }
         return strand_base{asio::prefer(executor_, possibly)};

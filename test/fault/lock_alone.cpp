@@ -3,9 +3,13 @@
 // are overwritten (G1, G3, G4).
 #include <support/lock_scene.hpp>
 
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <string>
+#include <thread>
+#include <vector>
 
 using namespace colock;
 using namespace colock::test;
@@ -13,7 +17,11 @@ using namespace colock::test;
 namespace {
 
 struct alone : lock_scene {
-    alone() { take_turns(c); }
+    alone()
+    {
+        take_turns(c);
+        BOOST_TEST(until([&] { return admin.exists(directory)->version == 1; }));
+    }
 
     void take_turns(client& who, int turns = 2)
     {
@@ -23,8 +31,9 @@ struct alone : lock_scene {
         }
     }
 
-    // Those that have been counted.
-    [[nodiscard]] std::size_t counted() const { return proxy.requests(opcode::multi); }
+    // Those that have been counted, since the directory was marked.
+    [[nodiscard]] std::size_t counted() const { return proxy.requests(opcode::multi) - 1; }
+    [[nodiscard]] std::size_t listed() const { return proxy.requests(any_get_children()); }
 
     void check_lock()
     {
@@ -69,6 +78,48 @@ BOOST_AUTO_TEST_CASE(G1_G4_somebody_was_faster)
     check_nothing_left();
 }
 
+// What is done in one breath with the release of the node before.
+BOOST_AUTO_TEST_CASE(who_comes_right_behind_his_own_release_is_alone)
+{
+    share_nodes = true;
+    const auto lists = listed();
+    auto held = hold(c);
+    for (int i = 0; i != 8; ++i) {
+        held = {};
+        held = value_of(io, start_lock(c));
+    }
+    BOOST_TEST(counted() == 9U);
+    BOOST_TEST(listed() == lists);
+
+    held = {};
+    go_on(io, 10ms);
+    const auto work = asio::make_work_guard(io);
+    std::thread runs{[&] { io.run(); }};
+    mutex m{c, directory};
+    for (int i = 0; i != 50; ++i) {
+        const auto theirs = m.async_lock(asio::use_future).get(); // released on this thread
+    }
+    io.stop();
+    runs.join();
+    io.restart();
+    BOOST_TEST(listed() == lists);
+    check_nothing_left();
+}
+
+// Each with a node of its own.
+BOOST_AUTO_TEST_CASE(two_of_one_client_do_not_expect_to_be_alone)
+{
+    for (int i = 0; i != 8; ++i) {
+        auto held = hold(c);
+        auto waiting = start_lock(c);
+        held = {};
+        held = value_of(io, waiting);
+        BOOST_TEST(unlock(held) == error_code{});
+    }
+    BOOST_TEST(counted() <= 2U);
+    check_nothing_left();
+}
+
 BOOST_AUTO_TEST_CASE(G1_somebody_comes_later)
 {
     auto held = hold(c);
@@ -93,9 +144,49 @@ BOOST_AUTO_TEST_CASE(data_that_somebody_has_put_there_since_are_kept)
     check_nothing_left();
 }
 
+BOOST_AUTO_TEST_CASE(data_that_somebody_has_put_there_since_are_kept_in_a_long_queue)
+{
+    const auto path = directory + "-long"; // which this client makes, and never reads
+    const auto lock = [&](client& who) {
+        outcome<unique_lock> o;
+        mutex{who, path, {.max_local_grants = 0}}.async_lock(o.handler());
+        return o;
+    };
+    const auto waits = [&](std::size_t number) {
+        return until([&] { return queue_of(path).size() == number; });
+    };
+    auto first = lock(c);
+    auto held = value_of(io, first);
+    BOOST_TEST(unlock(held) == error_code{});
+    admin.set(path, "of the operator");
+
+    auto& other = connect();
+    auto theirs = lock(other);
+    held = value_of(io, theirs);
+    auto waiting = lock(c);
+    BOOST_TEST(waits(2));
+    std::vector<outcome<unique_lock>> more;
+    for (std::size_t i = 0; i != 16; ++i) {
+        more.push_back(lock(other));
+        BOOST_TEST(waits(3 + i));
+    }
+    BOOST_TEST(wait_for_watches(c, 2));
+    const auto before = c.stats().connections;
+    proxy.cut(); // then it sees how long the queue is
+    BOOST_TEST(until([&] { return c.stats().connections > before; }));
+    BOOST_TEST(wait_for_watches(c, 2));
+    BOOST_TEST(unlock(held) == error_code{});
+    held = value_of(io, waiting);
+    BOOST_TEST(unlock(held) == error_code{});
+    for (auto& each : more) {
+        held = value_of(io, each);
+        BOOST_TEST(unlock(held) == error_code{});
+    }
+    BOOST_TEST(admin.get(path) == "of the operator");
+}
+
 BOOST_AUTO_TEST_CASE(G1_G4_another_directory_of_somebody_else)
 {
-    check_lock();
     admin.remove(directory);
     admin.create(directory, "theirs");
     auto& other = connect();
@@ -107,7 +198,7 @@ BOOST_AUTO_TEST_CASE(G1_G4_another_directory_of_somebody_else)
     auto held = value_of(io, waiting);
     BOOST_TEST(unlock(held) == error_code{});
     take_turns(c, 5);
-    BOOST_TEST(counted() == 2U);
+    BOOST_TEST(counted() == 1U);
     BOOST_TEST(admin.get(directory) == "theirs");
     check_nothing_left();
 }
@@ -135,6 +226,8 @@ BOOST_AUTO_TEST_CASE(a_directory_that_may_not_be_written_to_is_tried_once)
         BOOST_TEST(unlock(held) == error_code{});
     }
     BOOST_TEST(counted() == 1U);
+    check_lock(); // that is the other one's business
+    BOOST_TEST(counted() == 2U);
     BOOST_TEST(queue_of(path).empty());
 }
 
@@ -181,11 +274,11 @@ BOOST_AUTO_TEST_CASE(G4_with_a_new_session_it_looks_anew)
     BOOST_TEST(until(
         [&] { return c.stats().expirations == 1 && c.state() == connection_state::connected; }));
     sessions.insert(c.session_id());
-    const auto before = counted(); // the barriers of reconnections among them
-    take_turns(c, 2);
-    BOOST_TEST(counted() == before);
+    const auto lists = listed();
+    take_turns(c, 2); // reads the data, behind the second
+    BOOST_TEST(listed() == lists + 2);
     check_lock();
-    BOOST_TEST(counted() == before + 1);
+    BOOST_TEST(listed() == lists + 2);
     check_nothing_left();
 }
 

@@ -9,12 +9,21 @@ using colock::protocol::directory_memory;
 namespace {
 
 // Used twice in succession by this client alone.
-directory_memory used(std::int64_t czxid, std::int64_t number)
+directory_memory used()
 {
     directory_memory m;
-    m.seen(czxid, 0);
-    m.granted(number, false);
-    m.granted(number + 1, false);
+    m.seen(7, 0);
+    m.granted_alone(0);
+    m.granted_alone(1);
+    return m;
+}
+
+// And colock's.
+directory_memory usable()
+{
+    auto m = used();
+    m.read(7, 0, true);
+    m.marked(7, 1);
     return m;
 }
 
@@ -24,96 +33,122 @@ BOOST_AUTO_TEST_SUITE(remembering_a_directory)
 
 BOOST_AUTO_TEST_CASE(who_is_alone_looks_whose_it_is)
 {
-    auto m = used(7, 0);
+    auto m = used();
     BOOST_TEST(!m.expects_nobody());
-    BOOST_TEST(m.is_worth_a_look());
-    m.known(7, 0, true);
-    BOOST_TEST(m.expects_nobody());
-    BOOST_TEST(!m.is_worth_a_look());
+    BOOST_TEST(m.is_worth_reading());
+    m.read(7, 0, true);
+    BOOST_TEST(!m.is_worth_reading());
     BOOST_TEST(m.is_ours(7));
     BOOST_TEST(!m.is_ours(8));
-    m.known(7, 1, true); // by its own transaction
-    m.granted(2, false);
+    BOOST_TEST(!m.expects_nobody()); // each directory begins with this version
+    BOOST_TEST(m.is_worth_marking());
+    m.marked(7, 1);
+    BOOST_TEST(!m.is_worth_marking());
     BOOST_TEST(m.expects_nobody());
     BOOST_TEST(m.version() == 1);
+    m.marked(7, 2);
+    m.granted_alone(2);
+    BOOST_TEST(m.expects_nobody());
+    BOOST_TEST(m.version() == 2);
 }
 
 BOOST_AUTO_TEST_CASE(one_that_was_made_here_is_known)
 {
     directory_memory m;
-    m.known(7, 0, true);
-    m.granted(0, false);
-    BOOST_TEST(!m.expects_nobody());
-    BOOST_TEST(!m.is_worth_a_look());
-    m.granted(1, false);
+    m.made(7);
+    m.granted_alone(0);
+    BOOST_TEST(!m.is_worth_marking());
+    m.granted_alone(1);
+    BOOST_TEST(m.is_worth_marking());
+    BOOST_TEST(!m.is_ours(7)); // somebody may have written to it since
+    m.marked(7, 1);
+    BOOST_TEST(m.is_ours(7));
     BOOST_TEST(m.expects_nobody());
 }
 
 BOOST_AUTO_TEST_CASE(somebody_elses_is_not_looked_at_again)
 {
-    auto m = used(7, 0);
-    m.known(7, 3, false);
+    auto m = used();
+    m.read(7, 3, false);
     BOOST_TEST(!m.is_ours(7));
-    m.granted(2, false);
+    m.granted_alone(2);
     BOOST_TEST(!m.expects_nobody());
-    BOOST_TEST(!m.is_worth_a_look());
+    BOOST_TEST(!m.is_worth_reading());
+    BOOST_TEST(!m.is_worth_marking());
     m.seen(7, 4);
-    m.granted(3, false);
-    BOOST_TEST(!m.is_worth_a_look());
+    m.granted_alone(3);
+    BOOST_TEST(!m.is_worth_reading());
 }
 
 BOOST_AUTO_TEST_CASE(others_that_come_in_between)
 {
-    auto m = used(7, 0);
-    m.known(7, 0, true);
-    m.granted(3, false); // one was there, and is gone
+    auto m = usable();
+    m.granted_alone(3); // one was there, and is gone
     BOOST_TEST(!m.expects_nobody());
-    m.granted(4, false);
+    m.granted_alone(4);
     BOOST_TEST(m.expects_nobody());
-    m.granted(5, true); // one is there
+    m.met_others();
     BOOST_TEST(!m.expects_nobody());
-    m.granted(6, false);
+    m.granted_alone(6);
     BOOST_TEST(!m.expects_nobody());
-    m.granted(7, false);
+    m.granted_alone(7);
     BOOST_TEST(m.expects_nobody());
 }
 
 BOOST_AUTO_TEST_CASE(others_that_write)
 {
-    auto m = used(7, 0);
-    m.known(7, 0, true);
-    m.seen(7, 1);
+    auto m = usable();
+    m.seen(7, 2);
     BOOST_TEST(!m.expects_nobody());
     BOOST_TEST(m.is_ours(7)); // as it was when it was read
-    BOOST_TEST(m.is_worth_a_look());
-    m.known(7, 1, false);
+    BOOST_TEST(m.is_worth_reading());
+    m.read(7, 2, false);
     BOOST_TEST(!m.is_ours(7));
-    BOOST_TEST(!m.is_worth_a_look());
+    BOOST_TEST(!m.is_worth_reading());
 }
 
 BOOST_AUTO_TEST_CASE(a_refusal)
 {
-    auto m = used(7, 0);
-    m.known(7, 0, true);
+    auto m = usable();
     m.refused();
     BOOST_TEST(!m.expects_nobody());
-    BOOST_TEST(!m.is_worth_a_look());
+    BOOST_TEST(!m.is_worth_reading());
     m.seen(7, 5);
-    m.granted(2, false);
-    m.granted(3, false);
+    m.granted_alone(2);
+    m.granted_alone(3);
     BOOST_TEST(!m.expects_nobody());
-    BOOST_TEST(m.is_worth_a_look());
+    BOOST_TEST(m.is_worth_reading());
+}
+
+BOOST_AUTO_TEST_CASE(one_that_may_not_be_written_to)
+{
+    auto m = usable();
+    m.forbidden();
+    BOOST_TEST(!m.is_writable());
+    BOOST_TEST(!m.expects_nobody());
+    m.seen(7, 5);
+    BOOST_TEST(!m.is_worth_reading());
+    BOOST_TEST(m.is_ours(7));
+    m.seen(8, 0); // another one
+    BOOST_TEST(m.is_writable());
 }
 
 BOOST_AUTO_TEST_CASE(another_directory)
 {
-    auto m = used(7, 0);
-    m.known(7, 0, true);
-    m.seen(8, 0);
+    auto m = usable();
+    m.seen(8, 1);
     BOOST_TEST(!m.is_ours(8));
     BOOST_TEST(!m.expects_nobody());
-    m.granted(2, false); // numbers of the one say nothing about those of the other
-    BOOST_TEST(!m.is_worth_a_look());
+    m.granted_alone(2); // numbers of the one say nothing about those of the other
+    BOOST_TEST(!m.is_worth_reading());
+
+    auto unnoticed = usable();
+    unnoticed.marked(8, 2);
+    BOOST_TEST(!unnoticed.is_ours(8));
+    unnoticed.granted_alone(0);
+    unnoticed.granted_alone(1);
+    BOOST_TEST(!unnoticed.expects_nobody());
+    BOOST_TEST(!unnoticed.is_worth_marking());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
