@@ -70,7 +70,7 @@ double instructions(const arena& where, const lock_system& s, const std::string&
 void costs(const run_options& options, report& out)
 {
     const arena where{options, {.servers = options.servers}};
-    const std::vector systems{colock_system, raw_system, raw_tuned};
+    const std::vector systems{colock_system, raw_tuned, raw_system};
     const auto measure = [&](const std::vector<metric>& metrics, auto slice) {
         std::vector<contestant> all;
         for (const auto& s : systems) {
