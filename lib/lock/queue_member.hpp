@@ -145,6 +145,8 @@ private:
     error_code conclude(errc reason) const noexcept;
     [[nodiscard]] protocol::company company() const noexcept;
     [[nodiscard]] std::string child(std::string_view name) const;
+    [[nodiscard]] const std::string& owner_data() const;
+    [[nodiscard]] const access_control_list& acl() const;
 
     std::shared_ptr<local_queue> queue_; // another one while no guard refers to it
     client_core& core_;

@@ -52,6 +52,16 @@ void queue_member::submit(zk::call&& call, Answer answer)
                      }));
 }
 
+const std::string& queue_member::owner_data() const
+{
+    return options_.owner_data ? *options_.owner_data : default_owner_data();
+}
+
+const access_control_list& queue_member::acl() const
+{
+    return options_.acl ? *options_.acl : core_.options().acl;
+}
+
 // Creates the directory and whatever is missing above it, in one go. What counts is the answer for the
 // directory itself: one may lack the permission to create an ancestor that exists.
 void queue_member::make_directory()
@@ -75,7 +85,7 @@ void queue_member::make_directory()
                 .path = path,
                 .data = std::string{protocol::directory_mark},
                 .mode = create_mode::container,
-                .acl = options_.acl ? *options_.acl : core_.options().acl},
+                .acl = acl()},
                [this, obstacle, removed, first, last](zk::reply&& r) {
                    const bool there = !r.error || r.error == zookeeper_errc::node_exists;
                    if (!there && !*obstacle) {
@@ -101,9 +111,9 @@ void queue_member::create(const std::string& prefix)
     revoked_ = false;
     submit({.op = zk::opcode::create,
             .path = child(prefix),
-            .data = options_.owner_data ? *options_.owner_data : default_owner_data(),
+            .data = owner_data(),
             .mode = has_queue() ? create_mode::ephemeral_sequential : create_mode::ephemeral,
-            .acl = options_.acl ? *options_.acl : core_.options().acl},
+            .acl = acl()},
            [this](zk::reply&& r) {
                feed([&](auto& c, protocol::commands& out) {
                    c.created(r.error, protocol::last_name(r.text),
@@ -123,25 +133,24 @@ bool queue_member::expects_nobody() const
 void queue_member::create_and_count(const std::string& prefix)
 {
     revoked_ = false;
-    submit({.op = zk::opcode::multi,
-            .acl = options_.acl ? *options_.acl : core_.options().acl,
-            .ops = both(create_op(child(prefix),
-                                  options_.owner_data ? *options_.owner_data : default_owner_data(),
-                                  {.mode = create_mode::ephemeral_sequential}),
-                        set_op(path_, std::string{protocol::directory_mark},
-                               queue_->directory().version()))},
-           [this](zk::reply&& r) {
-               r.results.resize(2);
-               written_to_directory(queue_->directory(), r.error, r.results[1]);
-               const auto& directory = r.results[1].stat;
-               const bool alone = directory.num_children == 1;
-               counted_others_ = !alone;
-               feed([&](protocol::contender& c, protocol::commands& out) {
-                   // The transaction created the one, and changed the other.
-                   c.counted(r.error, protocol::last_name(r.results[0].path),
-                             {directory.mzxid, core_.session()}, alone, out);
-               });
-           });
+    submit(
+        {.op = zk::opcode::multi,
+         .acl = acl(),
+         .ops = both(
+             create_op(child(prefix), owner_data(), {.mode = create_mode::ephemeral_sequential}),
+             set_op(path_, std::string{protocol::directory_mark}, queue_->directory().version()))},
+        [this](zk::reply&& r) {
+            r.results.resize(2);
+            written_to_directory(queue_->directory(), r.error, r.results[1]);
+            const auto& directory = r.results[1].stat;
+            const bool alone = directory.num_children == 1;
+            counted_others_ = !alone;
+            feed([&](protocol::contender& c, protocol::commands& out) {
+                // The transaction created the one, and changed the other.
+                c.counted(r.error, protocol::last_name(r.results[0].path),
+                          {directory.mzxid, core_.session()}, alone, out);
+            });
+        });
     go_on_in_between();
 }
 
@@ -340,10 +349,8 @@ void queue_member::remove_directory()
 void queue_member::exchange(const std::string& name)
 {
     submit({.op = zk::opcode::multi,
-            .acl = options_.acl ? *options_.acl : core_.options().acl,
-            .ops = both(create_op(child(name),
-                                  options_.owner_data ? *options_.owner_data : default_owner_data(),
-                                  {.mode = create_mode::ephemeral}),
+            .acl = acl(),
+            .ops = both(create_op(child(name), owner_data(), {.mode = create_mode::ephemeral}),
                         remove_op(child(own_name())))},
            [this](zk::reply&& r) {
                feed([&](protocol::contender& c, protocol::commands& out) {

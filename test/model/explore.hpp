@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 
 namespace colock::model {
@@ -49,6 +50,16 @@ inline void explore(const scenario& s, std::size_t floor)
     const auto o = exhaustive_walk{s}();
     report(o, since);
     BOOST_TEST(o.states >= floor);
+}
+
+// Many paths through a walk that is too large to be walked through.
+inline void explore_at_random(const scenario& s, std::uint64_t seed)
+{
+    const auto since = std::chrono::steady_clock::now();
+    const std::size_t paths = too_large < 1'000'000 ? 2'000 : 20'000;
+    const auto o = random_walk{s, seed}(paths);
+    report(o, since);
+    BOOST_TEST(o.ends == paths);
 }
 
 } // namespace colock::model
