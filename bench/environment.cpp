@@ -21,6 +21,13 @@ namespace bench {
 
 namespace {
 
+// Clang names itself in that text, GCC does not.
+#ifdef __clang__
+constexpr const char* compiler = __VERSION__;
+#else
+constexpr const char* compiler = "GCC " __VERSION__;
+#endif
+
 // What a program prints, line by line; nothing when it is not there, or fails.
 std::vector<std::string> output_of(const std::vector<std::string>& command)
 {
@@ -95,7 +102,7 @@ std::vector<std::pair<std::string, std::string>> environment(const std::string& 
         {"system", value_in("/etc/os-release", "PRETTY_NAME", '=') + ", " + kernel.sysname + ' ' +
                        release.substr(0, release.find('-'))},
         {"colock", COLOCK_VERSION_STRING + commit(self)},
-        {"compiler", std::string{"GCC "} + __VERSION__},
+        {"compiler", compiler},
         {"Boost", std::to_string(BOOST_VERSION / 100'000) + '.' +
                       std::to_string(BOOST_VERSION / 100 % 1000)},
         {"ZooKeeper's C client", ZOO_VERSION}};

@@ -1,5 +1,6 @@
 // The benchmark: colock beside the least that ZooKeeper's client can do, and beside other libraries.
 #include "environment.hpp"
+#include "interruption.hpp"
 #include "plots.hpp"
 #include "report.hpp"
 #include "scenario.hpp"
@@ -45,7 +46,8 @@ For a profiler, on a server of your own (./dev zookeeper):
                             herd-holder, and nothing else
 
 bench/README.md tells what each scenario measures, and how the others are configured.
-Exit status: 0, or 1 when a target was missed or something failed, or 2 for bad arguments.
+Exit status: 0, or 1 when a target was missed or something failed, or 2 for bad arguments,
+or 128 and the signal's number when it was interrupted: what was measured until then is in the JSON.
 )";
 
 struct scenario {
@@ -232,10 +234,14 @@ int main(int argc, char** argv)
             std::cout << help;
             return 0;
         }
+        bench::remember_signals();
         return run(a);
     } catch (const bad_usage& mistake) {
         std::cerr << "colock_bench: " << mistake.what() << "; see --help\n";
         return 2;
+    } catch (const bench::interrupted& by) {
+        std::cerr << "colock_bench: interrupted\n";
+        return 128 + by.signal;
     } catch (const std::exception& failure) {
         std::cerr << "colock_bench: " << failure.what() << '\n';
         return 1;

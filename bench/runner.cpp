@@ -1,5 +1,7 @@
 #include "runner.hpp"
 
+#include "interruption.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <exception>
@@ -68,6 +70,7 @@ std::vector<outcome> interleave(const std::vector<contestant>& all, schedule s)
         for (int slice = 0; slice != s.slices; ++slice) {
             for (std::size_t i = 0; i != all.size(); ++i) {
                 // Nobody always comes behind the same one.
+                check_interruption();
                 const auto turn = (round + slice) % 2 == 0 ? i : all.size() - 1 - i;
                 take_slice(all[turn], outcomes[turn], slices[turn]);
             }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 
 namespace bench {
@@ -131,9 +132,22 @@ verdict judge(std::string text, double value, bound direction, double limit)
     return {fine, (fine ? "met     " : "MISSED  ") + text};
 }
 
-std::string spread(const figure& f)
+std::string spread(const figure& f, const char* format = "%.4g")
 {
-    return " (" + number("%.4g", f.min()) + " to " + number("%.4g", f.max()) + ')';
+    return " (" + number(format, f.min()) + " to " + number(format, f.max()) + ')';
+}
+
+// By round, where they took turns; else of the medians.
+figure times_as_good(const figure& own, const figure& other)
+{
+    const auto times = [&](double a, double b) { return more_is_better(own.unit) ? a / b : b / a; };
+    figure all;
+    if (own.clients == other.clients && own.rounds.size() == other.rounds.size()) {
+        std::ranges::transform(own.rounds, other.rounds, std::back_inserter(all.rounds), times);
+    } else {
+        all.rounds = {times(own.median(), other.median())};
+    }
+    return all;
 }
 
 // A figure is not there. That is a fault if those of third systems are; else it was not to be measured.
@@ -173,15 +187,15 @@ std::optional<verdict> judge(const report& r, const comparison& c)
             {c.scenario, c.rtt_ms, own == nullptr ? c.clients : other_clients, c.servers, c.metric},
             own == nullptr ? "colock" : c.system);
     }
-    const auto times = more_is_better(own->unit) ? own->median() / other->median()
-                                                 : other->median() / own->median();
+    const auto times = times_as_good(*own, *other);
     const auto with = other_clients == c.clients
                           ? std::string{c.system} + "'s"
                           : "that of " + std::to_string(other_clients) + " client(s)";
     return judge(where(c.scenario, c.rtt_ms, c.clients, c.servers) + c.metric + ": " +
                      number("%.4g", own->median()) + ' ' + own->unit + ", " +
-                     number("%.3g", times) + " times as good as " + with,
-                 times, bound::at_least, c.times);
+                     number("%.3g", times.median()) + " times as good as " + with +
+                     (times.rounds.size() > 1 ? spread(times, "%.3g") : std::string{}),
+                 times.median(), bound::at_least, c.times);
 }
 
 } // namespace

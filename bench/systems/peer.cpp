@@ -1,5 +1,7 @@
 #include "systems/peer.hpp"
 
+#include "interruption.hpp"
+
 #include <exception>
 #include <sstream>
 
@@ -41,6 +43,7 @@ void peer::wait_until_ready()
 
 void peer::send(const std::string& command)
 {
+    check_interruption();
     if (!process_.write_input(command + '\n')) {
         throw peer_failed{name_ + " has ended"};
     }

@@ -57,7 +57,12 @@ public:
         }
         // Otherwise it would look up its servers at every step.
         zoo_set_servers_resolution_delay(handle_, -1);
+        const auto end = clock::now() + std::chrono::seconds{30};
         while (zoo_state(handle_) != ZOO_CONNECTED_STATE) {
+            if (clock::now() > end) {
+                zookeeper_close(handle_);
+                throw std::runtime_error{"raw: no server at " + hosts};
+            }
             step(std::chrono::seconds{1});
         }
     }
