@@ -92,11 +92,7 @@ std::vector<contest> contests_without_delay(const run_options& options)
 
 std::vector<contest> contests_with_delay(const run_options& options)
 {
-    if (options.quick) {
-        return {{8}};
-    }
-    return options.full ? contests_without_delay(options)
-                        : std::vector<contest>{{8}, {8, hold_time}, {32}, {128}};
+    return options.quick ? std::vector<contest>{{8}} : contests_without_delay(options);
 }
 
 } // namespace

@@ -136,7 +136,7 @@ void in_this_process(const run_options& options, report& out)
 {
     zookeeper_server server{server_options(options)};
     process p{server.connect_string()};
-    const int grants = options.quick ? 64'000 : 320'000;
+    const int grants = options.quick ? 64'000 : options.full ? 320'000 : 160'000;
     // Nobody to hand over to: each goes to the server.
     const colock::mutex alone{p.client(), "/in-process-alone"};
     figure rate{"in_process", "colock", 0, 1, 1, "grants", "1/s", {}};
