@@ -38,7 +38,7 @@ void without_delay(const run_options& options, report& out)
 {
     const arena where{options, {.servers = options.servers, .etcd = true}};
     field all{out, options, where, systems(), 1};
-    warm_up(all, out, options.quick ? 1000 : 4000);
+    warm_up(all, out, options.quick ? 1000 : 3000);
     // Short ones: what else the machine does hits neighbours alike.
     const int count = options.quick ? 50 : 100;
     const auto slices = all.contestants([count](field::entrant& e) {
@@ -49,7 +49,7 @@ void without_delay(const run_options& options, report& out)
             {{"lock", "us"}, {"lock + unlock", "us", true}, {"cycles", "1/s"}},
             {options.rounds, options.quick  ? 10
                              : options.full ? 40
-                                            : 16});
+                                            : 8});
 }
 
 // In units of the round trip that the same client has at that moment.
