@@ -1,5 +1,6 @@
 #include "interruption.hpp"
 
+#include <atomic>
 #include <csignal>
 #include <initializer_list>
 
@@ -7,7 +8,8 @@ namespace bench {
 
 namespace {
 
-volatile std::sig_atomic_t received = 0;
+std::atomic<int> received = 0; // read by any thread
+static_assert(std::atomic<int>::is_always_lock_free);
 
 } // namespace
 
@@ -17,14 +19,18 @@ void remember_signals()
     action.sa_handler = [](int signal) { received = signal; };
     action.sa_flags = SA_RESETHAND;
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-        ::sigaction(signal, &action, nullptr);
+        struct sigaction before {};
+        ::sigaction(signal, nullptr, &before);
+        if (before.sa_handler != SIG_IGN) { // nohup
+            ::sigaction(signal, &action, nullptr);
+        }
     }
 }
 
 void check_interruption()
 {
-    if (received != 0) {
-        throw interrupted{received};
+    if (const int signal = received; signal != 0) {
+        throw interrupted{signal};
     }
 }
 

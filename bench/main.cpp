@@ -190,6 +190,10 @@ int run(const arguments& a)
         std::fflush(stdout);
         try {
             s.run(a.run, out);
+            bench::check_interruption();
+        } catch (const bench::interrupted&) {
+            out.write_json(a.json);
+            throw;
         } catch (const std::exception& failure) {
             failed = true;
             out.remark(std::string{s.name} + " failed: " + failure.what());

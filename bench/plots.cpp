@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -117,6 +119,18 @@ std::string bars(const figures& all)
            boxes + "e\n" + spread + "e\n";
 }
 
+void remove_pictures_of(const std::string& script)
+{
+    std::ifstream in{script};
+    constexpr std::string_view begin = "set output \"";
+    for (std::string line; std::getline(in, line);) {
+        if (line.starts_with(begin)) {
+            std::filesystem::remove(line.substr(begin.size(), line.size() - begin.size() -
+                                                                  1)); // less the quotation mark
+        }
+    }
+}
+
 // What cannot stand on a logarithmic axis is left out.
 bool positive(const figures& all)
 {
@@ -140,6 +154,7 @@ void draw_plots(report& r, const std::string& directory)
         subjects[{f.scenario, f.metric, f.rtt_ms, f.servers}].push_back(&f);
     }
     const auto script = directory + "/plots.gnuplot";
+    remove_pictures_of(script); // of an earlier run
     {
         std::ofstream out{script};
         for (const auto& [s, all] : subjects) {

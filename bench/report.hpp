@@ -16,6 +16,7 @@ struct figure {
     std::string metric;
     std::string unit;
     std::vector<double> rounds; // one value each, at least one
+    bool in_turns = false;      // each next to that of the others which took turns
 
     [[nodiscard]] double median() const;
     [[nodiscard]] double min() const;

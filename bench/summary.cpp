@@ -50,16 +50,17 @@ std::string where_peers_win(const report& r)
         const auto* own = r.find(h, "colock");
         std::string winners;
         for (const auto& peer : peers) {
-            const auto* other = own != nullptr ? r.find(h, std::string{peer.name}) : nullptr;
+            const auto* other = r.find(h, std::string{peer.name});
             // The round trip is what others are measured in; ratios are of figures that count already.
-            if (other != nullptr && h.metric != "round trip" && own->unit != "ratio" &&
-                better(*other, *own)) {
+            if (other != nullptr && h.metric != "round trip" && other->unit != "ratio" &&
+                (own == nullptr || better(*other, *own))) {
                 winners += "**" + std::string{peer.name} + "** " + number(other->median()) + ", ";
             }
         }
         if (!winners.empty()) {
-            text += "- " + text_of(h) + ": " + winners + "colock " + number(own->median()) + ' ' +
-                    own->unit + '\n';
+            text += "- " + text_of(h) + ": " + winners + "colock " +
+                    (own != nullptr ? number(own->median()) + ' ' + own->unit : "has no figure") +
+                    '\n';
         }
     }
     return text.empty() ? "Nowhere.\n" : text;

@@ -142,7 +142,7 @@ figure times_as_good(const figure& own, const figure& other)
 {
     const auto times = [&](double a, double b) { return more_is_better(own.unit) ? a / b : b / a; };
     figure all;
-    if (own.clients == other.clients && own.rounds.size() == other.rounds.size()) {
+    if (own.in_turns && other.in_turns && own.clients == other.clients) {
         std::ranges::transform(own.rounds, other.rounds, std::back_inserter(all.rounds), times);
     } else {
         all.rounds = {times(own.median(), other.median())};

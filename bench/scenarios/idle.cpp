@@ -3,6 +3,7 @@
 #include <support/zookeeper_server.hpp>
 
 #include "arena.hpp"
+#include "interruption.hpp"
 #include "scenario.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <stdexcept>
 #include <thread>
 
@@ -72,6 +74,7 @@ void with_server(const run_options& options, report& out, lone_client& client)
     figure wakeups{"idle", "colock", 0, 1, 1, "wake-ups in a third of the time-out", "1", {}};
     figure load{"idle", "colock", 0, 1, 1, "processor", "% of a core", {}};
     for (int i = 0; i != (options.full ? 30 : options.quick ? 3 : 6); ++i) {
+        check_interruption();
         const auto before = client.stats().wakeups;
         load.rounds.push_back(client.load_in(session / 3));
         wakeups.rounds.push_back(double(client.stats().wakeups - before));
@@ -85,6 +88,7 @@ void without_server(const run_options& options, report& out, lone_client& client
     figure attempts{"away", "colock", 0, 1, 1, "connect attempts", "1/s", {}};
     figure load{"away", "colock", 0, 1, 1, "processor", "% of a core", {}};
     for (int i = 0; i != (options.full ? 60 : options.quick ? 5 : 15); ++i) {
+        check_interruption();
         const auto before = client.stats().connect_attempts;
         load.rounds.push_back(client.load_in(std::chrono::seconds{1}));
         attempts.rounds.push_back(double(client.stats().connect_attempts - before));
@@ -98,16 +102,16 @@ void without_server(const run_options& options, report& out, lone_client& client
 double seconds_to_return(colock::test::zookeeper_server& server, lone_client& client)
 {
     steady_clock::time_point serving;
-    std::thread starter{[&] {
+    auto starter = std::async(std::launch::async, [&] {
         server.start();
         serving = steady_clock::now();
-    }};
+    });
     const auto limit = steady_clock::now() + std::chrono::seconds{60};
     while (!client.connected() && steady_clock::now() < limit) {
         client.run_for(std::chrono::milliseconds{1});
     }
     const auto back = steady_clock::now();
-    starter.join();
+    starter.get();
     if (!client.connected()) {
         throw std::runtime_error{"away: the client did not come back within a minute"};
     }

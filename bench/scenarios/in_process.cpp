@@ -139,6 +139,7 @@ void in_this_process(const run_options& options, report& out)
     const int grants = options.quick ? 64'000 : options.full ? 320'000 : 160'000;
     // Nobody to hand over to: each goes to the server.
     const colock::mutex alone{p.client(), "/in-process-alone"};
+    p.time_of([&](int n) { return p.lock_and_unlock(alone, n); }, 1, 3000); // warm, as the peers
     figure rate{"in_process", "colock", 0, 1, 1, "grants", "1/s", {}};
     for (int round = 0; round != options.rounds; ++round) {
         rate.rounds.push_back(

@@ -12,7 +12,7 @@ namespace bench {
 
 void in_process_peers(const run_options& options, report& out)
 {
-    const arena where{options, {.servers = options.servers, .etcd = true}};
+    const arena where{options, {.etcd = true}}; // one server, as for colock
     auto systems = colock_and_peers();
     systems.pop_back(); // colock: measured without a process between
     // A WriteLock recognises its node by the session: two threads would share one.
@@ -31,10 +31,10 @@ void in_process_peers(const run_options& options, report& out)
     for (const auto& [threads, longest] : contests) {
         // All have to join first: the more of them, the longer.
         const int ms = options.quick ? longest / 2 : longest;
-        compare(
-            out, {"in_process", 0, threads, options.servers},
-            all.contestants([&](field::entrant& e) { return std::vector{turns(e, threads, ms)}; }),
-            {{"grants", "1/s"}}, {threads == 1000 ? 1 : std::min(options.rounds, 2), 1});
+        compare(out, {"in_process", 0, threads}, all.contestants([&](field::entrant& e) {
+            return std::vector{turns(e, threads, ms)};
+        }),
+                {{"grants", "1/s"}}, {threads == 1000 ? 1 : std::min(options.rounds, 2), 1});
     }
 }
 

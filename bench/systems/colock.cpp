@@ -33,7 +33,7 @@ public:
         for (int i = 0; i != c.sessions; ++i) {
             turns.push_back(io_.start(
                 read_and_write(colock::shared_mutex{clients_[static_cast<std::size_t>(i)], path},
-                               end, read_percent, static_cast<unsigned>(i))));
+                               end, read_percent)));
         }
         return sum(turns);
     }
@@ -65,9 +65,9 @@ public:
 
 private:
     static asio::awaitable<long> read_and_write(colock::shared_mutex m, clock::time_point end,
-                                                int read_percent, unsigned seed)
+                                                int read_percent)
     {
-        std::minstd_rand random{seed + 1};
+        std::minstd_rand random{std::random_device{}()};
         std::uniform_int_distribution percent{0, 99};
         long turns = 0;
         while (clock::now() < end) {

@@ -1,11 +1,10 @@
-// The limit: ZooKeeper's C client in a poll loop, doing the least that takes and releases a lock.
+// ZooKeeper's C client in a poll loop, doing the least that takes and releases a lock in the usual way.
 //
-// Create and list are sent back to back, as colock does, and the lock is held when the listing has
-// come; nothing checks it, nothing else is looked after. What colock adds is measured against this.
-// It has no queue to wait in.
+// Create and list are sent back to back, as colock does where it expects others, and the lock is held when the listing
+// has come; nothing checks it, nothing else is looked after. It has no queue to wait in.
 //
 // raw-tuned does what colock does to be quick: it gathers its writes, which the C client does not, and joins by a
-// transaction that tells whether the node is the only one, instead of create and list.
+// transaction that tells whether the node is the only one, instead of create and list. That is the limit.
 #include <colock/queue_view.hpp>
 
 #include "own_system.hpp"
@@ -78,10 +77,10 @@ public:
         turn t{this, path, prefix_in(path)};
         for (int i = 0; i != count; ++i) {
             const auto begin = clock::now();
-            lock(t);
+            in_one_go([&] { lock(t); });
             wait_until([&] { return t.listed; });
             const auto locked = clock::now();
-            unlock(t);
+            in_one_go([&] { unlock(t); });
             wait_until([&] { return t.done; });
             times.push_back({locked - begin, clock::now() - begin});
         }
@@ -122,28 +121,31 @@ public:
             lock(t);
         };
         const auto end = clock::now() + time;
-        for (int i = 0; i != in_flight; ++i) {
-            begin_next(turns.emplace_back(turn{this}));
-        }
+        in_one_go([&] {
+            for (int i = 0; i != in_flight; ++i) {
+                begin_next(turns.emplace_back(turn{this}));
+            }
+        });
         long granted = 0;
         for (int left = in_flight; left != 0;) {
             step(std::chrono::seconds{1});
             check(failed_);
-            const gathered writes{corked_};
-            for (auto& t : turns) {
-                if (t.listed) {
-                    t.listed = false;
-                    granted += clock::now() < end ? 1 : 0;
-                    unlock(t);
-                } else if (t.done) {
-                    t.done = false;
-                    if (clock::now() < end) {
-                        begin_next(t);
-                    } else {
-                        --left;
+            in_one_go([&] {
+                for (auto& t : turns) {
+                    if (t.listed) {
+                        t.listed = false;
+                        granted += clock::now() < end ? 1 : 0;
+                        unlock(t);
+                    } else if (t.done) {
+                        t.done = false;
+                        if (clock::now() < end) {
+                            begin_next(t);
+                        } else {
+                            --left;
+                        }
                     }
                 }
-            }
+            });
         }
         return granted;
     }
@@ -162,6 +164,14 @@ private:
         std::array<zoo_op_result_t, 2> results = {};
     };
 
+    // What is sent meanwhile. Not nested: the inner end would be that of the outer one.
+    template <class Requests>
+    void in_one_go(Requests send)
+    {
+        const gathered writes{corked_};
+        send();
+    }
+
     // A name of the same length as colock's.
     static std::string prefix_in(const std::string& directory)
     {
@@ -179,7 +189,6 @@ private:
                                ZOO_EPHEMERAL_SEQUENTIAL, t.created.data(),
                                static_cast<int>(t.created.size()));
             zoo_set_op_init(&ops[1], t.directory.c_str(), "", 0, -1, &t.stat);
-            const gathered writes{corked_};
             check(zoo_amulti(handle_, 2, ops.data(), t.results.data(), &on_multi, &t));
             return;
         }
@@ -191,7 +200,6 @@ private:
     void unlock(turn& t)
     {
         t.done = false;
-        const gathered writes{corked_};
         check(zoo_adelete(handle_, t.node.c_str(), -1, &on_done, &t));
     }
 
