@@ -162,7 +162,9 @@ public:
             held_.turn);
     }
 
-    /// Releases the lock; completes when the server has confirmed that its node is gone.
+    /// Releases the lock; completes when the server has confirmed that its node is gone, or at once when the node goes
+    /// on to be used on this client: by the next one who waits (`lock_options::max_local_grants`), by others who share
+    /// it, by the outer guard of a `recursive_mutex`, or by nobody for a while (`lock_options::linger`).
     ///
     /// This object is empty as soon as the operation is initiated. While there is no connection it waits
     /// for one, or for the end of the session.

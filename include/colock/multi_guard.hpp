@@ -99,7 +99,8 @@ public:
             detail::initiate<error_code, error_code>{core_}, token, &start_wait_lost, watched());
     }
 
-    /// Releases all locks at the same time; completes when the server has confirmed that all nodes are gone.
+    /// Releases all locks at the same time; completes when the server has confirmed that all nodes are gone, but for
+    /// those that go on to be used on this client, see `held_lock::async_unlock`.
     ///
     /// This object is empty as soon as the operation is initiated. While there is no connection it waits
     /// for one, or for the end of the session.

@@ -51,7 +51,8 @@ private:
 /// ```
 ///
 /// Locks that are free are held after one round trip, however many they are; a semaphore takes one more, and those
-/// whose paths come behind its path wait for it. When one of them is not held after that, the places in the
+/// whose paths come behind its path wait for it, as do those behind one that this client expected to use alone and
+/// whose directory others have used meanwhile. When one of them is not held after that, the places in the
 /// queues of those behind it are given up, and the locks are taken one after the other, in the order of their
 /// absolute paths. So nobody who uses a multi_lock ever waits for one lock while he keeps a place in a later one,
 /// for longer than that round trip; and he **cannot deadlock** with others, as long as those who take several

@@ -285,9 +285,8 @@ void local_queue::step_down(operation_ptr<error_code, unique_lock> op, grant&& h
         }
     }
     carry_out(todo);
-    core_->dispatch([op = std::move(op), member = std::move(held.member)]() mutable {
-        member->step_down(std::move(op));
-    });
+    core_->dispatch([op = std::move(op), member = std::move(held.member),
+                     turn = held.turn]() mutable { member->step_down(std::move(op), turn); });
 }
 
 // Returns why the lock is lost, if it is.
@@ -358,12 +357,13 @@ void local_queue::granted(const std::shared_ptr<queue_member>& member, company c
 }
 
 void local_queue::granted(const std::shared_ptr<queue_member>& member, company c,
-                          operation_ptr<error_code, unique_lock> op)
+                          operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn)
 {
     chores todo;
     {
         const std::lock_guard lock{mutex_};
         make_way(todo);
+        turns_ = std::max(turns_, least_turn);
         holder_ = member;
         const auto v = cohort_.granted(boot_clock::now(), c, true);
         admit(op.release(), todo);

@@ -102,7 +102,8 @@ namespace {
 // probe. The answers of a session come in the order of its requests. So when that of the probe comes, each lock
 // was either granted by the list that belongs to its join, and that word is here already (all words are posted to
 // the strand, in their order), or it is not held, for whatever reason: somebody is before it, here or elsewhere;
-// its directory has to be made; the session has to be proved alive; there is no connection.
+// its directory has to be made; the session has to be proved alive; there is no connection; or this client expected
+// nobody else, and has to list after all.
 //
 // **One by one.** If any is not held then, let w be the first of them in the order of the paths. The locks before
 // w are kept, the place in the queue of w as well. The places of all locks behind w are given up, those that are

@@ -24,7 +24,7 @@ std::variant<protocol::contender, protocol::single_node> make_contender(const lo
 } // namespace
 
 queue_member::queue_member(std::shared_ptr<local_queue> queue)
-    : queue_{std::move(queue)}, core_{*queue_->core()}, path_{queue_->path()},
+    : queue_{std::move(queue)}, origin_{queue_}, core_{*queue_->core()}, path_{queue_->path()},
       options_{queue_->options()}, contender_{make_contender(*queue_)}
 {
     commands_.reserve(4); // a create, a list, and what else comes of an answer
@@ -172,7 +172,7 @@ void queue_member::part(operation_ptr<error_code, unique_lock> op)
     }
 }
 
-void queue_member::step_down(operation_ptr<error_code, unique_lock> op)
+void queue_member::step_down(operation_ptr<error_code, unique_lock> op, std::uint64_t turn)
 {
     check();
     if (const auto why = lost(); why) {
@@ -180,6 +180,7 @@ void queue_member::step_down(operation_ptr<error_code, unique_lock> op)
         leave();
         return;
     }
+    op->tag = turn;
     stepping_down_ = std::move(op);
     if (const auto& link = stepping_down_.cancellation()) {
         link->bind([this](asio::cancellation_type type) {
@@ -203,7 +204,8 @@ void queue_member::shared(const error_code& ec)
         node_ = child(own_name());
         revoked_ = false; // it was another node
         queue_ = queue_->readers();
-        queue_->granted(self, company(), std::move(op));
+        const auto turn = op->tag;
+        queue_->granted(self, company(), std::move(op), turn);
     }
 }
 

@@ -43,7 +43,7 @@ public:
     void unlock(operation_ptr<error_code> op);
     void part(operation_ptr<error_code, unique_lock> op);
     // Goes over to those who share the lock. The operation completes when it has; an error says that it has not.
-    void step_down(operation_ptr<error_code, unique_lock> op);
+    void step_down(operation_ptr<error_code, unique_lock> op, std::uint64_t turn);
     void wait_lost(operation_ptr<error_code, error_code> op, std::uint64_t turn);
     // Until somebody asks for the node.
     void wait_revoked(operation_ptr<error_code> op, std::uint64_t turn);
@@ -149,6 +149,8 @@ private:
     [[nodiscard]] const access_control_list& acl() const;
 
     std::shared_ptr<local_queue> queue_; // another one while no guard refers to it
+    const std::shared_ptr<local_queue>
+        origin_; // the one that it was made with, whose path and options these are
     client_core& core_;
     const std::string& path_;
     std::function<void()> in_between_;

@@ -69,14 +69,14 @@ void queue_member::feed(Input&& input)
     if (std::exchange(performing_, true)) {
         return; // an answer that came at once: its commands come behind those at hand
     }
-    {
-        const client_core::batch together{core_};
+    do {
+        const client_core::batch together{core_};            // whose end may bring answers
         for (std::size_t i = 0; i < commands_.size(); ++i) { // it grows on the way
             const auto next = std::move(commands_[i]);
             perform(next);
         }
         commands_.clear();
-    }
+    } while (!commands_.empty());
     performing_ = false;
     rely();
 }

@@ -133,24 +133,25 @@ bool queue_member::expects_nobody() const
 void queue_member::create_and_count(const std::string& prefix)
 {
     revoked_ = false;
-    submit(
-        {.op = zk::opcode::multi,
-         .acl = acl(),
-         .ops = both(
-             create_op(child(prefix), owner_data(), {.mode = create_mode::ephemeral_sequential}),
-             set_op(path_, std::string{protocol::directory_mark}, queue_->directory().version()))},
-        [this](zk::reply&& r) {
-            r.results.resize(2);
-            written_to_directory(queue_->directory(), r.error, r.results[1]);
-            const auto& directory = r.results[1].stat;
-            const bool alone = directory.num_children == 1;
-            counted_others_ = !alone;
-            feed([&](protocol::contender& c, protocol::commands& out) {
-                // The transaction created the one, and changed the other.
-                c.counted(r.error, protocol::last_name(r.results[0].path),
-                          {directory.mzxid, core_.session()}, alone, out);
-            });
-        });
+    const auto version = queue_->directory().version();
+    queue_->directory().tried();
+    submit({.op = zk::opcode::multi,
+            .acl = acl(),
+            .ops = both(
+                create_op(child(prefix), owner_data(), {.mode = create_mode::ephemeral_sequential}),
+                set_op(path_, std::string{protocol::directory_mark}, version))},
+           [this](zk::reply&& r) {
+               r.results.resize(2);
+               written_to_directory(queue_->directory(), r.error, r.results[1]);
+               const auto& directory = r.results[1].stat;
+               const bool alone = directory.num_children == 1;
+               counted_others_ = !alone;
+               feed([&](protocol::contender& c, protocol::commands& out) {
+                   // The transaction created the one, and changed the other.
+                   c.counted(r.error, protocol::last_name(r.results[0].path),
+                             {directory.mzxid, core_.session()}, alone, out);
+               });
+           });
     go_on_in_between();
 }
 
@@ -162,7 +163,7 @@ void queue_member::get_to_know_directory()
         return;
     }
     auto& directory = queue_->directory();
-    if (c->met_others() || std::exchange(counted_others_, false)) {
+    if (c->met_siblings() || std::exchange(counted_others_, false)) {
         directory.met_others();
         return;
     }

@@ -600,6 +600,7 @@ void contender::take_stock(const std::vector<std::string>& children, bool recogn
         directory_ = directory::ours;
     }
     met_others_ = queue.size() > 1;
+    met_siblings_ = children.size() > 1;
     long_queue_ = queue.size() >= settings_.note_from;
     blocking_ = b.count;
     if (b.count == 0 && identity_known_) {
@@ -822,7 +823,7 @@ std::string contender::fingerprint() const
     };
     text << static_cast<int>(state_) << connected_ << try_only_ << begun_ << reported_ << held_
          << remove_lost_ << safe_ << proving_ << identity_known_ << stock_taken_ << met_others_
-         << left_ << disposable_ << long_queue_ << note_refused_ << expects_nobody_
+         << met_siblings_ << left_ << disposable_ << long_queue_ << note_refused_ << expects_nobody_
          << count_refused_ << static_cast<int>(directory_) << settings_.shared << ' ' << session_
          << ' ' << guid_.low << ' ' << open_lists_ << ' ' << stale_lists_ << ' ' << own_ << ' '
          << identity_.czxid << ' ' << identity_.owner << ' ' << blocking_ << ' ' << asked_after_

@@ -153,6 +153,8 @@ public:
     [[nodiscard]] const std::string& name() const noexcept { return own_; }
     // Whether others stood in the queue, before me or behind me, when it was last listed.
     [[nodiscard]] bool met_others() const noexcept { return met_others_; }
+    // Whether the directory had any other child then.
+    [[nodiscard]] bool met_siblings() const noexcept { return met_siblings_; }
     [[nodiscard]] const node_identity& identity() const noexcept { return identity_; }
     [[nodiscard]] std::int64_t number() const noexcept { return number_; }
 
@@ -241,6 +243,7 @@ private:
     std::size_t blocking_ = 0; // members of B not known to have left; valid when stock_taken_
     bool stock_taken_ = false;
     bool met_others_ = false;
+    bool met_siblings_ = false;
     bool long_queue_ = false; // when it was last listed
     // The one ahead that has gone, while it is asked whether anybody is left before the nearest one; or -1.
     std::int64_t asked_after_ = -1;

@@ -53,6 +53,10 @@ public:
         current_ = false;
     }
 
+    // It is about to be written to by a contender: until that is granted nobody else of this client had better, who
+    // would have to know the version that comes of it.
+    void tried() noexcept { alone_ = false; }
+
     // Nor will it be: that is not permitted.
     void forbidden() noexcept { writable_ = false; }
 

@@ -120,6 +120,34 @@ BOOST_AUTO_TEST_CASE(two_of_one_client_do_not_expect_to_be_alone)
     check_nothing_left();
 }
 
+// None that is in the queue, but the directory is never its own.
+BOOST_AUTO_TEST_CASE(a_directory_with_another_child_is_not_counted)
+{
+    admin.create(directory + "/inner", "");
+    take_turns(c, 9);
+    BOOST_TEST(counted() <= 1U); // before it was seen
+    admin.remove(directory + "/inner");
+    const auto before = counted();
+    take_turns(c, 4);
+    BOOST_TEST(counted() >= before + 1);
+    check_nothing_left();
+}
+
+// The second one does not know yet what the first makes of the directory.
+BOOST_AUTO_TEST_CASE(G2_one_at_a_time_of_a_client_is_counted)
+{
+    auto first = start_lock(c);
+    auto second = start_lock(c);
+    auto third = start_lock(c);
+    BOOST_TEST(until([&] { return queue().size() == 3U; }));
+    BOOST_TEST(counted() == 1U);
+    for (auto* each : {&first, &second, &third}) {
+        auto held = value_of(io, *each);
+        BOOST_TEST(unlock(held) == error_code{});
+    }
+    check_nothing_left();
+}
+
 BOOST_AUTO_TEST_CASE(G1_somebody_comes_later)
 {
     auto held = hold(c);

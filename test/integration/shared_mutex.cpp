@@ -337,6 +337,43 @@ BOOST_AUTO_TEST_CASE(a_writer_becomes_a_reader_without_a_gap)
     BOOST_TEST(!writer.done());
 }
 
+BOOST_AUTO_TEST_CASE(a_writer_with_a_node_of_its_own_becomes_a_reader)
+{
+    auto& c = connect();
+    const auto strict = with_nodes();
+    auto held = write(c, strict);
+    auto shared = value_of(io, start_downgrade(c, held));
+    BOOST_TEST(bool(shared));
+    BOOST_TEST(is_reader(shared.node()));
+    go_on(io, 20ms); // its node is watched
+    BOOST_TEST(!shared.lost());
+    shared = {};
+    check_nothing_left();
+}
+
+// Those who had the node before have smaller tokens, whatever it is now.
+BOOST_AUTO_TEST_CASE(the_token_does_not_get_smaller)
+{
+    auto& c = connect();
+    auto first = write(c);
+    const auto second = start_write(c);
+    const auto third = start_write(c);
+    const auto node = first.node();
+    first = {};
+    auto before = value_of(io, second);
+    const auto token = before.token();
+    before = {};
+    auto held = value_of(io, third);
+    BOOST_REQUIRE(held.node() == node);
+    BOOST_TEST((held.token() > token));
+    const auto last = held.token();
+    auto shared = value_of(io, start_downgrade(c, held));
+    BOOST_TEST((shared.token() >= last));
+    const auto reader = read(c); // of the same node
+    BOOST_TEST(reader.node() == shared.node());
+    BOOST_TEST((reader.token() > token));
+}
+
 BOOST_AUTO_TEST_CASE(readers_behind_a_writer_come_in_when_it_becomes_one)
 {
     auto& c = connect();

@@ -151,4 +151,15 @@ BOOST_AUTO_TEST_CASE(another_directory)
     BOOST_TEST(!unnoticed.is_worth_marking());
 }
 
+BOOST_AUTO_TEST_CASE(one_at_a_time_tries)
+{
+    auto m = usable();
+    m.tried();
+    BOOST_TEST(!m.expects_nobody());
+    m.marked(7, 2);
+    BOOST_TEST(!m.expects_nobody());
+    m.granted_alone(2);
+    BOOST_TEST(m.expects_nobody());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
