@@ -26,8 +26,8 @@ struct counter_node {
 ///
 /// Those who acquire stand in a queue (a `mutex` at `path/locks`); the first one takes his permits, all of them at
 /// once, when there are as many (nodes in `path/leases`), and holds the others up until then: so one who wants
-/// many does not starve. Two who want two of two never hold one each. Free, it takes two round trips; those who
-/// wait on one client share a node in the queue.
+/// many does not starve. Two who want two of two never hold one each. Free, it takes two round trips, or three when
+/// this client expected to be the only one and is not; those who wait on one client share a node in the queue.
 ///
 /// The layout is that of Curator's InterProcessSemaphoreV2, which takes its permits one by one.
 ///
