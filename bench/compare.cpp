@@ -14,7 +14,7 @@ void compare(report& out, const circumstances& where, const std::vector<contesta
     const auto add = [&](std::size_t i, const metric& m, std::string name, std::string unit,
                          const std::vector<double>& rounds) {
         out.add({where.scenario, all[i].system, m.rtt_ms.value_or(where.rtt_ms), where.clients,
-                 where.servers, std::move(name), std::move(unit), rounds, true});
+                 where.servers, std::move(name), std::move(unit), rounds, all.size() > 1});
     };
     for (std::size_t m = 0; m != metrics.size(); ++m) {
         for (std::size_t i = 0; i != all.size(); ++i) {

@@ -125,8 +125,8 @@ void remove_pictures_of(const std::string& script)
     constexpr std::string_view begin = "set output \"";
     for (std::string line; std::getline(in, line);) {
         if (line.starts_with(begin)) {
-            std::filesystem::remove(line.substr(begin.size(), line.size() - begin.size() -
-                                                                  1)); // less the quotation mark
+            line.pop_back(); // the other quotation mark
+            std::filesystem::remove(line.substr(begin.size()));
         }
     }
 }

@@ -69,8 +69,8 @@ std::vector<outcome> interleave(const std::vector<contestant>& all, schedule s)
         std::vector<table> slices(all.size());
         for (int slice = 0; slice != s.slices; ++slice) {
             for (std::size_t i = 0; i != all.size(); ++i) {
-                // Nobody always comes behind the same one.
                 check_interruption();
+                // Nobody always comes behind the same one.
                 const auto turn = (round + slice) % 2 == 0 ? i : all.size() - 1 - i;
                 take_slice(all[turn], outcomes[turn], slices[turn]);
             }

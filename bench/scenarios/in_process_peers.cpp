@@ -31,10 +31,9 @@ void in_process_peers(const run_options& options, report& out)
     for (const auto& [threads, longest] : contests) {
         // All have to join first: the more of them, the longer.
         const int ms = options.quick ? longest / 2 : longest;
-        compare(out, {"in_process", 0, threads}, all.contestants([&](field::entrant& e) {
-            return std::vector{turns(e, threads, ms)};
-        }),
-                {{"grants", "1/s"}}, {threads == 1000 ? 1 : std::min(options.rounds, 2), 1});
+        const auto rate = [&](field::entrant& e) { return std::vector{turns(e, threads, ms)}; };
+        compare(out, {"in_process", 0, threads}, all.contestants(rate), {{"grants", "1/s"}},
+                {threads == 1000 ? 1 : std::min(options.rounds, 2), 1});
     }
 }
 

@@ -29,9 +29,8 @@ void many_locks(const run_options& options, report& out)
     });
     // Short ones: what else the machine does hits neighbours alike.
     const int ms = 250;
-    compare(out, {"many_locks", 0, 1, options.servers}, all.contestants([&](field::entrant& e) {
-        return std::vector{turns(e, ms) * 1000 / ms};
-    }),
+    const auto rate = [&](field::entrant& e) { return std::vector{turns(e, ms) * 1000 / ms}; };
+    compare(out, {"many_locks", 0, 1, options.servers}, all.contestants(rate),
             {{"cycles", "1/s", true}},
             {options.rounds, options.quick  ? 2
                              : options.full ? 8

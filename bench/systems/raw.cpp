@@ -24,7 +24,7 @@ namespace bench {
 namespace {
 
 // As colock does it: what is sent meanwhile leaves in one segment, where the C client would make two of each request.
-// Does nothing without a descriptor.
+// Does nothing without a descriptor. Not nested: the inner end would be that of the outer one.
 class gathered {
 public:
     explicit gathered(int descriptor) noexcept : descriptor_{descriptor} { hold_back(1); }
@@ -77,10 +77,16 @@ public:
         turn t{this, path, prefix_in(path)};
         for (int i = 0; i != count; ++i) {
             const auto begin = clock::now();
-            in_one_go([&] { lock(t); });
+            {
+                const gathered writes{corked_};
+                lock(t);
+            }
             wait_until([&] { return t.listed; });
             const auto locked = clock::now();
-            in_one_go([&] { unlock(t); });
+            {
+                const gathered writes{corked_};
+                unlock(t);
+            }
             wait_until([&] { return t.done; });
             times.push_back({locked - begin, clock::now() - begin});
         }
@@ -121,31 +127,31 @@ public:
             lock(t);
         };
         const auto end = clock::now() + time;
-        in_one_go([&] {
+        {
+            const gathered writes{corked_};
             for (int i = 0; i != in_flight; ++i) {
                 begin_next(turns.emplace_back(turn{this}));
             }
-        });
+        }
         long granted = 0;
         for (int left = in_flight; left != 0;) {
             step(std::chrono::seconds{1});
             check(failed_);
-            in_one_go([&] {
-                for (auto& t : turns) {
-                    if (t.listed) {
-                        t.listed = false;
-                        granted += clock::now() < end ? 1 : 0;
-                        unlock(t);
-                    } else if (t.done) {
-                        t.done = false;
-                        if (clock::now() < end) {
-                            begin_next(t);
-                        } else {
-                            --left;
-                        }
+            const gathered writes{corked_};
+            for (auto& t : turns) {
+                if (t.listed) {
+                    t.listed = false;
+                    granted += clock::now() < end ? 1 : 0;
+                    unlock(t);
+                } else if (t.done) {
+                    t.done = false;
+                    if (clock::now() < end) {
+                        begin_next(t);
+                    } else {
+                        --left;
                     }
                 }
-            });
+            }
         }
         return granted;
     }
@@ -163,14 +169,6 @@ private:
         Stat stat = {};
         std::array<zoo_op_result_t, 2> results = {};
     };
-
-    // What is sent meanwhile. Not nested: the inner end would be that of the outer one.
-    template <class Requests>
-    void in_one_go(Requests send)
-    {
-        const gathered writes{corked_};
-        send();
-    }
 
     // A name of the same length as colock's.
     static std::string prefix_in(const std::string& directory)

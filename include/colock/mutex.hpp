@@ -18,10 +18,10 @@ namespace colock {
 /// A mutex among all processes that use the same path of the same ensemble.
 ///
 /// A contender is an ephemeral sequential node in the directory `path`, which is created when needed, as a
-/// container. The data of a directory that colock has made are colock's, which writes to them as locks are taken and
-/// released, where it is permitted to: keep nothing there. Contenders are granted in the order of their numbers. Waiting costs no request: a waiter is
-/// told by the server when those before it have gone. Those who wait on one client share a contender, see
-/// `lock_options::max_local_grants`.
+/// container. The data of a directory that colock has made are colock's, which writes to them as locks are taken
+/// and released, where it is permitted to: keep nothing there. Contenders are granted in the order of their
+/// numbers. Waiting costs no request: a waiter is told by the server when those before it have gone. Those who
+/// wait on one client share a contender, see `lock_options::max_local_grants`.
 ///
 /// **What is guaranteed**: among live sessions at most one holds the mutex, unless somebody deletes its
 /// node by hand. **What is not**: a process that is paused for longer than its session may go on without

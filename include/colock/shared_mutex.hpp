@@ -128,8 +128,9 @@ public:
     /// Exchanges the exclusive lock for a shared one, without anybody else having it in between: in Curator's way,
     /// with the place in the queue that it had. One round trip.
     ///
-    /// The guard that is given is empty from the initiation on. Its token is no smaller than it was. When there is an error the lock
-    /// is not held any more, and is released in the background. While there is no connection it waits for one.
+    /// The guard that is given is empty from the initiation on. Its token is no smaller than it was. When there
+    /// is an error the lock is not held any more, and is released in the background. While there is no connection
+    /// it waits for one.
     ///
     /// Completion signature: `void(error_code, shared_lock)`.
     /// Errors: `errc::not_held` the guard is empty; `errc::conflicting_use` it is that of another lock; why the

@@ -67,8 +67,8 @@ public:
     // ---- on the strand: what becomes of contenders
 
     void granted(const std::shared_ptr<queue_member>& member, protocol::company c);
-    // On trial, for one who does not wait; or by stepping down, with a turn from which those of the same node go on: the
-    // tokens of those who had it before are smaller.
+    // On trial, for one who does not wait; or by stepping down, with the turn from which those of the same node go
+    // on: the tokens of those who had it before are smaller.
     void granted(const std::shared_ptr<queue_member>& member, protocol::company c,
                  operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn = 0);
     // There will be no grant, of this contender or, for whatever contender, on this client.

@@ -148,9 +148,8 @@ private:
     [[nodiscard]] const std::string& owner_data() const;
     [[nodiscard]] const access_control_list& acl() const;
 
-    std::shared_ptr<local_queue> queue_; // another one while no guard refers to it
-    const std::shared_ptr<local_queue>
-        origin_; // the one that it was made with, whose path and options these are
+    std::shared_ptr<local_queue> queue_;        // another one while no guard refers to it
+    const std::shared_ptr<local_queue> origin_; // the first one, whose path and options these are
     client_core& core_;
     const std::string& path_;
     std::function<void()> in_between_;

@@ -70,7 +70,8 @@ void queue_member::feed(Input&& input)
         return; // an answer that came at once: its commands come behind those at hand
     }
     do {
-        const client_core::batch together{core_};            // whose end may bring answers
+        // Its end may bring answers, whose commands are the next turn's.
+        const client_core::batch together{core_};
         for (std::size_t i = 0; i < commands_.size(); ++i) { // it grows on the way
             const auto next = std::move(commands_[i]);
             perform(next);

@@ -345,7 +345,7 @@ BOOST_AUTO_TEST_CASE(a_writer_with_a_node_of_its_own_becomes_a_reader)
     auto shared = value_of(io, start_downgrade(c, held));
     BOOST_TEST(bool(shared));
     BOOST_TEST(is_reader(shared.node()));
-    go_on(io, 20ms); // its node is watched
+    BOOST_TEST(wait_for_watches(c, 1)); // on its node
     BOOST_TEST(!shared.lost());
     shared = {};
     check_nothing_left();
