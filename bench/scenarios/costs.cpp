@@ -77,7 +77,7 @@ void costs(const run_options& options, report& out)
             all.push_back({std::string{s.name}, [=] { return slice(s); }});
         }
         compare(out, {"costs", 0, 1, options.servers}, all, metrics,
-                {std::min(options.rounds, 3), 1});
+                {std::min(options.rounds, 2), 1});
     };
     measure({{"allocations a cycle", "allocations"}, {"bytes allocated a cycle", "bytes"}},
             [&where](const lock_system& s) { return allocations(where, s, 1000); });

@@ -5,53 +5,75 @@
 #include "scenario.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <string>
+#include <thread>
 
 namespace bench {
 
 namespace {
 
+using std::chrono::milliseconds;
+using clock = std::chrono::steady_clock;
+
 constexpr int processes = 8;
 
 struct contest {
     int clients;
-    std::chrono::milliseconds hold{0};
+    milliseconds hold{0};
 };
 
-long turns(field::entrant& e, const contest& c, std::chrono::milliseconds time)
+long turns(
+    field::entrant& e, const contest& c, milliseconds time,
+    const std::function<void()>& meanwhile = [] {})
 {
     const int used = std::min(c.clients, processes);
     const auto command =
         "contend " + path_of(e.system, "handover") + ' ' + std::to_string(time.count()) + ' ' +
         std::to_string(c.hold.count() * 1000) + ' ' + std::to_string(c.clients / used);
-    return e.processes->turns(command, used);
+    return e.processes->turns(command, used, meanwhile);
+}
+
+double rate(long turns, milliseconds time)
+{
+    return double(turns) / std::chrono::duration<double>{time}.count();
 }
 
 // The rate, and what part it is of the most that there can be: of 1 / (round trip + hold time), with the
-// round trip that the same process has at that moment, and with what the proxy alone makes of it.
-std::vector<double> slice(field::entrant& e, const contest& c, std::chrono::milliseconds time,
-                          int rtt_ms)
+// round trip that the same process has just before and just behind it, and with what the proxy alone makes of it.
+std::vector<double> delayed_slice(field::entrant& e, const contest& c, arena& where,
+                                  milliseconds time, milliseconds rtt)
 {
-    const double trip = numbers(e.processes->front().ask("reads 10", "reads")).at(0) / 1e6;
-    const double rate = double(turns(e, c, time)) / std::chrono::duration<double>{time}.count();
+    const auto trip = [&] {
+        return numbers(e.processes->front().ask("reads 10", "reads")).at(0) / 1e6;
+    };
+    where.set_round_trip(rtt);
+    const double before = trip();
+    const auto count = turns(e, c, time, [&] {
+        // The last turn of each, which does not count, is not waited for that long.
+        std::this_thread::sleep_for(time + time / 10);
+        where.set_round_trip({});
+    });
+    where.set_round_trip(rtt);
+    const double behind = trip();
+    where.set_round_trip({});
+    const double per_second = rate(count, time);
     const double hold = std::chrono::duration<double>{c.hold}.count();
-    return {rate, rate * (trip + hold), rate * (rtt_ms / 1e3 + hold)};
+    return {per_second, per_second * ((before + behind) / 2 + hold),
+            per_second * (std::chrono::duration<double>{rtt}.count() + hold)};
 }
 
 // From few clients to many, as sessions that were made stay.
 void contend(const run_options& options, report& out, arena& where, field& all, int rtt_ms,
              const std::vector<contest>& contests)
 {
-    using std::chrono::milliseconds;
     for (const auto& c : contests) {
         // Behind a delay there are few turns in a second, and the first is no hand-over. Without one short slices do,
         // of which there are more: who wakes whom differs between them. A slice of a hundred clients is long anyway,
         // as all of them take their last turn.
         const bool many = rtt_ms == 0 && c.clients < 100 && !options.quick && !options.full;
         const milliseconds time{options.quick ? 700 : options.full ? 4000 : many ? 300 : 1100};
-        where.set_round_trip({});
         all.warm_up(out, [&](field::entrant& e) { turns(e, c, milliseconds{300}); });
-        where.set_round_trip(milliseconds{rtt_ms});
         const auto held = c.hold.count() == 0 ? std::string{}
                                               : ", held " + std::to_string(c.hold.count()) + " ms";
         std::vector<metric> metrics{{"hand-overs" + held, "1/s"}};
@@ -59,25 +81,32 @@ void contend(const run_options& options, report& out, arena& where, field& all, 
             metrics.push_back({"hand-overs" + held + ", part of the most there can be", "ratio"});
             metrics.push_back({"hand-overs" + held + ", part of 1 / (delay + hold)", "ratio"});
         }
+        const auto slice = [&](field::entrant& e) {
+            return rtt_ms == 0 ? std::vector{rate(turns(e, c, time), time)}
+                               : delayed_slice(e, c, where, time, milliseconds{rtt_ms});
+        };
         compare(out, {"handover", double(rtt_ms), c.clients, where.servers()},
-                all.contestants([&](field::entrant& e) { return slice(e, c, time, rtt_ms); }),
-                metrics,
+                all.contestants(slice), metrics,
                 {options.full ? options.rounds : std::min(options.rounds, 3), many ? 3 : 1});
     }
-    where.set_round_trip({});
 }
 
-// All processes, so that the compilers of the server and of the peers have seen enough. Contention
-// alone would take too long: each process has but one turn in eight.
-void warm_up(const run_options& options, report& out, field& all, int cycles)
+// All processes, so that the compilers of the server and of the peers have seen enough: of cycles, of which contention
+// alone would have too few, as each process has but one turn in eight, and of contention, whose rate grows for seconds.
+void warm_up(const run_options& options, report& out, field& all, milliseconds cycles, int contests)
 {
     all.warm_up(out, [&](field::entrant& e) {
-        e.processes->cycle(path_of(e.system, "warm-up"), cycles);
-        turns(e, {processes}, std::chrono::milliseconds{options.quick ? 500 : 1000});
+        const auto end = clock::now() + (options.quick ? cycles / 4 : cycles);
+        do {
+            e.processes->cycle(path_of(e.system, "warm-up"), 50);
+        } while (clock::now() < end);
     });
+    for (int i = 0; i != (options.quick ? 1 : contests); ++i) {
+        all.warm_up(out, [&](field::entrant& e) { turns(e, {processes}, milliseconds{700}); });
+    }
 }
 
-constexpr std::chrono::milliseconds hold_time{1};
+constexpr milliseconds hold_time{1};
 
 std::vector<contest> contests_without_delay(const run_options& options)
 {
@@ -103,13 +132,13 @@ void handover(const run_options& options, report& out)
     {
         arena where{options, {.servers = options.servers, .etcd = true}};
         field all{out, options, where, colock_and_peers(), processes};
-        warm_up(options, out, all, options.quick ? 200 : 1000);
+        warm_up(options, out, all, milliseconds{4000}, 4);
         contend(options, out, where, all, 0, contests_without_delay(options));
     }
     {
         arena where{options, {.servers = options.servers, .proxied = true, .etcd = true}};
         field all{out, options, where, colock_and_peers(), processes};
-        warm_up(options, out, all, 200); // there are few turns in a second
+        warm_up(options, out, all, milliseconds{2000}, 2); // there are few turns in a second
         for (const int rtt_ms : options.full ? std::vector{1, 10} : std::vector{10}) {
             contend(options, out, where, all, rtt_ms, contests_with_delay(options));
         }
@@ -117,8 +146,7 @@ void handover(const run_options& options, report& out)
     if (options.servers == 1 && !options.quick) {
         arena where{options, {.servers = 3, .etcd = true}};
         field all{out, options, where, colock_and_peers(), processes};
-        warm_up(options, out, all,
-                300); // of three servers the answers take longer than the clients
+        warm_up(options, out, all, milliseconds{2000}, 4);
         contend(options, out, where, all, 0, {{8}});
     }
 }

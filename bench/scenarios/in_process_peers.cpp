@@ -24,7 +24,7 @@ void in_process_peers(const run_options& options, report& out)
         return double(e.processes->turns(command, 1)) * 1000 / ms;
     };
     all.warm_up(out, [&](field::entrant& e) { turns(e, 8, options.quick ? 500 : 1500); });
-    std::vector contests{std::pair{1, 1000}, std::pair{8, 1000}, std::pair{64, 3000}};
+    std::vector contests{std::pair{1, 1000}, std::pair{8, 1000}, std::pair{64, 2000}};
     if (options.full) {
         contests.emplace_back(1000, 20'000);
     }

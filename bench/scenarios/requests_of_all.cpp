@@ -22,7 +22,7 @@ void requests_of_all(const run_options& options, report& out)
             "cycles " + path_of(e.system, "cycles") + ' ' + std::to_string(count), "cycles");
     };
     all.warm_up(out, [&](field::entrant& e) { cycles(e, 10); }); // the directories
-    const schedule s{std::min(options.rounds, 3), 3};
+    const schedule s{std::min(options.rounds, 3), 1};
     compare(out, {"requests", 0, 1, options.servers}, all.contestants([&](field::entrant& e) {
         constexpr int count = 50;
         const auto before = where.seen();

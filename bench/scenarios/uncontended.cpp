@@ -49,7 +49,7 @@ void without_delay(const run_options& options, report& out)
             {{"lock", "us"}, {"lock + unlock", "us", true}, {"cycles", "1/s"}},
             {options.rounds, options.quick  ? 10
                              : options.full ? 40
-                                            : 8});
+                                            : 6});
 }
 
 // In units of the round trip that the same client has at that moment.

@@ -101,12 +101,14 @@ peer_group::peer_group(const lock_system& s, const std::string& hosts, const pee
     }
 }
 
-long peer_group::turns(const std::string& command, int processes)
+long peer_group::turns(const std::string& command, int processes,
+                       const std::function<void()>& meanwhile)
 {
     const auto end = all_.begin() + processes;
     for (auto p = all_.begin(); p != end; ++p) {
         (*p)->send(command);
     }
+    meanwhile();
     long sum = 0;
     answers_of(processes, "turns", [&](const std::string& text) { sum += std::stol(text); });
     return sum;

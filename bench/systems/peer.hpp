@@ -57,8 +57,10 @@ public:
     peer_group(const lock_system& s, const std::string& hosts, const peer_options& options,
                int processes);
 
-    // Gives the command to the first so many, and adds up what they answer.
-    long turns(const std::string& command, int processes);
+    // Gives the command to the first so many, and adds up what they answer; does something else before it waits for
+    // that.
+    long turns(
+        const std::string& command, int processes, const std::function<void()>& meanwhile = [] {});
 
     // So many uncontended cycles in each, at the same time, on paths that begin so.
     void cycle(const std::string& path, int count);
