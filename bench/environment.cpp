@@ -14,6 +14,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <string_view>
 
@@ -121,6 +122,19 @@ std::vector<std::pair<std::string, std::string>> environment(const std::string& 
         }
     }
     return all;
+}
+
+processor_time processors()
+{
+    // user nice system idle iowait irq softirq steal
+    std::istringstream fields{value_in("/proc/stat", "cpu ", ' ')};
+    processor_time t;
+    double ticks = 0;
+    for (int i = 0; i != 8 && fields >> ticks; ++i) {
+        t.all += ticks;
+        t.stolen = i == 7 ? ticks : 0;
+    }
+    return t;
 }
 
 } // namespace bench

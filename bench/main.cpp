@@ -15,8 +15,10 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <iostream>
 #include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -173,12 +175,24 @@ arguments parse(int argc, char** argv)
     return a;
 }
 
+// Who shares the machine has part in the times.
+std::string stolen_since(const bench::processor_time& begin)
+{
+    const auto now = bench::processors();
+    const double all = now.all - begin.all;
+    std::ostringstream text;
+    text << std::setprecision(2) << (all > 0 ? 100 * (now.stolen - begin.stolen) / all : 0)
+         << " % of the processors' time, by the hypervisor";
+    return text.str();
+}
+
 int run(const arguments& a)
 {
     bench::report out;
     out.write_json(a.json); // a bad path is better known now than in some minutes
     std::filesystem::remove(a.run.log);
     auto environment = bench::environment(a.run.self); // of now, not of when it ends
+    const auto processors = bench::processors();
     const auto begin = std::chrono::steady_clock::now();
     bool failed = false;
     for (const auto& s : scenarios) {
@@ -205,7 +219,8 @@ int run(const arguments& a)
     const auto page = directory_of(a) / std::filesystem::path{a.json}.stem().concat(".md");
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     bench::run_facts facts{{"command", "`" + a.command + "`"},
-                           {"took", std::to_string(int(taken.count())) + " s"}};
+                           {"took", std::to_string(int(taken.count())) + " s"},
+                           {"stolen", stolen_since(processors)}};
     std::ranges::move(environment, std::back_inserter(facts));
     const auto text = bench::summary(out, verdicts, facts);
     std::ofstream file{page};
