@@ -85,9 +85,10 @@ void contend(const run_options& options, report& out, arena& where, field& all, 
             return rtt_ms == 0 ? std::vector{rate(turns(e, c, time), time)}
                                : delayed_slice(e, c, where, time, milliseconds{rtt_ms});
         };
-        compare(out, {"handover", double(rtt_ms), c.clients, where.servers()},
-                all.contestants(slice), metrics,
-                {options.full ? options.rounds : std::min(options.rounds, 3), many ? 3 : 1});
+        compare(
+            out, {"handover", double(rtt_ms), c.clients, where.servers()}, all.contestants(slice),
+            metrics,
+            {many || options.full ? options.rounds : std::min(options.rounds, 3), many ? 3 : 1});
     }
 }
 
