@@ -10,10 +10,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
@@ -127,14 +129,12 @@ std::vector<std::pair<std::string, std::string>> environment(const std::string& 
 processor_time processors()
 {
     // user nice system idle iowait irq softirq steal
+    std::array<double, 8> ticks{};
     std::istringstream fields{value_in("/proc/stat", "cpu ", ' ')};
-    processor_time t;
-    double ticks = 0;
-    for (int i = 0; i != 8 && fields >> ticks; ++i) {
-        t.all += ticks;
-        t.stolen = i == 7 ? ticks : 0;
+    for (auto& t : ticks) {
+        fields >> t;
     }
-    return t;
+    return {std::accumulate(ticks.begin(), ticks.end(), 0.0), ticks.back()};
 }
 
 } // namespace bench

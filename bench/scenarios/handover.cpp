@@ -14,7 +14,8 @@ namespace bench {
 namespace {
 
 using std::chrono::milliseconds;
-using clock = std::chrono::steady_clock;
+using std::chrono::steady_clock;
+using seconds = std::chrono::duration<double>;
 
 constexpr int processes = 8;
 
@@ -36,7 +37,7 @@ long turns(
 
 double rate(long turns, milliseconds time)
 {
-    return double(turns) / std::chrono::duration<double>{time}.count();
+    return double(turns) / seconds{time}.count();
 }
 
 // The rate, and what part it is of the most that there can be: of 1 / (round trip + hold time), with the
@@ -44,23 +45,20 @@ double rate(long turns, milliseconds time)
 std::vector<double> delayed_slice(field::entrant& e, const contest& c, arena& where,
                                   milliseconds time, milliseconds rtt)
 {
-    const auto trip = [&] {
-        return numbers(e.processes->front().ask("reads 10", "reads")).at(0) / 1e6;
-    };
+    auto& process = e.processes->front();
     where.set_round_trip(rtt);
-    const double before = trip();
+    const double before = process.round_trip() / 1e6;
     const auto count = turns(e, c, time, [&] {
         // The last turn of each, which does not count, is not waited for that long.
         std::this_thread::sleep_for(time + time / 10);
         where.set_round_trip({});
     });
     where.set_round_trip(rtt);
-    const double behind = trip();
-    where.set_round_trip({});
+    const double behind = process.round_trip() / 1e6;
     const double per_second = rate(count, time);
-    const double hold = std::chrono::duration<double>{c.hold}.count();
+    const double hold = seconds{c.hold}.count();
     return {per_second, per_second * ((before + behind) / 2 + hold),
-            per_second * (std::chrono::duration<double>{rtt}.count() + hold)};
+            per_second * (seconds{rtt}.count() + hold)};
 }
 
 // From few clients to many, as sessions that were made stay.
@@ -73,6 +71,7 @@ void contend(const run_options& options, report& out, arena& where, field& all, 
         // as all of them take their last turn.
         const bool many = rtt_ms == 0 && c.clients < 100 && !options.quick && !options.full;
         const milliseconds time{options.quick ? 700 : options.full ? 4000 : many ? 300 : 1100};
+        where.set_round_trip({});
         all.warm_up(out, [&](field::entrant& e) { turns(e, c, milliseconds{300}); });
         const auto held = c.hold.count() == 0 ? std::string{}
                                               : ", held " + std::to_string(c.hold.count()) + " ms";
@@ -85,11 +84,11 @@ void contend(const run_options& options, report& out, arena& where, field& all, 
             return rtt_ms == 0 ? std::vector{rate(turns(e, c, time), time)}
                                : delayed_slice(e, c, where, time, milliseconds{rtt_ms});
         };
-        compare(
-            out, {"handover", double(rtt_ms), c.clients, where.servers()}, all.contestants(slice),
-            metrics,
-            {many || options.full ? options.rounds : std::min(options.rounds, 3), many ? 3 : 1});
+        const int rounds = many || options.full ? options.rounds : std::min(options.rounds, 3);
+        compare(out, {"handover", double(rtt_ms), c.clients, where.servers()},
+                all.contestants(slice), metrics, {rounds, many ? 3 : 1});
     }
+    where.set_round_trip({}); // the processes end sooner
 }
 
 // All processes, so that the compilers of the server and of the peers have seen enough: of cycles, of which contention
@@ -97,10 +96,10 @@ void contend(const run_options& options, report& out, arena& where, field& all, 
 void warm_up(const run_options& options, report& out, field& all, milliseconds cycles, int contests)
 {
     all.warm_up(out, [&](field::entrant& e) {
-        const auto end = clock::now() + (options.quick ? cycles / 4 : cycles);
+        const auto end = steady_clock::now() + (options.quick ? cycles / 4 : cycles);
         do {
             e.processes->cycle(path_of(e.system, "warm-up"), 50);
-        } while (clock::now() < end);
+        } while (steady_clock::now() < end);
     });
     for (int i = 0; i != (options.quick ? 1 : contests); ++i) {
         all.warm_up(out, [&](field::entrant& e) { turns(e, {processes}, milliseconds{700}); });
@@ -139,7 +138,8 @@ void handover(const run_options& options, report& out)
     {
         arena where{options, {.servers = options.servers, .proxied = true, .etcd = true}};
         field all{out, options, where, colock_and_peers(), processes};
-        warm_up(options, out, all, milliseconds{2000}, 2); // there are few turns in a second
+        // Without the delay, which leaves the processors time.
+        warm_up(options, out, all, milliseconds{2000}, 2);
         for (const int rtt_ms : options.full ? std::vector{1, 10} : std::vector{10}) {
             contend(options, out, where, all, rtt_ms, contests_with_delay(options));
         }

@@ -24,7 +24,7 @@ void readers(const run_options& options, report& out)
         e.processes->cycle(path_of(e.system, "warm-up"), options.quick ? 200 : 1000);
         turns(e, options.quick ? 500 : 2500);
     });
-    const int ms = options.full ? 1500 : 1000;
+    const int ms = options.quick ? 700 : options.full ? 1500 : 1000;
     for (const int rtt_ms : {0, 10}) {
         where.set_round_trip(std::chrono::milliseconds{rtt_ms});
         compare(out, {"readers", double(rtt_ms), 8, options.servers},

@@ -60,7 +60,7 @@ void with_delay(const run_options& options, report& out)
     warm_up(all, out, options.quick ? 400 : 1000); // without the delay yet
     const auto slices = all.contestants([](field::entrant& e) {
         auto& process = e.processes->front();
-        const double one = numbers(process.ask("reads 10", "reads")).at(0);
+        const double one = process.round_trip();
         const auto times = numbers(process.ask(cycles(e.system, 10), "cycles"));
         return std::vector{one / 1000, times.at(2) / one, times.at(3) / one, 1e6 / times.at(1)};
     });

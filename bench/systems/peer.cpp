@@ -67,6 +67,11 @@ std::string peer::ask(const std::string& command, const std::string& word)
     return answer(word);
 }
 
+double peer::round_trip()
+{
+    return numbers(ask("reads 10", "reads")).at(0);
+}
+
 bool peer::answers(const std::string& word, std::chrono::milliseconds limit)
 {
     const auto text = process_.read_line(limit);

@@ -37,6 +37,9 @@ public:
     [[nodiscard]] std::string answer(const std::string& word);
     std::string ask(const std::string& command, const std::string& word);
 
+    // That of a read, the median of ten, in microseconds.
+    [[nodiscard]] double round_trip();
+
     // Whether an answer has come within the time: for those who want to give up waiting.
     [[nodiscard]] bool answers(const std::string& word, std::chrono::milliseconds limit);
 
