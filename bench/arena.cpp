@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <exception>
 #include <optional>
+#include <utility>
 
 namespace bench {
 
@@ -133,8 +134,9 @@ void arena::kill_leader(server_kind kind)
 
 // ------------------------------------------------------------------------------------------- field
 
-field::field(report& out, const run_options& run, const arena& where,
+field::field(report& out, const run_options& run, const arena& where, std::string scenario,
              const std::vector<lock_system>& systems, int processes)
+    : scenario_{std::move(scenario)}
 {
     for (const auto& s : systems) {
         try {
@@ -142,7 +144,7 @@ field::field(report& out, const run_options& run, const arena& where,
             all_.push_back(
                 {s, std::make_unique<peer_group>(s, where.hosts(s.server), options, processes)});
         } catch (const std::exception& e) {
-            out.remark(std::string{s.name} + " is left out: " + e.what());
+            leave_out(out, scenario_, s.name, e.what());
         }
     }
 }
@@ -154,7 +156,7 @@ void field::warm_up(report& out, const std::function<void(entrant&)>& what)
             what(e);
             return false;
         } catch (const std::exception& failure) {
-            out.remark(std::string{e.system.name} + " is left out: " + failure.what());
+            leave_out(out, scenario_, e.system.name, failure.what());
             return true;
         }
     });

@@ -65,11 +65,11 @@ public:
         std::unique_ptr<peer_group> processes;
     };
 
-    // So many processes each. A system that is not there is left out, with a remark.
-    field(report& out, const run_options& run, const arena& where,
+    // So many processes each. A system that is not there is left out.
+    field(report& out, const run_options& run, const arena& where, std::string scenario,
           const std::vector<lock_system>& systems, int processes);
 
-    // Carries it out for each, one after the other; who fails is left out, with a remark.
+    // Carries it out for each, one after the other; who fails is left out.
     void warm_up(report& out, const std::function<void(entrant&)>& what);
 
     [[nodiscard]] std::vector<entrant>& entrants() { return all_; }
@@ -79,6 +79,7 @@ public:
     contestants(const std::function<std::vector<double>(entrant&)>& slice);
 
 private:
+    std::string scenario_;
     std::vector<entrant> all_;
 };
 

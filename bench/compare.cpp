@@ -1,8 +1,34 @@
 #include "compare.hpp"
 
+#include "systems/catalogue.hpp"
+
+#include <algorithm>
 #include <cstddef>
+#include <sstream>
 
 namespace bench {
+
+namespace {
+
+std::string text_of(const circumstances& c)
+{
+    std::ostringstream text;
+    text << c.scenario << ", " << c.rtt_ms << " ms, " << c.clients << " client(s), " << c.servers
+         << " server(s)";
+    return text.str();
+}
+
+} // namespace
+
+void leave_out(report& out, const std::string& where, std::string_view system, std::string_view why)
+{
+    auto text = where + ": " + std::string{system} + " is left out: " + std::string{why};
+    if (std::ranges::find(peers, system, &lock_system::name) != std::end(peers)) {
+        out.remark(std::move(text));
+    } else {
+        out.fail(std::move(text));
+    }
+}
 
 void compare(report& out, const circumstances& where, const std::vector<contestant>& all,
              const std::vector<metric>& metrics, schedule s)
@@ -22,7 +48,7 @@ void compare(report& out, const circumstances& where, const std::vector<contesta
                 add(i, metrics[m], metrics[m].name, metrics[m].unit, outcomes[i].values[m]);
             }
         }
-        if (!metrics[m].relative || !outcomes.back().failure.empty()) {
+        if (metrics[m].relative_to != all.back().system || !outcomes.back().failure.empty()) {
             continue;
         }
         for (std::size_t i = 0; i + 1 != all.size(); ++i) {
@@ -34,8 +60,7 @@ void compare(report& out, const circumstances& where, const std::vector<contesta
     }
     for (std::size_t i = 0; i != all.size(); ++i) {
         if (!outcomes[i].failure.empty()) {
-            out.remark(where.scenario + ", " + std::to_string(where.clients) +
-                       " client(s): " + all[i].system + " is left out: " + outcomes[i].failure);
+            leave_out(out, text_of(where), all[i].system, outcomes[i].failure);
         }
     }
 }

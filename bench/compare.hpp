@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace bench {
@@ -20,11 +21,17 @@ struct circumstances {
 struct metric {
     std::string name;
     std::string unit;
-    bool relative = false;             // also as a ratio to the last contestant's
+    std::string_view relative_to =
+        {}; // also as a ratio to the last contestant's, if that is this one
     std::optional<double> rtt_ms = {}; // where it is another one than that of the circumstances
 };
 
-// Whoever fails is left out, with a remark. Precondition: a slice begins with a value for each metric.
+// Says that there are no figures of a system, there or in all that follows. A run can do without a peer; without
+// any other it has failed.
+void leave_out(report& out, const std::string& where, std::string_view system,
+               std::string_view why);
+
+// Whoever fails is left out. Precondition: a slice begins with a value for each metric.
 void compare(report& out, const circumstances& where, const std::vector<contestant>& all,
              const std::vector<metric>& metrics, schedule s);
 

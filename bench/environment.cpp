@@ -12,6 +12,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -92,6 +93,15 @@ std::string machine()
            " GiB";
 }
 
+// Of the one that runs the servers.
+std::string java_version()
+{
+    const char* home = std::getenv("JAVA_HOME");
+    const auto program = home != nullptr && *home != 0 ? std::string{home} + "/bin/java" : "java";
+    const auto lines = output_of({program, "--version"});
+    return lines.empty() ? std::string{} : lines.front();
+}
+
 } // namespace
 
 std::vector<std::pair<std::string, std::string>> environment(const std::string& self)
@@ -109,17 +119,17 @@ std::vector<std::pair<std::string, std::string>> environment(const std::string& 
         {"Boost", std::to_string(BOOST_VERSION / 100'000) + '.' +
                       std::to_string(BOOST_VERSION / 100 % 1000)},
         {"ZooKeeper's C client", ZOO_VERSION}};
+    if (const auto version = java_version(); !version.empty()) {
+        all.emplace_back("Java", version);
+    }
     // The peers and the servers are Debian's.
-    constexpr const char* packages[] = {"libzookeeper-java",
-                                        "default-jre-headless",
-                                        "libcurator-recipes-java",
-                                        "python3-kazoo",
-                                        "golang-github-samuel-go-zookeeper-dev",
-                                        "golang-go",
-                                        "etcd-server"};
+    constexpr const char* packages[] = {
+        "libzookeeper-java", "libcurator-recipes-java",
+        "python3-kazoo",     "golang-github-samuel-go-zookeeper-dev",
+        "golang-go",         "etcd-server"};
     for (const auto* package : packages) {
         const auto version = output_of({"dpkg-query", "-W", "-f", "${Version}\\n", package});
-        if (!version.empty()) {
+        if (!version.empty() && !version.front().empty()) { // empty: known, but not installed
             all.emplace_back(package, version.front());
         }
     }

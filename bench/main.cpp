@@ -35,8 +35,8 @@ usage: ./dev bench [options]
                    readers, herd, requests, costs, deep_queue, failover, idle
   --quick          shorter, for a first look
   --full           longer: more round trips and hold times, servers away for a minute
-  --rounds N       rounds of each measurement (5; with --quick 3); what takes long has
-                   fewer, two or three, unless --full is given, too
+  --rounds N       rounds of each measurement (5; with --quick 3); what takes long, or
+                   hardly varies, has fewer
   --ensemble N     on an ensemble of so many servers, where a scenario asks for nothing else
   --fsync          servers wait for the disk at each write, with their data on it
   --json FILE      where the figures go (build/bench/results.json); beside it
@@ -44,8 +44,8 @@ usage: ./dev bench [options]
   --no-targets     measure only; do not hold the figures against what they must reach
 
 For a profiler, on a server of your own (./dev zookeeper):
-  --cycles SYSTEM HOSTS N   so many uncontended cycles of colock, raw, herd-children or
-                            herd-holder, and nothing else
+  --cycles SYSTEM HOSTS N   so many uncontended cycles of colock, raw, raw-tuned,
+                            herd-children or herd-holder, and nothing else
 
 bench/README.md tells what each scenario measures, and how the others are configured.
 Exit status: 0, or 1 when a target was missed or something failed, or 2 for bad arguments,
@@ -190,11 +190,13 @@ int run(const arguments& a)
 {
     bench::report out;
     out.write_json(a.json); // a bad path is better known now than in some minutes
+    const auto page = directory_of(a) / std::filesystem::path{a.json}.stem().concat(".md");
+    std::filesystem::remove(page); // of an earlier run, as the log and the pictures
     std::filesystem::remove(a.run.log);
+    bench::remove_plots(directory_of(a));
     auto environment = bench::environment(a.run.self); // of now, not of when it ends
     const auto processors = bench::processors();
     const auto begin = std::chrono::steady_clock::now();
-    bool failed = false;
     for (const auto& s : scenarios) {
         if (!a.only.empty() && s.name != a.only) {
             continue;
@@ -209,14 +211,12 @@ int run(const arguments& a)
             out.write_json(a.json);
             throw;
         } catch (const std::exception& failure) {
-            failed = true;
-            out.remark(std::string{s.name} + " failed: " + failure.what());
+            out.fail(std::string{s.name} + " failed: " + failure.what());
         }
         out.write_json(a.json); // what there is, should a later one not end
     }
     const auto verdicts = a.targets ? bench::check_targets(out) : std::vector<bench::verdict>{};
     bench::draw_plots(out, directory_of(a));
-    const auto page = directory_of(a) / std::filesystem::path{a.json}.stem().concat(".md");
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     bench::run_facts facts{{"command", "`" + a.command + "`"},
                            {"took", std::to_string(int(taken.count())) + " s"},
@@ -232,7 +232,7 @@ int run(const arguments& a)
     std::printf("\n%s\nfigures: %s\nsummary: %s\n",
                 text.substr(0, text.find("\n# Figures")).c_str(), a.json.c_str(), page.c_str());
     const bool missed = std::ranges::any_of(verdicts, [](const auto& v) { return !v.met; });
-    return failed || missed ? 1 : 0;
+    return out.failed() || missed ? 1 : 0;
 }
 
 } // namespace

@@ -119,16 +119,9 @@ std::string bars(const figures& all)
            boxes + "e\n" + spread + "e\n";
 }
 
-void remove_pictures_of(const std::string& script)
+std::string script_in(const std::string& directory)
 {
-    std::ifstream in{script};
-    constexpr std::string_view begin = "set output \"";
-    for (std::string line; std::getline(in, line);) {
-        if (line.starts_with(begin)) {
-            line.pop_back(); // the other quotation mark
-            std::filesystem::remove(line.substr(begin.size()));
-        }
-    }
+    return directory + "/plots.gnuplot";
 }
 
 // What cannot stand on a logarithmic axis is left out.
@@ -138,6 +131,20 @@ bool positive(const figures& all)
 }
 
 } // namespace
+
+void remove_plots(const std::string& directory)
+{
+    const auto script = script_in(directory);
+    std::ifstream in{script};
+    constexpr std::string_view begin = "set output \"";
+    for (std::string line; std::getline(in, line);) {
+        if (line.starts_with(begin)) {
+            line.pop_back(); // the other quotation mark
+            std::filesystem::remove(line.substr(begin.size()));
+        }
+    }
+    std::filesystem::remove(script);
+}
 
 void draw_plots(report& r, const std::string& directory)
 {
@@ -153,8 +160,7 @@ void draw_plots(report& r, const std::string& directory)
         }
         subjects[{f.scenario, f.metric, f.rtt_ms, f.servers}].push_back(&f);
     }
-    const auto script = directory + "/plots.gnuplot";
-    remove_pictures_of(script); // of an earlier run
+    const auto script = script_in(directory);
     {
         std::ofstream out{script};
         for (const auto& [s, all] : subjects) {

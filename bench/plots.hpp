@@ -11,4 +11,7 @@ namespace bench {
 // where that varies, else bars. Remarks in the report when there is no gnuplot.
 void draw_plots(report& r, const std::string& directory);
 
+// Those that an earlier run drew there.
+void remove_plots(const std::string& directory);
+
 } // namespace bench

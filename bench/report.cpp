@@ -50,6 +50,12 @@ void report::remark(std::string text)
     }
 }
 
+void report::fail(std::string text)
+{
+    failed_ = true;
+    remark(std::move(text));
+}
+
 report::heading report::heading_of(const figure& f)
 {
     return {f.scenario, f.rtt_ms, f.clients, f.servers, f.metric};

@@ -31,6 +31,10 @@ public:
     // Prints and keeps a sentence about what was measured, or why it was not. Once, however often.
     void remark(std::string text);
 
+    // A remark about what should have been measured: the run has failed.
+    void fail(std::string text);
+    [[nodiscard]] bool failed() const { return failed_; }
+
     // What all systems have in common that are compared.
     struct heading {
         std::string scenario;
@@ -55,6 +59,7 @@ public:
 private:
     std::vector<figure> figures_;
     std::vector<std::string> remarks_;
+    bool failed_ = false;
 };
 
 // Whether more of it is better: rates.

@@ -85,7 +85,7 @@ void costs(const run_options& options, report& out)
         out.remark("costs: instructions are not counted without valgrind");
     } else {
         // What it takes to begin and end is in both.
-        measure({{"instructions a cycle", "instructions", true}},
+        measure({{"instructions a cycle", "instructions", "raw"}},
                 [&where, &options](const lock_system& s) {
                     const auto few = instructions(where, s, options.self, 200);
                     return std::vector{(instructions(where, s, options.self, 1200) - few) / 1000};

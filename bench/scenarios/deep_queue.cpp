@@ -22,7 +22,7 @@ using seconds = std::chrono::duration<double>;
 std::vector<double> measure(const run_options& options, report& out, const depth& d)
 {
     arena where{options, {.servers = options.servers, .proxied = true}};
-    field all{out, options, where, {colock_system}, 1};
+    field all{out, options, where, "deep_queue", {colock_system}, 1};
     if (all.entrants().empty()) {
         throw std::runtime_error{"colock is left out"};
     }

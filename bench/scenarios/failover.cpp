@@ -31,7 +31,7 @@ run_options with_short_sessions(run_options options)
     return options;
 }
 
-// No value: it took longer than the patience. Who was late once has no figure: the median of the other rounds would
+// No value: it took longer than the patience, or the process ended. Who was late once has no figure: the median of the other rounds would
 // be too good.
 class tally {
 public:
@@ -50,8 +50,8 @@ public:
     {
         for (const auto& r : all_) {
             if (r.late) {
-                out.remark(c.scenario + ": " + r.system + " was not granted its lock within " +
-                           std::to_string(patience.count() / 1000) + " s: " + metric);
+                leave_out(out, c.scenario + ", " + metric, r.system,
+                          "no grant within " + std::to_string(patience.count() / 1000) + " s");
             } else {
                 out.add(
                     {c.scenario, r.system, c.rtt_ms, c.clients, c.servers, metric, "s", r.rounds});
@@ -88,7 +88,7 @@ void of_the_holder(const run_options& options, report& out)
     tally all;
     const int rounds = std::min(options.rounds, options.full ? 5 : 3);
     for (int round = 0; round != rounds; ++round) {
-        field pairs{out, options, where, colock_and_peers(), 2};
+        field pairs{out, options, where, "failover", colock_and_peers(), 2};
         pairs.warm_up(out, [](field::entrant& e) {
             const auto command = "lock " + path_of(e.system, "failover");
             e.processes->at(0).ask(command, "locked");
@@ -149,7 +149,7 @@ void of_the_leader(const run_options& options, report& out)
     tally all;
     for (int round = 0; round != std::min(options.rounds, options.full ? 5 : 2); ++round) {
         arena where{options, {.servers = 3, .etcd = true}};
-        field contenders{out, options, where, colock_and_peers(), 1};
+        field contenders{out, options, where, "failover", colock_and_peers(), 1};
         // Far away, but not so far that a time could not be added.
         const auto never = steady_clock::now() + std::chrono::hours{1};
         moment killed[] = {never, never}; // by the kind of server

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -57,8 +58,11 @@ std::vector<double> delayed_slice(field::entrant& e, const contest& c, arena& wh
     const double behind = process.round_trip() / 1e6;
     const double per_second = rate(count, time);
     const double hold = seconds{c.hold}.count();
-    return {per_second, per_second * ((before + behind) / 2 + hold),
-            per_second * (seconds{rtt}.count() + hold)};
+    const double nominal = per_second * (seconds{rtt}.count() + hold);
+    if (nominal > 1) {
+        throw std::runtime_error{"turns were counted that were taken without the delay"};
+    }
+    return {per_second, per_second * ((before + behind) / 2 + hold), nominal};
 }
 
 // From few clients to many, as sessions that were made stay.
@@ -88,7 +92,6 @@ void contend(const run_options& options, report& out, arena& where, field& all, 
         compare(out, {"handover", double(rtt_ms), c.clients, where.servers()},
                 all.contestants(slice), metrics, {rounds, many ? 3 : 1});
     }
-    where.set_round_trip({}); // the processes end sooner
 }
 
 // All processes, so that the compilers of the server and of the peers have seen enough: of cycles, of which contention
@@ -131,13 +134,13 @@ void handover(const run_options& options, report& out)
 {
     {
         arena where{options, {.servers = options.servers, .etcd = true}};
-        field all{out, options, where, colock_and_peers(), processes};
+        field all{out, options, where, "handover", colock_and_peers(), processes};
         warm_up(options, out, all, milliseconds{4000}, 4);
         contend(options, out, where, all, 0, contests_without_delay(options));
     }
     {
         arena where{options, {.servers = options.servers, .proxied = true, .etcd = true}};
-        field all{out, options, where, colock_and_peers(), processes};
+        field all{out, options, where, "handover", colock_and_peers(), processes};
         // Without the delay, which leaves the processors time.
         warm_up(options, out, all, milliseconds{2000}, 2);
         for (const int rtt_ms : options.full ? std::vector{1, 10} : std::vector{10}) {
@@ -146,7 +149,7 @@ void handover(const run_options& options, report& out)
     }
     if (options.servers == 1 && !options.quick) {
         arena where{options, {.servers = 3, .etcd = true}};
-        field all{out, options, where, colock_and_peers(), processes};
+        field all{out, options, where, "handover", colock_and_peers(), processes};
         warm_up(options, out, all, milliseconds{2000}, 4);
         contend(options, out, where, all, 0, {{8}});
     }

@@ -25,7 +25,7 @@ void herd(const run_options& options, report& out)
     };
     const int ms = options.full ? 1000 : 500;
     for (const auto& system : systems) {
-        field one{out, options, where, {system}, 1};
+        field one{out, options, where, "herd", {system}, 1};
         for (const int clients : options.quick ? std::vector{8, 32} : std::vector{8, 32, 128}) {
             one.warm_up(out, [&](field::entrant& e) { turns(e, clients, 200); });
             const auto slice = [&](field::entrant& e) {

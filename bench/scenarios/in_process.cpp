@@ -4,8 +4,8 @@
 #include <support/zookeeper_server.hpp>
 
 #include "arena.hpp"
+#include "compare.hpp"
 #include "in_process_peers.hpp"
-#include "runner.hpp"
 #include "scenario.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -16,8 +16,11 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
+#include <functional>
+#include <iterator>
 #include <stdexcept>
 #include <vector>
 
@@ -28,13 +31,6 @@ namespace {
 namespace asio = boost::asio;
 using colock::test::zookeeper_server;
 using channel = asio::experimental::channel<void(colock::error_code)>;
-
-void rethrow(const std::exception_ptr& e)
-{
-    if (e) {
-        std::rethrow_exception(e);
-    }
-}
 
 // One thread, one context, for all contestants.
 class process {
@@ -47,25 +43,34 @@ public:
     }
     process(const process&) = delete;
     process& operator=(const process&) = delete;
-    ~process() { await(client_.async_close(asio::deferred)); }
+    ~process()
+    {
+        client_.async_close([](colock::error_code) {}); // it need not be connected any more
+        context_.restart();
+        context_.run();
+    }
 
     // So many grants, shared evenly; the time of one of them in nanoseconds.
     template <class Turns>
     double time_of(Turns&& turns, int coroutines, int grants)
     {
         using clock = std::chrono::steady_clock;
-        left_ = coroutines;
+        int left = coroutines;
+        std::exception_ptr failure;
         const auto start = clock::now();
         for (int i = 0; i != coroutines; ++i) {
-            asio::co_spawn(context_, turns(grants / coroutines), [this](std::exception_ptr e) {
-                rethrow(e);
-                if (--left_ == 0) {
+            asio::co_spawn(context_, turns(grants / coroutines), [&](std::exception_ptr e) {
+                failure = e ? e : failure;
+                if (--left == 0) {
                     context_.stop();
                 }
             });
         }
         context_.restart();
         context_.run();
+        if (failure) {
+            std::rethrow_exception(failure);
+        }
         return std::chrono::duration<double, std::nano>(clock::now() - start).count() / grants;
     }
 
@@ -121,7 +126,6 @@ private:
     asio::io_context context_;
     colock::client client_;
     channel token_;
-    int left_ = 0;
     std::int64_t guarded_ = 0;
 };
 
@@ -155,24 +159,19 @@ void in_this_process(const run_options& options, report& out)
              [&](int n) { return p.receive_and_send(n); }},
         };
         for (const auto& [metric, ours, theirs] : pairs) {
-            const auto outcomes = interleave(
+            compare(
+                out, {"in_process", 0, coroutines},
                 {{"colock", [&] { return std::vector{p.time_of(ours, coroutines, grants)}; }},
                  {"channel", [&] { return std::vector{p.time_of(theirs, coroutines, grants)}; }}},
-                {.rounds = options.rounds, .slices = 3});
-            out.add(
-                {"in_process", "colock", 0, coroutines, 1, metric, "ns", outcomes[0].values[0]});
-            out.add(
-                {"in_process", "channel", 0, coroutines, 1, metric, "ns", outcomes[1].values[0]});
-            out.add({"in_process", "colock", 0, coroutines, 1,
-                     std::string{metric} + ", relative to channel", "ratio",
-                     outcomes[0].relative[0]});
-            if (metric == unlock_awaited) { // as the peers' unlock is
-                figure speed{"in_process", "colock", 0, coroutines, 1, "grants", "1/s", {}};
-                for (const auto ns : outcomes[0].values[0]) {
-                    speed.rounds.push_back(1e9 / ns);
-                }
-                out.add(speed);
-            }
+                {{metric, "ns", "channel"}}, {.rounds = options.rounds, .slices = 3});
+        }
+        // As the peers' unlock is.
+        if (const auto* time =
+                out.find({"in_process", 0, coroutines, 1, unlock_awaited}, "colock")) {
+            figure speed{"in_process", "colock", 0, coroutines, 1, "grants", "1/s", {}};
+            std::ranges::transform(time->rounds, std::back_inserter(speed.rounds),
+                                   [](double ns) { return 1e9 / ns; });
+            out.add(speed);
         }
     }
 }

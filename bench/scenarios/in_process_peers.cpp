@@ -17,7 +17,7 @@ void in_process_peers(const run_options& options, report& out)
     systems.pop_back(); // colock: measured without a process between
     // A WriteLock recognises its node by the session: two threads would share one.
     std::erase_if(systems, [](const lock_system& s) { return s.name == "zookeeper-recipe"; });
-    field all{out, options, where, systems, 1};
+    field all{out, options, where, "in_process", systems, 1};
     const auto turns = [](field::entrant& e, int threads, int ms) {
         const auto command = "local " + path_of(e.system, "local") + ' ' + std::to_string(threads) +
                              ' ' + std::to_string(ms);

@@ -14,7 +14,7 @@ void many_locks(const run_options& options, report& out)
     auto systems = colock_and_peers();
     systems.insert(systems.begin(), raw_tuned);
     systems.push_back(raw_system); // what all are compared with
-    field all{out, options, where, systems, 1};
+    field all{out, options, where, "many_locks", systems, 1};
     constexpr int locks = 1000;
     const auto turns = [](field::entrant& e, int ms) {
         const auto command = "many " + path_of(e.system, "many") + ' ' + std::to_string(locks) +
@@ -31,7 +31,7 @@ void many_locks(const run_options& options, report& out)
     const int ms = 250;
     const auto rate = [&](field::entrant& e) { return std::vector{turns(e, ms) * 1000 / ms}; };
     compare(out, {"many_locks", 0, 1, options.servers}, all.contestants(rate),
-            {{"cycles", "1/s", true}},
+            {{"cycles", "1/s", "raw"}},
             {options.rounds, options.quick  ? 2
                              : options.full ? 8
                                             : 3});

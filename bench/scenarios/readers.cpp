@@ -14,7 +14,7 @@ void readers(const run_options& options, report& out)
     out.remark(
         "readers: kazoo 2.8.0 is left out. Its ReadLock waits for the last writer in the queue, "
         "also for one behind it, and both wait for ever");
-    field all{out, options, where, {curator_system, colock_system}, 8};
+    field all{out, options, where, "readers", {curator_system, colock_system}, 8};
     const auto turns = [](field::entrant& e, int ms) {
         const auto command =
             "rw-contend " + path_of(e.system, "readers") + ' ' + std::to_string(ms) + " 90";
@@ -35,7 +35,6 @@ void readers(const run_options& options, report& out)
                                 : std::min(options.rounds, 3),
                  1});
     }
-    where.set_round_trip({});
 }
 
 } // namespace bench

@@ -35,6 +35,28 @@ T wait(std::future<T> future)
     return future.get();
 }
 
+// Runs a context until it is destroyed.
+class running {
+public:
+    explicit running(asio::io_context& context)
+        : context_{context}, thread_{[&context, busy = asio::make_work_guard(context)] {
+              context.run();
+          }}
+    {
+    }
+    running(const running&) = delete;
+    running& operator=(const running&) = delete;
+    ~running()
+    {
+        context_.stop();
+        thread_.join();
+    }
+
+private:
+    asio::io_context& context_;
+    std::thread thread_;
+};
+
 // Several clients on one thread of their own, until they are destroyed.
 class crowd {
 public:
@@ -43,10 +65,6 @@ public:
         for (int i = 0; i != size; ++i) {
             clients_.emplace_back(context_, colock::client_options{.hosts = hosts});
         }
-        thread_ = std::thread{[this] {
-            const auto busy = asio::make_work_guard(context_);
-            context_.run();
-        }};
         for (auto& c : clients_) {
             wait(c.async_connect(asio::use_future));
         }
@@ -58,8 +76,6 @@ public:
         for (auto& c : clients_) {
             c.async_close(asio::use_future).wait();
         }
-        context_.stop();
-        thread_.join();
     }
 
     colock::client& operator[](std::size_t i) { return clients_[i]; }
@@ -94,7 +110,7 @@ private:
     const std::string path_;
     asio::io_context context_;
     std::deque<colock::client> clients_;
-    std::thread thread_;
+    running thread_{context_};
 };
 
 double requests_a_turn(zookeeper_server& server, const std::string& path, int clients, int turns)

@@ -15,7 +15,7 @@ void requests_of_all(const run_options& options, report& out)
     auto systems = colock_and_peers(false);
     systems.push_back(raw_system);
     systems.push_back(raw_tuned);
-    field all{out, options, where, systems, 1};
+    field all{out, options, where, "requests", systems, 1};
 
     const auto cycles = [](field::entrant& e, int count) {
         e.processes->front().ask(
