@@ -4,21 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <sstream>
 
 namespace bench {
-
-namespace {
-
-std::string text_of(const circumstances& c)
-{
-    std::ostringstream text;
-    text << c.scenario << ", " << c.rtt_ms << " ms, " << c.clients << " client(s), " << c.servers
-         << " server(s)";
-    return text.str();
-}
-
-} // namespace
 
 void leave_out(report& out, const std::string& where, std::string_view system, std::string_view why)
 {

@@ -11,13 +11,6 @@
 
 namespace bench {
 
-struct circumstances {
-    std::string scenario;
-    double rtt_ms = 0;
-    int clients = 1;
-    int servers = 1;
-};
-
 struct metric {
     std::string name;
     std::string unit;

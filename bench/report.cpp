@@ -8,10 +8,19 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
 namespace bench {
+
+std::string text_of(const circumstances& c)
+{
+    std::ostringstream text;
+    text << c.scenario << ", " << c.rtt_ms << " ms, " << c.clients << " client(s), " << c.servers
+         << " server(s)";
+    return text.str();
+}
 
 double figure::median() const
 {
@@ -58,7 +67,7 @@ void report::fail(std::string text)
 
 report::heading report::heading_of(const figure& f)
 {
-    return {f.scenario, f.rtt_ms, f.clients, f.servers, f.metric};
+    return {{f.scenario, f.rtt_ms, f.clients, f.servers}, f.metric};
 }
 
 const figure* report::find(const heading& h, const std::string& system) const

@@ -6,6 +6,18 @@
 
 namespace bench {
 
+struct circumstances {
+    std::string scenario;
+    double rtt_ms = 0;
+    int clients = 1;
+    int servers = 1;
+
+    friend bool operator==(const circumstances&, const circumstances&) = default;
+};
+
+// For people, in a line.
+[[nodiscard]] std::string text_of(const circumstances& c);
+
 // One figure over the rounds of a run.
 struct figure {
     std::string scenario;
@@ -37,10 +49,7 @@ public:
 
     // What all systems have in common that are compared.
     struct heading {
-        std::string scenario;
-        double rtt_ms = 0;
-        int clients = 1;
-        int servers = 1;
+        circumstances where;
         std::string metric;
 
         friend bool operator==(const heading&, const heading&) = default;

@@ -17,12 +17,6 @@ std::string number(double value)
     return text;
 }
 
-std::string text_of(const report::heading& h)
-{
-    return h.scenario + ", " + number(h.rtt_ms) + " ms, " + std::to_string(h.clients) +
-           " client(s), " + std::to_string(h.servers) + " server(s): " + h.metric;
-}
-
 bool better(const figure& a, const figure& b)
 {
     return more_is_better(a.unit) ? a.median() > b.median() : a.median() < b.median();
@@ -58,7 +52,7 @@ std::string where_peers_win(const report& r)
             }
         }
         if (!winners.empty()) {
-            text += "- " + text_of(h) + ": " + winners + "colock " +
+            text += "- " + text_of(h.where) + ": " + h.metric + ": " + winners + "colock " +
                     (own != nullptr ? number(own->median()) + ' ' + own->unit : "has no figure") +
                     '\n';
         }
@@ -102,8 +96,9 @@ std::string table(const report& r, const std::string& scenario)
     auto text = row(head) + row(std::vector<std::string>(head.size(), "---"));
     for (const auto* first : lines) {
         const auto h = report::heading_of(*first);
-        std::vector<std::string> cells{number(h.rtt_ms) + " ms", std::to_string(h.clients),
-                                       std::to_string(h.servers), h.metric, first->unit};
+        std::vector<std::string> cells{number(first->rtt_ms) + " ms",
+                                       std::to_string(first->clients),
+                                       std::to_string(first->servers), first->metric, first->unit};
         for (const auto& s : systems) {
             const auto* f = r.find(h, s);
             cells.push_back(f == nullptr ? ""

@@ -114,12 +114,6 @@ std::string number(const char* format, double value)
     return text;
 }
 
-std::string where(const char* scenario, double rtt_ms, int clients, int servers)
-{
-    return std::string{scenario} + ", " + number("%g", rtt_ms) + " ms, " + std::to_string(clients) +
-           " client(s), " + std::to_string(servers) + " server(s), ";
-}
-
 verdict judge(std::string text, double value, bound direction, double limit)
 {
     const bool fine = met(direction, value, limit);
@@ -159,42 +153,43 @@ std::optional<verdict> missing(const report& r, const report::heading& h, const 
     if (!measured) {
         return std::nullopt;
     }
-    return verdict{false, "MISSED  " + where(h.scenario.c_str(), h.rtt_ms, h.clients, h.servers) +
-                              h.metric + ": there is no figure of " + system};
+    return verdict{false, "MISSED  " + text_of(h.where) + ", " + h.metric +
+                              ": there is no figure of " + system};
 }
 
 std::optional<verdict> judge(const report& r, const target& t)
 {
-    const auto* own = r.find({t.scenario, t.rtt_ms, t.clients, t.servers, t.metric}, "colock");
+    const report::heading h{{t.scenario, t.rtt_ms, t.clients, t.servers}, t.metric};
+    const auto* own = r.find(h, "colock");
     if (own == nullptr) {
-        return missing(r, {t.scenario, t.rtt_ms, t.clients, t.servers, t.metric}, "colock");
+        return missing(r, h, "colock");
     }
     const auto value = own->median();
-    return judge(where(t.scenario, t.rtt_ms, t.clients, t.servers) + t.metric + ": " +
-                     number("%.4g", value) + spread(*own),
+    return judge(text_of(h.where) + ", " + t.metric + ": " + number("%.4g", value) + spread(*own),
                  value, t.direction, t.limit);
 }
 
 std::optional<verdict> judge(const report& r, const comparison& c)
 {
-    const int other_clients = c.other_clients != 0 ? c.other_clients : c.clients;
-    const auto* own = r.find({c.scenario, c.rtt_ms, c.clients, c.servers, c.metric}, "colock");
-    const auto* other =
-        r.find({c.scenario, c.rtt_ms, other_clients, c.servers, c.metric}, c.system);
-    if (own == nullptr || other == nullptr) {
-        return missing(
-            r,
-            {c.scenario, c.rtt_ms, own == nullptr ? c.clients : other_clients, c.servers, c.metric},
-            own == nullptr ? "colock" : c.system);
+    const report::heading h{{c.scenario, c.rtt_ms, c.clients, c.servers}, c.metric};
+    auto other_h = h;
+    if (c.other_clients != 0) {
+        other_h.where.clients = c.other_clients;
+    }
+    const auto* own = r.find(h, "colock");
+    if (own == nullptr) {
+        return missing(r, h, "colock");
+    }
+    const auto* other = r.find(other_h, c.system);
+    if (other == nullptr) {
+        return missing(r, other_h, c.system);
     }
     const auto times = times_as_good(*own, *other);
-    const auto with = other_clients == c.clients
-                          ? std::string{c.system} + "'s"
-                          : "that of " + std::to_string(other_clients) + " client(s)";
-    return judge(where(c.scenario, c.rtt_ms, c.clients, c.servers) + c.metric + ": " +
-                     number("%.4g", own->median()) + ' ' + own->unit + ", " +
-                     number("%.3g", times.median()) + " times as good as " + with +
-                     (times.rounds.size() > 1 ? spread(times, "%.3g") : std::string{}),
+    const auto with = h == other_h ? std::string{c.system} + "'s"
+                                   : "that of " + std::to_string(c.other_clients) + " client(s)";
+    return judge(text_of(h.where) + ", " + c.metric + ": " + number("%.4g", own->median()) + ' ' +
+                     own->unit + ", " + number("%.3g", times.median()) + " times as good as " +
+                     with + (times.rounds.size() > 1 ? spread(times, "%.3g") : std::string{}),
                  times.median(), bound::at_least, c.times);
 }
 
