@@ -17,7 +17,6 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
-#include <boost/system/system_error.hpp>
 
 #include <chrono>
 #include <exception>
@@ -33,12 +32,11 @@ namespace {
 colock::error_code write_guarded(colock::client& zk, const colock::unique_lock& held,
                                  const std::string& node)
 {
-    try {
-        zk.async_multi(held.guarded({colock::set_op(node, "late")}), asio::use_future).get();
-        return {};
-    } catch (const boost::system::system_error& e) {
-        return e.code();
-    }
+    // No exception: who releases one last is counted within libstdc++, where thread sanitizer does not see it.
+    return zk
+        .async_multi(held.guarded({colock::set_op(node, "late")}),
+                     asio::use_future([](colock::error_code ec, const auto&) { return ec; }))
+        .get();
 }
 
 void work(asio::io_context& io, char** argv)
