@@ -129,11 +129,11 @@ struct watched {
 /// **Thread safety**: all functions of one object may be called from several threads at once, except
 /// moving, assigning and destroying it. Internal state lives on a strand of the executor.
 ///
-/// **Lifetimes**: a connected client keeps `run()` of its context from returning until it is closed or
-/// destroyed. The destructor completes every operation with `operation_aborted`, makes held locks lost
-/// (`errc::client_closed`) and ends the session in the background; it does not block. Destroying the
-/// execution context first is fine: nothing is invoked then, and the session ends by its time-out or
-/// sooner.
+/// **Lifetimes**: a connected client keeps `run()` of its `io_context`, or `join()` of its `thread_pool`, from
+/// returning until it is closed or destroyed; other execution contexts need work of their own. The destructor
+/// completes every operation with `operation_aborted`, makes held locks lost (`errc::client_closed`) and ends the
+/// session in the background; it does not block. Destroying the execution context first is fine: nothing is
+/// invoked then, and the session ends by its time-out or sooner.
 class COLOCK_DECL client {
 public:
     using executor_type = boost::asio::any_io_executor;

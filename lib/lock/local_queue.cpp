@@ -617,16 +617,16 @@ void local_queue::settle(errands& todo)
     };
     const bool drains = std::ranges::any_of(
         todo.leaving, [](const errands::departure& each) { return each.member->drains(); });
-    if (joining && !drains && !joining->expects_nobody()) {
+    if (!joining) {
+        leave();
+    } else if (drains || joining->expects_nobody()) {
+        // Behind the end of the directory, which it would have kept; or to be alone in it.
+        leave();
+        joining->join({});
+    } else {
         // The new place first: requests that are sent together need not be carried out together, and the next
         // one might have its turn, and be in the queue again, before this client is.
         joining->join(leave);
-    } else {
-        leave();
-        if (joining) {
-            joining->join(
-                {}); // behind the end of the directory, which it would have kept; or to be alone in it
-        }
     }
     if (todo.parting && todo.trace) {
         todo.trace->part(std::move(todo.parting));

@@ -39,6 +39,7 @@ struct queue_member::neighbourhood final : zk::watch_registry::subscriber {
         const auto self = member->shared_from_this();
         self->neighbours_.reset();
         self->crowded_ = true;
+        self->queue_->directory().met_others();
         self->queue_->met(*self, protocol::company::some);
     }
 

@@ -7,6 +7,7 @@
 #include "queue_member_feed.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace colock::detail {
@@ -134,6 +135,7 @@ void queue_member::create_and_count(const std::string& prefix)
 {
     revoked_ = false;
     const auto version = queue_->directory().version();
+    assert(version > 0); // a negative one would be any
     queue_->directory().tried();
     submit({.op = zk::opcode::multi,
             .acl = acl(),
@@ -145,7 +147,7 @@ void queue_member::create_and_count(const std::string& prefix)
                written_to_directory(queue_->directory(), r.error, r.results[1]);
                const auto& directory = r.results[1].stat;
                const bool alone = directory.num_children == 1;
-               counted_others_ = !alone;
+               counted_others_ = !r.error && !alone;
                feed([&](protocol::contender& c, protocol::commands& out) {
                    // The transaction created the one, and changed the other.
                    c.counted(r.error, protocol::last_name(r.results[0].path),
@@ -155,7 +157,7 @@ void queue_member::create_and_count(const std::string& prefix)
     go_on_in_between();
 }
 
-// As long as the own node is there: nobody can replace the directory meanwhile.
+// As long as the own node is there: nobody can replace the directory meanwhile. For those who may count.
 void queue_member::get_to_know_directory()
 {
     const auto* const c = std::get_if<protocol::contender>(&contender_);
@@ -168,6 +170,9 @@ void queue_member::get_to_know_directory()
         return;
     }
     directory.granted_alone(c->number());
+    if (trying_ || queue_->linger() > options_.linger.zero()) {
+        return;
+    }
     if (directory.is_worth_reading()) {
         inspect();
     } else if (directory.is_worth_marking()) {
@@ -305,7 +310,8 @@ void queue_member::remove_and_note(const std::string& name)
             .ops = both(remove_op(child(name)),
                         set_op(path_, protocol::noted_data(options_.layout, *number)))},
            [this](zk::reply&& r) {
-               if (r.error == zookeeper_errc::no_auth) {
+               r.results.resize(2);
+               if (r.results[1].error == zookeeper_errc::no_auth) {
                    queue_->directory().forbidden();
                }
                feed([&](auto& c, protocol::commands& out) { c.removed(r.error, out); });
@@ -314,9 +320,11 @@ void queue_member::remove_and_note(const std::string& name)
 
 void queue_member::inspect()
 {
-    submit({.op = zk::opcode::get, .path = path_}, [this](zk::reply&& r) {
+    submit({.op = zk::opcode::get, .path = path_}, [this, in_queue = !holds()](zk::reply&& r) {
         const bool ours = !r.error && protocol::is_marked(r.text);
-        if (!r.error) {
+        if (!r.error && in_queue) {
+            queue_->directory().read_in_queue(r.stat.czxid, r.stat.version, ours);
+        } else if (!r.error) {
             queue_->directory().read(r.stat.czxid, r.stat.version, ours);
         }
         feed([&](protocol::contender& c, protocol::commands& out) {

@@ -36,11 +36,18 @@ public:
         seen(czxid, version);
         whose_ = ours ? owner::colock : owner::others;
         version_ = version;
-        current_ = was_read_ = true;
+        current_ = true;
     }
 
-    // The mark was written to it, in place of the version that was known. That may have been another directory's, if one
-    // was made in place of it that has come as far.
+    // It was read by a contender of a long queue: the others go by that, whatever is written there from now on.
+    void read_in_queue(std::int64_t czxid, std::int32_t version, bool ours) noexcept
+    {
+        read(czxid, version, ours);
+        stood_long_ = true;
+    }
+
+    // The mark was written to it, in place of the version that was known. That may have been another directory's, if
+    // one was made in place of it that has come as far.
     void marked(std::int64_t czxid, std::int32_t version) noexcept
     {
         read(czxid, version, czxid == czxid_ && whose_ == owner::colock);
@@ -75,10 +82,10 @@ public:
         last_number_ = number;
     }
 
-    // Whether it is the one that was read, and was colock's then.
+    // Whether it is the one that was read in a long queue, and was colock's then.
     [[nodiscard]] bool is_ours(std::int64_t czxid) const noexcept
     {
-        return czxid == czxid_ && whose_ == owner::colock && was_read_;
+        return czxid == czxid_ && whose_ == owner::colock && stood_long_;
     }
     [[nodiscard]] bool is_writable() const noexcept { return writable_; }
 
@@ -107,7 +114,7 @@ private:
     owner whose_ = owner::unknown;
     std::int32_t version_ = -1;
     bool current_ = false;          // the data are those of that version
-    bool was_read_ = false;         // or written; not only made
+    bool stood_long_ = false;       // a long queue, which has looked whose it is
     bool writable_ = true;          // as far as is known
     bool alone_ = false;            // the last two that were granted followed each other
     std::int64_t last_number_ = -1; // of the last one, if it has met nobody

@@ -46,8 +46,54 @@ struct alone : lock_scene {
     }
 
     tcp_proxy proxy{server.connect_string()};
+    // Who knows a directory by his own locks alone need not know whose it is now.
+    void check_data_are_kept_in_a_long_queue(int locks_before);
+
     client& c = connect_through(proxy);
 };
+
+void alone::check_data_are_kept_in_a_long_queue(int locks_before)
+{
+    const auto path = directory + "-long"; // which this client makes, and never reads
+    const auto lock = [&](client& who) {
+        outcome<unique_lock> o;
+        mutex{who, path, {.max_local_grants = 0}}.async_lock(o.handler());
+        return o;
+    };
+    const auto waits = [&](std::size_t number) {
+        return until([&] { return queue_of(path).size() == number; });
+    };
+    for (int i = 0; i != locks_before; ++i) {
+        auto first = lock(c);
+        auto held = value_of(io, first);
+        BOOST_TEST(unlock(held) == error_code{});
+    }
+    admin.set(path, "of the operator");
+
+    auto& other = connect();
+    auto theirs = lock(other);
+    auto held = value_of(io, theirs);
+    auto waiting = lock(c);
+    BOOST_TEST(waits(2));
+    std::vector<outcome<unique_lock>> more;
+    for (std::size_t i = 0; i != 16; ++i) {
+        more.push_back(lock(other));
+        BOOST_TEST(waits(3 + i));
+    }
+    BOOST_TEST(wait_for_watches(c, 2));
+    const auto before = c.stats().connections;
+    proxy.cut(); // then it sees how long the queue is
+    BOOST_TEST(until([&] { return c.stats().connections > before; }));
+    BOOST_TEST(wait_for_watches(c, 2));
+    BOOST_TEST(unlock(held) == error_code{});
+    held = value_of(io, waiting);
+    BOOST_TEST(unlock(held) == error_code{});
+    for (auto& each : more) {
+        held = value_of(io, each);
+        BOOST_TEST(unlock(held) == error_code{});
+    }
+    BOOST_TEST(admin.get(path) == "of the operator");
+}
 
 } // namespace
 
@@ -148,6 +194,58 @@ BOOST_AUTO_TEST_CASE(G2_one_at_a_time_of_a_client_is_counted)
     check_nothing_left();
 }
 
+// A hand-over to somebody who has come meanwhile: the next node first, not in vain behind the last one.
+BOOST_AUTO_TEST_CASE(G2_who_has_been_told_of_others_does_not_expect_to_be_alone)
+{
+    share_nodes = true;
+    mutex m{c, directory, {.max_local_grants = 1}};
+    const auto lock = [&] {
+        outcome<unique_lock> o;
+        m.async_lock(o.handler());
+        return o;
+    };
+    auto first = lock();
+    auto held = value_of(io, first);
+    BOOST_TEST(counted() == 1U);
+    auto second = lock();
+    auto third = lock();
+    const auto events = c.stats().watch_events;
+    BOOST_TEST(until([&] { return child_watches() == 1; }));
+    auto& other = connect();
+    auto theirs = start_lock(other);
+    BOOST_TEST(until([&] { return c.stats().watch_events > events; }));
+    held = {};
+    held = value_of(io, second);
+    held = {};
+    held = value_of(io, theirs);
+    BOOST_TEST(until([&] { return queue().size() == 2U; }));
+    BOOST_TEST(counted() == 1U);
+    BOOST_TEST(unlock(held) == error_code{});
+    held = value_of(io, third);
+    BOOST_TEST(unlock(held) == error_code{});
+    check_nothing_left();
+}
+
+// They never count: they need not know whose the directory is.
+BOOST_AUTO_TEST_CASE(who_tries_or_lingers_does_not_look_whose_the_directory_is)
+{
+    const auto path = directory + "-tried";
+    const auto gets = proxy.requests(opcode::get_data);
+    const auto check = [&](auto start) {
+        for (int i = 0; i != 4; ++i) {
+            outcome<unique_lock> o;
+            start(o.handler());
+            auto held = value_of(io, o);
+            BOOST_TEST(unlock(held) == error_code{});
+            BOOST_TEST(until([&] { return queue_of(path).empty(); }));
+        }
+        BOOST_TEST(counted() == 0U);
+        BOOST_TEST(proxy.requests(opcode::get_data) == gets);
+    };
+    check([&](auto h) { mutex{c, path}.async_try_lock(std::move(h)); });
+    check([&](auto h) { mutex{c, path, {.linger = 1ms}}.async_lock(std::move(h)); });
+}
+
 BOOST_AUTO_TEST_CASE(G1_somebody_comes_later)
 {
     auto held = hold(c);
@@ -174,43 +272,14 @@ BOOST_AUTO_TEST_CASE(data_that_somebody_has_put_there_since_are_kept)
 
 BOOST_AUTO_TEST_CASE(data_that_somebody_has_put_there_since_are_kept_in_a_long_queue)
 {
-    const auto path = directory + "-long"; // which this client makes, and never reads
-    const auto lock = [&](client& who) {
-        outcome<unique_lock> o;
-        mutex{who, path, {.max_local_grants = 0}}.async_lock(o.handler());
-        return o;
-    };
-    const auto waits = [&](std::size_t number) {
-        return until([&] { return queue_of(path).size() == number; });
-    };
-    auto first = lock(c);
-    auto held = value_of(io, first);
-    BOOST_TEST(unlock(held) == error_code{});
-    admin.set(path, "of the operator");
+    check_data_are_kept_in_a_long_queue(1);
+}
 
-    auto& other = connect();
-    auto theirs = lock(other);
-    held = value_of(io, theirs);
-    auto waiting = lock(c);
-    BOOST_TEST(waits(2));
-    std::vector<outcome<unique_lock>> more;
-    for (std::size_t i = 0; i != 16; ++i) {
-        more.push_back(lock(other));
-        BOOST_TEST(waits(3 + i));
-    }
-    BOOST_TEST(wait_for_watches(c, 2));
-    const auto before = c.stats().connections;
-    proxy.cut(); // then it sees how long the queue is
-    BOOST_TEST(until([&] { return c.stats().connections > before; }));
-    BOOST_TEST(wait_for_watches(c, 2));
-    BOOST_TEST(unlock(held) == error_code{});
-    held = value_of(io, waiting);
-    BOOST_TEST(unlock(held) == error_code{});
-    for (auto& each : more) {
-        held = value_of(io, each);
-        BOOST_TEST(unlock(held) == error_code{});
-    }
-    BOOST_TEST(admin.get(path) == "of the operator");
+// Which has put the mark there before.
+BOOST_AUTO_TEST_CASE(
+    data_that_somebody_has_put_there_since_are_kept_in_a_long_queue_of_a_client_that_was_alone)
+{
+    check_data_are_kept_in_a_long_queue(3);
 }
 
 BOOST_AUTO_TEST_CASE(G1_G4_another_directory_of_somebody_else)
