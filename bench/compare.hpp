@@ -14,8 +14,7 @@ namespace bench {
 struct metric {
     std::string name;
     std::string unit;
-    std::string_view relative_to =
-        {}; // also as a ratio to the last contestant's, if that is this one
+    std::string_view relative_to = {}; // the last contestant: also as a ratio to its value
     std::optional<double> rtt_ms = {}; // where it is another one than that of the circumstances
 };
 

@@ -103,6 +103,7 @@ private:
         return std::visit(question, contender_);
     }
     [[nodiscard]] bool holds() const noexcept;
+    [[nodiscard]] bool lingers() const noexcept;
     [[nodiscard]] bool has_queue() const noexcept;
     [[nodiscard]] std::string_view own_name() const noexcept;
     void claim();

@@ -124,11 +124,15 @@ void queue_member::create(const std::string& prefix)
     go_on_in_between();
 }
 
+bool queue_member::lingers() const noexcept
+{
+    return queue_->linger() > options_.linger.zero();
+}
+
 // Who lingers needs the watch that comes with a list.
 bool queue_member::expects_nobody() const
 {
-    return has_queue() && queue_->linger() == options_.linger.zero() &&
-           queue_->directory().expects_nobody();
+    return has_queue() && !lingers() && queue_->directory().expects_nobody();
 }
 
 void queue_member::create_and_count(const std::string& prefix)
@@ -170,7 +174,7 @@ void queue_member::get_to_know_directory()
         return;
     }
     directory.granted_alone(c->number());
-    if (trying_ || queue_->linger() > options_.linger.zero()) {
+    if (trying_ || lingers()) {
         return;
     }
     if (directory.is_worth_reading()) {
@@ -202,8 +206,7 @@ void queue_member::list()
 {
     // Who lingers wants to know from the beginning whether he is alone, and who comes.
     const auto& c = std::get<protocol::contender>(contender_);
-    if (queue_->linger() > options_.linger.zero() && !trying_ && !c.has_node() && !c.holds_back() &&
-        !neighbours_) {
+    if (lingers() && !trying_ && !c.has_node() && !c.holds_back() && !neighbours_) {
         list_and_watch([this](const zk::reply& r) { listed(r); });
         return;
     }

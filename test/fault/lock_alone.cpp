@@ -45,10 +45,10 @@ struct alone : lock_scene {
         BOOST_TEST(unlock(held) == error_code{});
     }
 
-    tcp_proxy proxy{server.connect_string()};
     // Who knows a directory by his own locks alone need not know whose it is now.
     void check_data_are_kept_in_a_long_queue(int locks_before);
 
+    tcp_proxy proxy{server.connect_string()};
     client& c = connect_through(proxy);
 };
 
