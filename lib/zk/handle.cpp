@@ -374,27 +374,27 @@ bool handle::send_close() noexcept
 
 void handle::abort() noexcept
 {
-    const auto connected = [this] { return zoo_state(raw(native_)) == ZOO_CONNECTED_STATE; };
+    const auto connected = [this] {
+        const int state = zoo_state(raw(native_));
+        return state == ZOO_CONNECTED_STATE || state == ZOO_READONLY_STATE;
+    };
     if (!connected()) {
         return;
     }
-    if (closing_) {
-        // The C client must not read the answer to the close, at which it would abort the program: what
-        // it reads from now on is the end of /dev/null. The connection itself is closed in good order.
-        if (const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC); null != -1) {
-            static_cast<void>(::dup2(null, descriptor_));
-            ::close(null);
-        } else {
-            const sockaddr unspecified{AF_UNSPEC, {}};
-            static_cast<void>(
-                ::connect(descriptor_, &unspecified, sizeof unspecified)); // cannot fail
-        }
+    // The C client reads and writes /dev/null from now on, which fails at once. Whatever the socket still holds is
+    // not for it. The connection has a descriptor of its own for the socket, and closes it in good order.
+    if (const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC); null != -1) {
+        static_cast<void>(::dup3(null, descriptor_, O_CLOEXEC));
+        ::close(null);
     } else {
-        ::shutdown(descriptor_, SHUT_RDWR);
+        const sockaddr unspecified{AF_UNSPEC, {}};
+        static_cast<void>(::connect(descriptor_, &unspecified, sizeof unspecified)); // cannot fail
     }
-    // Answers that are already in the socket are processed on the way, one in each step.
-    while (connected()) {
-        zookeeper_process(raw(native_), ZOOKEEPER_READ);
+    zookeeper_process(raw(native_), ZOOKEEPER_READ);
+    if (connected()) {
+        // The C client had no memory for a reply, and does not even try to read any more. But it writes.
+        static_cast<void>(zoo_aexists(
+            raw(native_), "/", 0, [](int, const Stat*, const void*) {}, nullptr));
     }
 }
 
