@@ -22,6 +22,7 @@ void held_nodes::begin()
 {
     core_->add(shared_from_this());
     core_->hold(lost_lead_);
+    relying_ = true;
     core_->remind(weak_from_this());
 }
 
@@ -204,8 +205,8 @@ void held_nodes::end()
     if (std::exchange(over_, true)) {
         return;
     }
+    let_go();
     if (!loss_told_) {
-        core_->let_go(lost_lead_);
         core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
     }
     loss_told_ = true;
@@ -240,15 +241,22 @@ void held_nodes::check()
 void held_nodes::lose(errc why)
 {
     loss_.conclude(why);
+    let_go(); // also when all nodes are leaving: behind the bound there is nothing left to check
     if (over_ || all_left() || std::exchange(loss_told_, true)) {
         return; // released before, or known
     }
     const auto reason = loss_.why();
-    core_->let_go(lost_lead_);
     core_->count.locks_lost.fetch_add(1, std::memory_order_relaxed);
     core_->note_error(what_ + ": " + reason.message());
     waiting_for_loss_.complete_all({}, reason);
     core_->log(log_level::warning, what_ + ": " + reason.message());
+}
+
+void held_nodes::let_go()
+{
+    if (std::exchange(relying_, false)) {
+        core_->let_go(lost_lead_);
+    }
 }
 
 error_code held_nodes::lost() const noexcept

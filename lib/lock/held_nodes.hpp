@@ -64,6 +64,7 @@ private:
     void changed(const watch_event& event);
     void removed(const std::string& path, departure& of, const error_code& ec);
     void lose(errc why);
+    void let_go();
     void end();
 
     const std::shared_ptr<client_core> core_;
@@ -74,6 +75,7 @@ private:
     std::map<std::string, node> nodes_;
     std::vector<std::pair<std::string, std::shared_ptr<departure>>> unsettled_; // deletes to repeat
     waiting_list<error_code> waiting_for_loss_;
+    bool relying_ = false; // on the client's heartbeats
     bool over_ = false;
     bool loss_told_ = false;
     mutable first_loss loss_;

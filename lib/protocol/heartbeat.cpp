@@ -10,6 +10,7 @@ void heartbeat::connected(time_point began, duration timeout)
     period_ = std::max(validity::contact_period(timeout), validity::spacing(tick_));
     connected_ = true;
     reading_ = writing_ = false;
+    checked_ = time_point::min(); // a shorter time-out moves the bound back
 }
 
 void heartbeat::disconnected()
@@ -22,6 +23,7 @@ void heartbeat::ended()
 {
     validity_.ended();
     last_proof_ = {};
+    checked_ = time_point::min();
 }
 
 bool heartbeat::answered(time_point sent, time_point now, bool write)
@@ -60,6 +62,9 @@ heartbeat::orders heartbeat::due(time_point now)
 {
     orders o;
     o.check = overdue(now);
+    if (o.check) {
+        checked_ = now;
+    }
     if (now >= read_due()) {
         o.read = reading_ = true;
     }
@@ -93,7 +98,11 @@ heartbeat::time_point heartbeat::write_due() const noexcept
 
 heartbeat::time_point heartbeat::check_due() const noexcept
 {
-    return holders_.empty() ? time_point::max() : safe_until() - holders_.back().first;
+    // The longest lead is due first.
+    const auto due = [&](const auto& holder) { return safe_until() - holder.first; };
+    const auto next = std::find_if(holders_.rbegin(), holders_.rend(),
+                                   [&](const auto& holder) { return due(holder) > checked_; });
+    return next == holders_.rend() ? time_point::max() : due(*next);
 }
 
 } // namespace colock::protocol

@@ -22,7 +22,7 @@ public:
     struct orders {
         bool read = false;
         bool write = false;
-        // Holders shall compare their bound with the clock: some are past it.
+        // Holders shall compare their bound with the clock: some are past it. Ordered once for each holder and bound.
         bool check = false;
 
         friend bool operator==(const orders&, const orders&) = default;
@@ -49,7 +49,7 @@ public:
     void await_proof() noexcept { awaited_ = true; }
 
     [[nodiscard]] time_point safe_until() const noexcept { return validity_.safe_until(); }
-    // Whether there is a holder whose bound, less its lead, has passed.
+    // Whether there is a holder whose bound, less its lead, has passed since the last check that was ordered.
     [[nodiscard]] bool overdue(time_point now) const noexcept { return now >= check_due(); }
 
     [[nodiscard]] orders due(time_point now);
@@ -68,6 +68,9 @@ private:
     bool reading_ = false; // a read of ours is unanswered
     bool writing_ = false;
     bool awaited_ = false;
+    // When the last check was ordered. A holder that was overdue then has been told: without this, one that does not
+    // let go would make the same check due again at once, for ever.
+    time_point checked_ = time_point::min();
     time_point last_proof_{0}; // when the write that moved the bound was sent
     std::size_t in_line_ = 0;
     std::vector<std::pair<duration, std::size_t>> holders_; // by lead, the longest last

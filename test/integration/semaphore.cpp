@@ -518,6 +518,29 @@ BOOST_AUTO_TEST_CASE(G5_no_permits_of_a_client_that_was_closed_meanwhile)
     BOOST_TEST(taken() == 0U);
 }
 
+// Nobody relies on it any more: its client sleeps, also behind the bound.
+BOOST_AUTO_TEST_CASE(a_permit_released_while_the_servers_are_away_costs_nothing)
+{
+    tcp_proxy proxy{server.connect_string()};
+    auto& c = connect_through(proxy, {.session_timeout = 4s});
+    auto held = acquire({c, directory, 2}, 2);
+    BOOST_TEST(until([&] { return queued() == 0; }));
+    proxy.stall(true);
+    const auto safe = held.remaining();
+    outcome<> released;
+    held.async_release(released.handler());
+    std::size_t handlers = 0;
+    for (const auto since = std::chrono::steady_clock::now();
+         std::chrono::steady_clock::now() < since + safe + 300ms;) {
+        io.restart();
+        handlers += io.run_one_for(10ms);
+    }
+    BOOST_TEST(handlers < 200U);
+    proxy.stall(false);
+    BOOST_TEST(until([&] { return released.done(); }));
+    check_nothing_is_left();
+}
+
 BOOST_AUTO_TEST_CASE(G6_a_release_completes_when_the_close_does_not_wait_for_it)
 {
     tcp_proxy proxy{server.connect_string()};

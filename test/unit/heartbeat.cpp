@@ -302,6 +302,57 @@ BOOST_AUTO_TEST_CASE(holders_are_told_when_their_bound_has_passed_those_with_the
     BOOST_TEST(is_far(b.beat.next()));
 }
 
+// A holder that does not let go must not keep the timer busy.
+BOOST_AUTO_TEST_CASE(a_check_is_ordered_once)
+{
+    beating b;
+    b.write();
+    b.beat.hold(2s);
+    b.beat.hold(0s);
+    b.beat.disconnected();
+    const auto bound = b.beat.safe_until();
+    BOOST_TEST(b.beat.due(bound - 1s).check);
+    BOOST_TEST(!b.beat.due(bound - 1s).check);
+    BOOST_TEST((b.beat.next() == bound)); // of the other holder
+    BOOST_TEST(b.beat.due(bound).check);
+    BOOST_TEST(!b.beat.due(bound + 1h).check);
+    BOOST_TEST(is_far(b.beat.next()));
+}
+
+BOOST_AUTO_TEST_CASE(a_check_is_ordered_again_for_another_bound)
+{
+    beating b;
+    b.write();
+    b.beat.hold(0s);
+    const auto bound = b.beat.safe_until();
+    BOOST_TEST(b.beat.due(bound).check);
+    b.now = bound + 1s;
+    b.beat.disconnected();
+    b.beat.connected(b.now, timeout);
+    b.write();
+    BOOST_TEST((b.beat.safe_until() > bound));
+    BOOST_TEST(!b.beat.overdue(b.now));
+    BOOST_TEST(b.beat.due(b.beat.safe_until()).check);
+}
+
+// A shorter time-out takes the bound back behind the last check.
+BOOST_AUTO_TEST_CASE(a_check_is_ordered_again_when_the_bound_goes_back)
+{
+    beating b;
+    b.write();
+    const auto bound = b.beat.safe_until();
+    b.beat.hold(2s);
+    b.beat.hold(0s);
+    const auto checked = bound - 1s;
+    BOOST_TEST(b.beat.due(checked).check);
+    b.beat.let_go(2s);
+    b.beat.disconnected();
+    b.beat.connected(epoch + 1s, timeout / 2);
+    BOOST_TEST((b.beat.safe_until() < checked));
+    BOOST_TEST(b.beat.overdue(checked));
+    BOOST_TEST(b.beat.due(checked).check);
+}
+
 BOOST_AUTO_TEST_CASE(one_beat_is_under_way_at_a_time)
 {
     heartbeat beat{tick};
