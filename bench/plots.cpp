@@ -48,9 +48,9 @@ std::string file_name(const subject& s)
     }
     std::ranges::replace_if(
         name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '_'; }, '-');
-    const auto twice =
-        std::ranges::unique(name, [](char x, char y) { return x == '-' && y == '-'; });
-    name.erase(twice.begin(), twice.end());
+    name.erase(
+        std::unique(name.begin(), name.end(), [](char x, char y) { return x == '-' && y == '-'; }),
+        name.end());
     return name + ".svg";
 }
 

@@ -62,9 +62,9 @@ public:
     virtual void discarded() noexcept = 0;
 };
 
-class client_core : public std::enable_shared_from_this<client_core>,
-                    private zk::connection::observer,
-                    private zk::watch_receiver {
+class client_core final : public std::enable_shared_from_this<client_core>,
+                          private zk::connection::observer,
+                          private zk::watch_receiver {
 public:
     client_core(asio::any_io_executor executor, client_options options);
     ~client_core();

@@ -65,8 +65,9 @@ public:
         for (const lock_entry& each : entries) {
             in_order.push_back({each.target_, in_order.size()});
         }
-        // Those of the absolute paths is the same: they begin with the same chroot.
-        std::ranges::stable_sort(
+        // The order of the absolute paths is the same: they begin with the same chroot. The order of equal paths does
+        // not matter, because they are an error.
+        std::ranges::sort(
             in_order, {}, [](const place& p) -> auto& { return p.target->path(); });
         if (in_order.empty()) {
             fault = errc::nothing_to_lock;

@@ -163,7 +163,7 @@ std::vector<std::string> address_book::addresses()
         all.insert(all.end(), e.addresses.begin(), e.addresses.end());
     }
     std::ranges::sort(all);
-    all.erase(std::ranges::unique(all).begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
     std::ranges::shuffle(all, random_);
     return all;
 }

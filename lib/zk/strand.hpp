@@ -9,6 +9,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 
+#include <chrono>
+#include <concepts>
 #include <utility>
 
 namespace colock::zk {
@@ -20,7 +22,10 @@ namespace asio = boost::asio;
 // work: what runs on the strand is work of its own to the context, and so is each operation of a user.
 class strand_base {
 public:
-    explicit strand_base(asio::any_io_executor executor)
+    // A constrained template, so that copying a strand_base never considers this constructor. Clang otherwise asks
+    // whether a strand_base converts to any_io_executor, and that asks whether a strand_base can be copied.
+    template <std::same_as<asio::any_io_executor> Executor>
+    explicit strand_base(Executor executor)
         : executor_{std::move(executor)}, blocking_{
                                               asio::query(executor_, asio::execution::blocking)}
     {
