@@ -107,7 +107,7 @@ struct watched {
 ///
 /// **Operations** take any completion token, last. Requests are pipelined: they reach the server in the
 /// order in which they were started, and are answered in that order. While there is no connection
-///  - reads wait, and are repeated when their connection broke,
+///  - reads wait, and are repeated when their connection broke (also when the server throttled them),
 ///  - writes that were not yet sent wait,
 ///  - writes that were sent complete with a code for which `outcome_unknown` is true.
 /// Every wait can be cancelled. An operation that was started before `async_connect` completes with

@@ -226,6 +226,9 @@ private:
     void attempt();
     void attempt_timed_out();
     void attempt_failed(const error_code& ec, std::string detail);
+    void try_options();
+    void send_barrier();
+    void break_later();
     void become_connected();
     void give_up(const error_code& ec);
     void connect_deadline_reached();
@@ -280,6 +283,7 @@ private:
     std::chrono::nanoseconds attempt_began_{0};
     bool proof_has_come_ = false;   // of those that were waited for
     bool options_accepted_ = false; // the servers have the chroot, and take the credentials
+    bool barrier_refused_ = false;  // what this connection answers from now on is not believed
     bool closing_ = false;
     bool ending_ = false;             // the close has been handed to the connection
     std::uint64_t connection_id_ = 0; // 0 while not connected

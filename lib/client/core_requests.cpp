@@ -201,17 +201,16 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
     if (context_gone_) {
         return;
     }
+    if (barrier_refused_) {
+        reply = {.error = zookeeper_errc::connection_loss};
+    }
     const bool loss = is_loss(reply.error);
     if ((reply.error == zookeeper_errc::session_expired ||
          reply.error == zookeeper_errc::session_moved) &&
         is_connected()) {
         // A server may say so in answer to one request, and leave the connection as it is. What it says to
         // the next connection counts.
-        asio::post(*strand_, [self = shared_from_this(), id = connection_id_] {
-            if (self->connection_id_ == id) {
-                self->broken(zk::handle::status::broken);
-            }
-        });
+        break_later();
     }
     count.in_flight.store(sent_.size(), std::memory_order_relaxed);
     if (!loss) {
@@ -227,13 +226,20 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
             watches_.withdraw(r.call.path, r.call.kind);
         }
     }
+    // A server answers throttled_op only to what has waited for a while: it is repeated without a pause.
+    const bool again =
+        r.policy == on_loss::repeat && (loss || reply.error == zookeeper_errc::throttled_op);
     if (r.abandoned_) {
         // done() was called before.
-    } else if (loss && r.policy == on_loss::repeat && !closing_) {
-        ++count.waiting;
-        link(lost_, std::move(own));
+    } else if (again && !closing_) {
+        if (loss || !is_connected()) {
+            ++count.waiting;
+            link(lost_, std::move(own));
+        } else {
+            send(std::move(own));
+        }
     } else {
-        if (loss && r.policy == on_loss::repeat) {
+        if (again) {
             reply.error = errc::client_closed;
         } else if (reply.error == zookeeper_errc::closing ||
                    reply.error == zookeeper_errc::operation_timeout ||

@@ -155,6 +155,7 @@ void client_core::attempt()
     untried_.pop_back();
     backoff_.attempt(clock::now());
     attempt_began_ = boot_clock::now();
+    barrier_refused_ = false; // nothing of the previous connection is answered any more
     count.connect_attempts.fetch_add(1, std::memory_order_relaxed);
     log(log_level::debug, "connecting to " + attempting_);
 
@@ -236,29 +237,67 @@ void client_core::established()
         (resumed ? "connected again to " : "connected with a new session to ") + attempting_);
 
     if (!options_accepted_ && !(options_.chroot.empty() && options_.credentials.empty())) {
-        // The credentials are sent before this, and answered before it.
-        send(make_request(
-            {.op = zk::opcode::exists, .path = "/"}, on_loss::fail, [this](zk::reply&& r) {
-                if (!r.error) {
-                    options_accepted_ = true;
-                    become_connected();
-                } else if (r.error == zookeeper_errc::no_node) {
-                    note_error("chroot " + options_.chroot + " does not exist on " + attempting_);
-                    give_up(errc::no_chroot);
-                } else if (!is_loss(r.error) && r.error != zookeeper_errc::auth_failed) {
-                    give_up(r.error);
-                } // else broken() comes
-            }));
+        try_options();
         return;
     }
     if (resumed) {
-        // A quorum write, whose answer nobody needs: what is read behind it on this connection is no older
-        // than anything that was seen on the previous one, and a create whose answer was lost is either
-        // visible or will never be. A transaction that fails is as good as one that succeeds.
-        send(make_request({.op = zk::opcode::multi, .ops = {check_op("/")}}, on_loss::fail,
-                          [](zk::reply&&) {}));
+        send_barrier();
+    } else {
+        backoff_.reset();
     }
     become_connected();
+}
+
+// The credentials are sent before this, and answered before it.
+void client_core::try_options()
+{
+    send(
+        make_request({.op = zk::opcode::exists, .path = "/"}, on_loss::fail, [this](zk::reply&& r) {
+            if (!r.error) {
+                options_accepted_ = true;
+                backoff_.reset();
+                become_connected();
+            } else if (r.error == zookeeper_errc::throttled_op) {
+                try_options();
+            } else if (r.error == zookeeper_errc::no_node) {
+                note_error("chroot " + options_.chroot + " does not exist on " + attempting_);
+                give_up(errc::no_chroot);
+            } else if (!is_loss(r.error) && r.error != zookeeper_errc::auth_failed) {
+                give_up(r.error);
+            } // else broken() comes
+        }));
+}
+
+// A quorum write: what is read behind it on this connection is no older than anything that was seen on the previous
+// one. A transaction that fails takes its place in ZooKeeper's order, as one that succeeds does.
+void client_core::send_barrier()
+{
+    send(make_request({.op = zk::opcode::multi, .ops = {check_op("/")}}, on_loss::fail,
+                      [this](zk::reply&& r) {
+                          if (!r.error || r.error == zookeeper_errc::no_node ||
+                              r.error == zookeeper_errc::no_auth) {
+                              backoff_.reset();
+                          } else if (!is_loss(r.error)) {
+                              // A server that throttles did not carry it out. What it answers to the requests behind it may be
+                              // older than what was seen before: answered() believes none of it.
+                              barrier_refused_ = true;
+                              log(log_level::warning,
+                                  "server " + attempting_ +
+                                      " does not carry out the first request on the connection: " +
+                                      r.error.message());
+                              break_later();
+                          } // else broken() comes
+                      }));
+}
+
+// From where the C client is on the stack, which has more answers to deliver.
+void client_core::break_later()
+{
+    asio::post(*strand_, [self = shared_from_this(), id = connection_id_] {
+        if (self->connection_id_ == id) {
+            self->broken(zk::handle::status::broken);
+        }
+    });
 }
 
 void client_core::become_connected()
@@ -267,7 +306,6 @@ void client_core::become_connected()
     public_connection_id_ = connection_id_;
     heartbeat_.connected(attempt_began_, session_timeout_);
     publish_bound(); // earlier than before when the time-out has shrunk
-    backoff_.reset();
     unanswered_ = 0;
     untried_.clear();
     deadline_timer_->cancel();
@@ -317,7 +355,11 @@ void client_core::broken(zk::handle::status why)
         return; // one that was told has closed the client, or connected
     }
     if (was_connected || why == zk::handle::status::expired) {
-        // The server is there, or was until now; try all of them at once.
+        // The server is there, or was until now; try all of them at once. But one that refuses the barrier may do
+        // so again and again.
+        if (barrier_refused_) {
+            backoff_.next_pass();
+        }
         start_pass();
     } else {
         attempt_failed(errc::no_server,

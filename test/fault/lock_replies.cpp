@@ -5,7 +5,11 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,7 +22,10 @@ struct proxied : lock_scene {
     proxied() { proxy.log_frames(true); }
 
     // A second client through the same proxy would obey its rules as well.
-    client& through() { return connect_through(proxy); }
+    client& through(client_options options = {})
+    {
+        return connect_through(proxy, std::move(options));
+    }
 
     [[nodiscard]] bool suspended(const client& c)
     {
@@ -221,6 +228,107 @@ BOOST_AUTO_TEST_CASE(G2_locks_started_without_a_connection_join_in_that_order)
         proxy.cut();
         BOOST_TEST(suspended(c));
     }
+}
+
+// ---- servers that throttle
+
+constexpr int throttled = -127, no_node = -101;
+
+// The second and the third connection are those of a server that throttles and lags behind: it does not show the
+// node whose creation was not answered on the first one.
+BOOST_AUTO_TEST_CASE(G3_a_list_behind_a_barrier_that_was_throttled_is_not_believed)
+{
+    admin.create(directory);
+    const auto connection = std::make_shared<std::atomic<int>>(0);
+    proxy.on_request(opcode::connect, reaction::drop,
+                     {.predicate = [connection](opcode, std::string_view) {
+                         ++*connection;
+                         return false;
+                     }});
+    auto& c = through();
+    auto lost = proxy.on_reply(any_create(), reaction::drop_and_cut);
+    auto barrier =
+        proxy.on_reply(opcode::multi, reaction::replace, {.times = 2, .replacement = throttled});
+    auto old = proxy.on_reply(
+        any_get_children(), reaction::replace,
+        {.times = 0, .replacement = no_node, .predicate = [connection](opcode, std::string_view) {
+             return *connection <= 3;
+         }});
+    proxy.set_delay(10ms); // so that the list comes with the answer to the barrier
+    auto held = hold(c);
+    BOOST_TEST(lost.fired() == 1U);
+    BOOST_TEST(barrier.fired() == 2U);
+    BOOST_TEST(changes() == 1); // one node was ever made
+    BOOST_TEST(proxy.requests(any_create()) == 1U);
+    BOOST_TEST(c.stats().sessions == 1U);
+    BOOST_TEST(c.stats().connections == 4U);
+    BOOST_TEST(unlock(held) == error_code{});
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_throttles_the_barrier_for_ever_is_not_hammered)
+{
+    auto& c = through({.backoff_min = 200ms});
+    auto barrier =
+        proxy.on_reply(opcode::multi, reaction::replace, {.times = 0, .replacement = throttled});
+    proxy.cut();
+    const auto begun = std::chrono::steady_clock::now();
+    // 0 + 100 + 200 + 400 + 800 ms at least, and without the back-off 100 ms for each from the tenth on.
+    BOOST_TEST(until([&] { return barrier.fired() == 6; }));
+    BOOST_TEST((std::chrono::steady_clock::now() - begun >= 1500ms));
+    proxy.clear_rules();
+    BOOST_TEST(until([&] { return c.state() == connection_state::connected; }));
+}
+
+BOOST_AUTO_TEST_CASE(reads_that_are_throttled_are_repeated)
+{
+    auto& c = through();
+    admin.create(directory, "x");
+    auto rule =
+        proxy.on_reply({opcode::get_data, opcode::exists, opcode::get_children2}, reaction::replace,
+                       {.times = 9, .path_prefix = directory, .replacement = throttled});
+    outcome<get_result> got;
+    c.async_get(directory, got.handler());
+    outcome<std::optional<node_stat>> found;
+    c.async_exists(directory, found.handler());
+    outcome<children_result> listed;
+    c.async_children(directory, listed.handler());
+    outcome<watched<get_result>> watched_read;
+    c.async_watch(directory, watched_read.handler());
+    BOOST_TEST(value_of(io, got).data == "x");
+    BOOST_TEST(value_of(io, found).has_value());
+    BOOST_TEST(value_of(io, listed).names.empty());
+    BOOST_TEST(value_of(io, watched_read).value.data == "x");
+    BOOST_TEST(rule.fired() == 9U);
+}
+
+BOOST_AUTO_TEST_CASE(a_semaphore_whose_lists_are_throttled_gets_its_permits_and_leaves_no_lease)
+{
+    auto& c = through();
+    semaphore s{c, directory, 3};
+    const auto acquire = [&] {
+        outcome<permit> o;
+        s.async_acquire(2, o.handler());
+        return value_of(io, o);
+    };
+    const auto release = [&](permit& p) {
+        outcome<> o;
+        p.async_release(o.handler());
+        return code_of(io, o);
+    };
+    auto first = acquire(); // makes the directories
+    BOOST_TEST(release(first) == error_code{});
+    auto lost = proxy.on_reply(opcode::multi, reaction::drop_and_cut,
+                               {.path_prefix = directory + "/locks/"});
+    auto lists = proxy.on_reply(
+        any_get_children(), reaction::replace,
+        {.times = 5, .path_prefix = directory + "/leases", .replacement = throttled});
+    auto held = acquire();
+    BOOST_TEST(lost.fired() == 1U);
+    BOOST_TEST(lists.fired() == 5U);
+    BOOST_TEST(queue_of(directory + "/leases").size() == 2U);
+    BOOST_TEST(release(held) == error_code{});
+    BOOST_TEST(until([&] { return queue_of(directory + "/leases").empty(); }));
 }
 
 // ---- the delete

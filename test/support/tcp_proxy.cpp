@@ -250,6 +250,8 @@ tcp_proxy::rule tcp_proxy::on_request(opcode_set which, reaction what, rule_opti
         throw std::invalid_argument(
             "tcp_proxy: a request that is delivered and then cut may be lost "
             "all the same; drop its reply instead");
+    if (what == reaction::replace)
+        throw std::invalid_argument("tcp_proxy: only replies can be replaced");
     return add_rule(direction::to_server, std::move(which), what, std::move(details));
 }
 

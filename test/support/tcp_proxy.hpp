@@ -35,7 +35,8 @@ enum class reaction {
     drop_and_cut,    ///< It never arrives, and the connection is cut when it would have.
     deliver_and_cut, ///< It arrives, and the connection is cut behind it (replies only).
     drop,            ///< It never arrives; all else goes on.
-    hold             ///< It waits, with everything behind it, until `release()`.
+    replace, ///< The reply arrives as `rule_options::replacement`, without a body (replies only).
+    hold     ///< It waits, with everything behind it, until `release()`.
 };
 
 /// Details of a rule, for designated initialisers.
@@ -45,6 +46,7 @@ struct rule_options {
     std::string path_prefix = {};   ///< Only for paths that begin so.
     std::optional<int> error = {};  ///< Replies only: only those with this code (0: success).
     cut_kind how = cut_kind::reset; ///< For the reactions that cut.
+    int replacement = 0;            ///< The code of ZooKeeper that `reaction::replace` puts there.
 
     /// Only requests (or, for replies, only those to requests) that this accepts; gets the path.
     /// Runs in the proxy's thread and must not call the proxy.

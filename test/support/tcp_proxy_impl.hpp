@@ -45,9 +45,21 @@ inline char const* name_of(reaction what)
     case reaction::drop_and_cut: return "dropped, then cut";
     case reaction::deliver_and_cut: return "delivered, then cut";
     case reaction::drop: return "dropped";
+    case reaction::replace: return "replaced";
     case reaction::hold: return "held";
     }
     return "?";
+}
+
+// A reply that is answered with an error has a header only: xid, zxid and the code.
+inline std::string with_code(std::string_view reply, int code)
+{
+    constexpr std::size_t header = 16;
+    std::string made{0, 0, 0, header};
+    made += reply.substr(frame_header, header - sizeof(std::int32_t));
+    for (int shift = 24; shift >= 0; shift -= 8)
+        made += static_cast<char>(static_cast<std::uint32_t>(code) >> shift);
+    return made;
 }
 
 struct tcp_proxy::rule_state {
@@ -347,6 +359,11 @@ private:
             rule->fire();
             break;
         case reaction::drop: rule->fire(); break;
+        case reaction::replace:
+            frame_itself.bytes = with_code(bytes, rule->details.replacement);
+            push(h, std::move(frame_itself));
+            rule->fire();
+            break;
         case reaction::deliver_and_cut: push(h, std::move(frame_itself)); [[fallthrough]];
         case reaction::drop_and_cut:
             // An entry like others: what stands before it is delivered, what comes behind is lost,
