@@ -385,10 +385,11 @@ void local_queue::failed(const queue_member& member, const error_code& why)
 void local_queue::fail_all(const error_code& why)
 {
     std::vector<operation_ptr<error_code, unique_lock>> waiting;
+    chores todo;
     {
         const std::lock_guard lock{mutex_};
         contender_.reset();
-        cohort_.failed();
+        follow(cohort_.failed(), todo);
         while (!waiting_.empty()) {
             waiting.push_back(take(waiting_.front()));
         }
@@ -396,6 +397,7 @@ void local_queue::fail_all(const error_code& why)
     for (auto& op : waiting) {
         op.complete(why, unique_lock{core_, {}});
     }
+    carry_out(todo);
 }
 
 bool local_queue::lost(queue_member& member)
@@ -493,7 +495,8 @@ void local_queue::dismiss_loser(std::chrono::nanoseconds now, chores& todo)
     }
 }
 
-// The holder has lost the lock. Its node goes with the guard, if there is one.
+// The holder has lost the lock, or makes way for another node. Its node goes with the last guard, or now if there is
+// no guard: a node may be kept for a while that nobody uses.
 void local_queue::dismiss(chores& todo)
 {
     holder_->was_idle = cohort_.is_idle();
@@ -505,16 +508,17 @@ void local_queue::dismiss(chores& todo)
     follow(cohort_.lost(), todo);
 }
 
-// Another node of this client was granted. Those who share keep what they have until they are done. Of others the
-// holder's node is gone, deleted by hand, and its own news of that are still to come.
+// Another node of this client was granted. Readers keep the node that they have until they are done. A node that is
+// not shared can only have been deleted by hand: the holder has still to hear of that.
 void local_queue::make_way(chores& todo)
 {
-    if (holder_ && shared_) {
-        holder_.reset();
-    } else if (holder_) {
-        holder_->robbed();
-        dismiss(todo);
+    if (!holder_) {
+        return;
     }
+    if (!shared_) {
+        holder_->robbed();
+    }
+    dismiss(todo);
 }
 
 // ---- what follows

@@ -111,10 +111,14 @@ cohort::verdict cohort::lost()
     return out;
 }
 
-void cohort::failed() noexcept
+cohort::verdict cohort::failed()
 {
-    waiting_ = 0;
+    verdict out;
     wants_contender_ = false;
+    if (std::exchange(waiting_, 0) != 0 && is_idle()) { // kept for the word that they waited for
+        give_up(out);
+    }
+    return out;
 }
 
 // ---- the queue

@@ -61,8 +61,8 @@ public:
     [[nodiscard]] verdict granted(time now, company c, bool on_trial = false);
     // The holder has lost the lock; those who were let in are no users any more.
     [[nodiscard]] verdict lost();
-    // There will be no grant; all who wait have been told.
-    void failed() noexcept;
+    // There will be no grant; all waiters have been told.
+    [[nodiscard]] verdict failed();
 
     // News from the queue; `unknown` when the connection has broken, until look_again().
     [[nodiscard]] verdict met(time now, company c);

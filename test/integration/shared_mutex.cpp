@@ -458,6 +458,53 @@ BOOST_AUTO_TEST_CASE(G3_a_downgrade_is_cancelled)
 
 // ---- bad input
 
+// A reader has its grant on trial, or by a downgrade, while a second reader of its client waits with a node of its own.
+// The first one is done behind the bound, but before it is known who else waits: its node is kept for that news. Then
+// the second node is granted, and the first one has to go.
+BOOST_AUTO_TEST_CASE(G3_G4_a_second_node_is_granted_while_the_first_one_is_kept_for_news)
+{
+    const lock_options brief{.max_local_time = 1ms};
+    for (const bool downgrades : {false, true}) {
+        tcp_proxy proxy{server.connect_string()};
+        auto& c = connect_through(proxy);
+        auto lock = lock_of(c, brief);
+        const opcode_set creates{opcode::create, opcode::create2};
+        outcome<shared_lock> first;
+        unique_lock written;
+        auto granted = proxy.on_reply(downgrades ? opcode_set{opcode::multi} : creates,
+                                      reaction::hold, {.path_prefix = directory});
+        if (downgrades) {
+            written = write(c, brief);
+            BOOST_TEST(until([&] { return queue().size() == 1; }));
+            first = start_downgrade(c, written);
+        } else {
+            lock.async_try_lock_shared(first.handler());
+        }
+        BOOST_TEST(until([&] { return granted.fired() == 1; }));
+        auto joined = proxy.on_reply(creates, reaction::hold, {.path_prefix = directory});
+        auto second = start_read(c, brief);
+        BOOST_TEST(until([&] { return queue().size() == 2; }));
+        granted.release();
+        auto held = value_of(io, first);
+        BOOST_TEST(until([&] { return joined.fired() == 1; }));
+        go_on(io, 5ms); // longer than max_local_time
+        BOOST_TEST(!second.done());
+        BOOST_TEST(unlock(held) == error_code{});
+        BOOST_TEST(queue().size() == 2U);
+        joined.release();
+        auto other = value_of(io, second);
+        BOOST_TEST(until([&] { return queue().size() == 1; }));
+        BOOST_TEST(bool(other));
+        BOOST_TEST(directory + '/' + queue().front() == other.node());
+        BOOST_TEST(unlock(other) == error_code{});
+        auto writer = write(connect());
+        BOOST_TEST(unlock(writer) == error_code{});
+        check_nothing_left();
+        BOOST_TEST(c.stats().locks_lost == 0U);
+        BOOST_TEST(c.stats().locks_released == 2U);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(there_is_no_way_from_shared_to_exclusive)
 {
     auto& c = connect();

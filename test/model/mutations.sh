@@ -235,6 +235,9 @@ plant "loses its waiters with the lock" cohort \
 plant "keeps its contender when the last one has gone" cohort \
     "$(in_function withdraw 's/std::exchange\(wants_contender_, false\)/false/')" \
     G1_G2_G3_G4_whatever_happens G3
+plant "keeps a node for the news of those who have failed" cohort \
+    "$(in_function failed 's/give_up\(out\);//')" \
+    G1_G2_G3_G4_whatever_happens G3
 plant "keeps a node that nobody may linger on" cohort \
     "$(in_function release 's/out.idle = .*/out.idle = waiting_ == 0;/')" \
     G1_G2_G3_G4_whatever_happens G3

@@ -229,6 +229,20 @@ BOOST_AUTO_TEST_CASE(one_on_trial_may_hold_what_others_wait_for)
     BOOST_TEST(!s.c.wants_contender());
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_is_kept_for_news_goes_when_nobody_waits_for_it_any_more)
+{
+    scene s{reader_rules};
+    BOOST_TEST(!s.arrive());
+    s.last = s.c.granted(s.now, company::unknown, true); // of a try that asked before
+    BOOST_TEST(s.last.look);
+    s.now += 1h;
+    BOOST_TEST(!s.release().leave);
+    BOOST_TEST(s.c.is_idle());
+    BOOST_TEST(s.c.failed().leave);
+    BOOST_TEST(!s.c.holds());
+    BOOST_TEST(!s.c.wants_contender());
+}
+
 BOOST_AUTO_TEST_CASE(a_lingering_node_serves_the_next_one_without_a_word)
 {
     scene s{lingering};
@@ -350,6 +364,7 @@ struct world {
     cohort c;
     unsigned waiting = 0;
     unsigned users = 0;
+    unsigned asking = 0;    // 1: a try asks the servers
     bool contender = false; // stands in the queue
     bool holder = false;
     bool looking = false; // a word is on its way
@@ -362,7 +377,7 @@ struct world {
     [[nodiscard]] auto key() const
     {
         std::ostringstream text;
-        text << waiting << users << contender << holder << looking << blind << alone
+        text << waiting << users << asking << contender << holder << looking << blind << alone
              << saw_no_connection << strangers_since << hour << '/' << c.waiting() << c.users()
              << c.wants_contender() << c.holds() << c.is_idle();
         return text.str();
@@ -430,6 +445,17 @@ struct walk {
         w.users = w.strangers_since = 0;
     }
 
+    // Another node of this client is granted. The users of this one keep it until they are done, or have lost it: then
+    // it was deleted by hand. If there are none, the caller lets it go.
+    static void make_way(world& w)
+    {
+        if (w.holder) {
+            BOOST_REQUIRE_MESSAGE(w.c.is_idle() == (w.users == 0), "G3: a node is left behind");
+            drop_holder(w);
+            static_cast<void>(w.c.lost());
+        }
+    }
+
     void check(const world& w) const
     {
         BOOST_REQUIRE(w.c.waiting() == w.waiting);
@@ -463,20 +489,26 @@ struct walk {
             case cohort::answer::busy: BOOST_REQUIRE(w.waiting + w.users != 0 || w.looking); break;
             case cohort::answer::idle:
                 BOOST_REQUIRE(!w.holder || rules.shared);
-                // He asks the servers, and is granted on a node of his own.
-                for (const auto k : {company::unknown, company::none, company::some}) {
-                    auto tried = next;
-                    drop_holder(tried); // those who share it keep it
-                    tried.holder = true;
-                    const auto out = tried.c.granted(now, k, true);
-                    ++tried.users;
-                    ++tried.strangers_since;
-                    tried.alone = k == company::none;
-                    follow(tried, out);
-                }
+                next.asking = 1;
                 break;
             }
             follow(next, v);
+        }
+        if (w.asking != 0) {
+            auto next = w;
+            --next.asking; // busy
+            visit(next);
+            // Or granted on a node of its own, whatever has happened here meanwhile.
+            for (const auto k : {company::unknown, company::none, company::some}) {
+                auto tried = next;
+                make_way(tried);
+                tried.holder = true;
+                const auto out = tried.c.granted(now, k, true);
+                ++tried.users;
+                ++tried.strangers_since;
+                tried.alone = k == company::none;
+                follow(tried, out);
+            }
         }
         if (w.waiting != 0) {
             auto next = w;
@@ -488,18 +520,18 @@ struct walk {
             --next.users;
             follow(next, next.c.release(now));
         }
-        if (w.contender && (!w.holder || rules.shared)) {
+        if (w.contender) {
             for (const auto k : {company::unknown, company::none, company::some}) {
                 auto next = w;
-                drop_holder(next); // likewise
+                make_way(next);
                 next.holder = true;
                 next.alone = k == company::none;
                 follow(next, next.c.granted(now, k));
             }
             auto failed = w;
-            failed.c.failed();
+            const auto out = failed.c.failed();
             failed.waiting = 0;
-            follow(failed, {});
+            follow(failed, out);
         }
         if (w.holder) {
             auto next = w;
