@@ -324,6 +324,7 @@ void client_core::broken(zk::handle::status why)
 {
     const auto self = shared_from_this();
     const bool was_connected = is_connected();
+    const auto fault = connection_ ? connection_->fault() : std::string{};
     drop_connection();
     attempt_timer_->cancel();
     ++attempt_timer_use_;
@@ -340,7 +341,8 @@ void client_core::broken(zk::handle::status why)
         return;
     }
     if (was_connected) {
-        log(log_level::warning, "connection to " + attempting_ + " lost");
+        log(log_level::warning,
+            "connection to " + attempting_ + " lost" + (fault.empty() ? "" : ": " + fault));
         untried_.clear();
         pass_size_ = 0;
         set_state(connection_state::suspended);
@@ -364,7 +366,9 @@ void client_core::broken(zk::handle::status why)
     } else {
         attempt_failed(errc::no_server,
                        "server " + attempting_ +
-                           " refuses connections, or closed this one before it answered");
+                           (fault.empty()
+                                ? " refuses connections, or closed this one before it answered"
+                                : " broke this connection: " + fault));
     }
 }
 

@@ -300,31 +300,29 @@ void connection::try_to_end()
     wait_readable();
 }
 
-// The C client is out of the way now: the answer is looked for in the bytes themselves.
+// The C client is out of the way now: the answer is looked for in the bytes themselves, a piece each turn. A server
+// that sends on and on is left alone in the end by close().
 void connection::await_end()
 {
     constexpr unsigned char confirmation[] = {0, 0, 0, 16, 0x7f, 0xff, 0xff, 0xff};
-    for (;;) {
-        char bytes[4096];
-        const auto count = ::recv(descriptor_.native_handle(), bytes, sizeof bytes, MSG_DONTWAIT);
-        if (count > 0) {
-            end_reply_.append(bytes, static_cast<std::size_t>(count));
-        } else if (count == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
-            const bool confirmed =
-                std::search(end_reply_.begin(), end_reply_.end(), std::begin(confirmation),
-                            std::end(confirmation), [](char a, unsigned char b) {
-                                return static_cast<unsigned char>(a) == b;
-                            }) != end_reply_.end();
-            const auto self = shared_from_this();
-            const auto done = std::move(ended_);
-            close();
-            done(confirmed);
-            return;
-        } else {
-            wait_readable();
-            return;
-        }
+    char bytes[16 * 1024];
+    const auto count = ::recv(descriptor_.native_handle(), bytes, sizeof bytes, MSG_DONTWAIT);
+    if (count > 0) {
+        end_tail_.append(bytes, static_cast<std::size_t>(count));
+        end_confirmed_ = end_confirmed_ ||
+                         std::search(end_tail_.begin(), end_tail_.end(), std::begin(confirmation),
+                                     std::end(confirmation), [](char a, unsigned char b) {
+                                         return static_cast<unsigned char>(a) == b;
+                                     }) != end_tail_.end();
+        end_tail_.erase(0, end_tail_.size() - std::min(end_tail_.size(), sizeof confirmation - 1));
+    } else if (count == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+        const auto self = shared_from_this();
+        const auto done = std::move(ended_);
+        close();
+        done(end_confirmed_);
+        return;
     }
+    wait_readable();
 }
 
 void connection::close(bool last_words) noexcept

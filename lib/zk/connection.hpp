@@ -51,6 +51,9 @@ public:
     // `last_words`: tell the server, if it can be done without waiting, that the session is over.
     void close(bool last_words = false) noexcept;
 
+    // Why it broke, if anything is known; only within broken().
+    [[nodiscard]] std::string fault() const { return handle_ ? handle_->fault() : std::string{}; }
+
     [[nodiscard]] session_identity session() const noexcept { return handle_->session(); }
     [[nodiscard]] std::chrono::milliseconds session_timeout() const noexcept
     {
@@ -97,7 +100,8 @@ private:
     bool last_words_ = false;
     std::function<void(bool)> ended_; // set while the session is being ended
     bool end_sent_ = false;
-    std::string end_reply_;
+    std::string end_tail_; // of what came behind the close, where the confirmation may begin
+    bool end_confirmed_ = false;
 };
 
 } // namespace colock::zk

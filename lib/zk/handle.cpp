@@ -1,5 +1,7 @@
 #include "handle.hpp"
 
+#include "stand_in.hpp"
+
 #include <boost/container/small_vector.hpp>
 
 #include <zookeeper/zookeeper.h>
@@ -8,11 +10,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cassert>
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace colock::zk {
 
@@ -93,7 +97,8 @@ struct pending_multi {
 
 extern "C" {
 
-static void on_session_or_watch(zhandle_t*, int type, int state, const char* path, void* context)
+static void on_session_or_watch(zhandle_t*, int type, int state, const char* path,
+                                void* context) noexcept
 {
     // Session events are not used: not every loss of the connection has one. The state is read after
     // each call instead.
@@ -104,24 +109,25 @@ static void on_session_or_watch(zhandle_t*, int type, int state, const char* pat
     static_cast<void>(state);
 }
 
-static void on_void(int rc, const void* data)
+static void on_void(int rc, const void* data) noexcept
 {
     finish(data, {.error = to_error(rc)});
 }
 
-static void on_create(int rc, const char* path, const Stat* stat, const void* data)
+static void on_create(int rc, const char* path, const Stat* stat, const void* data) noexcept
 {
     finish(data, {.error = to_error(rc),
                   .text = rc == ZOK && path != nullptr ? path : "",
                   .stat = rc == ZOK ? to_stat(stat) : node_stat{}});
 }
 
-static void on_stat(int rc, const Stat* stat, const void* data)
+static void on_stat(int rc, const Stat* stat, const void* data) noexcept
 {
     finish(data, {.error = to_error(rc), .stat = rc == ZOK ? to_stat(stat) : node_stat{}});
 }
 
-static void on_data(int rc, const char* value, int length, const Stat* stat, const void* data)
+static void on_data(int rc, const char* value, int length, const Stat* stat,
+                    const void* data) noexcept
 {
     reply r{.error = to_error(rc)};
     if (rc == ZOK) {
@@ -133,7 +139,8 @@ static void on_data(int rc, const char* value, int length, const Stat* stat, con
     finish(data, std::move(r));
 }
 
-static void on_children(int rc, const String_vector* names, const Stat* stat, const void* data)
+static void on_children(int rc, const String_vector* names, const Stat* stat,
+                        const void* data) noexcept
 {
     reply r{.error = to_error(rc)};
     if (rc == ZOK && names != nullptr) {
@@ -143,12 +150,12 @@ static void on_children(int rc, const String_vector* names, const Stat* stat, co
     finish(data, std::move(r));
 }
 
-static void on_string(int rc, const char*, const void* data)
+static void on_string(int rc, const char*, const void* data) noexcept
 {
     on_void(rc, data);
 }
 
-static void on_multi(int rc, const void* data)
+static void on_multi(int rc, const void* data) noexcept
 {
     std::unique_ptr<pending_multi> multi{static_cast<pending_multi*>(const_cast<void*>(data))};
     reply r{.error = to_error(rc)};
@@ -239,6 +246,7 @@ ZooWatcherType watcher_type(watch_kind kind) noexcept
 handle::handle(const std::string& address, const std::string& chroot,
                std::chrono::milliseconds session_timeout, const session_identity& session,
                const std::vector<credential>& credentials, watch_receiver& watches)
+    : guard_{session.id, credentials.size()}
 {
     // The C client logs through static buffers, which threads with other handles would share.
     static std::once_flag silenced;
@@ -280,10 +288,7 @@ handle::status handle::state() const noexcept
 {
     const int state = zoo_state(raw(native_));
     if (state == ZOO_CONNECTED_STATE) {
-        // The C client takes any bytes for a session. One without a number is not of ZooKeeper's.
-        return zoo_client_id(raw(native_))->client_id != 0 && zoo_recv_timeout(raw(native_)) > 0
-                   ? status::connected
-                   : status::broken;
+        return status::connected;
     }
     if (state == ZOO_CONNECTING_STATE || state == ZOO_ASSOCIATING_STATE) {
         return status::connecting;
@@ -306,20 +311,162 @@ handle::interest handle::next_interest()
     const int rc = zookeeper_interest(raw(native_), &descriptor, &events, &timeout);
     if (rc != ZOK) {
         // A ping that cannot be sent leaves the socket open and the state connected, for ever.
-        abort();
+        break_off(rc == ZOPERATIONTIMEOUT ? "the server is silent" : "");
         return {};
     }
     if (descriptor_ == -1 && descriptor != -1) {
         ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     }
     descriptor_ = descriptor;
-    return {descriptor, (events & ZOOKEEPER_READ) != 0, (events & ZOOKEEPER_WRITE) != 0,
-            std::chrono::seconds{timeout.tv_sec} + std::chrono::microseconds{timeout.tv_usec}};
+    const auto wait =
+        std::chrono::seconds{timeout.tv_sec} + std::chrono::microseconds{timeout.tv_usec};
+    interest next{descriptor, (events & ZOOKEEPER_READ) != 0, (events & ZOOKEEPER_WRITE) != 0,
+                  wait};
+    if (guard_.outstanding() != 0 && zoo_state(raw(native_)) == ZOO_CONNECTED_STATE) {
+        // The C client's own patience, which events and pings would renew.
+        const auto patience = session_timeout() * 2 / 3;
+        const auto left = unanswered_since_ + patience - clock::now();
+        if (left <= clock::duration{}) {
+            break_off("the server has answered no request for " + std::to_string(patience.count()) +
+                      " ms");
+            return {};
+        }
+        next.timeout = std::min(next.timeout, std::chrono::ceil<std::chrono::microseconds>(left));
+    }
+    return next;
 }
 
 bool handle::process_read()
 {
-    return zookeeper_process(raw(native_), ZOOKEEPER_READ) == ZOK;
+    if (zoo_state(raw(native_)) == ZOO_CONNECTING_STATE) {
+        return false; // there is no server yet
+    }
+    if (checked_ != 0) {
+        --checked_;
+        let_it_read();
+        return checked_ != 0;
+    }
+    // The answer to the handshake is always taken out: the C client wants 41 bytes, also when it has only 40.
+    return taken_out_.empty() && !guard_.in_handshake() ? look_ahead() : take_out();
+}
+
+frame_guard::verdict handle::check(std::string_view bytes)
+{
+    const auto outstanding = guard_.outstanding();
+    auto verdict = guard_.look(bytes);
+    if (guard_.outstanding() != outstanding) {
+        unanswered_since_ = clock::now();
+    }
+    if (verdict.found == frame_guard::finding::refused) {
+        break_off("the server sent " + verdict.why);
+    }
+    return verdict;
+}
+
+// What lies whole in the socket is checked there, and the C client reads it from there.
+bool handle::look_ahead()
+{
+    char bytes[32 * 1024];
+    const auto count = ::recv(descriptor_, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
+    if (count <= 0) {
+        if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
+            let_it_read(); // the end
+        }
+        return false;
+    }
+    std::string_view rest{bytes, static_cast<std::size_t>(count)};
+    while (!rest.empty()) {
+        const auto verdict = check(rest);
+        if (verdict.found == frame_guard::finding::refused) {
+            return false;
+        }
+        if (verdict.found == frame_guard::finding::partial) {
+            break;
+        }
+        ++checked_;
+        rest.remove_prefix(verdict.size);
+    }
+    if (checked_ == 0) {
+        return take_out();
+    }
+    --checked_;
+    let_it_read();
+    return checked_ != 0 || !rest.empty();
+}
+
+// A frame that is not whole in the socket, or does not fit there, is taken out piece by piece. The C client must not
+// read a part of it: the rest could come between the look and the read, unchecked.
+bool handle::take_out()
+{
+    constexpr std::size_t most_a_turn = 1 << 20;
+    constexpr std::size_t piece = 64 * 1024;
+    for (std::size_t taken = 0; taken < most_a_turn;) {
+        const auto verdict = check(taken_out_);
+        if (verdict.found == frame_guard::finding::refused) {
+            return false;
+        }
+        if (verdict.found == frame_guard::finding::whole) {
+            hand_over();
+            return true;
+        }
+        const auto have = taken_out_.size();
+        taken_out_.resize(std::min(verdict.size, have + piece));
+        const auto count =
+            ::recv(descriptor_, taken_out_.data() + have, taken_out_.size() - have, MSG_DONTWAIT);
+        const int error = errno;
+        taken_out_.resize(have + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+        if (count <= 0) {
+            if (count == 0 || (error != EAGAIN && error != EINTR)) {
+                if (have != 0) {
+                    fault_ = "the connection ended within a frame";
+                }
+                let_it_read(); // the end
+            }
+            return false;
+        }
+        taken += static_cast<std::size_t>(count);
+    }
+    return false; // others have their turn; there is more in the socket
+}
+
+// The C client reads what was taken out of the socket. What it writes meanwhile, it writes later.
+void handle::hand_over()
+{
+    const auto frame = std::exchange(taken_out_, {});
+    std::string_view rest{frame};
+    stand_in socket{descriptor_};
+    if (!socket.valid()) {
+        break_off("there is no file descriptor left to read a long answer");
+        return;
+    }
+    int rc = ZNOTHING;
+    while (rc == ZNOTHING && socket.give(rest)) {
+        rc = zookeeper_process(raw(native_), ZOOKEEPER_READ);
+    }
+    if (const int state = zoo_state(raw(native_)); state > 0 && state != ZOO_NOTCONNECTED_STATE) {
+        socket.restore();
+    }
+    have_read(rc);
+}
+
+void handle::let_it_read()
+{
+    have_read(zookeeper_process(raw(native_), ZOOKEEPER_READ));
+}
+
+void handle::have_read(int rc)
+{
+    if (rc == ZRUNTIMEINCONSISTENCY) {
+        fault_ = "the server sent the reply to another request than the first outstanding one";
+    } else if (rc == ZNOTHING) {
+        break_off("the C client has no memory for a reply");
+    }
+}
+
+void handle::break_off(std::string why)
+{
+    fault_ = std::move(why);
+    abort();
 }
 
 void handle::process_write()
@@ -358,6 +505,12 @@ error_code handle::send(const call& c, receiver& to)
                                      reinterpret_cast<void_completion_t*>(&on_void), &to);
         break;
     }
+    if (rc == ZOK) {
+        if (guard_.outstanding() == 0) {
+            unanswered_since_ = clock::now();
+        }
+        guard_.sent(c);
+    }
     return to_error(rc);
 }
 
@@ -376,7 +529,8 @@ void handle::abort() noexcept
 {
     const auto connected = [this] {
         const int state = zoo_state(raw(native_));
-        return state == ZOO_CONNECTED_STATE || state == ZOO_READONLY_STATE;
+        return state == ZOO_CONNECTED_STATE || state == ZOO_READONLY_STATE ||
+               state == ZOO_ASSOCIATING_STATE;
     };
     if (!connected()) {
         return;

@@ -6,7 +6,8 @@
 #pragma once
 
 #include <colock/client_options.hpp>
-#include <colock/node.hpp>
+
+#include "frame_guard.hpp"
 
 #include <array>
 #include <chrono>
@@ -16,43 +17,6 @@
 #include <vector>
 
 namespace colock::zk {
-
-enum class opcode {
-    create,
-    remove,
-    exists,
-    get,
-    set,
-    children,
-    sync,
-    multi,
-    forget_watches, // frees every watch of the session on a path
-};
-
-enum class watch_kind { data, children };
-
-// A request, as data. `path` has been validated.
-struct call {
-    opcode op = opcode::get;
-    std::string path = {};
-    std::string data = {};
-    bool watch = false;
-    watch_kind kind = watch_kind::data; // of forget_watches
-    std::int32_t version = any_version;
-    create_mode mode = create_mode::persistent;
-    std::chrono::milliseconds ttl{};
-    access_control_list acl = {};
-    std::vector<transaction_op> ops = {};
-};
-
-// What came back. Which members have a meaning depends on the request.
-struct reply {
-    error_code error = {};
-    std::string text = {}; // path of a create, data of a get
-    node_stat stat = {};
-    std::vector<std::string> names = {};
-    std::vector<transaction_result> results = {};
-};
 
 // Receives the reply to one request. `answered` is called exactly once for every request that
 // handle::send accepted, at the latest from the handle's destructor.
@@ -108,7 +72,8 @@ public:
     // What to wait for next. May break the connection, and run callbacks.
     [[nodiscard]] interest next_interest();
 
-    // Reads at most one packet; false when there was none, or the connection broke.
+    // Checks what the server has sent, and lets the C client read at most one frame of it. True when there may be
+    // more. What the C client must not see breaks the connection.
     bool process_read();
     void process_write();
 
@@ -119,18 +84,38 @@ public:
     // function but the destructor may be called afterwards: the answer is not for the C client.
     [[nodiscard]] bool send_close() noexcept;
 
-    // Makes the connection broken, by the C client's own path for a broken one.
+    // Makes the connection broken, by the C client's own path for a broken one. Waits for nothing.
     void abort() noexcept;
+
+    // Why the connection broke; empty when the server, or the network, has just closed it.
+    [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
 
     [[nodiscard]] session_identity session() const noexcept;
     [[nodiscard]] std::chrono::milliseconds session_timeout() const noexcept;
 
 private:
+    using clock = std::chrono::steady_clock;
+
+    [[nodiscard]] bool look_ahead();
+    [[nodiscard]] bool take_out();
+    void hand_over();
+    void let_it_read();
+    void have_read(int rc);
+    void break_off(std::string why);
+    [[nodiscard]] frame_guard::verdict check(std::string_view bytes);
+
     struct native; // hides zhandle_t
     native* native_ = nullptr;
     int descriptor_ = -1; // the C client's, known from its last interest
     bool started_ = false;
     bool closing_ = false;
+    std::string fault_;
+
+    frame_guard guard_;
+    std::size_t checked_ = 0; // frames in the socket that the C client may read
+    std::string taken_out_;   // of a frame that was not whole in the socket
+    clock::time_point
+        unanswered_since_; // while requests are outstanding: the last reply, or the first of them
 };
 
 } // namespace colock::zk

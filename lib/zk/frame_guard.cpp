@@ -1,0 +1,311 @@
+#include "frame_guard.hpp"
+
+#include <algorithm>
+
+namespace colock::zk {
+
+namespace {
+
+constexpr std::size_t length_size = 4;
+constexpr std::size_t header_size = 4 + 8 + 4; // xid, zxid, error
+constexpr std::size_t stat_size = 8 * 4 + 4 * 3 + 8 + 4 * 2 + 8;
+constexpr std::size_t password_size = 16;
+
+// The last time-out with which the C client can calculate.
+constexpr std::int32_t longest_timeout = 0x3fff'ffff;
+
+// Numbers of replies that no request has.
+constexpr std::int32_t event_xid = -1;
+constexpr std::int32_t ping_xid = -2;
+constexpr std::int32_t auth_xid = -4;
+constexpr std::int32_t set_watches_xid = -8;
+
+// Errors by which the C client tells of a connection that is gone. From a server they would be taken for that.
+constexpr std::int32_t runtime_inconsistency = -2;
+constexpr std::int32_t connection_loss = -4;
+constexpr std::int32_t operation_timeout = -7;
+constexpr std::int32_t closing = -116;
+
+// Types of a transaction's results.
+constexpr std::int32_t error_result = -1;
+
+bool is_local(std::int32_t error) noexcept
+{
+    return error == connection_loss || error == operation_timeout || error == closing;
+}
+
+// Reads what the C client is going to read, in the same order. What is not there any more reads as nothing, and
+// leaves the reader cut.
+class reader {
+public:
+    explicit reader(std::string_view bytes) noexcept : rest_{bytes} {}
+
+    std::string_view bytes(std::size_t size) noexcept
+    {
+        if (size > rest_.size()) {
+            cut_ = true;
+            rest_ = {};
+            return {};
+        }
+        const auto taken = rest_.substr(0, size);
+        rest_.remove_prefix(size);
+        return taken;
+    }
+    std::int64_t longer() noexcept { return static_cast<std::int64_t>(big_endian(8)); }
+    std::int32_t integer() noexcept { return static_cast<std::int32_t>(big_endian(4)); }
+    bool boolean() noexcept { return big_endian(1) != 0; }
+
+    // Bytes behind their number. A negative number cuts the reader, but for a -1 where that stands for nothing.
+    std::string_view counted(bool may_be_nothing = false) noexcept
+    {
+        const auto size = integer();
+        if (size < 0) {
+            cut_ = cut_ || !may_be_nothing || size != -1;
+            return {};
+        }
+        return bytes(static_cast<std::size_t>(size));
+    }
+
+    [[nodiscard]] bool cut() const noexcept { return cut_; }
+    [[nodiscard]] std::size_t left() const noexcept { return rest_.size(); }
+
+private:
+    std::uint64_t big_endian(std::size_t size) noexcept
+    {
+        std::uint64_t value = 0;
+        for (const char c : bytes(size)) {
+            value = value << 8 | static_cast<unsigned char>(c);
+        }
+        return value;
+    }
+
+    std::string_view rest_;
+    bool cut_ = false;
+};
+
+bool is_path(std::string_view text) noexcept
+{
+    return text.starts_with('/') && text.find('\0') == std::string_view::npos;
+}
+
+bool is_name(std::string_view text) noexcept
+{
+    return !text.empty() && text.find('\0') == std::string_view::npos &&
+           text.find('/') == std::string_view::npos;
+}
+
+const char* fault_of_names(reader& in) noexcept
+{
+    const auto count = in.integer();
+    // Each has at least its length.
+    if (count < 0 || static_cast<std::size_t>(count) > in.left() / 4) {
+        return "a list that counts more names than it has";
+    }
+    for (std::int32_t i = 0; i != count; ++i) {
+        if (!is_name(in.counted())) {
+            return "a list with a name that cannot be one";
+        }
+    }
+    return nullptr;
+}
+
+std::int32_t type_on_the_wire(transaction_op::kind kind) noexcept
+{
+    switch (kind) {
+    case transaction_op::kind::create: return 1;
+    case transaction_op::kind::remove: return 2;
+    case transaction_op::kind::set: return 5;
+    case transaction_op::kind::check: return 13;
+    }
+    return error_result;
+}
+
+// The results of a transaction: all of them, or as many errors.
+template <class Steps>
+const char* fault_of_results(reader& in, Steps first, Steps last) noexcept
+{
+    bool failed = false;
+    bool failure_known = false;
+    for (auto step = first; step != last; ++step) {
+        const auto type = in.integer();
+        const bool end = in.boolean();
+        const auto error = in.integer();
+        if (in.cut() || end) {
+            return "fewer results than the transaction has steps";
+        }
+        if (step != first && failed != (type == error_result)) {
+            return "a transaction that is carried out in part";
+        }
+        if (type == error_result) {
+            failed = true;
+            const auto why = in.integer();
+            if (is_local(why)) {
+                return "an error that no server has";
+            }
+            failure_known = failure_known || (why != 0 && why != runtime_inconsistency);
+            continue;
+        }
+        if (type != type_on_the_wire(*step) || error != 0) {
+            return "the result of another kind of step";
+        }
+        if (*step == transaction_op::kind::create && !is_path(in.counted())) {
+            return "a created node without a path";
+        }
+        if (*step == transaction_op::kind::set) {
+            in.bytes(stat_size);
+        }
+    }
+    static_cast<void>(in.integer());
+    const bool end = in.boolean();
+    static_cast<void>(in.integer());
+    if (!in.cut() && !end) {
+        return "more results than the transaction has steps";
+    }
+    if (failed && !failure_known) {
+        return "a transaction that fails without an error";
+    }
+    return nullptr;
+}
+
+} // namespace
+
+void frame_guard::sent(const call& c)
+{
+    for (const auto& op : c.ops) {
+        steps_.push_back(op.type);
+    }
+    outstanding_.push_back({c.op, static_cast<std::uint32_t>(c.ops.size())});
+}
+
+frame_guard::verdict frame_guard::look(std::string_view bytes)
+{
+    if (bytes.size() < length_size) {
+        return {finding::partial, length_size};
+    }
+    const auto length = reader{bytes}.integer();
+    const auto refused = [&](std::string why) {
+        return verdict{finding::refused, 0, std::move(why)};
+    };
+    if (in_handshake_) {
+        // The last byte says whether the session is read-only. Servers before 3.4 leave it out.
+        constexpr std::int32_t expected = 4 + 4 + 8 + 4 + password_size + 1;
+        if (length != expected && length != expected - 1) {
+            return refused("the answer to the handshake has " + std::to_string(length) + " bytes");
+        }
+    } else if (length < static_cast<std::int32_t>(header_size) || length > largest_frame) {
+        return refused("a frame of " + std::to_string(length) + " bytes");
+    }
+    const auto size = length_size + static_cast<std::size_t>(length);
+    if (bytes.size() < size) {
+        return {finding::partial, size};
+    }
+    const auto body = bytes.substr(length_size, size - length_size);
+    if (auto why = in_handshake_ ? fault_of_handshake(body) : fault_of(body); !why.empty()) {
+        return refused(std::move(why));
+    }
+    in_handshake_ = false;
+    return {finding::whole, size};
+}
+
+std::string frame_guard::fault_of_handshake(std::string_view body)
+{
+    reader in{body};
+    const auto version = in.integer();
+    const auto timeout = in.integer();
+    const auto session = in.longer();
+    const auto password = in.counted();
+    const bool read_only = in.left() != 0 && in.boolean();
+    if (version != 0 || in.cut() || password.size() != password_size) {
+        return "the answer to the handshake is not ZooKeeper's";
+    }
+    if (read_only) {
+        return "the server has no quorum, and offers a read-only session";
+    }
+    if (session == 0 && timeout <= 0) {
+        // How a server says that it knows no such session any more.
+        return session_ != 0 ? "" : "the server grants no session";
+    }
+    if (session == 0 || timeout <= 0 || timeout > longest_timeout) {
+        return "the server grants session " + std::to_string(session) + " with a time-out of " +
+               std::to_string(timeout) + " ms";
+    }
+    if (session_ != 0 && session != session_) {
+        return "the server takes the session over under another number";
+    }
+    return "";
+}
+
+std::string frame_guard::fault_of(std::string_view body)
+{
+    reader in{body};
+    const auto xid = in.integer();
+    static_cast<void>(in.longer()); // zxid
+    const auto error = in.integer();
+    switch (xid) {
+    case ping_xid: return "";
+    case auth_xid:
+        if (credentials_ == 0) {
+            return "an answer to credentials that were not sent";
+        }
+        --credentials_;
+        return "";
+    case set_watches_xid: return "an answer about watches, which were not sent";
+    case event_xid: {
+        const auto type = in.integer();
+        static_cast<void>(in.integer()); // state
+        const auto path = in.counted();
+        return !in.cut() && type >= 1 && type <= 4 && is_path(path)
+                   ? ""
+                   : "an event that is cut short, or is none";
+    }
+    default: break;
+    }
+    if (outstanding_.empty()) {
+        return "a reply that no request has asked for";
+    }
+    const char* const why = fault_of_reply(error, body.substr(header_size));
+    const auto steps = static_cast<std::ptrdiff_t>(outstanding_.front().steps);
+    steps_.erase(steps_.begin(), steps_.begin() + steps);
+    outstanding_.pop_front();
+    return why == nullptr ? "" : std::string{"a reply with "} + why;
+}
+
+// That the reply is the one to this request, the C client sees itself, by its number, before it reads on.
+const char* frame_guard::fault_of_reply(std::int32_t error, std::string_view content)
+{
+    if (error == runtime_inconsistency || is_local(error)) {
+        return "an error that no server has";
+    }
+    if (error != 0) {
+        return nullptr; // the C client does not look any further
+    }
+    reader in{content};
+    const char* why = nullptr;
+    const auto& [op, steps] = outstanding_.front();
+    switch (op) {
+    case opcode::remove:
+    case opcode::forget_watches: break;
+    case opcode::create:
+        why = is_path(in.counted()) ? nullptr : "a created node without a path";
+        in.bytes(stat_size);
+        break;
+    case opcode::sync: why = is_path(in.counted()) ? nullptr : "no path"; break;
+    case opcode::exists:
+    case opcode::set: in.bytes(stat_size); break;
+    case opcode::get:
+        in.counted(true);
+        in.bytes(stat_size);
+        break;
+    case opcode::children:
+        why = fault_of_names(in);
+        in.bytes(stat_size);
+        break;
+    case opcode::multi: why = fault_of_results(in, steps_.begin(), steps_.begin() + steps); break;
+    }
+    if (why == nullptr && in.cut()) {
+        why = "less in it than belongs there";
+    }
+    return why;
+}
+
+} // namespace colock::zk

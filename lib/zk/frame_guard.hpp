@@ -1,0 +1,71 @@
+// Checks what a server sends before the C client reads it. Pure: bytes in, a verdict out.
+//
+// The C client 3.8 trusts its server. It asserts that a request is outstanding for each reply, ignores that a body
+// is too short for what it reads from it, and hands on what then lies in its memory. So it only ever gets whole
+// frames that have passed here.
+#pragma once
+
+#include "call.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+
+namespace colock::zk {
+
+class frame_guard {
+public:
+    // Of a frame, without the four bytes of its length. The largest that a working server sends is the list of a
+    // directory; ZooKeeper's Java client refuses one of more than a megabyte.
+    static constexpr std::int32_t largest_frame = 32 << 20;
+
+    enum class finding {
+        whole,   // a frame begins here, is complete, and may be handed to the C client
+        partial, // more bytes are needed to say so
+        refused, // the C client must not see it: the connection is of no use any more
+    };
+
+    struct verdict {
+        finding found = finding::partial;
+        // Of the frame, with its length; as far as that is known, else of what is needed next.
+        std::size_t size = 0;
+        std::string why = {}; // it was refused
+    };
+
+    // `session`: the one that is to be taken over, or 0. The server answers each of the credentials once.
+    frame_guard(std::int64_t session, std::size_t credentials) noexcept
+        : session_{session}, credentials_{credentials}
+    {
+    }
+
+    // A request has been handed to the C client.
+    void sent(const call& c);
+
+    // `bytes` begin where a frame begins. What was found whole is not to be shown again.
+    [[nodiscard]] verdict look(std::string_view bytes);
+
+    // Whether the next frame is the answer to the handshake.
+    [[nodiscard]] bool in_handshake() const noexcept { return in_handshake_; }
+    // Requests without a reply.
+    [[nodiscard]] std::size_t outstanding() const noexcept { return outstanding_.size(); }
+
+private:
+    struct request {
+        opcode op;
+        std::uint32_t steps; // of a transaction
+    };
+
+    [[nodiscard]] std::string fault_of_handshake(std::string_view body);
+    [[nodiscard]] std::string fault_of(std::string_view body);
+    [[nodiscard]] const char* fault_of_reply(std::int32_t error, std::string_view content);
+
+    std::int64_t session_;
+    std::size_t credentials_; // that the server has not answered
+    bool in_handshake_ = true;
+    std::deque<request> outstanding_;        // in the order of their replies
+    std::deque<transaction_op::kind> steps_; // of all transactions among them
+};
+
+} // namespace colock::zk

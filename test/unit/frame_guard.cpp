@@ -1,0 +1,470 @@
+// What the C client may see of a server, and what not: frames byte by byte, and what chance makes of them.
+#include "zk/frame_guard.hpp"
+
+#include "../support/jute.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+using colock::check_op;
+using colock::create_op;
+using colock::remove_op;
+using colock::set_op;
+using colock::test::jute_reader;
+using colock::test::jute_writer;
+using colock::zk::call;
+using colock::zk::frame_guard;
+using colock::zk::opcode;
+
+using finding = frame_guard::finding;
+
+namespace {
+
+constexpr std::int64_t session = 0x1234'5678'9abc;
+
+std::string framed(const std::string& body)
+{
+    return jute_writer{}.text(body).bytes();
+}
+
+std::string handshake(std::int32_t timeout = 4000, std::int64_t id = session,
+                      bool read_only = false, std::int32_t version = 0)
+{
+    return framed(jute_writer{}
+                      .integer(version)
+                      .integer(timeout)
+                      .longer(id)
+                      .text(std::string(16, 'p'))
+                      .boolean(read_only)
+                      .bytes());
+}
+
+std::string header(std::int32_t xid, std::int32_t error = 0)
+{
+    return jute_writer{}.integer(xid).longer(77).integer(error).bytes();
+}
+
+const std::string stat(68, '\0');
+
+std::string text(const std::string& value)
+{
+    return jute_writer{}.text(value).bytes();
+}
+
+std::string number(std::int32_t value)
+{
+    return jute_writer{}.integer(value).bytes();
+}
+
+std::string result(std::int32_t type, std::int32_t error = 0, bool done = false)
+{
+    return jute_writer{}.integer(type).boolean(done).integer(error).bytes();
+}
+
+std::string end_of_results()
+{
+    return result(-1, -1, true);
+}
+
+std::string failed_result(std::int32_t error)
+{
+    return result(-1, error) + number(error);
+}
+
+std::string event(std::int32_t type, const std::string& path)
+{
+    return framed(header(-1) + number(type) + number(3) + text(path));
+}
+
+const call transaction{
+    .op = opcode::multi,
+    .ops = {create_op("/a"), set_op("/a", "x"), check_op("/a"), remove_op("/a")}};
+
+// A request, and what a server replies to it.
+struct exchange {
+    const char* name;
+    call request;
+    std::string body;
+};
+
+const std::vector<exchange> exchanges{
+    {"create", {.op = opcode::create, .path = "/a"}, text("/a0000000001") + stat},
+    {"remove", {.op = opcode::remove, .path = "/a"}, ""},
+    {"exists", {.op = opcode::exists, .path = "/a"}, stat},
+    {"get", {.op = opcode::get, .path = "/a"}, text("data") + stat},
+    {"get of no data", {.op = opcode::get, .path = "/a"}, text("") + stat},
+    {"get of null", {.op = opcode::get, .path = "/a"}, number(-1) + stat},
+    {"set", {.op = opcode::set, .path = "/a"}, stat},
+    {"children",
+     {.op = opcode::children, .path = "/a"},
+     number(3) + text("x") + text("yy") + text("z") + stat},
+    {"no children", {.op = opcode::children, .path = "/a"}, number(0) + stat},
+    {"sync", {.op = opcode::sync, .path = "/"}, text("/")},
+    {"multi", transaction,
+     result(1) + text("/a") + result(5) + stat + result(13) + result(2) + end_of_results()},
+    {"failed multi", transaction,
+     failed_result(0) + failed_result(-101) + failed_result(-2) + failed_result(-2) +
+         end_of_results()},
+    {"forget watches", {.op = opcode::forget_watches, .path = "/a"}, ""},
+};
+
+// A guard behind its handshake, for one frame.
+frame_guard guard_for(const call* request = nullptr, std::size_t credentials = 0)
+{
+    frame_guard guard{0, credentials};
+    BOOST_REQUIRE((guard.look(handshake()).found == finding::whole));
+    if (request != nullptr) {
+        guard.sent(*request);
+    }
+    return guard;
+}
+
+// Looks at a copy that ends where its memory ends, so that a sanitizer sees what is read behind it.
+frame_guard::verdict look(frame_guard& guard, const std::string& bytes)
+{
+    const std::vector<char> exact(bytes.begin(), bytes.end());
+    return guard.look({exact.data(), exact.size()});
+}
+
+std::string refusal(const std::string& bytes, const call* request = nullptr,
+                    std::size_t credentials = 0)
+{
+    auto guard = guard_for(request, credentials);
+    const auto verdict = look(guard, bytes);
+    return verdict.found == finding::refused ? verdict.why : "";
+}
+
+// Reads a reply as the C client does; throws where the C client would read what is not there.
+void read_as_the_c_client(const call& request, const std::string& frame)
+{
+    jute_reader in{frame};
+    in.skip(4);
+    const auto xid = in.integer();
+    in.longer();
+    const auto error = in.integer();
+    const auto string_of = [](jute_reader& from) {
+        const auto size = from.integer();
+        if (size < 0) {
+            throw std::runtime_error{"a negative size"};
+        }
+        from.skip(static_cast<std::size_t>(size));
+    };
+    if (xid == -1) {
+        in.integer();
+        in.integer();
+        string_of(in);
+        return;
+    }
+    if (xid == -2 || xid == -4 || error != 0) {
+        return;
+    }
+    switch (request.op) {
+    case opcode::remove:
+    case opcode::forget_watches: return;
+    case opcode::sync: string_of(in); return;
+    case opcode::create: string_of(in); break;
+    case opcode::get: {
+        const auto size = in.integer();
+        if (size < -1) {
+            throw std::runtime_error{"a negative size"};
+        }
+        in.skip(size < 0 ? 0 : static_cast<std::size_t>(size));
+        break;
+    }
+    case opcode::children: {
+        const auto count = in.integer();
+        if (count < 0) {
+            throw std::runtime_error{"a negative count"};
+        }
+        for (std::int32_t i = 0; i != count; ++i) {
+            string_of(in);
+        }
+        break;
+    }
+    case opcode::exists:
+    case opcode::set: break;
+    case opcode::multi: {
+        std::size_t steps = 0;
+        for (;;) {
+            const auto type = in.integer();
+            const bool done = in.boolean();
+            in.integer();
+            if (done) {
+                break;
+            }
+            const auto& step = request.ops.at(steps++); // the C client asserts
+            if (type == -1) {
+                in.integer();
+            } else if (step.type == colock::transaction_op::kind::create) {
+                string_of(in);
+            } else if (step.type == colock::transaction_op::kind::set) {
+                in.skip(68);
+            }
+        }
+        if (steps != request.ops.size()) {
+            throw std::runtime_error{"results are missing"};
+        }
+        return;
+    }
+    }
+    in.skip(68);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(frame_guard_unit)
+
+BOOST_AUTO_TEST_CASE(what_a_server_replies_passes_and_is_awaited_byte_by_byte)
+{
+    for (const auto& e : exchanges) {
+        BOOST_TEST_CONTEXT(e.name)
+        {
+            auto guard = guard_for(&e.request);
+            const auto frame = framed(header(5) + e.body);
+            for (std::size_t size = 0; size != frame.size(); ++size) {
+                const auto verdict = look(guard, frame.substr(0, size));
+                BOOST_TEST((verdict.found == finding::partial));
+                BOOST_TEST(verdict.size == (size < 4 ? 4 : frame.size()));
+                BOOST_TEST(guard.outstanding() == 1u);
+            }
+            const auto verdict = look(guard, frame + "the next one");
+            BOOST_TEST((verdict.found == finding::whole));
+            BOOST_TEST(verdict.size == frame.size());
+            BOOST_TEST(guard.outstanding() == 0u);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_reply_that_is_cut_anywhere_is_refused)
+{
+    for (const auto& e : exchanges) {
+        const auto body = header(5) + e.body;
+        for (std::size_t size = 0; size != body.size(); ++size) {
+            // Of the end of a transaction's results the C client reads all, too.
+            BOOST_TEST(!refusal(framed(body.substr(0, size)), &e.request).empty(),
+                       e.name << " cut to " << size);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_error_needs_no_body_and_more_than_a_body_does_no_harm)
+{
+    for (const auto& e : exchanges) {
+        for (const auto error : {-101, -102, -110, -112, -118, -127, 12345}) {
+            BOOST_TEST(refusal(framed(header(5, error)), &e.request) == "");
+        }
+        BOOST_TEST(refusal(framed(header(5) + e.body + "more"), &e.request) == "");
+        for (const auto error : {-2, -4, -7, -116}) { // which the C client makes up itself
+            BOOST_TEST(!refusal(framed(header(5, error)), &e.request).empty());
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(replies_are_checked_against_the_requests_in_their_order)
+{
+    auto guard = guard_for();
+    for (const auto& e : exchanges) {
+        guard.sent(e.request);
+    }
+    std::string all;
+    for (const auto& e : exchanges) {
+        all += framed(header(5) + e.body) + framed(header(-2));
+    }
+    auto left = exchanges.size();
+    for (std::string_view rest{all}; !rest.empty();) {
+        const auto verdict = guard.look(rest);
+        BOOST_REQUIRE((verdict.found == finding::whole));
+        rest.remove_prefix(verdict.size);
+        BOOST_TEST(guard.outstanding() == --left);
+        const auto ping = guard.look(rest);
+        BOOST_REQUIRE((ping.found == finding::whole));
+        rest.remove_prefix(ping.size);
+    }
+    BOOST_TEST((look(guard, framed(header(5))).found == finding::refused));
+}
+
+BOOST_AUTO_TEST_CASE(lengths_that_cannot_be_are_refused_before_the_frame_is_there)
+{
+    for (const auto length :
+         {-1, -4, -5, INT32_MIN, 0, 1, 15, frame_guard::largest_frame + 1, INT32_MAX}) {
+        BOOST_TEST(refusal(number(length)) == "a frame of " + std::to_string(length) + " bytes");
+    }
+    auto guard = guard_for();
+    BOOST_TEST((look(guard, number(frame_guard::largest_frame)).found == finding::partial));
+}
+
+BOOST_AUTO_TEST_CASE(what_nobody_has_asked_for_is_refused)
+{
+    BOOST_TEST(!refusal(framed(header(5))).empty());
+    BOOST_TEST(!refusal(framed(header(0))).empty());
+    BOOST_TEST(!refusal(framed(header(-3))).empty());
+    BOOST_TEST(!refusal(framed(header(-8))).empty());
+    BOOST_TEST(refusal(framed(header(-2))) == "");
+    BOOST_TEST(!refusal(framed(header(-4))).empty());
+    BOOST_TEST(!refusal(framed(header(-4, -115))).empty());
+
+    auto guard = guard_for(nullptr, 2);
+    const auto answer = framed(header(-4));
+    BOOST_TEST((look(guard, answer).found == finding::whole));
+    BOOST_TEST((look(guard, answer).found == finding::whole));
+    BOOST_TEST((look(guard, answer).found == finding::refused));
+}
+
+BOOST_AUTO_TEST_CASE(events_have_a_type_and_a_path)
+{
+    for (const auto type : {1, 2, 3, 4}) {
+        BOOST_TEST(refusal(event(type, "/a/b")) == "");
+    }
+    for (const auto type : {-2, -1, 0, 5, INT32_MAX}) {
+        BOOST_TEST(!refusal(event(type, "/a/b")).empty());
+    }
+    BOOST_TEST(!refusal(event(1, "")).empty());
+    BOOST_TEST(!refusal(event(1, "a")).empty());
+    BOOST_TEST(!refusal(event(1, std::string("/a\0b", 4))).empty());
+    const auto whole = event(1, "/a/b").substr(4);
+    for (std::size_t size = 0; size != whole.size(); ++size) {
+        BOOST_TEST(!refusal(framed(whole.substr(0, size))).empty());
+    }
+    const auto head = header(-1) + number(1) + number(3);
+    for (const auto length : {-1, -2, INT32_MIN, INT32_MAX}) {
+        BOOST_TEST(!refusal(framed(head + number(length) + "/a")).empty());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(counts_and_lengths_that_lie_are_refused)
+{
+    const auto refused = [](opcode op, const std::string& body) {
+        const call request{.op = op, .path = "/a"};
+        return !refusal(framed(header(5) + body), &request).empty();
+    };
+    for (const auto count : {-1, -2, INT32_MIN, 1, 2, 17, 0x1000'0000, INT32_MAX}) {
+        BOOST_TEST(refused(opcode::children, number(count) + stat));
+    }
+    for (const auto length : {-1, -2, INT32_MIN, 100, INT32_MAX}) {
+        BOOST_TEST(refused(opcode::children, number(1) + number(length) + "x" + stat));
+        BOOST_TEST(refused(opcode::create, number(length) + "/a" + stat));
+        BOOST_TEST(refused(opcode::sync, number(length) + "/a"));
+        if (length != -1) {
+            BOOST_TEST(refused(opcode::get, number(length) + "x" + stat));
+        }
+    }
+    for (const auto& name : {std::string{}, std::string{"a/b"}, std::string("a\0b", 3)}) {
+        BOOST_TEST(refused(opcode::children, number(1) + text(name) + stat));
+    }
+    for (const auto& path : {std::string{}, std::string{"a"}, std::string("/a\0b", 4)}) {
+        BOOST_TEST(refused(opcode::create, text(path) + stat));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_results_of_a_transaction_are_those_of_its_steps)
+{
+    const auto refused = [](const std::string& body) {
+        return !refusal(framed(header(5) + body), &transaction).empty();
+    };
+    const auto made = result(1) + text("/a");
+    const auto set = result(5) + stat;
+    const auto checked = result(13);
+    const auto removed = result(2);
+    const auto end = end_of_results();
+    BOOST_TEST(!refused(made + set + checked + removed + end));
+    BOOST_TEST(refused(made + set + checked + end));
+    BOOST_TEST(refused(made + set + checked + removed + removed + end));
+    BOOST_TEST(refused(set + made + checked + removed + end));
+    BOOST_TEST(refused(made + set + checked + failed_result(-101) + end));
+    BOOST_TEST(refused(failed_result(-101) + set + checked + removed + end));
+    BOOST_TEST(refused(result(1, -101) + text("/a") + set + checked + removed + end));
+    BOOST_TEST(refused(result(1) + number(-1) + set + checked + removed + end));
+    BOOST_TEST(refused(end));
+    const auto failed = [](int error) { return failed_result(error); };
+    BOOST_TEST(!refused(failed(0) + failed(0) + failed(-101) + failed(-2) + end));
+    BOOST_TEST(refused(failed(0) + failed(0) + failed(0) + failed(-2) + end));
+    BOOST_TEST(refused(failed(0) + failed(0) + failed(-4) + failed(-2) + end));
+    BOOST_TEST(refused(failed(0) + failed(-101) + end));
+}
+
+BOOST_AUTO_TEST_CASE(the_answer_to_a_handshake_has_its_form)
+{
+    const auto verdict_on = [](const std::string& bytes, std::int64_t wanted) {
+        frame_guard guard{wanted, 0};
+        return look(guard, bytes).found;
+    };
+    const auto whole = [&](const std::string& bytes, std::int64_t wanted = 0) {
+        return verdict_on(bytes, wanted) == finding::whole;
+    };
+    const auto refused = [&](const std::string& bytes, std::int64_t wanted = 0) {
+        return verdict_on(bytes, wanted) == finding::refused;
+    };
+    BOOST_TEST(whole(handshake()));
+    BOOST_TEST(whole(handshake(), session));
+    BOOST_TEST(whole(handshake(4000, -1)));
+    const auto old = framed(handshake().substr(4, 36)); // of a server before 3.4
+    BOOST_TEST(whole(old));
+    BOOST_TEST(whole(handshake(0, 0), session)); // it is over
+    BOOST_TEST(refused(handshake(0, 0)));
+    BOOST_TEST(refused(handshake(4000, 0)));
+    BOOST_TEST(refused(handshake(4000, 0), session));
+    BOOST_TEST(refused(handshake(0, session), session));
+    BOOST_TEST(refused(handshake(4000, session + 1), session));
+    BOOST_TEST(refused(handshake(-1)));
+    BOOST_TEST(refused(handshake(INT32_MAX)));
+    BOOST_TEST(refused(handshake(4000, session, true)));
+    BOOST_TEST(refused(handshake(4000, session, false, 1)));
+    for (const auto length : {-1, INT32_MIN, 0, 35, 38, 1000, INT32_MAX}) {
+        BOOST_TEST(refused(number(length) + handshake().substr(4)));
+    }
+    for (const auto length : {-1, 0, 15, 17, INT32_MAX}) {
+        auto bytes = handshake();
+        bytes.replace(20, 4, number(length));
+        BOOST_TEST(refused(bytes));
+    }
+    for (std::size_t size = 0; size != handshake().size(); ++size) {
+        BOOST_TEST((verdict_on(handshake().substr(0, size), 0) == finding::partial));
+    }
+    std::minstd_rand random{7};
+    for (int i = 0; i != 100'000; ++i) {
+        std::string bytes = number(37);
+        std::generate_n(std::back_inserter(bytes), 37,
+                        [&] { return static_cast<char>(random() >> 8); });
+        BOOST_REQUIRE(refused(bytes));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_chance_makes_of_frames_is_refused_or_can_be_read)
+{
+    std::minstd_rand random{42};
+    const auto below = [&](std::size_t limit) { return std::size_t{random()} % limit; };
+    std::size_t passed = 0;
+    constexpr int rounds = 500'000;
+    for (int i = 0; i != rounds; ++i) {
+        const auto& e = exchanges[below(exchanges.size())];
+        auto frame = below(8) == 0 ? event(1, "/a/b") : framed(header(5) + e.body);
+        // Mostly behind the length: with another length it is another's frame, or a part of one.
+        for (auto changes = 1 + below(4); changes != 0; --changes) {
+            constexpr std::uint32_t likely[] = {0, 1, 0x7f, 0xff, 0x80, 4};
+            frame[4 + below(frame.size() - 4)] =
+                static_cast<char>(below(2) == 0 ? likely[below(6)] : below(256));
+        }
+        if (below(3) == 0) {
+            const auto body = frame.substr(4);
+            frame = framed(body.substr(0, below(body.size() + 1)));
+        }
+        auto guard = guard_for(&e.request, 1);
+        const auto verdict = look(guard, frame);
+        BOOST_REQUIRE((verdict.found != finding::partial));
+        if (verdict.found == finding::whole) {
+            ++passed;
+            BOOST_REQUIRE_NO_THROW(read_as_the_c_client(e.request, frame));
+        }
+    }
+    // Both ends of the test are reached.
+    BOOST_TEST(passed > rounds / 20);
+    BOOST_TEST(passed < rounds * 19 / 20);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
