@@ -110,7 +110,8 @@ struct watched {
 ///  - reads wait, and are repeated when their connection broke (also when the server throttled them),
 ///  - writes that were not yet sent wait,
 ///  - writes that were sent complete with a code for which `outcome_unknown` is true.
-/// Every wait can be cancelled. An operation that was started before `async_connect` completes with
+/// These waits have no end of their own; every one can be cancelled. docs/operations.md says of every operation of the
+/// library what ends it when no server answers. An operation that was started before `async_connect` completes with
 /// `errc::not_connected`, one after `async_close` with `errc::client_closed`. Operations with a bad path
 /// complete with `errc::invalid_path` and send nothing.
 ///

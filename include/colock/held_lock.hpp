@@ -166,14 +166,15 @@ public:
     /// on to be used on this client: by the next one who waits (`lock_options::max_local_grants`), by others who share
     /// it, by the outer guard of a `recursive_mutex`, or by nobody for a while (`lock_options::linger`).
     ///
-    /// This object is empty as soon as the operation is initiated. While there is no connection it waits
-    /// for one, or for the end of the session.
+    /// This object is empty as soon as the operation is initiated. The operation ends at `safe_until()` at the
+    /// latest: if no server has confirmed the release by then it completes with `errc::safe_until_passed`, the lock
+    /// counts as lost, and the release goes on in the background.
     ///
     /// Completion signature: `void(error_code)`.
     /// Errors: `errc::not_held` this object is empty, as it is when it was unlocked before;
     /// `errc::unlock_out_of_order`, see `recursive_mutex`; why it was
-    /// lost, when it was lost before, also when that shows only now (`errc::node_deleted`: the node was
-    /// not there any more); an error of the server for which the node remains until the session ends;
+    /// lost, when it was lost before or during the release, also when that shows only now
+    /// (`errc::node_deleted`: the node was not there any more); an error of the server for which the node remains until the session ends;
     /// `errc::client_closed`; `operation_aborted` cancelled.
     /// Cancellation: terminal and partial complete at once, and the release goes on in the background;
     /// total alone is ignored.

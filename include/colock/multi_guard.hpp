@@ -102,8 +102,8 @@ public:
     /// Releases all locks at the same time; completes when the server has confirmed that all nodes are gone, but for
     /// those that go on to be used on this client, see `held_lock::async_unlock`.
     ///
-    /// This object is empty as soon as the operation is initiated. While there is no connection it waits
-    /// for one, or for the end of the session.
+    /// This object is empty as soon as the operation is initiated. The operation ends at the latest `safe_until()`
+    /// of its locks, see `held_lock::async_unlock`.
     ///
     /// Completion signature: `void(error_code)`.
     /// Errors: `errc::not_held` this object is empty; the first error that the release of one of them gave, see

@@ -47,8 +47,8 @@ public:
 
     /// Waits for the mutex; completes when it is held.
     ///
-    /// While there is no connection it waits for one; a disconnection does not cost the place in the queue
-    /// as long as the session lives.
+    /// While there is no connection it waits for one, without an end of its own; a disconnection does not cost the
+    /// place in the queue as long as the session lives.
     ///
     /// Completion signature: `void(error_code, unique_lock)`.
     /// Errors: `errc::invalid_path`; `errc::invalid_option` see `lock_options`, or the session time-out is
@@ -123,12 +123,14 @@ public:
     /// Completion signature: `void(std::exception_ptr, T)`, or `void(std::exception_ptr)`, as for
     /// `co_spawn`; the mutex has been released when it completes.
     /// Errors, as `system_error`: those of `async_lock`, without running the body; `errc::lock_lost`, whose
-    /// text tells why, when the mutex was lost before the body ended, or at the release. What the body
+    /// text tells why, when the mutex was lost before the body ended, or before a server confirmed the release
+    /// (`held_lock::safe_until` ends the wait for that). What the body
     /// throws comes before that, unless it is `operation_aborted`. `errc::revoked` in place of
     /// `operation_aborted` when the body was cancelled because somebody asked for the mutex
     /// (`lock_options::cancel_when_revoked`); what it gave all the same was made under the lock, and is given.
     /// Cancellation: until the body runs as for `async_lock`; then any type is passed on to the body,
-    /// and the mutex is released in the background.
+    /// and the mutex is released in the background. A total one that comes as late as the grant waits for the
+    /// release, until `held_lock::safe_until` at the latest.
     /// Executor: the handler's associated one, by default the client's. Never inline.
     /// Token: by default `use_awaitable`. With Asio 1.81, whose support for signatures with an
     /// `exception_ptr` has gaps, a deferred operation that gives a T cannot be awaited, and a

@@ -75,10 +75,12 @@ public:
     }
 
     /// Releases them; completes when the server has confirmed that their nodes are gone. As
-    /// `held_lock::async_unlock`: this object is empty from the initiation on.
+    /// `held_lock::async_unlock`: this object is empty from the initiation on, and the operation ends at
+    /// `safe_until()` at the latest.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors: `errc::not_held` none were held; why they were lost, when they were; an error of the server for
+    /// Errors: `errc::not_held` none were held; why they were lost, when they were, before or during the release (the
+    /// release goes on in the background then); an error of the server for
     /// which a node remains until the session ends; `errc::client_closed`; `operation_aborted` cancelled.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_release(CompletionToken&& token = CompletionToken())

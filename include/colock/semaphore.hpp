@@ -59,7 +59,9 @@ public:
     /// `errc::invalid_counter` the node of a `counter_node` holds no number; `zookeeper_errc::no_node` it does not
     /// exist; those of `mutex::async_lock`.
     /// Cancellation: terminal and partial complete at once, and what was begun is undone in the background;
-    /// total alone completes when no trace is left. After the grant it is too late.
+    /// total alone completes when no trace is left, which may take until the connection is back; or until the
+    /// `held_lock::safe_until` of the mutex that is part of the semaphore, if that was held. After the grant it is too
+    /// late.
     /// Executor: the handler's associated one, by default the client's. Never inline.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_acquire(std::int64_t count = 1, CompletionToken&& token = CompletionToken())

@@ -130,7 +130,7 @@ public:
     ///
     /// The guard that is given is empty from the initiation on. Its token is no smaller than it was. When there
     /// is an error the lock is not held any more, and is released in the background. While there is no connection
-    /// it waits for one.
+    /// it waits for one, until `held_lock::safe_until` at the latest (`errc::safe_until_passed`).
     ///
     /// Completion signature: `void(error_code, shared_lock)`.
     /// Errors: `errc::not_held` the guard is empty; `errc::conflicting_use` it is that of another lock; why the

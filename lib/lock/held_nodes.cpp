@@ -21,8 +21,7 @@ held_nodes::held_nodes(std::shared_ptr<client_core> core, std::shared_ptr<const 
 void held_nodes::begin()
 {
     core_->add(shared_from_this());
-    core_->hold(lost_lead_);
-    relying_ = true;
+    rely();
     core_->remind(weak_from_this());
 }
 
@@ -38,10 +37,10 @@ void held_nodes::connected(std::int64_t)
 void held_nodes::expired()
 {
     const auto self = shared_from_this();
-    lose(errc::session_expired);
     for (auto& [path, of] : std::exchange(unsettled_, {})) {
         removed(path, *of, {}); // it went with the session
     }
+    lose(errc::session_expired);
     nodes_.clear();
     end();
 }
@@ -51,9 +50,10 @@ void held_nodes::closed(const error_code& why)
     const auto self = shared_from_this();
     lose(errc::client_closed);
     over_ = true;
+    rely();
     for (auto& [path, of] : std::exchange(unsettled_, {})) {
         if (of->op) {
-            std::exchange(of->op, {}).complete(why);
+            answer(*of, why);
         }
     }
 }
@@ -64,6 +64,7 @@ void held_nodes::discarded() noexcept
     loss_.conclude(errc::client_closed);
     waiting_for_loss_.discard();
     const auto unsettled = std::move(unsettled_);
+    const auto awaited = std::move(awaited_);
 }
 
 // Most permits are held for longer than it is worth not to watch their nodes.
@@ -136,20 +137,24 @@ void held_nodes::release(const std::vector<std::string>& nodes, operation_ptr<er
 {
     const auto self = shared_from_this();
     check();
-    const auto of = std::make_shared<departure>(departure{nodes.size(), lost(), std::move(op)});
+    const auto why = lost();
+    if (op && (why || over_ || nodes.empty())) { // what is left goes in the background, or has gone
+        std::exchange(op, {}).complete(why);
+    }
+    if (over_ || nodes.empty()) {
+        return;
+    }
+    const auto of = std::make_shared<departure>(departure{nodes.size(), {}, std::move(op)});
+    if (of->op) {
+        awaited_.push_back(of);
+    }
     if (of->op && of->op.cancellation()) {
         // What is under way keeps it alive. The link must not: the operation owns the link.
-        of->op.cancellation()->bind([weak = std::weak_ptr{of}](asio::cancellation_type type) {
+        of->op.cancellation()->bind([this, weak = std::weak_ptr{of}](asio::cancellation_type type) {
             if (const auto it = weak.lock(); it && it->op && ends_at_once(type)) {
-                std::exchange(it->op, {}).complete(asio::error::operation_aborted);
+                answer(*it, asio::error::operation_aborted);
             }
         });
-    }
-    if (over_ || of->left == 0) { // they went with the session, or will
-        if (of->op) {
-            std::exchange(of->op, {}).complete(of->result);
-        }
-        return;
     }
     const client_core::batch together{*core_};
     for (const auto& path : nodes) {
@@ -160,6 +165,7 @@ void held_nodes::release(const std::vector<std::string>& nodes, operation_ptr<er
         }
         remove(path, of);
     }
+    rely();
 }
 
 // Until the server confirms that it is gone, or the session is over.
@@ -193,11 +199,19 @@ void held_nodes::removed(const std::string& path, departure& of, const error_cod
     }
     nodes_.erase(path);
     if (--of.left == 0 && of.op) {
-        std::exchange(of.op, {}).complete(of.result);
+        answer(of, of.result);
     }
     if (nodes_.empty()) {
         end();
     }
+}
+
+// The caller of a release.
+void held_nodes::answer(departure& of, const error_code& ec)
+{
+    std::exchange(of.op, {}).complete(ec);
+    std::erase_if(awaited_, [&](const auto& each) { return each.get() == &of; });
+    rely();
 }
 
 void held_nodes::end()
@@ -205,7 +219,7 @@ void held_nodes::end()
     if (std::exchange(over_, true)) {
         return;
     }
-    let_go();
+    rely();
     if (!loss_told_) {
         core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
     }
@@ -233,30 +247,50 @@ void held_nodes::wait_lost(operation_ptr<error_code, error_code> op, const std::
 
 void held_nodes::check()
 {
-    if (!over_ && lost()) {
-        lose(errc::safe_until_passed);
+    if (over_ || !lost()) {
+        return;
+    }
+    const auto self = shared_from_this();
+    lose(errc::safe_until_passed);
+    if (!awaited_.empty() && remaining() <= std::chrono::nanoseconds{0}) {
+        // No server has confirmed these releases in time. They go on in the background.
+        announce_loss();
+        while (!awaited_.empty()) {
+            const auto of = awaited_.back();
+            answer(*of, loss_.why());
+        }
+    }
+}
+
+// Whether the client shall tell when the bound passes: there are callers who have to be told then.
+void held_nodes::rely()
+{
+    const bool held = !loss_told_ && !all_left();
+    const bool relying = !over_ && (held || !awaited_.empty());
+    if (std::exchange(relying_, relying) != relying) {
+        relying ? core_->hold(lost_lead_) : core_->let_go(lost_lead_);
     }
 }
 
 void held_nodes::lose(errc why)
 {
     loss_.conclude(why);
-    let_go(); // also when all nodes are leaving: behind the bound there is nothing left to check
-    if (over_ || all_left() || std::exchange(loss_told_, true)) {
-        return; // released before, or known
+    if (!over_ && !all_left()) { // else they were released before
+        announce_loss();
+    }
+}
+
+void held_nodes::announce_loss()
+{
+    if (std::exchange(loss_told_, true)) {
+        return;
     }
     const auto reason = loss_.why();
+    rely();
     core_->count.locks_lost.fetch_add(1, std::memory_order_relaxed);
     core_->note_error(what_ + ": " + reason.message());
     waiting_for_loss_.complete_all({}, reason);
     core_->log(log_level::warning, what_ + ": " + reason.message());
-}
-
-void held_nodes::let_go()
-{
-    if (std::exchange(relying_, false)) {
-        core_->let_go(lost_lead_);
-    }
 }
 
 error_code held_nodes::lost() const noexcept

@@ -24,7 +24,7 @@ public:
                std::chrono::nanoseconds lost_lead);
 
     void begin();
-    // Deletes some of them. The operation, if there is one, completes when they are gone.
+    // Deletes some of them. The operation, if there is one, completes when they are gone, or lost before that.
     void release(const std::vector<std::string>& nodes, operation_ptr<error_code> op);
     // For as long as this one of them is held.
     void wait_lost(operation_ptr<error_code, error_code> op, const std::string& lease);
@@ -63,8 +63,10 @@ private:
     void remove(const std::string& path, const std::shared_ptr<departure>& of);
     void changed(const watch_event& event);
     void removed(const std::string& path, departure& of, const error_code& ec);
+    void answer(departure& of, const error_code& ec);
+    void rely();
     void lose(errc why);
-    void let_go();
+    void announce_loss();
     void end();
 
     const std::shared_ptr<client_core> core_;
@@ -74,6 +76,7 @@ private:
     const std::chrono::nanoseconds lost_lead_;
     std::map<std::string, node> nodes_;
     std::vector<std::pair<std::string, std::shared_ptr<departure>>> unsettled_; // deletes to repeat
+    std::vector<std::shared_ptr<departure>> awaited_; // whose callers wait for the end of a release
     waiting_list<error_code> waiting_for_loss_;
     bool relying_ = false; // on the client's heartbeats
     bool over_ = false;

@@ -148,6 +148,7 @@ void queue_member::unlock(operation_ptr<error_code> op)
         link->bind([this](asio::cancellation_type type) {
             if (ends_at_once(type)) {
                 std::exchange(unlocking_, {}).complete(asio::error::operation_aborted);
+                rely();
             }
         });
     }
@@ -377,7 +378,8 @@ void queue_member::rely()
     if (std::exchange(in_line_, in_line) != in_line) {
         core_.line(in_line);
     }
-    const bool holding = !over_ && holds() && !loss_told_;
+    // The caller of an unlock is told at the bound, too, when no server has confirmed the release by then.
+    const bool holding = !over_ && (holds() || unlocking_) && !loss_told_;
     if (std::exchange(holding_, holding) != holding) {
         holding ? core_.hold(options_.lost_lead) : core_.let_go(options_.lost_lead);
     }
@@ -454,6 +456,9 @@ void queue_member::lose(errc why)
     }
     const auto reason = loss_.why();
     shared(reason);
+    if (unlocking_) {
+        std::exchange(unlocking_, {}).complete(reason); // the release goes on in the background
+    }
     core_.count.locks_lost.fetch_add(1, std::memory_order_relaxed);
     core_.note_error("lock " + path_ + ": " + reason.message());
     waiting_for_loss_.complete_all({}, reason);
