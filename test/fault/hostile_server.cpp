@@ -1,0 +1,451 @@
+// Servers that break the protocol. Each of them costs its connection, with a line in the log that says why; the
+// executor goes on meanwhile, and requests and locks go on over the next connection.
+#include <support/hostile_scene.hpp>
+
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <climits>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace colock::test;
+using namespace std::chrono_literals;
+
+namespace data = boost::unit_test::data;
+
+namespace {
+
+using answer = hostile_server::answer;
+
+// What a server does with one reply, and what the log then has to say.
+struct row {
+    const char* name;
+    opcode kind;
+    std::function<answer(std::string honest)> misdeed;
+    const char* why;
+
+    friend std::ostream& operator<<(std::ostream& out, const row& r) { return out << r.name; }
+};
+
+answer with_length(std::string honest, std::int32_t length)
+{
+    return honest.replace(0, 4, number(length));
+}
+
+// A frame whose length says that this is all.
+answer cut(const std::string& honest, std::size_t left)
+{
+    return framed(honest.substr(4, left));
+}
+
+const auto shorter = [](std::size_t by) {
+    return [by](const std::string& honest) { return cut(honest, honest.size() - 4 - by); };
+};
+const auto bodiless = [](const std::string& honest) { return cut(honest, 16); };
+// The number behind the header.
+const auto counting = [](std::int32_t count) {
+    return [count](std::string honest) { return answer{honest.replace(20, 4, number(count))}; };
+};
+
+constexpr auto too_short = "less in it than belongs there";
+constexpr auto no_path = "a created node without a path";
+constexpr auto lying_list = "a list that counts more names than it has";
+
+const std::vector<row> rows{
+    {"a negative length", opcode::get_data, [](auto honest) { return with_length(honest, -5); },
+     "a frame of -5 bytes"},
+    {"the most negative length", opcode::get_data,
+     [](auto honest) { return with_length(honest, INT_MIN); }, "a frame of -2147483648 bytes"},
+    {"a huge length", opcode::get_data, [](auto honest) { return with_length(honest, INT_MAX); },
+     "a frame of 2147483647 bytes"},
+    {"a length of nothing", opcode::get_data, [](auto honest) { return with_length(honest, 0); },
+     "a frame of 0 bytes"},
+    {"a frame cut by the end", opcode::get_data,
+     [](auto honest) {
+         answer a{honest.substr(0, honest.size() - 3)};
+         a.finish = true;
+         return a;
+     },
+     "ended within a frame"},
+    {"a reply twice", opcode::get_data, [](auto honest) { return answer{honest + honest}; },
+     "no request has asked for"},
+    {"another request's number", opcode::get_data,
+     [](auto honest) {
+         honest[7] ^= 1;
+         return answer{honest};
+     },
+     "another request"},
+    {"an error of the client's own", opcode::get_data,
+     [](auto honest) { return answer{honest.replace(16, 4, number(-4))}; },
+     "an error that no server has"},
+    {"a get without a body", opcode::get_data, bodiless, too_short},
+    {"a get cut short", opcode::get_data, shorter(1), too_short},
+    {"a get of a negative size", opcode::get_data, counting(-2), too_short},
+    {"a get of a huge size", opcode::get_data, counting(INT_MAX), too_short},
+    {"an exists without a body", opcode::exists, bodiless, too_short},
+    {"an exists cut short", opcode::exists, shorter(60), too_short},
+    {"a set without a body", opcode::set_data, bodiless, too_short},
+    {"a sync without a body", opcode::sync, bodiless, "no path"},
+    {"children without a body", opcode::get_children2, bodiless, too_short},
+    {"children cut in a name", opcode::get_children2, shorter(70), "cannot be one"},
+    {"a negative number of children", opcode::get_children2, counting(-1), lying_list},
+    {"the most negative number of children", opcode::get_children2, counting(INT_MIN), lying_list},
+    {"a huge number of children", opcode::get_children2, counting(INT_MAX), lying_list},
+    {"one child more than there are", opcode::get_children2, counting(3), "cannot be one"},
+    {"a child with a length of -1", opcode::get_children2,
+     [](auto honest) { return answer{honest.replace(24, 4, number(-1))}; }, "cannot be one"},
+    {"a create without a body", opcode::create2, bodiless, no_path},
+    {"a create cut short", opcode::create2, shorter(5), too_short},
+    {"a created path of length -1", opcode::create2, counting(-1), no_path},
+    {"a created path of length -2", opcode::create2, counting(-2), no_path},
+    {"a transaction without a body", opcode::multi, bodiless, "fewer results"},
+    {"a transaction cut short", opcode::multi, shorter(9), too_short},
+    {"a transaction cut in a step", opcode::multi, shorter(20), "fewer results"},
+    {"a transaction without its last step", opcode::multi,
+     [](auto honest) {
+         return answer{
+             framed(honest.substr(4, honest.size() - 4 - 18) + honest.substr(honest.size() - 9))};
+     },
+     "fewer results"},
+    {"a transaction with a step too many", opcode::multi,
+     [](auto honest) {
+         const auto last = honest.substr(honest.size() - 18, 9);
+         return answer{framed(honest.substr(4, honest.size() - 4 - 9) + last +
+                              honest.substr(honest.size() - 9))};
+     },
+     "more results"},
+};
+
+const std::vector<row> handshakes{
+    {"read-only", opcode::connect,
+     [](auto honest) {
+         honest.back() = '\1';
+         return answer{honest};
+     },
+     "read-only session"},
+    {"of another length", opcode::connect, [](auto honest) { return answer{framed(honest)}; },
+     "has 41 bytes"},
+    {"of random bytes", opcode::connect,
+     [](auto honest) {
+         for (std::size_t i = 4; i != honest.size(); ++i) {
+             honest[i] = static_cast<char>(37 * i * i + 11);
+         }
+         return answer{honest};
+     },
+     "is not ZooKeeper's"},
+    {"with a negative length", opcode::connect, [](auto honest) { return with_length(honest, -1); },
+     "has -1 bytes"},
+    {"without a session", opcode::connect,
+     [](auto honest) { return answer{honest.replace(12, 8, std::string(8, '\0'))}; },
+     "grants session 0"},
+    {"with a time-out that cannot be", opcode::connect,
+     [](auto honest) { return answer{honest.replace(8, 4, number(INT_MAX))}; },
+     "a time-out of 2147483647 ms"},
+    {"cut by the end", opcode::connect,
+     [](auto honest) {
+         answer a{honest.substr(0, 30)};
+         a.finish = true;
+         return a;
+     },
+     "ended within a frame"},
+    {"of bytes without end", opcode::connect,
+     [](auto) {
+         answer a{""};
+         a.endless = true;
+         return a;
+     },
+     "has 0 bytes"},
+    {"without its last byte", opcode::connect,
+     [](auto honest) { return answer{honest.substr(0, honest.size() - 1)}; },
+     "did not answer in time"},
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(hostile)
+
+BOOST_DATA_TEST_CASE(a_reply_that_is_none_costs_its_connection, data::make(rows), r)
+{
+    hostile_scene s;
+    s.connect();
+    s.fill();
+    s.once(r.kind, r.misdeed);
+    const auto seen = s.server.connections();
+    const auto ec = s.ask(r.kind);
+    // Reads are asked again, and answered; of a write nobody knows what came of it.
+    BOOST_TEST((!ec || colock::outcome_unknown(ec)), ec.message());
+    BOOST_TEST(s.pulse.becomes_true(
+        [&] { return s.zk.state() == colock::connection_state::connected; }, 10s));
+    BOOST_TEST(s.server.connections() == seen + 1);
+    BOOST_TEST(s.logged(r.why), s.last_lines());
+    BOOST_TEST(s.zk.stats().sessions == 1u);
+    s.goes_on();
+}
+
+BOOST_DATA_TEST_CASE(a_handshake_that_is_none_costs_its_connection, data::make(handshakes), r)
+{
+    hostile_scene s;
+    s.once(r.kind, r.misdeed);
+    s.connect();
+    BOOST_TEST(s.server.connections() == 2u);
+    BOOST_TEST(s.logged(r.why), s.last_lines());
+    s.fill();
+    s.goes_on();
+    // And one that is to take a session over: the session stays.
+    s.once(r.kind, r.misdeed);
+    s.server.push(number(-1));
+    BOOST_TEST(s.pulse.becomes_true([&] { return s.server.connections() == 4; }, 10s));
+    BOOST_TEST(s.pulse.becomes_true(
+        [&] { return s.zk.state() == colock::connection_state::connected; }, 10s));
+    BOOST_TEST(s.zk.stats().sessions == 1u);
+    s.goes_on();
+}
+
+BOOST_AUTO_TEST_CASE(what_comes_unasked_costs_its_connection)
+{
+    const std::string stat(68, '\0');
+    const auto header = [](std::int32_t xid, std::int32_t error = 0) {
+        return number(xid) + std::string(8, '\0') + number(error);
+    };
+    const auto event = [&](std::int32_t type, std::int32_t length, const std::string& path) {
+        return framed(header(-1) + number(type) + number(3) + number(length) + path);
+    };
+    const struct {
+        std::string bytes;
+        const char* why;
+    } unasked[] = {
+        {framed(header(7)), "no request has asked for"},
+        {framed(header(7, -101)), "no request has asked for"},
+        {framed(header(-3) + stat), "no request has asked for"},
+        {framed(header(-4, -115)), "credentials that were not sent"},
+        {framed(header(-8)), "about watches"},
+        {framed(header(-1)), "an event that is cut short"},
+        {framed(header(-1) + number(1)), "an event that is cut short"},
+        {event(1, 100, "/a"), "an event that is cut short"},
+        {event(1, -1, ""), "an event that is cut short"},
+        {event(3, INT_MAX, "/a"), "an event that is cut short"},
+        {event(-1, 2, "/a"), "an event that is cut short"},
+        {event(77, 2, "/a"), "an event that is cut short"},
+        {std::string(1 << 20, '\xff'), "a frame of -1 bytes"},
+        {std::string(1 << 20, '\0'), "a frame of 0 bytes"},
+        {"GET / HTTP/1.1\r\n\r\n", "a frame of"},
+    };
+    hostile_scene s;
+    s.connect();
+    s.fill();
+    std::uint64_t connections = 1;
+    for (const auto& u : unasked) {
+        s.log.clear();
+        s.server.push(u.bytes);
+        BOOST_TEST(s.pulse.becomes_true(
+            [&] {
+                return s.server.connections() == connections + 1 &&
+                       s.zk.state() == colock::connection_state::connected;
+            },
+            10s));
+        ++connections;
+        BOOST_TEST(s.logged(u.why), s.last_lines());
+    }
+    BOOST_TEST(s.zk.stats().sessions == 1u);
+    s.goes_on();
+}
+
+BOOST_AUTO_TEST_CASE(frames_that_come_byte_by_byte_are_frames)
+{
+    hostile_scene s;
+    s.server.play([](const auto&, std::string honest) {
+        answer a{std::move(honest)};
+        a.at_once = 1;
+        return a;
+    });
+    s.connect();
+    s.fill();
+    for (const auto kind : {opcode::get_data, opcode::get_children2, opcode::exists, opcode::multi,
+                            opcode::create2, opcode::sync}) {
+        BOOST_TEST(!s.ask(kind));
+    }
+    s.goes_on();
+    BOOST_TEST(s.server.connections() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_list_of_megabytes_is_read_and_others_have_their_turn)
+{
+    hostile_scene s;
+    s.connect();
+    s.fill();
+    constexpr std::int32_t count = 100'000;
+    s.once(opcode::get_children2, [](const std::string& honest) {
+        std::string names;
+        for (std::int32_t i = 0; i != count; ++i) {
+            names += text("_c_00000000-0000-0000-0000-000000000000-lock-" + std::to_string(i));
+        }
+        return answer{framed(honest.substr(4, 16) + number(count) + names + std::string(68, '\0'))};
+    });
+    const outcome<colock::children_result> o;
+    s.zk.async_children("/a", o.handler());
+    BOOST_TEST(s.pulse.becomes_true([&] { return o.done(); }));
+    BOOST_TEST(o.value().names.size() == std::size_t{count});
+    BOOST_TEST(s.server.connections() == 1u);
+    s.goes_on(400ms); // the list itself is work, at which nobody is hostile
+}
+
+BOOST_AUTO_TEST_CASE(a_trickled_frame_without_an_end_is_given_up)
+{
+    // 4 s of a session of 1 s, in which every millisecond brings a byte.
+    hostile_scene s{900ms};
+    s.connect();
+    s.fill();
+    s.once(opcode::get_data, [](const std::string&) {
+        answer a{number(1 << 20) + std::string(4000, 'x')};
+        a.at_once = 1;
+        return a;
+    });
+    BOOST_TEST(!s.ask(opcode::get_data));
+    BOOST_TEST((s.logged("answered no request") || s.logged("silent")), s.last_lines());
+    s.goes_on();
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_only_pings_is_given_up)
+{
+    hostile_scene s{900ms};
+    s.connect();
+    s.fill();
+    bool mute = true;
+    s.server.play([&mute](const auto& r, std::string honest) {
+        return answer{r.kind == opcode::ping || r.connection > 1 || !mute ? std::move(honest) : ""};
+    });
+    const outcome<colock::get_result> o;
+    const auto began = std::chrono::steady_clock::now();
+    s.zk.async_get("/a", o.handler());
+    auto next = began;
+    BOOST_TEST(s.pulse.becomes_true(
+        [&] {
+            if (const auto now = std::chrono::steady_clock::now(); now >= next) {
+                s.server.push(framed(number(-2) + std::string(12, '\0')));
+                next = now + 20ms;
+            }
+            return o.done();
+        },
+        10s));
+    BOOST_TEST(!o.error());
+    BOOST_TEST((std::chrono::steady_clock::now() - began >= 500ms));
+    BOOST_TEST(s.logged("answered no request for 600 ms"), s.last_lines());
+    s.goes_on();
+}
+
+BOOST_AUTO_TEST_CASE(what_streams_behind_the_close_is_not_kept)
+{
+    hostile_scene s;
+    s.connect();
+    s.fill();
+    s.once(opcode::close, [](std::string honest) {
+        answer a{std::move(honest)};
+        a.endless = true;
+        return a;
+    });
+    const auto before = resident_memory();
+    const outcome<> o;
+    s.zk.async_close(o.handler());
+    std::size_t most = 0;
+    BOOST_TEST(s.pulse.becomes_true(
+        [&] {
+            most = std::max(most, resident_memory());
+            return o.done();
+        },
+        10s));
+    BOOST_TEST(o.error() == colock::errc::disconnected);
+    BOOST_TEST(most < before + (16u << 20));
+    BOOST_TEST((s.pulse.longest() < 50ms));
+    BOOST_TEST(run_to_the_end(s.io, 5s));
+}
+
+BOOST_AUTO_TEST_CASE(connections_that_break_at_once_are_not_made_without_a_pause)
+{
+    hostile_scene s;
+    s.connect();
+    s.fill();
+    const auto before = s.server.connections();
+    s.server.play([](const auto& r, std::string honest) {
+        return answer{r.kind == opcode::connect ? honest + number(-1) : honest};
+    });
+    s.server.push(number(-1));
+    s.pulse.becomes_true([] { return false; }, 3s);
+    BOOST_TEST(s.server.connections() - before <= 40u); // ten a second
+    s.server.play({});
+    s.goes_on();
+}
+
+BOOST_AUTO_TEST_CASE(bodies_of_random_bytes_do_no_harm)
+{
+    std::minstd_rand random{20};
+    const auto below = [&](std::size_t limit) { return std::size_t{random()} % limit; };
+    hostile_scene s;
+    std::vector<std::unique_ptr<colock::client>> clients;
+    for (int i = 0; i != 20; ++i) {
+        clients.push_back(std::make_unique<colock::client>(
+            s.io, colock::client_options{.hosts = s.server.connect_string()}));
+        clients.back()->async_connect([](colock::error_code) {});
+    }
+    s.connect();
+    s.fill();
+    BOOST_REQUIRE(s.pulse.becomes_true([&] {
+        return std::ranges::all_of(clients, [](const auto& c) {
+            return c->state() == colock::connection_state::connected;
+        });
+    }));
+    // In the server's thread.
+    s.server.play([&](const auto& r, std::string honest) {
+        if (r.kind == opcode::connect || r.kind == opcode::ping || below(3) == 0) {
+            return answer{honest};
+        }
+        std::string body = honest.substr(4);
+        if (below(2) == 0) { // anything behind a header that fits
+            body.resize(16);
+            body.replace(12, 4, number(0));
+            for (auto size = below(120); size != 0; --size) {
+                constexpr unsigned char likely[] = {0, 0, 0, 1, 0x7f, 0x80, 0xff, '/'};
+                body += static_cast<char>(below(3) == 0 ? below(256) : likely[below(8)]);
+            }
+        } else { // the honest one, with a few bytes changed
+            for (auto changes = 1 + below(4); changes != 0; --changes) {
+                body[below(body.size())] = static_cast<char>(below(256));
+            }
+        }
+        return answer{framed(body)};
+    });
+    std::size_t answered = 0;
+    std::size_t outstanding = 0;
+    const auto end = std::chrono::steady_clock::now() + 8s;
+    constexpr opcode kinds[] = {opcode::get_data, opcode::exists,  opcode::get_children2,
+                                opcode::set_data, opcode::create2, opcode::multi,
+                                opcode::sync};
+    std::minstd_rand choice{4};
+    std::function<void(colock::client&)> go = [&](colock::client& c) {
+        if (std::chrono::steady_clock::now() >= end) {
+            return;
+        }
+        ++outstanding;
+        request(c, kinds[choice() % std::size(kinds)], [&](colock::error_code) {
+            ++answered;
+            --outstanding;
+            go(c);
+        });
+    };
+    for (auto& c : clients) {
+        go(*c);
+    }
+    BOOST_TEST(s.pulse.becomes_true([&] { return std::chrono::steady_clock::now() >= end; }, 20s));
+    s.server.play({});
+    BOOST_TEST(s.pulse.becomes_true([&] { return outstanding == 0; }));
+    BOOST_TEST_MESSAGE(answered << " requests, " << s.server.connections() << " connections");
+    BOOST_TEST(s.server.connections() > 200u);
+    s.goes_on();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
