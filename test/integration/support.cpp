@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_cannot_start_says_why)
     zookeeper_options options;
     options.config_lines = {"tickTime=soon"};
     BOOST_CHECK_EXCEPTION(zookeeper_server server(options), std::runtime_error, [](auto const& e) {
-        return std::string(e.what()).find("\"soon\"") != std::string::npos;
+        return std::string(e.what()).find("Invalid config") != std::string::npos;
     });
 }
 

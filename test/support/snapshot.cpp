@@ -40,8 +40,8 @@ fs::path newest_snapshot(std::string const& data_directory)
 std::uint32_t adler32(std::string_view bytes)
 {
     std::uint32_t a = 1, b = 0;
-    for (unsigned char const c : bytes) {
-        a = (a + c) % 65521;
+    for (char const c : bytes) {
+        a = (a + static_cast<unsigned char>(c)) % 65521;
         b = (b + a) % 65521;
     }
     return b << 16 | a;
@@ -51,7 +51,9 @@ std::uint32_t adler32(std::string_view bytes)
 constexpr std::size_t checksum_size = 8;
 
 // FileSnap.serialize: a header, the sessions, the access control lists, the nodes, "/" behind the last one; then a
-// checksum of all that, and "/" again.
+// checksum of all that, and "/" again. Later versions append a digest of the nodes and the last transaction, each with
+// a checksum of the whole file. They also read snapshots that end behind the first checksum, as older versions write
+// them. So what is appended is cut off: it would no longer be true.
 void change_counters(std::string& snapshot, std::map<std::string, std::int32_t> counters)
 {
     jute_reader in(snapshot);
@@ -92,8 +94,10 @@ void change_counters(std::string& snapshot, std::map<std::string, std::int32_t> 
     if (!counters.empty())
         throw std::runtime_error("set_sequence_counters: there is no " + counters.begin()->first);
     auto const end = snapshot.size() - in.left();
-    if (in.left() != checksum_size + 5)
-        throw std::runtime_error("set_sequence_counters: the snapshot has a digest");
+    in.skip(checksum_size);
+    if (in.text() != "/")
+        throw std::runtime_error("set_sequence_counters: there is no checksum behind the nodes");
+    snapshot.resize(snapshot.size() - in.left());
     jute_writer checksum;
     checksum.longer(adler32(std::string_view(snapshot).substr(0, end)));
     snapshot.replace(end, checksum_size, checksum.bytes());
