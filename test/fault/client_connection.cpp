@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_SUITE(client_connection, *boost::unit_test::fixture<one_server>(
 BOOST_AUTO_TEST_CASE(of_several_hosts_one_that_lives_is_enough_to_connect_and_to_reconnect)
 {
     // ZooKeeper's own client visits every second entry of a list with an even number of them.
-    for (const std::size_t dead : {1, 3, 2}) {
+    for (const std::size_t dead : {1U, 3U, 2U}) {
         tcp_proxy alive{one_server::get().connect_string()};
         const std::vector<loopback_port> nobody(dead);
         client_options options;

@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(G3_cancelled_waiters_leave_one_by_one_and_the_last_takes_th
         }
         BOOST_TEST(wait_for_watches(c, 2));
         BOOST_TEST(queue().size() == 2U);
-        for (const std::size_t i : {1, 0}) {
+        for (const std::size_t i : {1U, 0U}) {
             stop[i].emit(type);
             BOOST_TEST(code_of(io, waiting[i]) == asio::error::operation_aborted);
             BOOST_TEST(queue().size() == 2U);

@@ -321,17 +321,17 @@ BOOST_AUTO_TEST_CASE(G1_two_locks_in_one_directory)
     client* const clients[] = {&q.c, &q.connect(quiet)};
     std::vector<unique_lock> held;
     std::vector<std::vector<outcome<unique_lock>>> waiting(2);
-    for (std::size_t lock : {0, 1}) {
+    for (std::size_t lock : {0U, 1U}) {
         held.push_back(q.hold(*clients[lock], options[lock]));
     }
     for (int i = 0; i != waiters; ++i) {
-        for (std::size_t lock : {0, 1}) {
+        for (std::size_t lock : {0U, 1U}) {
             waiting[lock].push_back(q.start_lock(*clients[lock], options[lock]));
         }
     }
     BOOST_REQUIRE(q.until([&] { return q.queue().size() == 2 * waiters + 2; }));
     for (std::size_t i = 0; i != waiters; ++i) {
-        for (std::size_t lock : {0, 1}) {
+        for (std::size_t lock : {0U, 1U}) {
             BOOST_REQUIRE(q.until([&] { return clients[lock]->stats().in_flight == 0; }));
             BOOST_REQUIRE(!waiting[lock][i].done());
             BOOST_REQUIRE(q.unlock(held[lock]) == error_code{});

@@ -393,7 +393,7 @@ void cancel_at_random(int batches)
         std::size_t cancelled = 0;
         std::size_t others = 0;
         struct one {
-            std::size_t which;
+            std::size_t which = 0;
             asio::cancellation_signal signal;
             unsigned calls = 0;
             unique_lock held;
@@ -413,7 +413,8 @@ void cancel_at_random(int batches)
                 }
             };
             for (std::size_t i = 0; i != attempts_a_batch; ++i) {
-                auto& o = *all.emplace_back(std::make_unique<one>(below(mutexes)));
+                auto& o = *all.emplace_back(std::make_unique<one>());
+                o.which = below(mutexes);
                 mutex m{c, s.directory + "/" + std::to_string(o.which)};
                 auto handler = asio::bind_cancellation_slot(
                     o.signal.slot(), [&](error_code ec, unique_lock held) {

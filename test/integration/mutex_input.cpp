@@ -16,8 +16,6 @@ namespace {
 using mode = admin_session::mode;
 
 constexpr int may_read = 1;
-constexpr int may_write = 2;
-constexpr int may_create = 4;
 constexpr int may_delete = 8;
 constexpr int may_all = 31;
 

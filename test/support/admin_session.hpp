@@ -63,6 +63,9 @@ public:
         std::string id = "anyone";
     };
 
+    /// What everybody may do anything with.
+    static std::vector<acl_entry> open_to_all();
+
     struct options {
         std::chrono::milliseconds session_timeout{30'000};
         std::chrono::milliseconds deadline{10'000};
@@ -77,7 +80,8 @@ public:
 
     /// Returns the path made, which differs from the one given in the sequential modes.
     std::string create(std::string_view path, std::string_view data = {},
-                       mode how = mode::persistent, std::vector<acl_entry> const& acl = {{}});
+                       mode how = mode::persistent,
+                       std::vector<acl_entry> const& acl = open_to_all());
 
     /// Makes a persistent node and its missing parents; nothing happens when it is there.
     void create_path(std::string_view path);

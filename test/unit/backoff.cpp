@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(the_first_pass_does_not_wait)
 
 BOOST_AUTO_TEST_CASE(there_are_never_more_than_ten_attempts_in_a_second)
 {
-    for (const std::size_t addresses : {1, 2, 3, 7, 25}) {
+    for (const std::size_t addresses : {1U, 2U, 3U, 7U, 25U}) {
         backoff b{1ms, 2ms};
         const auto times = attempts(b, addresses, addresses * 40);
         for (std::size_t i = 10; i < times.size(); ++i) {
