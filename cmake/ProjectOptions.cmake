@@ -1,4 +1,6 @@
-# How colock's own code is compiled. Nothing of this reaches those who use colock.
+# How colock's own code is compiled. Nothing of this reaches those who use colock, except COLOCK_ASIO_DEFINITIONS:
+# Asio's configuration has to be the same in the library and in the program (detail/abi.hpp).
+set(COLOCK_ASIO_DEFINITIONS "")
 
 if(PROJECT_IS_TOP_LEVEL)
     set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
@@ -39,9 +41,10 @@ elseif(COLOCK_SANITIZE STREQUAL "thread")
     # reference counts of any_executor make it see races that are none: Boost's counts have no fence.
     add_compile_options(-fsanitize=thread -fno-omit-frame-pointer
                         $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
-    add_compile_definitions(BOOST_ASIO_DISABLE_STD_ATOMIC)
+    set(COLOCK_ASIO_DEFINITIONS BOOST_ASIO_DISABLE_STD_ATOMIC)
     add_link_options(-fsanitize=thread)
 elseif(COLOCK_SANITIZE)
     message(FATAL_ERROR "COLOCK_SANITIZE is \"${COLOCK_SANITIZE}\"; "
                         "it can be empty, \"address,undefined\" or \"thread\".")
 endif()
+add_compile_definitions(${COLOCK_ASIO_DEFINITIONS}) # also where colock is not linked

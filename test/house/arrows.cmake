@@ -39,7 +39,7 @@ set(internal "[\"/](lib|protocol|zk|client|lock)/")
 
 rule(include "[<\"]zookeeper/" "[<\"]boost/asio\\.hpp" ${internal})
 rule(lib "[<\"]zookeeper/" "[<\"]boost/asio\\.hpp")
-rule(lib/protocol ${io} "\"(\\.\\./)*(zk|client|lock)/" "<colock/(client|mutex|unique_lock|detail/(init|oper))")
+rule(lib/protocol ${io} "\"(\\.\\./)*(zk|client|lock)/" "<colock/(client|mutex|unique_lock|detail/(abi|init|oper))")
 rule(lib/zk "\"(\\.\\./)*(protocol|client|lock)/")
 rule(lib/client "\"(\\.\\./)*lock/")
 # The C client is one of the systems that the benchmarks compare.

@@ -2,6 +2,7 @@
 #ifndef COLOCK_DETAIL_OPERATION_HPP
 #define COLOCK_DETAIL_OPERATION_HPP
 
+#include <colock/detail/abi.hpp>
 #include <colock/detail/config.hpp>
 
 #include <boost/asio/any_io_executor.hpp>

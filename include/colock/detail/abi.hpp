@@ -1,0 +1,121 @@
+// Asio's configuration has to be the same in the library and in the program: both compile Asio's headers, and share
+// what comes of them. A program with another one does not link, and the linker names the symbol that it misses.
+#ifndef COLOCK_DETAIL_ABI_HPP
+#define COLOCK_DETAIL_ABI_HPP
+
+#include <colock/detail/config.hpp>
+
+#include <boost/asio/detail/config.hpp>
+#include <boost/version.hpp>
+
+// What changes the layout of classes that both sides use, or what an inline function of Asio does. Not
+// BOOST_ASIO_NO_DEPRECATED: no function that it changes is used here. Not what belongs to facilities that are not
+// used here either, such as buffers and iostreams.
+
+#if defined(BOOST_ASIO_CUSTOM_HANDLER_TRACKING)
+#define COLOCK_ABI_TRACKING custom_handler_tracking
+#elif defined(BOOST_ASIO_ENABLE_HANDLER_TRACKING)
+#define COLOCK_ABI_TRACKING handler_tracking
+#else
+#define COLOCK_ABI_TRACKING no_handler_tracking
+#endif
+
+#if defined(BOOST_ASIO_HAS_IO_URING_AS_DEFAULT)
+#define COLOCK_ABI_REACTOR io_uring
+#elif defined(BOOST_ASIO_HAS_IO_URING)
+#define COLOCK_ABI_REACTOR epoll_and_io_uring
+#elif defined(BOOST_ASIO_HAS_EPOLL)
+#define COLOCK_ABI_REACTOR epoll
+#else
+#define COLOCK_ABI_REACTOR no_epoll
+#endif
+
+#if defined(BOOST_ASIO_HAS_EVENTFD)
+#define COLOCK_ABI_EVENTFD eventfd
+#else
+#define COLOCK_ABI_EVENTFD no_eventfd
+#endif
+
+#if defined(BOOST_ASIO_HAS_TIMERFD)
+#define COLOCK_ABI_TIMERFD timerfd
+#else
+#define COLOCK_ABI_TIMERFD no_timerfd
+#endif
+
+#if !defined(BOOST_ASIO_HAS_THREADS)
+#define COLOCK_ABI_THREADS no_threads
+#elif !defined(BOOST_ASIO_HAS_THREAD_KEYWORD_EXTENSION)
+#define COLOCK_ABI_THREADS threads_without_keyword
+#elif defined(BOOST_ASIO_DISABLE_FENCED_BLOCK)
+#define COLOCK_ABI_THREADS threads_without_fences
+#else
+#define COLOCK_ABI_THREADS threads
+#endif
+
+#if defined(BOOST_ASIO_HAS_STD_ATOMIC)
+#define COLOCK_ABI_ATOMIC std_atomic
+#else
+#define COLOCK_ABI_ATOMIC no_std_atomic
+#endif
+
+#if defined(BOOST_ASIO_NO_EXCEPTIONS) || !defined(BOOST_ASIO_HAS_STD_EXCEPTION_PTR)
+#define COLOCK_ABI_EXCEPTIONS no_exceptions
+#else
+#define COLOCK_ABI_EXCEPTIONS exceptions
+#endif
+
+#if defined(BOOST_ASIO_NO_TYPEID)
+#define COLOCK_ABI_TYPEID no_typeid
+#else
+#define COLOCK_ABI_TYPEID typeid
+#endif
+
+#if defined(BOOST_ASIO_USE_TS_EXECUTOR_AS_DEFAULT)
+#define COLOCK_ABI_EXECUTOR ts_executor_as_default
+#elif defined(BOOST_ASIO_NO_TS_EXECUTORS)
+#define COLOCK_ABI_EXECUTOR no_ts_executors
+#else
+#define COLOCK_ABI_EXECUTOR executors
+#endif
+
+#if defined(BOOST_ASIO_DISABLE_SMALL_BLOCK_RECYCLING)
+#define COLOCK_ABI_RECYCLING no_recycling
+#elif defined(BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE) &&                                        \
+    BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE != 2
+#define COLOCK_ABI_RECYCLING recycling_with_another_cache_size
+#else
+#define COLOCK_ABI_RECYCLING recycling
+#endif
+
+#define COLOCK_ABI_JOIN_(a, b, c, d, e, f, g, h, i, j, k)                                          \
+    library_for_boost_##a##_asio_##b##_##c##_##d##_##e##_##f##_##g##_##h##_##i##_##j##_##k
+#define COLOCK_ABI_JOIN(a, b, c, d, e, f, g, h, i, j, k)                                           \
+    COLOCK_ABI_JOIN_(a, b, c, d, e, f, g, h, i, j, k)
+
+// Such as library_for_boost_108100_asio_no_handler_tracking_epoll_eventfd_timerfd_threads_...
+#define COLOCK_ABI_NAME                                                                            \
+    COLOCK_ABI_JOIN(BOOST_VERSION, COLOCK_ABI_TRACKING, COLOCK_ABI_REACTOR, COLOCK_ABI_EVENTFD,    \
+                    COLOCK_ABI_TIMERFD, COLOCK_ABI_THREADS, COLOCK_ABI_ATOMIC,                     \
+                    COLOCK_ABI_EXCEPTIONS, COLOCK_ABI_TYPEID, COLOCK_ABI_EXECUTOR,                 \
+                    COLOCK_ABI_RECYCLING)
+
+namespace colock::detail {
+
+// In the library.
+extern COLOCK_DECL const char COLOCK_ABI_NAME;
+
+namespace {
+
+// One pointer in each translation unit, whether it uses anything of this or not; also behind --gc-sections.
+#if __has_cpp_attribute(gnu::retain)
+[[gnu::used, gnu::retain]]
+#else
+[[gnu::used]]
+#endif
+const char* const same_asio_in_library_and_program = &COLOCK_ABI_NAME;
+
+} // namespace
+
+} // namespace colock::detail
+
+#endif
