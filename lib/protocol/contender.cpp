@@ -757,10 +757,12 @@ void contender::own_node_vanished(commands& out)
 void contender::grant(commands& out)
 {
     if (!safe_) {
-        proving_ = true;
-        out.push_back({command::kind::prove});
+        if (!std::exchange(proving_, true)) {
+            out.push_back({command::kind::prove});
+        }
         return;
     }
+    proving_ = false; // the session may be known to be safe before the proof is reported
     drop(nearest_, out);
     drop(ahead_, out);
     state_ = state::granted;

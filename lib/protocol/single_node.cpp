@@ -271,7 +271,7 @@ void single_node::watched(std::string_view, const error_code& ec, node_identity 
         fail(ec, out);
     } else if (!ec && state_ == state::waiting) {
         met(identity, out);
-    } else if (!ec && state_ == state::owning && !proving_) {
+    } else if (!ec && state_ == state::owning) {
         grant(out);
     }
 }
@@ -393,10 +393,12 @@ void single_node::own_node_vanished(commands& out)
 void single_node::grant(commands& out)
 {
     if (!safe_) {
-        proving_ = true;
-        out.push_back({command::kind::prove});
+        if (!std::exchange(proving_, true)) {
+            out.push_back({command::kind::prove});
+        }
         return;
     }
+    proving_ = false; // the session may be known to be safe before the proof is reported
     state_ = state::granted;
     reported_ = held_ = true;
     out.push_back({command::kind::granted});

@@ -35,6 +35,7 @@ struct input {
     input_kind kind;
     answer code = answer::ok;
     bool connected = false;
+    bool safe = true;         // the session, as far as is known
     std::uint8_t session = 0; // also the owner
     std::uint8_t czxid = 0;
     text_id name = 0;
@@ -83,8 +84,9 @@ private:
     {
         std::string encoded;
         for (const unsigned value :
-             {unsigned(in.kind), unsigned(in.code), unsigned(in.connected), unsigned(in.ours),
-              unsigned(in.alone), unsigned(in.noted), unsigned(in.session), unsigned(in.czxid)}) {
+             {unsigned(in.kind), unsigned(in.code), unsigned(in.connected), unsigned(in.safe),
+              unsigned(in.ours), unsigned(in.alone), unsigned(in.noted), unsigned(in.session),
+              unsigned(in.czxid)}) {
             encoded += static_cast<char>(value);
         }
         const auto append = [&](text_id id) {
@@ -123,6 +125,7 @@ private:
         const auto& name = text_[in.name];
         const protocol::node_identity identity{in.czxid, in.session};
         protocol::commands out;
+        value.assume_safe(in.safe);
         switch (in.kind) {
         case input_kind::join:
             try_only_ ? value.try_join(in.connected, in.session, out)
@@ -151,10 +154,7 @@ private:
         case input_kind::removed: value.removed(ec, out); break;
         case input_kind::stepped_down: value.stepped_down(ec, out); break;
         case input_kind::step_down: value.step_down(out); break;
-        case input_kind::proved:
-            value.assume_safe(true);
-            value.proved(out);
-            break;
+        case input_kind::proved: value.proved(out); break;
         }
         transition t{id_of(value), {}};
         for (const auto& c : out) {

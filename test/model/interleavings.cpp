@@ -72,6 +72,12 @@ BOOST_AUTO_TEST_CASE(G4_a_connection_breaks_while_a_proof_is_awaited)
     explore({.breaks = 1, .doubts = true}, 400'000);
 }
 
+// Lists are under way when the proof is asked for, and may be answered before it comes.
+BOOST_AUTO_TEST_CASE(G1_two_requests_are_refused_while_a_proof_is_awaited)
+{
+    explore({.clients = 2, .refusals = 2, .doubts = true}, 1'000);
+}
+
 BOOST_AUTO_TEST_CASE(G4_a_node_is_written_to)
 {
     explore({.changes = 1}, 300'000);

@@ -134,6 +134,9 @@ plant "does not watch its node again when that was refused" contender \
 plant "takes its node for granted when the proof has come" contender \
     "$(in_function proved 's/own_watch_.state == watch_state::armed/true/')" \
     G1_a_node_is_deleted_while_a_proof_is_awaited G1
+plant "is granted once more when the proof comes" contender \
+    "$(in_function grant 's/proving_ = false;//')" \
+    G1_two_requests_are_refused_while_a_proof_is_awaited contract
 plant "forgets that it waits for a proof" contender \
     "$(in_function proved 's/send_list\(out\);//')" \
     G3_one_cancels_while_a_proof_is_awaited G4

@@ -29,7 +29,7 @@ struct scenario {
     bool directory_exists = true;
     bool guard = true; // holders watch their node
     bool rejoin_on_expiry = true;
-    bool doubts = false; // nobody is granted without a proof that the session is safe
+    bool doubts = false; // nobody is granted before it is known that the session is safe
     bool barrier = true; // stands before what is sent on a new connection
 };
 
@@ -75,6 +75,7 @@ struct session {
     std::uint8_t id = 0;
     bool alive = true;
     bool connected = true;
+    bool safe = true;     // as far as is known
     bool watches = false; // as the server has it
     bool set = false;     // as the client knows it, with the reads that are to be answered
     std::uint8_t announced = 0;
@@ -90,6 +91,7 @@ enum class step_kind : std::uint8_t {
     deliver,
     join,
     leave,
+    assure, // the session is known to be safe; those who await a proof hear of it later
     prove,
     notice_break,
     notice_expiry,
@@ -118,10 +120,10 @@ struct step {
 inline std::string to_string(const step& s)
 {
     static constexpr const char* names[] = {
-        "process",      "deliver",       "join",          "leave",        "prove",
-        "notice break", "notice expiry", "reconnect",     "process late", "stranger leaves",
-        "cancel",       "break",         "expire",        "remove node",  "change node",
-        "refuse",       "reap",          "stranger takes"};
+        "process",         "deliver",      "join",          "leave",         "assure",
+        "prove",           "notice break", "notice expiry", "reconnect",     "process late",
+        "stranger leaves", "cancel",       "break",         "expire",        "remove node",
+        "change node",     "refuse",       "reap",          "stranger takes"};
     return std::string{names[static_cast<std::size_t>(s.kind)]} + ' ' + std::to_string(s.session) +
            '.' + std::to_string(s.who);
 }
@@ -132,7 +134,6 @@ public:
     explicit laboratory(const scenario& s) : rules{s}
     {
         protocol::single_node first{{.rejoin_on_expiry = s.rejoin_on_expiry}};
-        first.assume_safe(!s.doubts);
         static_cast<void>(id_of(first));
     }
 
@@ -164,7 +165,7 @@ public:
     explicit world(const scenario& s) : left_{s}, directory_{s.directory_exists}
     {
         for (std::size_t i = 0; i != s.sessions; ++i) {
-            sessions_.push_back({.id = static_cast<std::uint8_t>(i + 1)});
+            sessions_.push_back({.id = static_cast<std::uint8_t>(i + 1), .safe = !s.doubts});
             sessions_.back().contenders.resize(s.contenders);
         }
     }
@@ -210,6 +211,9 @@ public:
             }
             if (over) {
                 continue;
+            }
+            if (!s.safe && s.alive && std::ranges::any_of(s.contenders, &contender::proving)) {
+                add(step_kind::assure);
             }
             if (!s.alive) {
                 add(s.connected ? step_kind::notice_break : step_kind::notice_expiry);
@@ -275,16 +279,17 @@ public:
             c.left = true;
             run(s, c, lab, [](auto& p, auto& out) { p.leave(out); });
             break;
-        case step_kind::prove:
+        case step_kind::assure: s.safe = true; break;
+        case step_kind::prove: {
+            const bool was_granted = c.granted;
+            s.safe = true;
             c.proving = false;
-            run(s, c, lab, [](auto& p, auto& out) {
-                p.assume_safe(true);
-                p.proved(out);
-            });
+            run(s, c, lab, [](auto& p, auto& out) { p.proved(out); });
             // Some time has passed since the create was answered.
-            require(!c.granted || c.subscribed,
+            require(was_granted || !c.granted || c.subscribed,
                     "G1: granted on a proof, and the own node may be gone");
             break;
+        }
         case step_kind::break_connection: --left_.breaks; [[fallthrough]];
         case step_kind::notice_break:
             drop_connection(s, lab);
@@ -293,6 +298,7 @@ public:
         case step_kind::notice_expiry:
             s.id = static_cast<std::uint8_t>(s.id + sessions_.size());
             s.alive = true;
+            s.safe = !lab.rules.doubts;
             s.requests.clear();
             s.late.clear();
             for_all(s, lab, [](auto& p, auto& out) { p.expired(out); });
@@ -363,8 +369,8 @@ public:
               left_.refusals, left_.reaps, left_.strangers, directory_, owner_, czxid_, creations_,
               robbed_ & 0xff, robbed_ >> 8);
         for (const auto& s : sessions_) {
-            bytes(s.id, s.alive | s.connected << 1 | s.watches << 2 | s.set << 3, s.announced,
-                  s.requests.size(), s.late.size(), s.messages.size());
+            bytes(s.id, s.alive | s.connected << 1 | s.watches << 2 | s.set << 3 | s.safe << 4,
+                  s.announced, s.requests.size(), s.late.size(), s.messages.size());
             for (const auto* queue : {&s.requests, &s.late}) {
                 for (const auto& r : *queue) {
                     bytes(static_cast<unsigned>(r.op), r.who | unsigned{r.wanted} << 4);
@@ -495,6 +501,7 @@ private:
         }
         auto value = lab[c.state];
         protocol::commands out;
+        value.assume_safe(s.safe);
         input(value, out);
         c.state = lab.id_of(value);
         if (value.has_node()) {

@@ -44,7 +44,7 @@ struct scenario {
     bool one_by_one = false;       // a contender joins when nothing is under way
     bool guard = true;             // holders watch their node
     bool rejoin_on_expiry = true;
-    bool doubts = false; // nobody is granted without a proof that the session is safe
+    bool doubts = false; // nobody is granted before it is known that the session is safe
     bool barrier = true; // stands before what is sent on a new connection
 };
 
@@ -56,7 +56,8 @@ enum class step_kind : std::uint8_t {
     process, // the server takes the next request of a client
     deliver, // a client takes the next reply or event
     join,
-    leave, // after the grant
+    leave,  // after the grant
+    assure, // the session is known to be safe; those who await a proof hear of it later
     prove,
     notice_break,
     notice_expiry,
@@ -90,6 +91,7 @@ inline std::string to_string(const step& s)
                                             "deliver",
                                             "join",
                                             "leave",
+                                            "assure",
                                             "prove",
                                             "notice break",
                                             "notice expiry",
@@ -124,7 +126,6 @@ public:
             settings.shared = is_reader(i);
             settings.note_from = s.notes && !is_silent(i) ? 1 : max_clients + 1000;
             protocol::contender first{settings, {.high = i + 1, .low = 1}};
-            first.assume_safe(!s.doubts);
             first.expect_nobody(s.counts && !is_silent(i));
             automata_.push_back(std::make_unique<automaton>(text_, first, is_try(i)));
         }
@@ -175,7 +176,8 @@ struct client {
     bool refused = false; // busy or failed
     bool lost = false;
     bool gone = false;
-    bool proving = false; // that its session is safe
+    bool safe = true;     // its session, as far as is known
+    bool proving = false; // that it is
     bool stepping_down = false;
     text_id held = 0;            // the node of the grant
     text_id led = 0;             // the node of this client that it has last seen to be the lowest
@@ -199,6 +201,9 @@ public:
         server_.recognised = s.recognised;
         if (s.noted) {
             server_.noted = ++server_.counter;
+        }
+        for (auto& c : clients_) {
+            c.safe = !s.doubts;
         }
     }
 
@@ -230,6 +235,9 @@ public:
                 if (downgrades_ != 0 && !c.lost && !c.stepping_down && server_.is_writer(c.held)) {
                     add(step_kind::step_down, i);
                 }
+            }
+            if (c.proving && !c.safe && s.alive) {
+                add(step_kind::assure, i);
             }
             if (c.proving && s.alive) {
                 add(step_kind::prove, i);
@@ -308,7 +316,9 @@ public:
             clients_[i].left = true;
             run(i, lab, {.kind = input_kind::leave});
             break;
+        case step_kind::assure: clients_[i].safe = true; break;
         case step_kind::prove:
+            clients_[i].safe = true;
             clients_[i].proving = false;
             run(i, lab, {.kind = input_kind::proved});
             break;
@@ -320,6 +330,7 @@ public:
         case step_kind::notice_both: drop_connection(i, lab); [[fallthrough]];
         case step_kind::notice_expiry:
             server_.new_session(i);
+            clients_[i].safe = !lab.rules().doubts;
             run(i, lab, {.kind = input_kind::expired});
             break;
         case step_kind::reconnect:
@@ -411,7 +422,7 @@ public:
             word(c.contender);
             byte(c.joined | c.left << 1 | c.granted << 2 | c.refused << 3 | c.lost << 4 |
                  c.gone << 5 | c.robbed_holding << 6 | c.proving << 7);
-            byte(c.stepping_down);
+            byte(c.stepping_down | c.safe << 1);
             word(c.held);
             word(c.led);
             word(c.robbed);
@@ -472,10 +483,11 @@ private:
 
     // ---- a client and its contender
 
-    void run(std::size_t i, laboratory& lab, const input& in)
+    void run(std::size_t i, laboratory& lab, input in)
     {
         auto& contenders = lab.contenders(i);
         auto& c = clients_[i];
+        in.safe = c.safe;
         const auto& t = contenders.apply(c.contender, in);
         c.contender = t.next;
         const bool was_granted = c.granted;
@@ -836,7 +848,7 @@ private:
             require(!c.left, "G3: a contender does not end");
             const auto at = server_.find(lab.contenders(i).name(c.contender));
             const bool first = at != server_.nodes.size() && !server_.blocked(at);
-            if (c.proving && (first || at == server_.nodes.size())) {
+            if (c.proving && !c.granted && (first || at == server_.nodes.size())) {
                 continue; // looks again when the proof has come
             }
             if (contender.holds_back()) {

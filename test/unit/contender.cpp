@@ -70,6 +70,12 @@ public:
         contender_.connected(with, out_);
         return said();
     }
+    void assume_safe(bool safe) { contender_.assume_safe(safe); }
+    std::string proved()
+    {
+        contender_.proved(out_);
+        return said();
+    }
     void suspended() { contender_.suspended(); }
     std::string expired()
     {
@@ -1098,6 +1104,42 @@ BOOST_AUTO_TEST_CASE(who_only_tries_lists_first)
     p.expect_nobody();
     BOOST_TEST(p.try_join() == "list");
     BOOST_TEST(p.listed({}) == "create #1, list");
+}
+
+// ---- proof that the session is safe
+
+// Two lists are under way, the session is known to be safe when the second one is answered, and then the proof comes.
+BOOST_AUTO_TEST_CASE(G1_granted_once_when_the_session_is_safe_before_the_proof_comes)
+{
+    play p;
+    p.join();
+    p.created(2);
+    BOOST_TEST(p.listed({1, 2}) == "watch 2, watch 1");
+    BOOST_TEST(p.watched(2, throttled) == "list");
+    BOOST_TEST(p.watched(1, throttled) == "list");
+    p.assume_safe(false);
+    BOOST_TEST(p.listed({2}) == "prove");
+    p.assume_safe(true);
+    BOOST_TEST(p.listed({2}) == "granted");
+    BOOST_TEST(p.guard() == "watch 2");
+    BOOST_TEST(p.watched(2) == "");
+    BOOST_TEST(p.proved() == "");
+}
+
+BOOST_AUTO_TEST_CASE(one_proof_is_asked_for_at_a_time)
+{
+    play p;
+    p.join();
+    p.created(2);
+    p.listed({1, 2});
+    p.watched(2, throttled);
+    p.watched(1, throttled);
+    p.assume_safe(false);
+    BOOST_TEST(p.listed({2}) == "prove");
+    BOOST_TEST(p.listed({2}) == "");
+    p.assume_safe(true);
+    BOOST_TEST(p.proved() == "list");
+    BOOST_TEST(p.listed({2}) == "granted");
 }
 
 // ---- notes in long queues

@@ -375,6 +375,22 @@ BOOST_AUTO_TEST_CASE(nothing_is_granted_without_a_proof)
     BOOST_TEST(vanished.watched(theirs) == "unwatch, create");
 }
 
+// As a contender of a queue does.
+BOOST_AUTO_TEST_CASE(G1_granted_once_when_the_session_is_safe_before_the_proof_comes)
+{
+    play p;
+    p.assume_safe(false);
+    p.join();
+    BOOST_TEST(p.created() == "prove");
+    p.suspended();
+    BOOST_TEST(p.connected() == "watch");
+    BOOST_TEST(p.watched(mine) == "prove");
+    BOOST_TEST(p.fired(false) == "watch");
+    p.assume_safe(true);
+    BOOST_TEST(p.watched(mine) == "granted");
+    BOOST_TEST(p.proved() == "");
+}
+
 BOOST_AUTO_TEST_CASE(errors_of_the_server)
 {
     play create;
