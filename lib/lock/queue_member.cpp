@@ -415,6 +415,13 @@ void queue_member::perform(const protocol::command& c)
         core_.note_error("lock " + path_ + ": " + c.error.message());
         refuse(c.error);
         break;
+    case kind::mark_refused:
+        core_.log(log_level::warning,
+                  "lock " + path_ +
+                      ": the low-water mark in its directory cannot be true, and is "
+                      "ignored: nobody is left up to " +
+                      std::to_string(c.number) + ", it says, but a contender up to there still is");
+        break;
     case kind::gone: gone(c.error); break;
     }
 }

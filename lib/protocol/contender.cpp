@@ -401,10 +401,14 @@ void contender::inspected(const error_code& ec, bool ours, std::int64_t noted, c
         directory_ = !ec && ours ? directory::ours : directory::to_stay;
     }
     const auto departed = std::exchange(asked_after_, -1);
-    if (departed < 0 || list_open()) {
+    const bool refused = !ec && is_false(noted);
+    if (refused && !std::exchange(mark_refused_, true)) {
+        out.push_back({.type = command::kind::mark_refused, .number = noted});
+    }
+    if ((departed < 0 && !refused) || list_open()) {
         return; // the list goes on; when this was refused, by asking again
     }
-    if (ec || noted < departed) {
+    if (ec || noted < departed || mark_refused_ || noted >= number_) {
         send_list(out);
         return;
     }
@@ -703,7 +707,7 @@ void contender::departed(watch_slot& slot, commands& out)
     if (blocking_ == 0) {
         grant_or_list(out);
     } else if (in_sight() < blocking_ && !list_open() && asked_after_ < 0) {
-        if (was_ahead && in_sight() == 1 && may_read_notes()) {
+        if (was_ahead && in_sight() == 1 && !mark_refused_ && may_read_notes()) {
             asked_after_ = number_of(settings_.layout, gone).value_or(-1);
             out.push_back({command::kind::inspect});
         } else {
@@ -734,6 +738,17 @@ bool contender::may_read_notes() const noexcept
 bool contender::may_note() const noexcept
 {
     return held_ && !note_refused_ && directory_ == directory::ours && may_read_notes();
+}
+
+// Whether a note counts a node as gone that is there: its watch is set and silent, and events and answers come in
+// ZooKeeper's order.
+bool contender::is_false(std::int64_t noted) const
+{
+    const auto covers = [&](const watch_slot& slot) {
+        return slot.state == watch_state::armed &&
+               number_of(settings_.layout, slot.name).value_or(noted + 1) <= noted;
+    };
+    return noted >= 0 && (covers(own_watch_) || covers(nearest_));
 }
 
 void contender::own_node_vanished(commands& out)
@@ -825,11 +840,11 @@ std::string contender::fingerprint() const
     };
     text << static_cast<int>(state_) << connected_ << try_only_ << begun_ << reported_ << held_
          << remove_lost_ << safe_ << proving_ << identity_known_ << stock_taken_ << met_others_
-         << met_siblings_ << left_ << disposable_ << long_queue_ << note_refused_ << expects_nobody_
-         << count_refused_ << static_cast<int>(directory_) << settings_.shared << ' ' << session_
-         << ' ' << guid_.low << ' ' << open_lists_ << ' ' << stale_lists_ << ' ' << own_ << ' '
-         << identity_.czxid << ' ' << identity_.owner << ' ' << blocking_ << ' ' << asked_after_
-         << ' ';
+         << met_siblings_ << left_ << disposable_ << long_queue_ << note_refused_ << mark_refused_
+         << expects_nobody_ << count_refused_ << static_cast<int>(directory_) << settings_.shared
+         << ' ' << session_ << ' ' << guid_.low << ' ' << open_lists_ << ' ' << stale_lists_ << ' '
+         << own_ << ' ' << identity_.czxid << ' ' << identity_.owner << ' ' << blocking_ << ' '
+         << asked_after_ << ' ';
     slot(own_watch_);
     slot(nearest_);
     slot(ahead_);

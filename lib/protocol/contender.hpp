@@ -42,13 +42,15 @@ struct command {
         busy,    // of a try: somebody else has it
         shared, // the lock is held together with others from now on; or not, if there is an `error`
         lost, // `error` says why; follows granted only, also when it shows as late as at the release
-        failed, // `error` says why; instead of granted
+        failed,       // `error` says why; instead of granted
+        mark_refused, // the low-water mark in the directory cannot be true: `number` is what it claims
         gone, // the last: no node is left, answers are ignored; `error` if a node may remain after all
     };
 
     kind type;
     std::string name = {};
     error_code error = {};
+    std::int64_t number = 0;
 
     friend bool operator==(const command&, const command&) = default;
 };
@@ -208,6 +210,7 @@ private:
     void remove_node(commands& out);
     [[nodiscard]] bool may_read_notes() const noexcept;
     [[nodiscard]] bool may_note() const noexcept;
+    [[nodiscard]] bool is_false(std::int64_t noted) const;
     void finish(const error_code& ec, commands& out);
     [[nodiscard]] bool is_late() const noexcept { return number_ >= drain_from || number_ < 0; }
     [[nodiscard]] bool list_open() const noexcept { return open_lists_ > stale_lists_; }
@@ -248,6 +251,7 @@ private:
     // The one ahead that has gone, while it is asked whether anybody is left before the nearest one; or -1.
     std::int64_t asked_after_ = -1;
     bool note_refused_ = false; // the directory may not be written to
+    bool mark_refused_ = false; // the note there was false: this contender trusts none any more
     enum class directory { unknown, ours, to_stay } directory_ = directory::unknown;
     bool disposable_ = false; // the directory is ours, and nothing but the queue is in it
     watch_slot own_watch_;

@@ -238,6 +238,48 @@ BOOST_AUTO_TEST_CASE(G1_a_foreign_contender_gives_up)
     }
 }
 
+// Somebody writes a note that counts those as gone who are there. Two foreign contenders in the middle of the queue give
+// up; with such a note the one behind them would take itself for the first.
+BOOST_AUTO_TEST_CASE(G1_a_note_that_cannot_be_true_is_refused_and_logged)
+{
+    long_queue q;
+    q.queue_up(20);
+    std::vector<std::string> peers;
+    for (int i = 0; i != 2; ++i) {
+        peers.push_back(
+            q.admin.create(q.directory + foreign, "", admin_session::mode::ephemeral_sequential));
+    }
+    std::vector<std::string> warnings;
+    auto& other =
+        q.connect({.session_timeout = 40s, .log = [&](log_level level, std::string_view text) {
+                       if (level == log_level::warning) {
+                           warnings.emplace_back(text);
+                       }
+                   }});
+    const auto settled = [&] { return other.stats().in_flight == 0; };
+    const auto victim = q.start_waiter(other);
+    BOOST_TEST(q.until(settled));
+    q.admin.set(q.directory, mark + "\nnobody is left up to /lock-2000000000");
+    for (const auto& peer : peers) {
+        const auto before = other.stats().watch_events;
+        q.admin.remove(peer);
+        BOOST_TEST(q.until([&] { return other.stats().watch_events > before && settled(); }));
+        BOOST_TEST(!victim.done());
+    }
+    BOOST_TEST(warnings.size() == 1U);
+    for (const auto& each : warnings) {
+        BOOST_TEST(each.find(q.directory + ':') != std::string::npos);
+        BOOST_TEST(each.find("2000000000") != std::string::npos);
+    }
+    while (!q.waiting.empty()) {
+        q.hand_over();
+        BOOST_TEST(!victim.done());
+    }
+    BOOST_TEST(q.unlock(q.held) == error_code{});
+    q.held = value_of(q.io, victim);
+    q.finish();
+}
+
 BOOST_AUTO_TEST_CASE(G3_waiters_leave)
 {
     long_queue q;

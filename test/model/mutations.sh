@@ -200,6 +200,9 @@ plant "takes a directory without a note for an empty queue" contender \
 plant "takes a note for the end of the nearest one, too" contender \
     "$(in_function inspected 's/blocking_ = in_sight\(\);/blocking_ = 0;/')" \
     notes/G1_G2_G4_undisturbed G1
+plant "trusts a note that cannot be true" contender \
+    "$(in_function inspected 's/ \|\| mark_refused_ \|\| noted >= number_//')" \
+    notes/G1_a_note_cannot_be_true G1
 plant "does not list when the note does not help" contender \
     "$(in_function inspected 's/^ +send_list\(out\);//')" \
     notes/G1_G2_G4_undisturbed G4

@@ -77,6 +77,11 @@ BOOST_AUTO_TEST_CASE(G3_the_directory_must_not_be_written_to)
     explore(behind(3, {.breaks = 1, .patient_elders = true, .writable = false}), 200'000);
 }
 
+BOOST_AUTO_TEST_CASE(G1_a_note_cannot_be_true)
+{
+    explore(behind(3, {.lies = 1}), 150'000);
+}
+
 // Nobody has to ask first whose it is.
 BOOST_AUTO_TEST_CASE(G1_G4_the_directory_is_recognised)
 {

@@ -539,6 +539,7 @@ private:
             break;
         case kind::unwatch: unwatch(s, c); break;
         case kind::create_and_count:
+        case kind::mark_refused:
         case kind::list:
         case kind::inspect:
         case kind::remove_and_note:

@@ -24,6 +24,7 @@ struct scenario {
     unsigned removals = 0;   // of any node, by an operator
     unsigned changes = 0;    // of any node's data, by an operator
     unsigned refusals = 0;   // of a request, which can be repeated
+    unsigned lies = 0;       // in a note, by an operator, which cannot be true
     unsigned reaps = 0;      // of the directory, while it is empty
     unsigned downgrades = 0; // of a writer that holds the lock
     bool foreigner =
@@ -74,6 +75,7 @@ enum class step_kind : std::uint8_t {
     change_node,
     refuse,
     reap,
+    lie,
     foreigner_steps_down,
     step_down,
 };
@@ -107,6 +109,7 @@ inline std::string to_string(const step& s)
                                             "change node",
                                             "refuse",
                                             "reap",
+                                            "lie",
                                             "foreigner steps down",
                                             "step down"};
     return std::string{names[static_cast<std::size_t>(s.kind)]} + ' ' + std::to_string(s.which);
@@ -190,10 +193,13 @@ class world {
 public:
     explicit world(const scenario& s)
         : one_by_one_{s.one_by_one}, cancels_{s.cancels}, breaks_{s.breaks}, expiries_{s.expiries},
-          removals_{s.removals},
-          downgrades_{s.downgrades}, changes_{s.changes}, refusals_{s.refusals}, reaps_{s.reaps},
-          server_{s.clients, s.directory_exists, laboratory::names_of(s), s.first_number,
-                  s.ours,    s.stranger},
+          removals_{s.removals}, downgrades_{s.downgrades}, changes_{s.changes},
+          refusals_{s.refusals}, reaps_{s.reaps}, lies_{s.lies}, server_{s.clients,
+                                                                         s.directory_exists,
+                                                                         laboratory::names_of(s),
+                                                                         s.first_number,
+                                                                         s.ours,
+                                                                         s.stranger},
           clients_(s.clients), foreigners_expected_{s.elders + (s.foreigner ? 1u : 0u)},
           may_step_down_{s.foreigner}, impatient_elders_{!s.patient_elders}
     {
@@ -288,6 +294,9 @@ public:
             foreigners_expected_ == 0) {
             add(step_kind::reap, 0);
         }
+        if (lies_ != 0 && server_.directory) {
+            add(step_kind::lie, 0);
+        }
         return all;
     }
 
@@ -370,6 +379,10 @@ public:
             --refusals_;
             server_.refuse(i);
             break;
+        case step_kind::lie:
+            --lies_;
+            server_.noted = 200; // more than all numbers
+            break;
         case step_kind::reap:
             --reaps_;
             server_.reap();
@@ -405,6 +418,7 @@ public:
         };
         byte(cancels_ | breaks_ << 2 | expiries_ << 4 | removals_ << 6);
         byte(changes_ | refusals_ << 2 | reaps_ << 4 | unsigned{server_.directory} << 6);
+        byte(lies_);
         byte(server_.counter);
         byte(server_.noted);
         byte(server_.creations);
@@ -542,6 +556,9 @@ private:
             break;
         case kind::look: throw violation{"contract: it has a queue"};
         case kind::inspect: send(i, {operation::inspect}); break;
+        case kind::mark_refused:
+            require(lies_ != lab.rules().lies, "contract: a note is refused that is true");
+            break;
         case kind::remove_directory:
             require(lab.rules().ours && !lab.rules().stranger && lab.rules().first_number != 0,
                     "contract: a directory is deleted that is to stay");
@@ -869,7 +886,8 @@ private:
     }
 
     bool one_by_one_;
-    unsigned cancels_, breaks_, expiries_, removals_, downgrades_, changes_, refusals_, reaps_;
+    unsigned cancels_, breaks_, expiries_, removals_, downgrades_, changes_, refusals_, reaps_,
+        lies_;
     std::uint8_t last_granted_ = 0; // the last one, by the transaction that created its node
     std::uint8_t last_writer_ = 0;  // of those who do not share
     zookeeper server_;

@@ -211,6 +211,9 @@ private:
                     BOOST_TEST(c.name == own_); // never anybody else's
                 }
             }
+            if (c.type == command::kind::mark_refused) {
+                text += ' ' + std::to_string(c.number);
+            }
             if (c.error) {
                 text += ": " + (c.error.category() == colock_category()
                                     ? std::string{short_name(static_cast<errc>(c.error.value()))}
@@ -1179,11 +1182,44 @@ BOOST_AUTO_TEST_CASE(a_note_spares_the_listing)
     BOOST_TEST(p.removed() == "unwatch 6, gone");
 }
 
-BOOST_AUTO_TEST_CASE(a_note_of_the_nearest_one_comes_before_its_end)
+// The own node is there, and the nearest one, too: nobody has heard of its end.
+BOOST_AUTO_TEST_CASE(G1_a_note_that_cannot_be_true_is_refused_for_good)
+{
+    for (const std::int64_t noted : {5, 6, 7, 2147483647}) {
+        auto p = asking();
+        BOOST_TEST(p.inspected(true, noted) == "mark refused " + std::to_string(noted) + ", list");
+        BOOST_TEST(p.listed({1, 2, 3, 5, 6}) == "watch 3");
+        BOOST_TEST(p.watched(3) == "");
+        BOOST_TEST(p.deleted(3) == "list"); // without another look at the note
+        BOOST_TEST(p.listed({1, 5, 6}) == "watch 1");
+        BOOST_TEST(p.deleted(5) == "");
+        BOOST_TEST(p.watched(1) == "");
+        BOOST_TEST(p.deleted(1) == "granted");
+        BOOST_TEST(p.leave() == "remove 6"); // the queue was short by then
+    }
+}
+
+BOOST_AUTO_TEST_CASE(G1_a_note_that_cannot_be_true_is_seen_when_the_directory_is_inspected)
+{
+    play p{{.note_from = 6}};
+    p.join();
+    p.created(6);
+    p.listed({1, 2, 3, 4, 5, 6});
+    p.watched(6);
+    p.watched(5);
+    p.watched(4);
+    BOOST_TEST(p.inspected(true, 9) == "mark refused 9, list");
+    BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "");
+    BOOST_TEST(p.deleted(4) == "list");
+}
+
+// It may have gone, and others behind it: then the note is no proof of anything, nor is it a lie.
+BOOST_AUTO_TEST_CASE(G1_a_note_of_the_own_number_is_no_proof_while_the_own_node_is_not_watched)
 {
     auto p = asking();
-    BOOST_TEST(p.inspected(true, 5) == "");
-    BOOST_TEST(p.deleted(5) == "granted");
+    BOOST_TEST(p.changed(6) == "watch 6");
+    BOOST_TEST(p.deleted(5) == "");
+    BOOST_TEST(p.inspected(true, 6) == "list");
 }
 
 BOOST_AUTO_TEST_CASE(a_note_comes_when_the_nearest_one_has_gone)

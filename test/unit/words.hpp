@@ -30,6 +30,7 @@ inline std::string word_for(protocol::command::kind type)
     case kind::shared: return "shared";
     case kind::lost: return "lost";
     case kind::failed: return "failed";
+    case kind::mark_refused: return "mark refused";
     case kind::gone: return "gone";
     }
     return "?";
