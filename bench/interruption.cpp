@@ -17,7 +17,7 @@ void remember_signals()
 {
     struct sigaction action {};
     action.sa_handler = [](int signal) { received = signal; };
-    action.sa_flags = SA_RESETHAND;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
         struct sigaction before {};
         ::sigaction(signal, nullptr, &before);

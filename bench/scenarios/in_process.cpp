@@ -152,22 +152,23 @@ void in_this_process(const run_options& options, report& out)
     out.add(rate);
     for (const int coroutines : {8, 64, 1000}) {
         const colock::mutex m{p.client(), "/in-process"};
-        const pair pairs[] = {
+        const std::vector<pair> pairs{
             {"grant, released by the guard", [&](int n) { return p.lock(m, n); },
              [&](int n) { return p.receive(n); }},
             {unlock_awaited, [&](int n) { return p.lock_and_unlock(m, n); },
              [&](int n) { return p.receive_and_send(n); }},
         };
-        for (const auto& [metric, ours, theirs] : pairs) {
+        for (const auto& each : pairs) {
             compare(
                 out, {"in_process", 0, coroutines},
-                {{"colock", [&] { return std::vector{p.time_of(ours, coroutines, grants)}; }},
-                 {"channel", [&] { return std::vector{p.time_of(theirs, coroutines, grants)}; }}},
-                {{metric, "ns", "channel"}}, {.rounds = options.rounds, .slices = 3});
+                {{"colock", [&] { return std::vector{p.time_of(each.ours, coroutines, grants)}; }},
+                 {"channel",
+                  [&] { return std::vector{p.time_of(each.theirs, coroutines, grants)}; }}},
+                {{each.metric, "ns", "channel"}}, {.rounds = options.rounds, .slices = 3});
         }
         // As the peers' unlock is.
         if (const auto* time =
-                out.find({"in_process", 0, coroutines, 1, unlock_awaited}, "colock")) {
+                out.find({{"in_process", 0, coroutines, 1}, unlock_awaited}, "colock")) {
             figure speed{"in_process", "colock", 0, coroutines, 1, "grants", "1/s", {}};
             std::ranges::transform(time->rounds, std::back_inserter(speed.rounds),
                                    [](double ns) { return 1e9 / ns; });

@@ -28,7 +28,9 @@ void in_process_peers(const run_options& options, report& out)
     if (options.full) {
         contests.emplace_back(1000, 20'000);
     }
-    for (const auto& [threads, longest] : contests) {
+    for (const auto& contest : contests) {
+        const auto threads = contest.first;
+        const auto longest = contest.second;
         // All have to join first: the more of them, the longer.
         const int ms = options.quick ? longest / 2 : longest;
         const auto rate = [&](field::entrant& e) { return std::vector{turns(e, threads, ms)}; };

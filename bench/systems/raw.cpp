@@ -79,13 +79,13 @@ public:
             const auto begin = clock::now();
             {
                 const gathered writes{corked_};
-                lock(t);
+                start_lock(t);
             }
             wait_until([&] { return t.listed; });
             const auto locked = clock::now();
             {
                 const gathered writes{corked_};
-                unlock(t);
+                start_unlock(t);
             }
             wait_until([&] { return t.done; });
             times.push_back({locked - begin, clock::now() - begin});
@@ -124,7 +124,7 @@ public:
         const auto begin_next = [&](turn& t) {
             t.directory = paths[last++ % paths.size()];
             t.prefix = prefix_in(t.directory);
-            lock(t);
+            start_lock(t);
         };
         const auto end = clock::now() + time;
         {
@@ -142,7 +142,7 @@ public:
                 if (t.listed) {
                     t.listed = false;
                     granted += clock::now() < end ? 1 : 0;
-                    unlock(t);
+                    start_unlock(t);
                 } else if (t.done) {
                     t.done = false;
                     if (clock::now() < end) {
@@ -176,7 +176,7 @@ private:
         return directory + "/_c_00000000-0000-0000-0000-000000000000-lock-";
     }
 
-    void lock(turn& t)
+    void start_lock(turn& t)
     {
         const auto& data = colock::default_owner_data();
         t.listed = false;
@@ -195,7 +195,7 @@ private:
         check(zoo_aget_children2(handle_, t.directory.c_str(), 0, &on_list, &t));
     }
 
-    void unlock(turn& t)
+    void start_unlock(turn& t)
     {
         t.done = false;
         check(zoo_adelete(handle_, t.node.c_str(), -1, &on_done, &t));

@@ -108,13 +108,10 @@ bool race::all_ended() const
 // written before it, perhaps to a pipe that has just been looked at: so all are looked at once more.
 void race::collect()
 {
-    const auto earlier = [](const pending& a, const pending& b) { return a.what.at < b.what.at; };
     do {
         drain();
-        const auto latest = std::max_element(pending_.begin(), pending_.end(), earlier);
-        const auto until = latest == pending_.end() ? microseconds{0} : latest->what.at;
+        const auto until = pending_.empty() ? microseconds{0} : pending_.back().what.at;
         drain();
-        std::stable_sort(pending_.begin(), pending_.end(), earlier);
         const auto end = std::find_if(pending_.begin(), pending_.end(),
                                       [&](const pending& p) { return p.what.at > until; });
         const std::vector<pending> now_due(pending_.begin(), end);
@@ -131,7 +128,11 @@ void race::drain()
         for (const auto& line : t.running->read_lines()) {
             const auto e = parse_event(line);
             if (e && e->coroutine >= 0 && e->coroutine <= plan_.coroutines) {
-                pending_.push_back({&t, *e});
+                // Behind the earlier ones, and those of the same time.
+                const auto place = std::upper_bound(
+                    pending_.begin(), pending_.end(), e->at,
+                    [](microseconds at, const pending& p) { return at < p.what.at; });
+                pending_.insert(place, {&t, *e});
             } else {
                 outcome_.complaints.push_back(t.name + " printed a line of no meaning: " + line);
             }

@@ -110,8 +110,8 @@ private:
     asio::steady_timer end_;
     std::size_t tasks_ = 0; // coroutines at work; `run` waits for all of them
     std::vector<taker> takers_;
-    std::vector<pending> pending_;
-    taker* holder_ = nullptr; // had the last grant
+    std::vector<pending> pending_; // the earliest first
+    taker* holder_ = nullptr;      // had the last grant
     outcome outcome_;
 
     enum class stage { calm, cut, reconnected, killed } stage_ = stage::calm;

@@ -104,8 +104,8 @@ struct cancel_scene : lock_scene {
         std::printf("figure: %s: %zu acquisitions, %d cancelled, %d granted; left: %zu nodes, %zu "
                     "watches, %td "
                     "sessions\n",
-                    name, runs * a_batch, aborted, granted, nodes - 1, watches_of(zk).size(),
-                    strays);
+                    name, static_cast<std::size_t>(runs) * a_batch, aborted, granted, nodes - 1,
+                    watches_of(zk).size(), strays);
     }
 
     tcp_proxy proxy{server.connect_string()};

@@ -386,8 +386,9 @@ BOOST_AUTO_TEST_CASE(the_context_may_be_destroyed_while_the_body_runs)
         value_of(other, connected);
         mutex m{c, directory};
         struct flag {
-            bool& set;
+            explicit flag(bool& f) : set{f} {}
             ~flag() { set = true; }
+            bool& set;
         };
         m.async_with_lock(
             [keep = std::make_shared<flag>(destroyed)](unique_lock&) { return for_ever(); },

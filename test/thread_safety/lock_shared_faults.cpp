@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(G5_guards_are_read_by_other_threads_while_their_sessions_en
             std::atomic<int> readers{0};
             for (int reader = 0; reader != 2; ++reader) {
                 ++readers;
-                asio::post(p.pool, [&p, &readers, &seen_lost, look = held.get()] {
+                asio::post(p.pool, [&p, &readers, look = held.get()] {
                     for (int n = 0; n != 50; ++n) {
                         const auto why = look->lost();
                         p.faults += why && *look ? 1 : 0; // lost is final
