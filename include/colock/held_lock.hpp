@@ -97,7 +97,8 @@ public:
     [[nodiscard]] error_code lost() const noexcept;
 
     /// The lock counts as lost from then on, unless the servers are heard of before. No server grants it
-    /// to anybody else before that, and `lock_options::lost_lead` later. It moves on by itself while there
+    /// to anybody else before that, and `lock_options::lost_lead` later, as long as `client_options::tick`
+    /// is right and the leader of the servers sends its pings on time. It moves on by itself while there
     /// is a connection. `time_point::min()` when this object holds nothing, or the lock was lost.
     [[nodiscard]] std::chrono::steady_clock::time_point safe_until() const noexcept;
 
