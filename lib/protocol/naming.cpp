@@ -81,6 +81,9 @@ std::string layout_fault(const layout& l)
         if (text->find('/') != std::string::npos) {
             return "has a '/' in \"" + *text + '"';
         }
+        if (std::ranges::any_of(*text, [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
+            return "has a control character in a part of its names";
+        }
     }
     if (l.marker.empty()) {
         return "has no marker";
@@ -96,6 +99,20 @@ std::string layout_fault(const layout& l)
     }
     if (!l.prefix.starts_with(l.required_prefix)) {
         return "writes names that do not begin with what it requires";
+    }
+    for (const bool shared : {false, true}) {
+        if (shared && l.shared_marker.empty()) {
+            break;
+        }
+        auto name = name_prefix(l, {}, shared); // to which the server appends a number
+        const auto length = name.size();
+        for (const auto& [digits, number] :
+             {std::pair{"0000000000", std::int64_t{0}}, {"2147483647", 0x7fff'ffff}}) {
+            name.replace(length, name.npos, digits);
+            if (number_of(l, name) != number || is_shared(l, name) != shared) {
+                return "cannot read back the names that it writes, such as \"" + name + '"';
+            }
+        }
     }
     return {};
 }

@@ -24,6 +24,11 @@ bool valid_name(std::string_view name) noexcept
     });
 }
 
+bool is_control(unsigned char c) noexcept
+{
+    return c < 0x20 || c == 0x7f;
+}
+
 // The C client's form: an IPv6 address has no brackets.
 std::string numeric(const std::string& address, const std::string& port)
 {
@@ -33,9 +38,17 @@ std::string numeric(const std::string& address, const std::string& port)
 // Empty detail: the item is fine.
 std::string parse_item(std::string_view item, host& out)
 {
-    const auto quoted = '"' + std::string{item} + '"';
+    auto quoted = '"' + std::string{item} + '"';
+    std::ranges::replace_if(quoted, is_control, '?');
     if (item.empty()) {
         return "an entry is empty; write \"host:port,host:port\"";
+    }
+    // Whatever reads an address may stop at the one, or take the other for the scope of an IPv6 address.
+    if (std::ranges::any_of(item, is_control)) {
+        return quoted + " contains a control character";
+    }
+    if (item.find('/') != item.npos) {
+        return quoted + " contains a slash; the chroot is an option of its own";
     }
     std::string_view name = item;
     std::string_view port = default_port;
@@ -71,8 +84,7 @@ std::string parse_item(std::string_view item, host& out)
         return quoted + " has no IPv6 address in its brackets";
     }
     if (!literal && !valid_name(name)) {
-        return quoted +
-               " is neither a host name nor an address; the chroot is an option of its own";
+        return quoted + " is neither a host name nor an address";
     }
     out = {std::string{name}, std::string{port}, literal};
     return {};

@@ -26,7 +26,7 @@ const good good_lists[] = {
 };
 
 struct bad {
-    const char* list;
+    std::string list;
     const char* says;
 };
 
@@ -44,13 +44,30 @@ const bad bad_lists[] = {
     {":2181", "neither a host name"},
     {"a b:2181", "neither a host name"},
     {" a:2181", "neither a host name"},
-    {"a:2181/chroot", "port"},
+    {"a:2181/chroot", "chroot is an option"},
     {"a/chroot", "chroot is an option"},
     {"::1:2181", "brackets"},
     {"[::1", "bracket"},
     {"[::1]2181", "bracket"},
     {"[127.0.0.1]:2181", "IPv6"},
     {"[host]:2181", "IPv6"},
+    {"127.0.0.1/service", "chroot is an option"},
+    {"127.0.0.1:2181/service", "chroot is an option"},
+    {"[::1]/service", "chroot is an option"},
+    {"[::1]:2181/service", "chroot is an option"},
+    {"[::1/service]", "chroot is an option"},
+    {"[fe80::1%lo/service]:2181", "chroot is an option"},
+    {"b,/", "chroot is an option"},
+    {std::string{"a\0b", 3}, "\"a?b\" contains a control character"},
+    {std::string{"127.0.0.1\0", 10}, "control character"},
+    {std::string{"127.0.0.1\0:2181", 15}, "control character"},
+    {std::string{"127.0.0.1:2181\0", 15}, "control character"},
+    {std::string{"[::1\0]:2181", 11}, "control character"},
+    {std::string{"[::1%lo\0]:2181", 14}, "control character"},
+    {"[fe80::1%lo\n]:2181", "control character"},
+    {"127.0.0.1\n", "control character"},
+    {"a\r:2181", "control character"},
+    {"a\x7f:2181", "control character"},
 };
 
 BOOST_AUTO_TEST_SUITE(hosts)

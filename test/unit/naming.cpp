@@ -194,6 +194,45 @@ BOOST_AUTO_TEST_CASE(duplicate_numbers_are_all_kept)
     BOOST_TEST(contenders(curator_layout(), twins).size() == 2u);
 }
 
+// ---- layouts
+
+BOOST_AUTO_TEST_CASE(the_layouts_of_the_library_are_without_fault)
+{
+    for (const auto& l : {curator_layout(), curator_shared_layout(), curator_latch_layout(),
+                          kazoo_layout(), go_zookeeper_layout(), zookeeper_recipe_layout(),
+                          named_layout("a"), named_layout("a-")}) {
+        BOOST_TEST(layout_fault(l) == "");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_layout_that_could_not_read_back_its_own_names_is_refused)
+{
+    struct bad {
+        layout l;
+        const char* says;
+    };
+    const bad all[] = {
+        // The separator and the marker look like the sign of a number that has overflowed.
+        {{.prefix = "x-", .marker = "-"}, "-0000000000"},
+        {{.prefix = "", .marker = "lock-", .shared_marker = "lock--"}, "lock-"},
+        {{.prefix = "", .marker = "a", .shared_marker = "a-"}, "a-0000000000"},
+        {{.prefix = "", .marker = "a-", .shared_marker = "a"}, ""},
+        {{.prefix = "", .marker = "a", .separator = std::string{"\0", 1}}, "control character"},
+        {{.prefix = "\n", .marker = "a"}, "control character"},
+        {{.prefix = "", .marker = "a\x7f"}, "control character"},
+        {{.prefix = "", .marker = ""}, "no marker"},
+        {{.prefix = "a/b", .marker = "a"}, "'/'"},
+        {{.prefix = "", .marker = "a", .required_prefix = "b"}, "requires"}};
+    for (const auto& each : all) {
+        const auto fault = layout_fault(each.l);
+        BOOST_TEST_CONTEXT(each.l.separator << each.l.marker << ' ' << each.l.shared_marker)
+        {
+            BOOST_TEST(!fault.empty());
+            BOOST_TEST(fault.find(each.says) != fault.npos, fault);
+        }
+    }
+}
+
 // ---- the data of the directory
 
 BOOST_AUTO_TEST_CASE(a_note_keeps_the_mark)
