@@ -34,12 +34,10 @@ const char* text(errc e) noexcept
     case errc::not_held: return "this object holds nothing: it is empty, moved-from or released";
     case errc::lock_lost: return "the lock was lost while it was held";
     case errc::session_expired:
-        return "the lock was lost: the session expired before the servers heard from this client "
-               "again";
-    case errc::node_deleted: return "the lock was lost: somebody deleted its node";
+        return "the session expired before the servers heard from this client again";
+    case errc::node_deleted: return "somebody deleted the node of the lock";
     case errc::safe_until_passed:
-        return "the lock was lost: the servers were not heard of for so long that they may have "
-               "ended the session";
+        return "the servers were not heard of for so long that they may have ended the session";
     case errc::conflicting_use:
         return "another lock object of this client uses this path with other options, or as "
                "another kind of lock; use equal options";

@@ -35,8 +35,12 @@ struct client_stats {
     std::uint64_t replies = 0;          ///< Replies received.
     std::uint64_t watch_events = 0;     ///< Watch events received.
     std::uint64_t wakeups = 0;          ///< How often the client's I/O handlers ran.
+    /// Each guard of a lock counts (those of a nested owner as one), and each acquisition of permits; the
+    /// queue of a semaphore is a lock as well.
+    /// Each that was granted is released, lost or held: `locks_granted - locks_released - locks_lost` are
+    /// held now. A downgrade releases one and grants another.
     std::uint64_t locks_granted = 0;
-    std::uint64_t locks_released = 0;
+    std::uint64_t locks_released = 0; ///< Let go before they were lost.
     std::uint64_t locks_lost = 0;
     std::uint64_t bodies_cancelled = 0; ///< Of async_with_lock: told to stop.
     std::uint64_t bodies_overdue = 0;   ///< ... and went on for longer than `body_grace`.

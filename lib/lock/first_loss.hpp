@@ -2,8 +2,10 @@
 #pragma once
 
 #include <colock/error.hpp>
+#include <colock/log.hpp>
 
 #include <atomic>
+#include <string>
 
 namespace colock::detail {
 
@@ -15,6 +17,14 @@ public:
     {
         int none = 0;
         return why_.compare_exchange_strong(none, static_cast<int>(why));
+    }
+
+    // For people, behind the name of what is lost.
+    [[nodiscard]] std::string text() const { return ": lost: " + why().message(); }
+    // That the user closed the client is no surprise.
+    [[nodiscard]] log_level severity() const noexcept
+    {
+        return why() == errc::client_closed ? log_level::info : log_level::warning;
     }
 
     // Empty while there is none.

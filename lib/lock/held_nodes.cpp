@@ -160,6 +160,9 @@ void held_nodes::release(const std::vector<std::string>& nodes, operation_ptr<er
     for (const auto& path : nodes) {
         if (auto* const held = holding(path)) {
             held->leaving = true;
+            if (all_left() && !loss_told_) {
+                core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
+            }
             held->watch.reset();
             waiting_for_loss_.complete_tagged(held->number, errc::not_held, {});
         }
@@ -220,9 +223,6 @@ void held_nodes::end()
         return;
     }
     rely();
-    if (!loss_told_) {
-        core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
-    }
     loss_told_ = true;
     core_->remove(*this);
 }
@@ -287,10 +287,12 @@ void held_nodes::announce_loss()
     }
     const auto reason = loss_.why();
     rely();
-    core_->count.locks_lost.fetch_add(1, std::memory_order_relaxed);
-    core_->note_error(what_ + ": " + reason.message());
+    if (!all_left()) { // else they count as released
+        core_->count.locks_lost.fetch_add(1, std::memory_order_relaxed);
+    }
+    core_->note_error(what_ + loss_.text());
     waiting_for_loss_.complete_all({}, reason);
-    core_->log(log_level::warning, what_ + ": " + reason.message());
+    core_->log(loss_.severity(), what_ + loss_.text());
 }
 
 error_code held_nodes::lost() const noexcept

@@ -28,7 +28,6 @@ struct local_queue::errands {
     struct departure {
         std::shared_ptr<queue_member> member;
         operation_ptr<error_code> unlocking; // completes when it has gone; or empty
-        bool released = false;               // by a user, just now
     };
     boost::container::small_vector<departure, 1> leaving;
     operation_ptr<error_code, unique_lock> parting; // waits for what it had a part in
@@ -278,7 +277,7 @@ void local_queue::step_down(operation_ptr<error_code, unique_lock> op, grant&& h
     chores todo;
     {
         const std::lock_guard lock{mutex_};
-        --held.member->users;
+        take_user_off(*held.member, held.member->lost());
         if (holder_ == held.member) { // else it is lost
             holder_.reset();
             follow(cohort_.lost(), todo);
@@ -302,29 +301,41 @@ error_code local_queue::end_turn(grant& held, chores& todo)
     if (shared_) {
         shared_turns_.erase(held.turn);
     }
-    const bool last = --member->users == 0;
+    const bool last = take_user_off(*member, why);
     if (why && holder_ == member) {
         dismiss(todo);
     }
     if (holder_ != member) { // it is lost, or was replaced
         if (last) {
-            todo.more().leaving.push_back({std::move(member), {}, !why});
+            todo.more().leaving.push_back({std::move(member), {}});
             todo.settle = true;
-        } else if (!why) {
-            core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
         }
         return why;
     }
     const auto v = cohort_.release(now);
-    if (!v.leave) {
-        core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
-    }
     todo.holder = std::move(member);
     follow(v, todo);
-    if (v.leave) {
-        todo.more().leaving.back().released = true;
-    }
     return {};
+}
+
+// Counts how the user's turn has ended. Returns whether it was the last one.
+bool local_queue::take_user_off(queue_member& member, const error_code& why)
+{
+    if (why) {
+        count_loss(member);
+    } else {
+        core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
+    }
+    return --member.users == 0;
+}
+
+// All that have the lock by this node lose it together, and nobody is let in on it any more. Whoever sees the loss
+// first counts it: a guard, the holder's next turn, or the client.
+void local_queue::count_loss(queue_member& member)
+{
+    if (!std::exchange(member.loss_counted, true)) {
+        core_->count.locks_lost.fetch_add(member.users, std::memory_order_relaxed);
+    }
 }
 
 bool local_queue::is_current(const queue_member& member, std::uint64_t turn)
@@ -409,6 +420,7 @@ bool local_queue::lost(queue_member& member)
         if (holder_.get() == &member) { // else somebody who looked at the clock was here before
             dismiss(todo);
         }
+        count_loss(member);
         held = !member.was_idle;
     }
     carry_out(todo);
@@ -500,6 +512,7 @@ void local_queue::dismiss_loser(std::chrono::nanoseconds now, chores& todo)
 void local_queue::dismiss(chores& todo)
 {
     holder_->was_idle = cohort_.is_idle();
+    count_loss(*holder_);
     if (holder_->was_idle) {
         todo.more().leaving.push_back({holder_, {}});
         todo.settle = true;
@@ -612,8 +625,6 @@ void local_queue::settle(errands& todo)
         for (auto& each : todo.leaving) {
             if (each.unlocking) {
                 each.member->unlock(std::move(each.unlocking));
-            } else if (each.released) {
-                each.member->release();
             } else {
                 each.member->leave();
             }

@@ -108,6 +108,8 @@ private:
     void wait(operation_ptr<error_code, unique_lock> op, deadline until);
     [[nodiscard]] operation_ptr<error_code, unique_lock> take(waiter& op) noexcept;
     error_code end_turn(grant& held, chores& todo);
+    bool take_user_off(queue_member& member, const error_code& why);
+    void count_loss(queue_member& member);
     void dismiss_loser(std::chrono::nanoseconds now, chores& todo);
     void dismiss(chores& todo);
     void make_way(chores& todo);

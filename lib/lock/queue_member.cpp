@@ -129,12 +129,6 @@ void queue_member::leave()
     feed([](auto& c, protocol::commands& out) { c.leave(out); });
 }
 
-void queue_member::release()
-{
-    released_ = true;
-    leave();
-}
-
 void queue_member::unlock(operation_ptr<error_code> op)
 {
     check();
@@ -152,7 +146,7 @@ void queue_member::unlock(operation_ptr<error_code> op)
             }
         });
     }
-    release();
+    leave();
 }
 
 void queue_member::part(operation_ptr<error_code, unique_lock> op)
@@ -200,7 +194,7 @@ void queue_member::shared(const error_code& ec)
     const auto self = shared_from_this();
     if (auto op = std::exchange(stepping_down_, {}); op && ec) {
         op.complete(ec, unique_lock{queue_->core(), {}});
-        release();
+        leave();
     } else if (op) {
         node_ = child(own_name());
         revoked_ = false; // it was another node
@@ -466,11 +460,10 @@ void queue_member::lose(errc why)
     if (unlocking_) {
         std::exchange(unlocking_, {}).complete(reason); // the release goes on in the background
     }
-    core_.count.locks_lost.fetch_add(1, std::memory_order_relaxed);
-    core_.note_error("lock " + path_ + ": " + reason.message());
+    core_.note_error("lock " + path_ + loss_.text());
     waiting_for_loss_.complete_all({}, reason);
     waiting_for_revocation_.complete_all(reason);
-    core_.log(log_level::warning, "lock " + path_ + ": " + reason.message());
+    core_.log(loss_.severity(), "lock " + path_ + loss_.text());
 }
 
 void queue_member::gone(const error_code& ec)
@@ -487,9 +480,6 @@ void queue_member::gone(const error_code& ec)
         answer(asio::error::operation_aborted);
     }
     end_parting();
-    if (released_ && !loss_told_) {
-        core_.count.locks_released.fetch_add(1, std::memory_order_relaxed);
-    }
     if (unlocking_) {
         const auto lost = loss_told_ ? loss_.why() : error_code{};
         std::exchange(unlocking_, {}).complete(ec ? ec : lost);

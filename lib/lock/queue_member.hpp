@@ -36,10 +36,8 @@ public:
     void join(std::function<void()> in_between);
     // Takes the lock if nobody has it, for this one.
     void try_join(operation_ptr<error_code, unique_lock> op);
-    // Leaves the queue. As release() or unlock() because a user is done. The operation, if there is one,
-    // completes when no trace is left.
+    // Leaves the queue. As unlock() because a user is done: the operation completes when no trace is left.
     void leave();
-    void release();
     void unlock(operation_ptr<error_code> op);
     void part(operation_ptr<error_code, unique_lock> op);
     // Goes over to those who share the lock. The operation completes when it has; an error says that it has not.
@@ -80,6 +78,7 @@ public:
     // Under the mutex of the queue.
     std::size_t users = 0; // who hold the lock by it
     bool was_idle = false; // nobody did when it was lost
+    bool loss_counted = false;
 
 private:
     struct watch_target;
@@ -159,10 +158,9 @@ private:
     std::int64_t own_czxid_ = 0;  // as the queue was told
     protocol::commands commands_; // being performed
     bool performing_ = false;
-    bool released_ = false; // by the last user
-    bool over_ = false;     // gone, or the client is closed
-    bool in_line_ = false;  // as the client was told
-    bool holding_ = false;  // likewise
+    bool over_ = false;    // gone, or the client is closed
+    bool in_line_ = false; // as the client was told
+    bool holding_ = false; // likewise
     std::vector<std::shared_ptr<watch_target>> watches_;
     std::shared_ptr<neighbourhood> neighbours_; // until their watch fires
     bool crowded_ = false;                      // it has fired, in this session
