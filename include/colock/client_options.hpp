@@ -30,7 +30,8 @@ struct client_options {
     /// from. The servers clamp it, by default to 2 to 20 of their ticks.
     std::chrono::milliseconds session_timeout = std::chrono::seconds{10};
 
-    /// How long `client::async_connect` tries.
+    /// How long `client::async_connect` tries; `std::chrono::milliseconds::max()`: until it succeeds, or is
+    /// cancelled.
     std::chrono::milliseconds connect_timeout = std::chrono::seconds{10};
 
     /// How long `client::async_close` waits for the servers before it gives the session up to its
@@ -42,7 +43,9 @@ struct client_options {
     std::chrono::milliseconds backoff_min = std::chrono::milliseconds{50};
     std::chrono::milliseconds backoff_max = std::chrono::seconds{1};
 
-    /// `tickTime` of the servers.
+    /// `tickTime` of the servers: a lock's `safe_until` is computed with it. Behind an `observerMasterPort`
+    /// it has to be twice the `tickTime`. A value that is too great costs some of the time for which a
+    /// lock is known to be safe; one that is too small makes a loss come too late.
     std::chrono::milliseconds tick = std::chrono::seconds{2};
 
     std::vector<credential> credentials = {};

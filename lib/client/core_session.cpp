@@ -27,9 +27,10 @@ error_code client_core::check_options()
             return fail(errc::invalid_path, "chroot \"" + options_.chroot + "\" " + what);
         }
     }
+    const bool endless = options_.connect_timeout == milliseconds::max();
     const std::pair<const char*, milliseconds> times[] = {
         {"session_timeout", options_.session_timeout},
-        {"connect_timeout", options_.connect_timeout},
+        {"connect_timeout", endless ? longest_time : options_.connect_timeout},
         {"close_timeout", options_.close_timeout},
         {"backoff_min", options_.backoff_min},
         {"backoff_max", options_.backoff_max},
@@ -44,6 +45,10 @@ error_code client_core::check_options()
     for (const auto& c : options_.credentials) {
         if (c.scheme.empty()) {
             return fail(errc::invalid_option, "a credential has no scheme; use \"digest\"");
+        }
+        if (c.scheme == "digest" && c.secret.find(':') == std::string::npos) {
+            return fail(errc::invalid_option,
+                        "the secret of a digest credential has no colon; write \"user:password\"");
         }
     }
     addresses_->assign(std::move(parsed.hosts));
@@ -82,7 +87,7 @@ void client_core::connect(operation_ptr<error_code> op)
     if (connecting_.empty()) {
         return; // cancelled before it could begin
     }
-    if (first) {
+    if (first && options_.connect_timeout != milliseconds::max()) {
         deadline_timer_->expires_after(options_.connect_timeout);
         deadline_timer_->async_wait(
             [self = shared_from_this(), use = ++deadline_timer_use_](const error_code& ec) {

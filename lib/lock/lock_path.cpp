@@ -6,6 +6,8 @@
 #include "protocol/naming.hpp"
 #include "protocol/path.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace colock::detail {
@@ -50,7 +52,111 @@ std::string fault_of(const lock_options& o, lock_kind kind)
     return {};
 }
 
+std::string shown(std::chrono::milliseconds t)
+{
+    return std::to_string(t.count()) + " ms";
+}
+
+std::string shown(std::uint64_t number)
+{
+    return std::to_string(number);
+}
+
+std::string shown(bool b)
+{
+    return b ? "true" : "false";
+}
+
+std::string shown(const std::string& text)
+{
+    constexpr std::size_t most = 100;
+    auto quoted = '"' + text.substr(0, most) + (text.size() > most ? "...\"" : "\"");
+    std::ranges::replace_if(
+        quoted, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+    return quoted;
+}
+
+std::string shown(const std::optional<std::string>& text)
+{
+    return text ? shown(*text) : "the default";
+}
+
+std::string shown(const access_control_list& acl)
+{
+    std::string all;
+    for (const auto& entry : acl) {
+        all += (all.empty() ? "" : ", ") + entry.scheme + ':' + entry.id + ':' +
+               std::to_string(entry.permissions);
+    }
+    return shown(all);
+}
+
+std::string shown(const std::optional<access_control_list>& acl)
+{
+    return acl ? shown(*acl) : "the client's";
+}
+
+std::string shown(lock_kind kind)
+{
+    switch (kind) {
+    case lock_kind::mutex: return "a mutex";
+    case lock_kind::recursive_mutex: return "a recursive_mutex";
+    case lock_kind::shared_mutex: return "a shared_mutex";
+    case lock_kind::semaphore: return "the queue of a semaphore";
+    case lock_kind::election: return "an election";
+    case lock_kind::single_node_mutex: return "a single_node_mutex";
+    }
+    return "a lock";
+}
+
+std::string there_and_here(const std::string& what, const std::string& there,
+                           const std::string& here)
+{
+    return what + " is " + there + " there and " + here + " here";
+}
+
 } // namespace
+
+std::string difference(const path_entry& there, lock_kind here)
+{
+    const auto* const queue = dynamic_cast<const local_queue*>(&there);
+    if (queue != nullptr && queue->kind() == here) {
+        return {};
+    }
+    return there_and_here("it", queue != nullptr ? shown(queue->kind()) : "a semaphore",
+                          shown(here));
+}
+
+std::string difference(const lock_options& there, const lock_options& here)
+{
+    if (there == here) {
+        return {};
+    }
+    std::string found;
+    const auto compare = [&](const char* name, const auto& of_there, const auto& of_here) {
+        if (found.empty() && !(of_there == of_here)) {
+            found = there_and_here(name, shown(of_there), shown(of_here));
+        }
+    };
+    const auto &a = there.layout, &b = here.layout;
+    compare("layout.prefix", a.prefix, b.prefix);
+    compare("layout.marker", a.marker, b.marker);
+    compare("layout.shared_marker", a.shared_marker, b.shared_marker);
+    compare("layout.separator", a.separator, b.separator);
+    compare("layout.dashed_guid", a.dashed_guid, b.dashed_guid);
+    compare("layout.required_prefix", a.required_prefix, b.required_prefix);
+    compare("acl", there.acl, here.acl);
+    compare("owner_data", there.owner_data, here.owner_data);
+    compare("rejoin_on_expiry", there.rejoin_on_expiry, here.rejoin_on_expiry);
+    compare("lost_lead", there.lost_lead, here.lost_lead);
+    compare("body_grace", there.body_grace, here.body_grace);
+    compare("cancel_when_revoked", there.cancel_when_revoked, here.cancel_when_revoked);
+    compare("max_local_grants", there.max_local_grants, here.max_local_grants);
+    compare("max_local_time", there.max_local_time, here.max_local_time);
+    compare("linger", there.linger, here.linger);
+    compare("max_linger", there.max_linger, here.max_linger);
+    return found.empty() ? "an option differs" : found;
+}
 
 struct lock_path::fault {
     error_code error;
@@ -79,10 +185,15 @@ std::shared_ptr<local_queue> lock_path::find_queue(fault& why) const
         why = {errc::invalid_option, what};
         return nullptr;
     }
-    auto found = std::dynamic_pointer_cast<local_queue>(core->find_path(
-        path, [&] { return std::make_shared<local_queue>(core, path, options, kind); }));
-    if (!found || !(found->options() == options) || found->kind() != kind) {
-        why = {errc::conflicting_use, error_code{errc::conflicting_use}.message()};
+    const auto there = core->find_path(
+        path, [&] { return std::make_shared<local_queue>(core, path, options, kind); });
+    auto found = std::dynamic_pointer_cast<local_queue>(there);
+    auto what = difference(*there, kind);
+    if (what.empty()) {
+        what = difference(found->options(), options);
+    }
+    if (!what.empty()) {
+        why = {errc::conflicting_use, error_code{errc::conflicting_use}.message() + ": " + what};
         return nullptr;
     }
     return found;

@@ -44,4 +44,9 @@ private:
     std::shared_ptr<local_queue> queue_; // null when there was a fault
 };
 
+// For people, of objects that want the same path: which option differs, such as "linger is 0 ms there and 9 ms
+// here"; empty when none does. And what they take the path for.
+[[nodiscard]] std::string difference(const lock_options& there, const lock_options& here);
+[[nodiscard]] std::string difference(const path_entry& there, lock_kind here);
+
 } // namespace colock::detail

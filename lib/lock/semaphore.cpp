@@ -121,9 +121,17 @@ public:
     }
     ~semaphore_state() override { core_->forget_path(path_); }
 
-    [[nodiscard]] bool is_same(const semaphore_path& of) const
+    // For people; empty when there is none.
+    [[nodiscard]] std::string difference_to(const semaphore_path& of) const
     {
-        return permits_ == of.permits && counter_ == of.counter && options_ == of.options;
+        const auto permits = [](std::int64_t number, const std::string& counter) {
+            return counter.empty() ? std::to_string(number) : "in " + counter;
+        };
+        if (permits_ != of.permits || counter_ != of.counter) {
+            return "the number of permits is " + permits(permits_, counter_) + " there and " +
+                   permits(of.permits, of.counter) + " here";
+        }
+        return difference(options_, of.options);
     }
 
     // On the strand.
@@ -566,11 +574,14 @@ std::shared_ptr<semaphore_state> semaphore_path::find(error_code& why, std::stri
     if (why) {
         return nullptr;
     }
-    auto found = std::dynamic_pointer_cast<semaphore_state>(
-        core->find_path(path, [&] { return std::make_shared<semaphore_state>(*this); }));
-    if (!found || !found->is_same(*this)) {
+    const auto there =
+        core->find_path(path, [&] { return std::make_shared<semaphore_state>(*this); });
+    auto found = std::dynamic_pointer_cast<semaphore_state>(there);
+    const auto what =
+        found ? found->difference_to(*this) : difference(*there, lock_kind::semaphore);
+    if (!what.empty()) {
         why = errc::conflicting_use;
-        detail = why.message();
+        detail = why.message() + ": " + what;
         return nullptr;
     }
     return found;

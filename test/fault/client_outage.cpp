@@ -3,6 +3,8 @@
 #include <support/client_scene.hpp>
 #include <support/loopback_port.hpp>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <sys/resource.h>
@@ -93,6 +95,29 @@ BOOST_AUTO_TEST_SUITE(client_outage, *boost::unit_test::fixture<one_server>())
 BOOST_AUTO_TEST_CASE(while_all_servers_are_away_the_client_tries_seldom_and_is_back_soon)
 {
     all_servers_go_away_and_come_back(4s);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_connect_timeout_the_client_tries_until_it_succeeds_or_is_cancelled)
+{
+    client_scene s{{.connect_timeout = std::chrono::milliseconds::max(), .backoff_max = 100ms}};
+    s.proxy.refuse(true);
+    boost::asio::cancellation_signal signal;
+    const outcome<> cancelled;
+    s.zk.async_connect(boost::asio::bind_cancellation_slot(signal.slot(), cancelled.handler()));
+    BOOST_TEST(becomes_true(s.io, [&] { return s.zk.stats().connect_attempts >= 5; }));
+    BOOST_TEST(!cancelled.done());
+    signal.emit(boost::asio::cancellation_type::terminal);
+    BOOST_TEST(code_of(s.io, cancelled) == boost::asio::error::operation_aborted);
+    BOOST_TEST(s.zk.state() == connection_state::idle);
+
+    const outcome<> connected;
+    s.zk.async_connect(connected.handler());
+    const auto before = s.zk.stats().connect_attempts;
+    BOOST_TEST(becomes_true(s.io, [&] { return s.zk.stats().connect_attempts >= before + 5; }));
+    BOOST_TEST(!connected.done());
+    s.proxy.refuse(false);
+    BOOST_TEST(code_of(s.io, connected) == colock::error_code{});
+    s.close();
 }
 
 // By name only: ctest runs it as a test of its own.

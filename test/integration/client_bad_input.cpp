@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(malformed_host_lists_are_refused_with_the_entry_that_is_wro
         {"[localhost]:2181", "[localhost]"},
         {"[]:2181", "[]"},
         {"a:1:2", "colon"},
-        {std::string("a\0:1", 4), "host name"},
+        {std::string("a\0:1", 4), "control character"},
         {std::string(254, 'n') + ":2181", "host name"}};
     for (const auto& [list, mention] : lists) {
         auto options = good();
@@ -200,7 +200,9 @@ BOOST_AUTO_TEST_CASE(times_that_are_zero_negative_or_too_long_are_refused_by_nam
               std::chrono::milliseconds::max(), std::chrono::milliseconds::min()}) {
             auto options = good();
             options.*member = value;
-            refuses(options, errc::invalid_option, name);
+            if (options.connect_timeout != std::chrono::milliseconds::max()) { // which is endless
+                refuses(options, errc::invalid_option, name);
+            }
         }
     }
 }
@@ -330,6 +332,10 @@ BOOST_AUTO_TEST_CASE(credentials_of_a_scheme_that_the_server_does_not_know_are_r
     refuses(options, zookeeper_errc::auth_failed, one_server::get().connect_string());
     options.credentials = {{"", "secret"}};
     refuses(options, errc::invalid_option, "scheme");
+    for (const auto* const secret : {"", "me", "secret"}) {
+        options.credentials = {{"digest", secret}};
+        refuses(options, errc::invalid_option, "user:password");
+    }
     BOOST_TEST(nothing_left());
 }
 

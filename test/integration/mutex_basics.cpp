@@ -368,13 +368,23 @@ BOOST_AUTO_TEST_CASE(objects_with_other_options_conflict_while_the_path_is_in_us
     auto& c = s.connect();
     auto& other_client = s.connect();
     auto held = s.hold(c);
-    for (const auto& options :
-         {lock_options{.owner_data = "x"}, lock_options{.rejoin_on_expiry = false},
-          lock_options{.layout = {"_c_", "door-"}}, lock_options{.acl = open_acl()}}) {
+    const std::pair<lock_options, std::string> others[] = {
+        {{.owner_data = "x"}, "owner_data is the default there and \"x\" here"},
+        {{.rejoin_on_expiry = false}, "rejoin_on_expiry is true there and false here"},
+        {{.layout = {"_c_", "door-"}}, "layout.marker is \"lock-\" there and \"door-\" here"},
+        {{.max_local_time = 7ms}, "max_local_time is 10 ms there and 7 ms here"},
+        {{.acl = open_acl()}, "acl is the client's there and \"world:anyone:31\" here"}};
+    for (const auto& [options, says] : others) {
         BOOST_TEST(code_of(s.io, s.start_lock(c, options)) == errc::conflicting_use);
         BOOST_TEST(code_of(s.io, s.start_try_lock(c, options)) == errc::conflicting_use);
+        const auto detail = c.last_error_detail();
+        BOOST_TEST(detail.find(s.directory) != std::string::npos);
+        BOOST_TEST(detail.ends_with(says), detail);
     }
-    BOOST_TEST(c.last_error_detail().find(s.directory) != std::string::npos);
+    outcome<unique_lock> of_another;
+    single_node_mutex{c, s.directory, {.max_local_grants = 0}}.async_lock(of_another.handler());
+    BOOST_TEST(code_of(s.io, of_another) == errc::conflicting_use);
+    BOOST_TEST(c.last_error_detail().ends_with("it is a mutex there and a single_node_mutex here"));
     BOOST_TEST(s.queue().size() == 1U);
     // Options belong to the path within a client.
     auto waiting = s.start_waiter(other_client, {.owner_data = "x"});

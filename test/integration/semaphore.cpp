@@ -339,8 +339,11 @@ BOOST_AUTO_TEST_CASE(bad_input)
     BOOST_TEST(code({c, directory, 2}, -3) == errc::invalid_option);
     BOOST_TEST(code({c, directory, 2}, 3) == errc::too_many_permits);
     auto held = acquire({c, directory, 2});
+    const auto says = [&](const char* what) { return c.last_error_detail().ends_with(what); };
     BOOST_TEST(code({c, directory, 3}) == errc::conflicting_use);
+    BOOST_TEST(says("the number of permits is 2 there and 3 here"));
     BOOST_TEST(code_of(io, start_lock(c)) == errc::conflicting_use);
+    BOOST_TEST(says("it is a semaphore there and a mutex here"));
     BOOST_TEST(code({connect(), directory, 3}) == errc::conflicting_maximum); // S9
     BOOST_TEST(clients.back().last_error_detail().find("2 elsewhere") != std::string::npos);
     permit nothing;
