@@ -57,7 +57,7 @@ struct queue_entry {
     std::int64_t session =
         0; ///< Of its owner. 0: somebody made it by hand, and it goes by hand only.
     std::chrono::system_clock::time_point since; ///< Its creation, by the server's clock.
-    /// `zookeeper_errc::no_auth`: the node may not be read, and nothing is known but its name.
+    /// Why the node could not be read, such as `zookeeper_errc::no_auth`; nothing is known but its name then.
     error_code unreadable;
 
     /// Somebody has asked for the lock, which replaced what the owner had written.
@@ -94,7 +94,9 @@ struct COLOCK_DECL queue_inquiries {
 
 /// Looks into the queue of any lock: holder and waiters, in order, with what they say about themselves.
 ///
-/// One list, then all nodes at once: two round trips. Children of the directory that are not of the layout are left
+/// One list, then the nodes, up to 64 at a time: two round trips for a short queue. A long list is handled in
+/// slices, so that other handlers of the client's executor are not kept waiting. A node that cannot be read is
+/// marked (`queue_entry::unreadable`). Children of the directory that are not of the layout are left
 /// out, and so is who goes meanwhile. A directory that does not exist is an empty queue. It is what the server of
 /// this client knows, which may be a little behind; `client::async_sync` before it makes up for that. While there is
 /// no connection it waits for one.

@@ -10,8 +10,10 @@
 #include "protocol/path.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -105,8 +107,48 @@ inline constexpr auto everybody = std::numeric_limits<std::size_t>::max();
 
 // Marks those that hold the lock according to their order.
 void mark_holders(std::vector<queue_entry>& entries) noexcept;
-[[nodiscard]] queue_entry entry_of(const std::string& path, const protocol::entry& found);
 void take_answer(queue_entry& entry, zk::reply&& r);
+
+// Puts the names in a lock's directory into the order of its queue, a slice at a time: there may be hundreds of
+// thousands of them.
+class listing {
+public:
+    listing(std::string path, layout l, std::vector<std::string> names)
+        : path_{std::move(path)}, layout_{std::move(l)}, names_{std::move(names)}
+    {
+    }
+
+    // Does one slice. True when it was the last one.
+    [[nodiscard]] bool work();
+    // What stands in the queue: names only.
+    [[nodiscard]] queue_view take() { return std::move(found_); }
+
+private:
+    const std::string path_;
+    const layout layout_;
+    std::vector<std::string> names_;
+    std::size_t parsed_ = 0;
+    // A reader that was a writer has its number: behind the writer, as long as both are there.
+    std::multimap<std::pair<std::int64_t, bool>, std::size_t> order_; // to the indices of names
+    queue_view found_;
+};
+
+// Other handlers of the executor get their turn between two slices.
+template <class... Results, class Then>
+void put_in_order(const std::shared_ptr<inquiry<Results...>>& of,
+                  const std::shared_ptr<listing>& names, Then then)
+{
+    if (of->is_over()) {
+        return;
+    }
+    if (names->work()) {
+        then(names->take());
+        return;
+    }
+    of->core()->post([of, names, then = std::move(then)]() mutable {
+        put_in_order(of, names, std::move(then));
+    });
+}
 
 // Lists a queue, and passes on what stands in it, names only; a directory that does not exist is empty.
 template <class... Results, class Then>
@@ -123,67 +165,109 @@ void list_queue(const std::shared_ptr<inquiry<Results...>>& of, const std::strin
                     raw->fail(r.error);
                     return;
                 }
-                queue_view found;
-                for (const auto& each : protocol::contenders(l, r.names)) {
-                    found.entries.push_back(entry_of(path, each));
-                }
-                mark_holders(found.entries);
-                then(std::move(found));
+                put_in_order(raw->shared_from_this(),
+                             std::make_shared<listing>(path, l, std::move(r.names)),
+                             std::move(then));
             });
 }
 
-// The same with what the first ones say about themselves, without those who have gone meanwhile.
+// Lists a queue, and reads what the first ones say about themselves. Leaves out those who have gone meanwhile. What
+// is under way keeps it and the inquiry alive.
+template <class Inquiry, class Then>
+class queue_reading final : public std::enable_shared_from_this<queue_reading<Inquiry, Then>> {
+public:
+    queue_reading(Inquiry& of, std::string path, layout l, std::size_t limit, Then then)
+        : of_{of}, path_{std::move(path)}, layout_{std::move(l)}, limit_{limit}, then_{std::move(
+                                                                                     then)}
+    {
+    }
+
+    void begin()
+    {
+        list_queue(of_.shared_from_this(), path_, layout_,
+                   [self = this->shared_from_this()](queue_view&& found) {
+                       self->listed(std::move(found));
+                   });
+    }
+
+private:
+    // The server and the client keep no more than that in memory.
+    static constexpr std::size_t most_under_way = 64;
+
+    void listed(queue_view&& found)
+    {
+        view_ = std::move(found);
+        shortened_ = view_.entries.size() > limit_;
+        view_.entries.resize(std::min(view_.entries.size(), limit_));
+        gone_.assign(view_.entries.size(), false);
+        asked_ = 0;
+        go_on();
+    }
+
+    void go_on()
+    {
+        if (asked_ == view_.entries.size() && under_way_ == 0) {
+            finish();
+        } else if (under_way_ <= most_under_way / 2) {
+            const client_core::batch together{*of_.core()};
+            while (asked_ != view_.entries.size() && under_way_ != most_under_way &&
+                   !of_.is_over()) {
+                read(asked_++);
+            }
+        }
+    }
+
+    void read(std::size_t i)
+    {
+        ++under_way_;
+        of_.ask({.op = zk::opcode::get, .path = view_.entries[i].path},
+                [self = this->shared_from_this(), i](zk::reply&& r) {
+                    self->answered(i, std::move(r));
+                });
+    }
+
+    void answered(std::size_t i, zk::reply&& r)
+    {
+        --under_way_;
+        if (r.error == errc::not_connected || is_session_fatal(r.error)) {
+            of_.fail(r.error); // the client is of no use any more
+            return;
+        }
+        gone_[i] = r.error == zookeeper_errc::no_node;
+        take_answer(view_.entries[i], std::move(r));
+        go_on();
+    }
+
+    void finish()
+    {
+        std::size_t i = 0;
+        std::erase_if(view_.entries, [&](const auto&) { return gone_[i++]; });
+        if (view_.entries.empty() && shortened_) {
+            begin(); // somebody else is the first one now
+            return;
+        }
+        mark_holders(view_.entries);
+        then_(std::move(view_));
+    }
+
+    Inquiry& of_;
+    const std::string path_;
+    const layout layout_;
+    const std::size_t limit_;
+    Then then_;
+    queue_view view_;
+    std::vector<bool> gone_;
+    std::size_t asked_ = 0; // of the entries, in their order
+    std::size_t under_way_ = 0;
+    bool shortened_ = false;
+};
+
 template <class... Results, class Then>
 void read_queue(const std::shared_ptr<inquiry<Results...>>& of, const std::string& path,
                 const layout& l, std::size_t limit, Then then)
 {
-    struct reading {
-        queue_view view;
-        std::vector<bool> gone;
-        std::size_t open = 0;
-        bool shortened = false;
-        Then then;
-    };
-    list_queue(of, path, l, [raw = of.get(), path, l, limit, then](queue_view&& found) {
-        const auto all = std::make_shared<reading>(reading{std::move(found), {}, 0, false, then});
-        auto& entries = all->view.entries;
-        all->shortened = entries.size() > limit;
-        entries.resize(std::min(entries.size(), limit));
-        all->gone.resize(entries.size());
-        all->open = entries.size() + 1;
-        const auto one_done = [raw, all, path, l, limit] {
-            if (--all->open != 0) {
-                return;
-            }
-            std::size_t i = 0;
-            std::erase_if(all->view.entries, [&](const auto&) { return all->gone[i++]; });
-            if (all->view.entries.empty() && all->shortened) {
-                // Somebody else is the first one now.
-                read_queue(raw->shared_from_this(), path, l, limit, all->then);
-                return;
-            }
-            mark_holders(all->view.entries);
-            all->then(std::move(all->view));
-        };
-        const client_core::batch together{*raw->core()};
-        for (std::size_t i = 0; i != entries.size() && !raw->is_over(); ++i) {
-            raw->ask({.op = zk::opcode::get, .path = entries[i].path},
-                     [raw, all, i, one_done](zk::reply&& r) {
-                         if (r.error == zookeeper_errc::no_node) {
-                             all->gone[i] = true;
-                         } else if (r.error && r.error != zookeeper_errc::no_auth) {
-                             raw->fail(r.error);
-                             return;
-                         } else {
-                             take_answer(all->view.entries[i], std::move(r));
-                         }
-                         one_done();
-                     });
-        }
-        if (!raw->is_over()) {
-            one_done();
-        }
-    });
+    using reading = queue_reading<inquiry<Results...>, Then>;
+    std::make_shared<reading>(*of, path, l, limit, std::move(then))->begin();
 }
 
 } // namespace colock::detail

@@ -15,12 +15,38 @@ namespace colock {
 
 namespace detail {
 
-queue_entry entry_of(const std::string& path, const protocol::entry& found)
+bool listing::work()
 {
-    return {.name = std::string{found.name},
-            .path = protocol::join_path(path, found.name),
-            .number = found.number,
-            .shared = found.shared};
+    // A slice of a processor that is busy otherwise takes a few milliseconds.
+    constexpr std::size_t slice = 2'000;
+    const auto end = std::min(parsed_ + slice, names_.size());
+    for (; parsed_ != end; ++parsed_) {
+        const auto& name = names_[parsed_];
+        if (const auto number = protocol::number_of(layout_, name)) {
+            order_.emplace(std::pair{*number, protocol::is_shared(layout_, name)}, parsed_);
+        }
+    }
+    if (parsed_ != names_.size()) {
+        return false;
+    }
+    auto& entries = found_.entries;
+    if (entries.empty()) {
+        entries.reserve(order_.size());
+    }
+    for (std::size_t i = 0; i != slice && !order_.empty(); ++i) {
+        const auto first = order_.begin();
+        const auto [number, shared] = first->first;
+        auto& name = names_[first->second];
+        auto path = protocol::join_path(path_, name);
+        entries.push_back(
+            {.name = std::move(name), .path = std::move(path), .number = number, .shared = shared});
+        order_.erase(first);
+    }
+    if (!order_.empty()) {
+        return false;
+    }
+    mark_holders(entries);
+    return true;
 }
 
 void mark_holders(std::vector<queue_entry>& entries) noexcept
