@@ -84,6 +84,9 @@ const char* text(errc e) noexcept
     case errc::cannot_guard:
         return "a single_node_mutex cannot guard a transaction, for the next holder's node looks "
                "the same; use its fencing token";
+    case errc::request_too_large:
+        return "the request is larger than client_options::max_request_size, which the servers "
+               "would not take; write less at once";
     case errc::nothing_to_lock: return "a multi_lock names no lock; give it at least one";
     }
     return "unknown colock error";

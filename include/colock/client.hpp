@@ -121,8 +121,8 @@ struct watched {
 ///
 /// **Errors** of every operation, besides those it lists: `errc::invalid_path`, `errc::not_connected`,
 /// `errc::client_closed`, `zookeeper_errc::no_auth`, `zookeeper_errc::auth_failed` (the servers refuse
-/// the credentials; final), `operation_aborted`; writes also `zookeeper_errc::connection_loss` and
-/// `zookeeper_errc::session_expired`, for which `outcome_unknown` is true.
+/// the credentials; final), `operation_aborted`; writes also `errc::request_too_large`, and
+/// `zookeeper_errc::connection_loss` and `zookeeper_errc::session_expired`, for which `outcome_unknown` is true.
 ///
 /// **Cancellation** of every operation, unless it says otherwise: a request that has not been sent is
 /// withdrawn. For one that has been sent, a read completes with `operation_aborted` for any type; a write

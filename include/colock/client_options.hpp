@@ -6,6 +6,7 @@
 #include <colock/node.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,10 @@ struct client_options {
     /// it has to be twice the `tickTime`. A value that is too great costs some of the time for which a
     /// lock is known to be safe; one that is too small makes a loss come too late.
     std::chrono::milliseconds tick = std::chrono::seconds{2};
+
+    /// The largest request that the servers take, in bytes: their `jute.maxbuffer`. A larger one is refused
+    /// with `errc::request_too_large`, for a server would drop the connection instead.
+    std::size_t max_request_size = 0xfffff;
 
     std::vector<credential> credentials = {};
 

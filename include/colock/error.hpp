@@ -91,6 +91,8 @@ enum class errc {
     /// `guarded()` of a `single_node_mutex`: the node of the next holder looks the same. Write the `token()`
     /// with the data, and let whatever they go to refuse an older one.
     cannot_guard,
+    /// The request is larger than `client_options::max_request_size`; nothing was sent. Write less at once.
+    request_too_large,
 };
 
 /// ZooKeeper's own codes, with ZooKeeper's own numbers.

@@ -1,6 +1,7 @@
 // Requests: sent, kept for the next connection, answered. And the watches that they leave.
 #include "core.hpp"
 #include "protocol/path.hpp"
+#include "zk/request_size.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -53,7 +54,7 @@ fault path_fault_of(std::string_view path, std::optional<create_mode> mode, bool
 }
 
 // The C client aborts the program at what would be found here in a transaction.
-fault fault_of(const zk::call& c, bool has_chroot)
+fault content_fault_of(const zk::call& c, bool has_chroot)
 {
     if (c.op != zk::opcode::multi) {
         const bool creates = c.op == zk::opcode::create;
@@ -98,6 +99,17 @@ std::string subject_of(const zk::call& c, const zk::reply& r)
     return "path " + (i < c.ops.size() ? c.ops[i].path : c.path);
 }
 
+fault fault_of(const zk::call& c, std::size_t chroot, std::size_t most)
+{
+    auto found = content_fault_of(c, chroot != 0);
+    if (const auto size = zk::request_size(c, chroot); !found.error && size > most) {
+        found = {errc::request_too_large, subject_of(c, {}) + ": the request has " +
+                                              std::to_string(size) + " bytes, and the limit is " +
+                                              std::to_string(most)};
+    }
+    return found;
+}
+
 } // namespace
 
 void request::answered(zk::reply&& r) noexcept
@@ -132,7 +144,8 @@ request_ptr client_core::unlink(request& r)
 void client_core::submit(request_ptr r)
 {
     error_code refused = unavailable();
-    if (auto f = fault_of(r->call, options_.chroot.size() > 1); f.error) {
+    const auto chroot = options_.chroot.size() > 1 ? options_.chroot.size() : 0;
+    if (auto f = fault_of(r->call, chroot, options_.max_request_size); f.error) {
         note_error(f.detail);
         refused = f.error;
     } else if (refused && r->policy != on_loss::fail) {

@@ -46,6 +46,10 @@ error_code client_core::check_options()
         if (c.scheme.empty()) {
             return fail(errc::invalid_option, "a credential has no scheme; use \"digest\"");
         }
+        constexpr std::size_t fixed_fields = 20;
+        if (c.scheme.size() + c.secret.size() + fixed_fields > options_.max_request_size) {
+            return fail(errc::request_too_large, "a credential is larger than max_request_size");
+        }
         if (c.scheme == "digest" && c.secret.find(':') == std::string::npos) {
             return fail(errc::invalid_option,
                         "the secret of a digest credential has no colon; write \"user:password\"");

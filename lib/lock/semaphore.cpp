@@ -91,9 +91,6 @@ layout lease_layout()
 
 constexpr std::int64_t no_number = -1;
 
-// The server drops the connection of whoever sends more (jute.maxbuffer), and would do so again at every repetition.
-constexpr std::size_t max_request = 1'000'000;
-
 // What a semaphore object refers to.
 class semaphore_path {
 public:
@@ -554,7 +551,7 @@ std::int64_t semaphore_path::most_at_once() const
     for (const auto& entry : options.acl ? *options.acl : core->options().acl) {
         each += 3 * sizeof(std::int32_t) + entry.scheme.size() + entry.id.size();
     }
-    return static_cast<std::int64_t>(std::max<std::size_t>(max_request / each, 1));
+    return static_cast<std::int64_t>(std::max<std::size_t>(core->options().max_request_size / each, 1));
 }
 
 std::shared_ptr<semaphore_state> semaphore_path::find(error_code& why, std::string& detail) const
