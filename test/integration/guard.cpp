@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -447,6 +448,35 @@ BOOST_AUTO_TEST_CASE(G6_context_client_and_guard_are_destroyed_in_any_order)
             BOOST_TEST(loss.error() == errc::not_held);
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(the_log_tells_a_loss_once_and_does_not_warn_of_a_client_that_is_closed)
+{
+    std::vector<std::string> warnings;
+    const client_options options{.log = [&](log_level level, std::string_view text) {
+        if (level >= log_level::warning) {
+            warnings.emplace_back(text);
+        }
+    }};
+    auto& first = connect(options);
+    auto kept = hold(first);
+    outcome<permit> acquired;
+    semaphore{first, directory + "/s", 1}.async_acquire(1, acquired.handler());
+    const auto permits = value_of(io, acquired);
+    outcome<> closed;
+    first.async_close(closed.handler());
+    BOOST_TEST(code_of(io, closed) == error_code{});
+    BOOST_TEST(kept.lost() == errc::client_closed);
+    BOOST_TEST(permits.lost() == errc::client_closed);
+    BOOST_TEST(warnings == std::vector<std::string>{}, boost::test_tools::per_element());
+
+    auto& second = connect(options);
+    kept = hold(second);
+    admin.remove(kept.node());
+    BOOST_TEST(until([&] { return second.stats().locks_lost == 1; }));
+    const auto once = "lock " + directory + ": lost: somebody deleted the node of the lock";
+    BOOST_TEST(warnings == std::vector{once}, boost::test_tools::per_element());
+    BOOST_TEST(second.last_error_detail() == once);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -144,6 +144,7 @@ BOOST_AUTO_TEST_CASE(G5_the_body_is_cancelled_when_the_lock_is_lost_and_the_reas
     BOOST_TEST(until([&] { return r->done; }));
     BOOST_TEST(r->code() == errc::lock_lost);
     BOOST_TEST(r->text().find(error_code{errc::node_deleted}.message()) != std::string::npos);
+    BOOST_TEST(r->text().find("lost") == r->text().rfind("lost"), r->text()); // said once
     BOOST_TEST(zk.stats().bodies_cancelled == 1U);
     BOOST_TEST(zk.stats().bodies_overdue == 0U);
     check_nothing_left();
