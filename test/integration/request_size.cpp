@@ -30,7 +30,7 @@ error_code result_of(lock_scene& s, Start start)
 
 error_code create(lock_scene& s, client& c, std::size_t size, create_options options)
 {
-    static int number = 0;
+    static int number = 1'000; // as many digits for all of them
     const auto path = "/" + std::to_string(++number);
     return result_of<create_result>(
         s, [&](auto& o) { c.async_create(path, std::string(size, 'x'), options, o.handler()); });
