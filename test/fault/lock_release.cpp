@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_release_that_has_ended_at_the_bound_goes_on)
     BOOST_TEST(s.zk.session_id() == session);
     BOOST_TEST(s.until([&] { return s.zk.stats().contenders == 0; }));
     held.check(errc::safe_until_passed); // and not once more
-    BOOST_TEST(s.released() == 2U); // the guards had let go before
+    BOOST_TEST(s.released() == 2U);      // the guards had let go before
     BOOST_TEST(s.lost() == 0U);
 }
 

@@ -453,11 +453,13 @@ BOOST_AUTO_TEST_CASE(G6_context_client_and_guard_are_destroyed_in_any_order)
 BOOST_AUTO_TEST_CASE(the_log_tells_a_loss_once_and_does_not_warn_of_a_client_that_is_closed)
 {
     std::vector<std::string> warnings;
-    const client_options options{.log = [&](log_level level, std::string_view text) {
-        if (level >= log_level::warning) {
-            warnings.emplace_back(text);
-        }
-    }};
+    const client_options options{.session_timeout = timeout,
+                                 .tick = tick,
+                                 .log = [&](log_level level, std::string_view text) {
+                                     if (level >= log_level::warning) {
+                                         warnings.emplace_back(text);
+                                     }
+                                 }};
     auto& first = connect(options);
     auto kept = hold(first);
     outcome<permit> acquired;
