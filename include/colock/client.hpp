@@ -7,6 +7,7 @@
 #include <colock/error.hpp>
 #include <colock/fwd.hpp>
 #include <colock/node.hpp>
+#include <colock/transaction.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -53,7 +54,7 @@ struct client_stats {
 ///
 /// Distinct objects are safe to use from several threads, one object is not. Destroying it removes the
 /// watch. It may outlive its client.
-class COLOCK_DECL watch {
+class [[nodiscard]] COLOCK_DECL watch {
 public:
     using executor_type = boost::asio::any_io_executor;
 
@@ -98,7 +99,7 @@ private:
 
 /// What a watched read found, and the watch that it set.
 template <class Result>
-struct watched {
+struct [[nodiscard]] watched {
     Result value;
     watch changes;
 };
@@ -287,7 +288,11 @@ public:
             detail::initiate<error_code>{core_}, token, &start_remove, std::move(path), version);
     }
 
-    /// Carries out all steps or none, in one transaction; completes with one result a step.
+    /// Carries out all steps or none, in one transaction; completes with one result a step. See `transaction`.
+    ///
+    /// ```cpp
+    /// co_await zk.async_multi(colock::transaction{}.create("/orders/new", text).remove("/orders/old"));
+    /// ```
     ///
     /// Completion signature: `void(error_code, std::vector<transaction_result>)`.
     /// Errors: that of the first step that failed, the results say which; `errc::invalid_option` for a

@@ -19,6 +19,13 @@ struct credential {
     std::string secret;
 };
 
+/// A statement that contains `co_await` must not make options in braces as well: GCC 12 destroys them twice. That
+/// includes the co_await that asks for a coroutine's executor, so give the executor a name first:
+///
+/// ```cpp
+/// const auto executor = co_await asio::this_coro::executor;
+/// colock::client own{executor, {.hosts = hosts}};
+/// ```
 struct client_options {
     /// The servers: "host:port[,host:port...]". A host is a name, an IPv4 address, or an IPv6 address
     /// in brackets; the port may be left out and is 2181 then.

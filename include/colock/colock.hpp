@@ -22,6 +22,7 @@
 #include <colock/shared_lock.hpp>
 #include <colock/shared_mutex.hpp>
 #include <colock/single_node_mutex.hpp>
+#include <colock/transaction.hpp>
 #include <colock/unique_lock.hpp>
 #include <colock/version.hpp>
 

@@ -20,8 +20,8 @@ namespace colock {
 
 /// Options of an election; as those of the same names in `lock_options`.
 ///
-/// GCC 12 destroys twice what an aggregate holds that is made within a `co_await` expression. There, give the
-/// options a name first.
+/// A statement that contains `co_await` must not make options in braces as well: GCC 12 destroys them twice. Give
+/// them a name in a statement before it.
 struct election_options {
     /// Access control of a candidate's node; `client_options::acl` when empty.
     std::optional<access_control_list> acl = {};
@@ -91,6 +91,14 @@ public:
     /// Stands for election, runs the body while this candidate leads, steps down when it ends, and gives what the
     /// body gave. The body is cancelled as soon as others may lead.
     ///
+    /// ```cpp
+    /// co_await scheduler.async_lead([&](colock::unique_lock& term) -> asio::awaitable<void> {
+    ///     co_await write(term.token(), text);
+    /// });
+    /// ```
+    ///
+    /// Let a lambda capture by reference: `mutex::async_with_lock` tells what GCC 12 does otherwise.
+    ///
     /// `body(unique_lock&)` is that of `mutex::async_with_lock`, with all that is said there: about what it returns,
     /// where it runs, that it is waited for when it is cancelled, and about the guard, which has the token of
     /// this term of office. To step down, end the body or cancel this operation. To stand again, call it again.
@@ -106,11 +114,12 @@ public:
     /// Executor: the handler's associated one, by default the client's. Never inline.
     /// Token: by default `use_awaitable`; see `mutex::async_with_lock`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
-    auto async_lead(F body, CompletionToken&& token = CompletionToken())
+    auto async_lead(F&& body, CompletionToken&& token = CompletionToken())
     {
-        using result = detail::body_operation<detail::body_result_t<F>>;
+        using result = detail::body_operation_of<F, CompletionToken>;
         return boost::asio::async_initiate<CompletionToken, typename result::signature>(
-            detail::initiate_with_lock<standing>{standing{candidacy_}}, token, std::move(body));
+            detail::initiate_with_lock<standing>{standing{candidacy_}}, token,
+            std::forward<F>(body));
     }
 
     /// Asks who leads; nobody does when there is no candidate. Two round trips.
@@ -147,8 +156,16 @@ public:
     }
 
     /// Waits until somebody else leads than the one that was seen, or nobody; completes with who does, at once when
-    /// that is so already. Begin with nobody: `leader = co_await e.async_wait_change(leader)` in a loop misses
-    /// none that lasts, and tells the last of several that follow each other quickly.
+    /// that is so already. In a loop it misses no leader that lasts, and tells the last of several that follow each
+    /// other quickly:
+    ///
+    /// ```cpp
+    /// std::optional<std::string> leader; // nobody
+    /// for (;;) {
+    ///     leader = co_await scheduler.async_wait_change(leader);
+    ///     show(leader);
+    /// }
+    /// ```
     ///
     /// Waiting costs no request: the server tells when the leader's node goes; candidates that come and go behind
     /// it wake nobody. A leader whose term ends and who is elected again under the same identity is no change.

@@ -7,6 +7,7 @@
 #include <colock/fencing_token.hpp>
 #include <colock/fwd.hpp>
 #include <colock/node.hpp>
+#include <colock/transaction.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -66,7 +67,7 @@ enum class lock_state {
 ///
 /// **Thread safety**: distinct objects may be used from several threads. Of one object, the const members
 /// may be called from several threads at once; they look at the clock themselves.
-class COLOCK_DECL held_lock {
+class [[nodiscard]] COLOCK_DECL held_lock {
 public:
     using executor_type = boost::asio::any_io_executor;
 
@@ -119,8 +120,13 @@ public:
     /// The path of the node in the lock's queue; empty when this object holds nothing.
     [[nodiscard]] std::string node() const;
 
-    /// The transaction with a condition before it: that this lock is still held. For
-    /// `client::async_multi`, which then carries out all or nothing, and completes with
+    /// The transaction with a condition before it: that this lock is still held.
+    ///
+    /// ```cpp
+    /// co_await zk.async_multi(held.guarded(colock::transaction{}.set("/orders/state", text)));
+    /// ```
+    ///
+    /// `client::async_multi` then carries out all or nothing, and completes with
     /// `zookeeper_errc::no_node` when the lock was lost, whether this process knows it already or not.
     /// The results begin with that of the condition. Throws `system_error` with `errc::not_held` when this
     /// object holds nothing, and with `errc::cannot_guard` when the lock is a `single_node_mutex`.
@@ -128,8 +134,29 @@ public:
 
     /// Waits until the lock is lost; completes with the reason, as `lost()` has it.
     ///
-    /// Completion signature: `void(error_code, error_code why)`. A loss is what was waited for and no
-    /// error, so that `co_await (work() || held.async_wait_lost())` does what it says.
+    /// Work that has to stop when the lock is lost belongs into `async_with_lock`. With a guard, run the work and
+    /// this wait in a parallel group, on one thread or on a strand. The group ends with the first of the two,
+    /// however that ends, and cancels the other:
+    ///
+    /// ```cpp
+    /// const auto executor = co_await asio::this_coro::executor;
+    /// auto [order, failure, ec, why] =
+    ///     co_await asio::experimental::make_parallel_group(
+    ///         asio::co_spawn(executor, work(), asio::deferred), held.async_wait_lost(asio::deferred))
+    ///         .async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+    /// if (order[0] == 0 && failure) {
+    ///     std::rethrow_exception(failure); // what work() has thrown
+    /// }
+    /// if (why) {
+    ///     throw boost::system::system_error{why, "the lock was lost"};
+    /// }
+    /// ```
+    ///
+    /// `work() || held.async_wait_lost(use_awaitable)`, of Asio's awaitable_operators, is something else: it ends with
+    /// the first of the two that *succeeds*. When work() throws it goes on waiting for a loss, and then drops the
+    /// exception.
+    ///
+    /// Completion signature: `void(error_code, error_code why)`. A loss is what was waited for, and no error.
     /// Errors: `errc::not_held` this object is empty, or the lock was released; `operation_aborted`
     /// cancelled.
     /// Cancellation: any type completes at once.

@@ -13,6 +13,9 @@ namespace colock {
 /// appends, ten digits. Whatever ends in the marker and a number stands in the queue, whoever wrote it; children
 /// of other forms are ignored. None of the texts may contain a '/', nor a marker end in a digit; a marker must
 /// not be empty.
+///
+/// A statement that contains `co_await` must not make a layout in braces as well: GCC 12 destroys it twice. Give it
+/// a name in a statement before it. The functions below may be called anywhere.
 struct layout {
     std::string prefix;
     std::string marker;

@@ -16,8 +16,13 @@ namespace colock {
 /// an operation or a guard of one, operations of another object with other options complete with
 /// `errc::conflicting_use`.
 ///
-/// GCC 12 destroys twice what an aggregate holds that is made within a `co_await` expression. There, give the
-/// options, or the lock that has some, a name first.
+/// A statement that contains `co_await` must not make options in braces as well: GCC 12 destroys them twice. Give
+/// the options, or the lock that has some, a name in a statement before it:
+///
+/// ```cpp
+/// colock::mutex patient{zk, path, {.linger = 1s}};
+/// colock::unique_lock mine = co_await patient.async_lock();
+/// ```
 struct lock_options {
     colock::layout layout = curator_layout();
 

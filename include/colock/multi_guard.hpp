@@ -9,6 +9,7 @@
 #include <colock/held_lock.hpp>
 #include <colock/node.hpp>
 #include <colock/permit.hpp>
+#include <colock/transaction.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -29,7 +30,7 @@ namespace colock {
 ///
 /// **Thread safety**: distinct objects may be used from several threads. Of one object, the const members
 /// may be called from several threads at once; they look at the clock themselves.
-class COLOCK_DECL multi_guard {
+class [[nodiscard]] COLOCK_DECL multi_guard {
 public:
     using executor_type = boost::asio::any_io_executor;
 

@@ -8,9 +8,9 @@
 #include <colock/multi_guard.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -46,9 +46,11 @@ private:
 ///
 /// ```cpp
 /// colock::multi_lock both{orders, {prices, colock::share_lock}};
-/// colock::multi_guard held = co_await both.async_lock();
-/// co_await store.write(row, held.token(0)); // that of `orders`
+/// colock::multi_guard together = co_await both.async_lock();
+/// co_await write(together.token(0), text); // the token of `orders`
 /// ```
+///
+/// It needs no name: `co_await colock::multi_lock{orders, prices}.async_lock()` does the same with both exclusively.
 ///
 /// Locks that are free are held after one round trip, however many they are; a semaphore takes one more, and those
 /// whose paths come behind its path wait for it, as do those behind one that this client expected to use alone and
@@ -71,7 +73,27 @@ class COLOCK_DECL multi_lock {
 public:
     using executor_type = boost::asio::any_io_executor;
 
-    multi_lock(std::initializer_list<lock_entry> locks);
+    /// Names none, see above.
+    multi_lock() : multi_lock{std::vector<lock_entry>{}} {}
+    explicit multi_lock(lock_entry only) : multi_lock{std::vector{std::move(only)}} {}
+    // Not one with an initializer list, which GCC 12 refuses within a co_await expression. Entries with a name each,
+    // unlike a parameter pack, can be written in braces: `{prices, share_lock}`.
+    multi_lock(lock_entry first, lock_entry second)
+        : multi_lock{std::vector{std::move(first), std::move(second)}}
+    {
+    }
+    multi_lock(lock_entry first, lock_entry second, lock_entry third)
+        : multi_lock{std::vector{std::move(first), std::move(second), std::move(third)}}
+    {
+    }
+    /// Any number. From the fifth on, what is more than a lock needs its type: `lock_entry{prices, share_lock}`.
+    template <std::convertible_to<lock_entry>... More>
+    multi_lock(lock_entry first, lock_entry second, lock_entry third, lock_entry fourth,
+               const More&... more)
+        : multi_lock{std::vector<lock_entry>{std::move(first), std::move(second), std::move(third),
+                                             std::move(fourth), more...}}
+    {
+    }
     explicit multi_lock(const std::vector<lock_entry>& locks);
 
     /// The client's; that of the system when no lock is named.

@@ -80,8 +80,13 @@ inline access_control_list creator_acl()
 
 /// How to create a node.
 ///
-/// GCC 12 destroys twice what an aggregate holds that is made within a `co_await` expression. There, give one
-/// with an `acl` a name first: `const create_options mine{.acl = creator_acl()};`.
+/// A statement that contains `co_await` must not make options with an `acl` in braces as well: GCC 12 destroys that
+/// twice. Give them a name in a statement before it:
+///
+/// ```cpp
+/// const colock::create_options mine{.acl = colock::creator_acl()};
+/// co_await zk.async_create(path, text, mine);
+/// ```
 struct create_options {
     create_mode mode = create_mode::persistent;
     /// Access control of the new node; `client_options::acl` when empty.
@@ -111,7 +116,7 @@ struct children_result {
 /// The version that matches any version.
 inline constexpr std::int32_t any_version = -1;
 
-/// One step of a transaction, see `client::async_multi`.
+/// One step of a transaction. The functions below make one; `transaction` gathers several.
 struct transaction_op {
     enum class kind { check, create, set, remove };
 

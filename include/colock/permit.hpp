@@ -7,6 +7,7 @@
 #include <colock/fwd.hpp>
 #include <colock/held_lock.hpp>
 #include <colock/node.hpp>
+#include <colock/transaction.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -25,7 +26,7 @@ namespace colock {
 ///
 /// **Thread safety**: distinct objects may be used from several threads. Of one object, the const members may
 /// be called from several threads at once.
-class COLOCK_DECL permit {
+class [[nodiscard]] COLOCK_DECL permit {
 public:
     using executor_type = boost::asio::any_io_executor;
 

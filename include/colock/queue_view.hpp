@@ -132,8 +132,16 @@ auto async_view_queue(const client& c, std::string path,
 ///
 /// The position is how many have to let go before the contender has the lock: 0 when it has it, or is about to hear
 /// of it. For one who shares the lock they are those up to the last one before it who does not. It never grows.
-/// Begin with nothing seen: `position = co_await async_wait_position(c, node, position)` in a loop tells it first,
-/// and then each change that lasts, and of several that follow each other quickly the last.
+/// A loop that begins with nothing seen tells the position first, and then each change that lasts; of several that
+/// follow each other quickly the last:
+///
+/// ```cpp
+/// std::optional<std::size_t> position;
+/// for (;;) {
+///     position = co_await colock::async_wait_position(zk, path, position);
+///     show(*position);
+/// }
+/// ```
 ///
 /// `node` is that of a contender on any client: a `queue_entry::path`. The one by which this client waits is the
 /// entry of `async_view_queue` whose session is `client::session_id()`; those who share it (`max_local_grants`)
@@ -167,6 +175,15 @@ auto async_wait_position(const client& c, std::string node, std::optional<std::s
                          CompletionToken&& token = CompletionToken())
 {
     return async_wait_position(c, std::move(node), curator_layout(), seen,
+                               std::forward<CompletionToken>(token));
+}
+
+/// The same with nothing seen, and a token.
+template <class CompletionToken>
+    requires(!std::convertible_to<CompletionToken, std::optional<std::size_t>>)
+auto async_wait_position(const client& c, std::string node, CompletionToken&& token)
+{
+    return async_wait_position(c, std::move(node), std::nullopt,
                                std::forward<CompletionToken>(token));
 }
 

@@ -100,11 +100,12 @@ public:
     /// Acquires the mutex, runs the body, releases the mutex, and gives what the body gave. As
     /// `mutex::async_with_lock`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
-    auto async_with_lock(lock_owner& owner, F body, CompletionToken&& token = CompletionToken())
+    auto async_with_lock(lock_owner& owner, F&& body, CompletionToken&& token = CompletionToken())
     {
-        using result = detail::body_operation<detail::body_result_t<F>>;
+        using result = detail::body_operation_of<F, CompletionToken>;
         return boost::asio::async_initiate<CompletionToken, typename result::signature>(
-            detail::initiate_with_lock<owned>{owned{path_, owner.state_}}, token, std::move(body));
+            detail::initiate_with_lock<owned>{owned{path_, owner.state_}}, token,
+            std::forward<F>(body));
     }
 
 private:

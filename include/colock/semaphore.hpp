@@ -9,6 +9,7 @@
 #include <colock/permit.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,7 +19,14 @@ namespace colock {
 
 /// The number of permits of a `semaphore` that is kept in a node, as Curator's SharedCount has it: four bytes,
 /// the highest first. It may change at any time; permits that are held stay when it falls.
+///
+/// ```cpp
+/// colock::permit one = co_await colock::semaphore{zk, path, colock::counter_node{"/limit"}}.async_acquire();
+/// ```
 struct counter_node {
+    // No aggregate, which GCC 12 would destroy twice within a co_await expression.
+    explicit counter_node(std::string node) : path{std::move(node)} {}
+
     std::string path;
 };
 
@@ -64,9 +72,16 @@ public:
     /// late.
     /// Executor: the handler's associated one, by default the client's. Never inline.
     template <class CompletionToken = boost::asio::deferred_t>
-    auto async_acquire(std::int64_t count = 1, CompletionToken&& token = CompletionToken())
+    auto async_acquire(std::int64_t count, CompletionToken&& token = CompletionToken())
     {
         return start(count, token, detail::never);
+    }
+    /// One permit.
+    template <class CompletionToken = boost::asio::deferred_t>
+        requires(!std::convertible_to<CompletionToken, std::int64_t>)
+    auto async_acquire(CompletionToken&& token = CompletionToken())
+    {
+        return start(1, token, detail::never);
     }
 
     /// Takes the permits if there are as many, and nobody waits before; else completes with an empty object and no
@@ -75,9 +90,16 @@ public:
     /// Errors: `errc::disconnected` there is no connection, or it broke meanwhile; those of `async_acquire`.
     /// Everything else as for `async_acquire`.
     template <class CompletionToken = boost::asio::deferred_t>
-    auto async_try_acquire(std::int64_t count = 1, CompletionToken&& token = CompletionToken())
+    auto async_try_acquire(std::int64_t count, CompletionToken&& token = CompletionToken())
     {
         return start(count, token, detail::at_once);
+    }
+    /// One permit.
+    template <class CompletionToken = boost::asio::deferred_t>
+        requires(!std::convertible_to<CompletionToken, std::int64_t>)
+    auto async_try_acquire(CompletionToken&& token = CompletionToken())
+    {
+        return start(1, token, detail::at_once);
     }
 
     /// As async_acquire, for so long at most: an empty object and no error when the time is over, or

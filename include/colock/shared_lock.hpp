@@ -10,7 +10,7 @@
 namespace colock {
 
 /// Shared ownership of a lock, as `shared_mutex::async_lock_shared` grants it.
-class COLOCK_DECL shared_lock : public held_lock {
+class [[nodiscard]] COLOCK_DECL shared_lock : public held_lock {
 public:
     /// Holds nothing.
     shared_lock() noexcept = default;

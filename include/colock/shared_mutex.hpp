@@ -81,11 +81,11 @@ public:
 
     /// As `mutex::async_with_lock`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
-    auto async_with_lock(F body, CompletionToken&& token = CompletionToken())
+    auto async_with_lock(F&& body, CompletionToken&& token = CompletionToken())
     {
-        using result = detail::body_operation<detail::body_result_t<F>>;
+        using result = detail::body_operation_of<F, CompletionToken>;
         return boost::asio::async_initiate<CompletionToken, typename result::signature>(
-            detail::initiate_with_lock<shared_mutex>{*this}, token, std::move(body));
+            detail::initiate_with_lock<shared_mutex>{*this}, token, std::forward<F>(body));
     }
 
     // ---- shared
@@ -157,12 +157,12 @@ public:
 
     /// As `mutex::async_with_lock`, with a body that takes a `shared_lock&`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
-    auto async_with_lock_shared(F body, CompletionToken&& token = CompletionToken())
+    auto async_with_lock_shared(F&& body, CompletionToken&& token = CompletionToken())
     {
-        using result = detail::body_operation<detail::body_result_t<F, shared_lock>>;
+        using result = detail::body_operation_of<F, CompletionToken, shared_lock>;
         return boost::asio::async_initiate<CompletionToken, typename result::signature>(
             detail::initiate_with_lock<sharing, shared_lock>{sharing{path_}}, token,
-            std::move(body));
+            std::forward<F>(body));
     }
 
 private:

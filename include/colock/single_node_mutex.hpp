@@ -134,6 +134,17 @@ public:
     /// Acquires the mutex, runs the body, releases the mutex, and gives what the body gave. The body is
     /// cancelled as soon as the mutex can no longer be trusted.
     ///
+    /// ```cpp
+    /// co_await m.async_with_lock([&](colock::unique_lock& held) -> asio::awaitable<void> {
+    ///     co_await write(held.token(), text);
+    /// });
+    /// ```
+    ///
+    /// Let a lambda capture by reference: the body is always over before this operation completes. GCC 12 destroys
+    /// twice what a lambda captures by value, when the lambda is written within the `co_await` expression; that is
+    /// refused with a static_assert. A body that has a name may capture as it likes, and is copied; pass
+    /// `std::ref` of one that cannot be copied.
+    ///
     /// `body(unique_lock&)` returns an `awaitable<T>`, or an operation that takes a completion token and
     /// then gives a `T`, such as a deferred one; T is void or default-constructible. It runs on a strand
     /// over the handler's associated executor. The guard is its own for as long as it runs: it must not
@@ -156,11 +167,11 @@ public:
     /// `exception_ptr` has gaps, a deferred operation that gives a T cannot be awaited, and a
     /// `yield_context` has to be `as_tuple(yield)`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
-    auto async_with_lock(F body, CompletionToken&& token = CompletionToken())
+    auto async_with_lock(F&& body, CompletionToken&& token = CompletionToken())
     {
-        using result = detail::body_operation<detail::body_result_t<F>>;
+        using result = detail::body_operation_of<F, CompletionToken>;
         return boost::asio::async_initiate<CompletionToken, typename result::signature>(
-            detail::initiate_with_lock<single_node_mutex>{*this}, token, std::move(body));
+            detail::initiate_with_lock<single_node_mutex>{*this}, token, std::forward<F>(body));
     }
 
 private:

@@ -33,7 +33,7 @@ private:
 };
 
 /// Exclusive ownership of a lock, as `mutex::async_lock` grants it.
-class COLOCK_DECL unique_lock : public held_lock {
+class [[nodiscard]] COLOCK_DECL unique_lock : public held_lock {
 public:
     /// Holds nothing.
     unique_lock() noexcept = default;

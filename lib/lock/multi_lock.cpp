@@ -418,11 +418,6 @@ lock_entry::lock_entry(const single_node_mutex& m)
 {
 }
 
-multi_lock::multi_lock(std::initializer_list<lock_entry> locks)
-    : locks_{std::make_shared<detail::lock_list>(locks)}
-{
-}
-
 multi_lock::multi_lock(const std::vector<lock_entry>& locks)
     : locks_{std::make_shared<detail::lock_list>(locks)}
 {

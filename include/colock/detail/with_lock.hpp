@@ -4,6 +4,7 @@
 
 #include <colock/detail/body_reports.hpp>
 #include <colock/detail/operation.hpp>
+#include <colock/detail/temporary_body.hpp>
 #include <colock/error.hpp>
 #include <colock/lock_options.hpp>
 #include <colock/unique_lock.hpp>
@@ -62,6 +63,16 @@ struct body_operation<void> {
     using values = std::tuple<>;
     template <class Handler>
     using of = operation_of<Handler, std::exception_ptr>;
+};
+
+// The operation of a body that a function has taken by a forwarding reference.
+template <class F, class CompletionToken, class Guard = unique_lock>
+struct body_operation_of : body_operation<body_result_t<std::decay_t<F>, Guard>> {
+    static_assert(
+        !destroyed_twice<F, CompletionToken>,
+        "Within a co_await expression GCC 12 destroys twice what a lambda captures by value. "
+        "Capture by reference: the body is always over before co_await is. Or give the body a "
+        "name, and pass that, or std::ref of it when it cannot be copied.");
 };
 
 // One execution. Everything runs on a strand over the handler's executor, where cancellation signals may

@@ -1,0 +1,329 @@
+// What headers and README show within coroutines, run: under the address sanitizer nothing is destroyed twice. What
+// else is forbidden there is in coroutine_temporaries.cpp of the unit tests.
+#include <support/lock_scene.hpp>
+#include <support/run.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace colock;
+using namespace colock::test;
+
+namespace {
+
+// Too long to be kept within the object: what is destroyed twice is freed twice.
+const std::string long_text(100, 'x');
+
+struct forms_scene : lock_scene {
+    client& zk = connect();
+
+    template <class F>
+    void in_coroutine(F body)
+    {
+        run(io, body());
+    }
+
+    std::string below(const std::string& name) const { return directory + '-' + name; }
+};
+
+// Captures by value, and waits within.
+auto body_with_captures(const std::string& text, int& runs)
+{
+    return [text, shared = std::make_shared<std::string>(text),
+            &runs](held_lock& held) -> asio::awaitable<void> {
+        co_await pause(1ms);
+        BOOST_TEST(bool(held));
+        BOOST_TEST(text == long_text);
+        BOOST_TEST(*shared == long_text);
+        ++runs;
+    };
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(coroutine_forms, forms_scene)
+
+BOOST_AUTO_TEST_CASE(a_body_captures_by_reference)
+{
+    int runs = 0;
+    in_coroutine([&]() -> asio::awaitable<void> {
+        const std::string text = long_text;
+        const auto shared = std::make_shared<std::string>(text);
+        mutex m{zk, directory};
+        co_await m.async_with_lock([&](unique_lock& held) -> asio::awaitable<void> {
+            co_await pause(1ms);
+            BOOST_TEST(bool(held));
+            BOOST_TEST(text + *shared == long_text + long_text);
+            ++runs;
+        });
+        const auto length =
+            co_await m.async_with_lock([&](unique_lock&) -> asio::awaitable<std::string> {
+                co_await pause(1ms);
+                co_return text;
+            });
+        BOOST_TEST(length == long_text);
+        election e{zk, below("election"), "me"};
+        co_await e.async_lead([&](unique_lock& term) -> asio::awaitable<void> {
+            co_await pause(1ms);
+            BOOST_TEST(bool(term));
+            BOOST_TEST(text + *shared == long_text + long_text);
+            ++runs;
+        });
+    });
+    BOOST_TEST(runs == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_body_with_a_name_captures_by_value)
+{
+    int runs = 0;
+    in_coroutine([&]() -> asio::awaitable<void> {
+        const auto body = body_with_captures(long_text, runs);
+        mutex m{zk, directory};
+        co_await m.async_with_lock(body);
+        co_await m.async_with_lock(std::ref(body), asio::as_tuple(asio::deferred));
+        shared_mutex rw{zk, below("rw")};
+        co_await rw.async_with_lock(body);
+        co_await rw.async_with_lock_shared(body);
+        recursive_mutex again{zk, below("recursive")};
+        lock_owner me;
+        co_await again.async_with_lock(me, body);
+        single_node_mutex single{zk, below("single")};
+        co_await single.async_with_lock(body);
+        election e{zk, below("election"), "me"};
+        co_await e.async_lead(body);
+    });
+    BOOST_TEST(runs == 7);
+}
+
+BOOST_AUTO_TEST_CASE(a_body_that_cannot_be_copied_is_passed_by_reference)
+{
+    int runs = 0;
+    in_coroutine([&]() -> asio::awaitable<void> {
+        auto body = [only = std::make_unique<std::string>(long_text),
+                     &runs](unique_lock&) -> asio::awaitable<void> {
+            co_await pause(1ms);
+            BOOST_TEST(*only == long_text);
+            ++runs;
+        };
+        mutex m{zk, directory};
+        co_await m.async_with_lock(std::ref(body));
+        co_await m.async_with_lock(std::ref(body));
+    });
+    BOOST_TEST(runs == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_client_is_made_in_a_coroutine)
+{
+    in_coroutine([&]() -> asio::awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        client own{executor, {.hosts = server.connect_string(), .chroot = {}}};
+        co_await own.async_connect();
+        const client_options options{.hosts = server.connect_string()};
+        client other{co_await asio::this_coro::executor, options};
+        co_await other.async_connect();
+        co_await other.async_close();
+        co_await own.async_close();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(options_have_a_name)
+{
+    in_coroutine([&]() -> asio::awaitable<void> {
+        const lock_options options{.owner_data = long_text, .linger = 1ms};
+        auto held = co_await mutex{zk, directory, options}.async_lock();
+        co_await held.async_unlock();
+        mutex patient{zk, below("patient"), {.owner_data = long_text}};
+        held = co_await patient.async_lock();
+        const create_options mine{.acl = open_acl()};
+        co_await zk.async_create(below("created"), long_text, mine);
+        co_await zk.async_create(below("moded"), long_text, {.mode = create_mode::ephemeral});
+        const layout own{.prefix = long_text, .marker = "lock-"};
+        const lock_options laid_out{.layout = own};
+        held = co_await mutex{zk, below("layout"), laid_out}.async_lock();
+        BOOST_TEST((co_await async_view_queue(zk, below("layout"), own)).entries.size() == 1U);
+        BOOST_TEST(
+            (co_await async_view_queue(zk, below("patient"), curator_layout())).entries.size() ==
+            0U);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_semaphore_of_a_counter_needs_no_name)
+{
+    const std::string limit = below("limit-of-the-semaphore");
+    admin.create(limit, std::string{"\0\0\0\2", 4});
+    in_coroutine([&]() -> asio::awaitable<void> {
+        const permit one = co_await semaphore{zk, directory, counter_node{limit}}.async_acquire();
+        semaphore pool{zk, directory, counter_node{limit}};
+        const permit two = co_await pool.async_acquire(asio::use_awaitable);
+        const permit none = co_await pool.async_try_acquire(asio::use_awaitable);
+        BOOST_TEST(one.count() + two.count() == 2U);
+        BOOST_TEST(!none);
+        BOOST_TEST(!(co_await pool.async_try_acquire()));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(the_first_position_needs_no_position_before_it)
+{
+    in_coroutine([&]() -> asio::awaitable<void> {
+        const auto held = co_await mutex{zk, directory}.async_lock();
+        BOOST_TEST(co_await async_wait_position(zk, held.node(), asio::use_awaitable) == 0U);
+        BOOST_TEST(co_await async_wait_position(zk, held.node()) == 0U);
+        BOOST_TEST(co_await async_wait_position(zk, held.node(), {}) == 0U);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_transaction_is_written_within_co_await)
+{
+    const auto node = below("node");
+    in_coroutine([&]() -> asio::awaitable<void> {
+        mutex m{zk, directory};
+        auto held = co_await m.async_lock();
+        auto results = co_await zk.async_multi(
+            held.guarded(transaction{}.create(node, long_text).check(node)));
+        BOOST_TEST(results.size() == 3U); // the condition, too
+        co_await zk.async_multi(
+            transaction{}
+                .set(node, long_text + long_text)
+                .create(node + "/ephemeral", {}, {.mode = create_mode::ephemeral})
+                .create(node + "/sequential", {}, create_mode::ephemeral_sequential)
+                .remove(node + "/ephemeral"));
+        BOOST_TEST((co_await zk.async_get(node)).data == long_text + long_text);
+
+        transaction steps;
+        steps.check(node);
+        steps.set(node, long_text);
+        BOOST_TEST(steps.ops().size() == 2U);
+        co_await zk.async_multi(held.guarded(steps));
+        BOOST_TEST((co_await zk.async_get(node)).data == long_text);
+
+        admin.remove(held.node());
+        const auto [ec, each] =
+            co_await zk.async_multi(held.guarded(transaction{}.set(node, "late")), no_throw);
+        BOOST_TEST(ec == zookeeper_errc::no_node);
+        BOOST_TEST((co_await zk.async_get(node)).data == long_text);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(several_locks_are_named_within_co_await)
+{
+    in_coroutine([&]() -> asio::awaitable<void> {
+        mutex orders{zk, below("orders")};
+        shared_mutex prices{zk, below("prices")};
+        semaphore pool{zk, below("pool"), 3};
+        recursive_mutex again{zk, below("recursive")};
+        single_node_mutex single{zk, below("single")};
+        lock_owner me;
+        {
+            const multi_guard one = co_await multi_lock{orders}.async_lock();
+            BOOST_TEST(one.size() == 1U);
+        }
+        {
+            const multi_guard two = co_await multi_lock{orders, prices}.async_lock();
+            BOOST_TEST(two.size() == 2U);
+            BOOST_TEST(!(co_await multi_lock{orders, prices}.async_try_lock()));
+        }
+        {
+            const multi_guard three =
+                co_await multi_lock{orders, {prices, share_lock}, {pool, 2}}.async_lock();
+            BOOST_TEST(three.size() == 3U);
+            BOOST_TEST(three.permits(2).count() == 2U);
+        }
+        {
+            const multi_guard all =
+                co_await multi_lock{orders,      {prices, share_lock},
+                                    {again, me}, {pool, 2},
+                                    single,      lock_entry{mutex{zk, below("sixth")}}}
+                    .async_lock();
+            BOOST_TEST(all.size() == 6U);
+        }
+        const auto [ec, none] = co_await multi_lock{}.async_lock(no_throw);
+        BOOST_TEST(ec == errc::nothing_to_lock);
+    });
+}
+
+namespace {
+
+// As held_lock.hpp tells: with a guard instead of async_with_lock.
+asio::awaitable<void> work_while_held(const unique_lock& held, asio::awaitable<void> work)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    auto [order, failure, ec, why] =
+        co_await asio::experimental::make_parallel_group(
+            asio::co_spawn(executor, std::move(work), asio::deferred),
+            held.async_wait_lost(asio::deferred))
+            .async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+    if (order[0] == 0 && failure) {
+        std::rethrow_exception(failure);
+    }
+    if (why) {
+        throw boost::system::system_error{why, "the lock was lost"};
+    }
+}
+
+asio::awaitable<void> fail_after(std::chrono::milliseconds time)
+{
+    co_await pause(time);
+    throw std::runtime_error{"the work failed"};
+}
+
+asio::awaitable<void> work_for_ever(bool& cancelled)
+{
+    try {
+        co_await pause(1h);
+    } catch (const boost::system::system_error& e) {
+        cancelled = e.code() == asio::error::operation_aborted;
+        throw;
+    }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(an_exception_of_the_work_ends_the_wait_for_a_loss)
+{
+    const auto held = hold(zk);
+    for (const auto time : {0ms, 1ms}) { // at once, and later
+        BOOST_CHECK_EXCEPTION(
+            run(io, work_while_held(held, fail_after(time))), std::runtime_error,
+            [](const auto& e) { return e.what() == std::string{"the work failed"}; });
+    }
+    BOOST_TEST(bool(held));
+}
+
+BOOST_AUTO_TEST_CASE(work_that_ends_ends_the_wait_for_a_loss)
+{
+    const auto held = hold(zk);
+    run(io, work_while_held(held, pause(1ms)));
+    BOOST_TEST(bool(held));
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_cancels_the_work)
+{
+    const auto held = hold(zk);
+    BOOST_TEST(wait_for_watches(zk, 1));
+    bool cancelled = false;
+    std::exception_ptr thrown;
+    asio::co_spawn(io, work_while_held(held, work_for_ever(cancelled)),
+                   [&](std::exception_ptr e) { thrown = std::move(e); });
+    admin.remove(held.node());
+    BOOST_REQUIRE(until([&] { return thrown != nullptr; }));
+    BOOST_TEST(cancelled);
+    BOOST_CHECK_EXCEPTION(std::rethrow_exception(thrown), boost::system::system_error,
+                          [](const auto& e) { return e.code() == errc::node_deleted; });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
