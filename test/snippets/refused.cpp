@@ -1,0 +1,37 @@
+// What is wrong and is to be noticed by the compiler. refused.cmake compiles this, and looks for what each is called.
+#include "surroundings.hpp"
+
+struct mistakes : surroundings {
+    asio::awaitable<void> run()
+    {
+#line 1 "a_lambda_captures_by_value"
+        co_await m.async_with_lock(
+            [text = text](colock::unique_lock&) -> asio::awaitable<void> { co_return; });
+#line 1 "a_lambda_of_a_leader_captures_by_value"
+        co_await scheduler.async_lead(
+            [text = text](colock::unique_lock&) -> asio::awaitable<void> { co_return; });
+#line 1 "a_lambda_captures_by_value_for_another_token"
+        co_await prices.async_with_lock_shared(
+            [text = text](colock::shared_lock&) -> asio::awaitable<void> { co_return; },
+            asio::as_tuple(asio::deferred));
+#line 1 "a_guard_is_dropped"
+        co_await m.async_lock();
+#line 1 "a_shared_guard_is_dropped"
+        co_await prices.async_lock_shared();
+#line 1 "a_permit_is_dropped"
+        co_await pool.async_acquire();
+#line 1 "a_multi_guard_is_dropped"
+        co_await colock::multi_lock{orders, prices}.async_lock();
+#line 1 "a_watch_is_dropped"
+        co_await zk.async_watch(path);
+#line 1 "an_operation_is_not_awaited"
+        m.async_lock();
+    }
+
+    colock::unique_lock hold();
+    void drop()
+    {
+#line 1 "a_guard_of_a_function_is_dropped"
+        hold();
+    }
+};
