@@ -6,7 +6,8 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -19,33 +20,42 @@
 #include <iostream>
 
 namespace asio = boost::asio;
-using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 
+// Goes on until it is cancelled or fails, as it does when the lock is lost.
 asio::awaitable<void> work(colock::client& zk)
 {
     colock::mutex jobs{zk, "/locks/jobs"};
     for (;;) {
-        colock::unique_lock held = co_await jobs.async_lock();
-        std::cout << "working, with fencing token " << held.token() << std::endl;
-        asio::steady_timer job{co_await asio::this_coro::executor, 200ms};
-        co_await job.async_wait(asio::use_awaitable);
-        co_await held.async_unlock();
+        co_await jobs.async_with_lock([&](colock::unique_lock& held) -> asio::awaitable<void> {
+            std::cout << "working, with fencing token " << held.token() << std::endl;
+            asio::steady_timer job{co_await asio::this_coro::executor, 200ms};
+            co_await job.async_wait(asio::use_awaitable);
+        });
     }
 }
 
 asio::awaitable<void> run(colock::client& zk)
 {
-    asio::signal_set stop{co_await asio::this_coro::executor, SIGINT, SIGTERM};
+    const auto executor = co_await asio::this_coro::executor;
+    asio::signal_set stop{executor, SIGINT, SIGTERM};
     co_await zk.async_connect();
 
-    // The signal cancels the work wherever it waits: for the lock, which takes it out of the queue, or
-    // while it holds the lock, which the guard's destructor then releases in the background.
-    co_await (work(zk) || stop.async_wait(asio::use_awaitable));
+    // The signal cancels the work wherever it waits: for the lock, which takes it out of the queue, or while it
+    // holds the lock, which is then released in the background. And when the work fails nobody waits for a signal:
+    // the group ends with the first of the two, however it ends. (`work(zk) || stop.async_wait(use_awaitable)`
+    // would wait for the first that succeeds.)
+    const auto [order, failure, ec, signal] =
+        co_await asio::experimental::make_parallel_group(
+            asio::co_spawn(executor, work(zk), asio::deferred), stop.async_wait(asio::deferred))
+            .async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
 
     // Completes when the server has confirmed that the lock and the session are gone.
     co_await zk.async_close();
     std::cout << "closed, nothing left behind" << std::endl;
+    if (order[0] == 0) {
+        std::rethrow_exception(failure); // of the work
+    }
 }
 
 int main(int argc, char** argv)

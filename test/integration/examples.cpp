@@ -1,4 +1,5 @@
 // The examples do what they say, and leave nothing behind.
+#include <support/admin_session.hpp>
 #include <support/subprocess.hpp>
 #include <support/wait_until.hpp>
 #include <support/zookeeper_server.hpp>
@@ -62,6 +63,28 @@ BOOST_AUTO_TEST_CASE(graceful_shutdown_leaves_neither_lock_nor_session)
     BOOST_TEST(p.wait().success());
     BOOST_TEST(server.sessions().empty());
     BOOST_TEST(server.ephemerals().empty());
+}
+
+// Somebody deletes its node by hand: it tells, and does not wait for a signal that never comes.
+BOOST_AUTO_TEST_CASE(graceful_shutdown_ends_when_its_work_fails)
+{
+    subprocess p{{program("graceful_shutdown"), server.connect_string()}, {.capture_output = true}};
+    BOOST_REQUIRE(next_line(p));
+    admin_session admin{server.connect_string()};
+    BOOST_TEST(wait_until(
+        [&] {
+            for (const auto& node : admin.children("/locks/jobs")) {
+                admin.remove_if_there("/locks/jobs/" + node);
+            }
+            return server.sessions().size() == 1U; // the operator's
+        },
+        30s));
+    std::optional<std::string> last;
+    for (auto line = next_line(p); line; line = next_line(p)) {
+        last = line;
+    }
+    BOOST_TEST(last.value_or("") == "closed, nothing left behind");
+    BOOST_TEST(p.wait().code == 1);
 }
 
 BOOST_AUTO_TEST_CASE(fenced_store_refuses_the_stale_writer)
