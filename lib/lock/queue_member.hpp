@@ -10,6 +10,7 @@
 #include "protocol/contender.hpp"
 #include "protocol/single_node.hpp"
 #include "waiting_list.hpp"
+#include "zk/backoff.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -108,6 +109,7 @@ private:
     void claim();
     void perform(const protocol::command& c);
     void make_directory();
+    void create_directory();
     void create(const std::string& prefix);
     void create_and_count(const std::string& prefix);
     void go_on_in_between();
@@ -155,6 +157,8 @@ private:
     std::function<void()> in_between_;
     const lock_options& options_;
     std::variant<protocol::contender, protocol::single_node> contender_;
+    std::unique_ptr<zk::backoff>
+        directory_pauses_;        // since the directory was missing, until a node is made
     std::int64_t own_czxid_ = 0;  // as the queue was told
     protocol::commands commands_; // being performed
     bool performing_ = false;

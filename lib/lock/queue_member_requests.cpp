@@ -63,9 +63,33 @@ const access_control_list& queue_member::acl() const
     return options_.acl ? *options_.acl : core_.options().acl;
 }
 
+// The server may say again and again that the directory is missing, because somebody removes it each time, or because
+// it lies. The first time there is no pause; the next ones double it, up to a second.
+void queue_member::make_directory()
+{
+    using namespace std::chrono_literals;
+    using clock = zk::backoff::clock;
+    if (!directory_pauses_) {
+        directory_pauses_ = std::make_unique<zk::backoff>(1ms, 1s);
+    }
+    const auto pause = directory_pauses_->delay(clock::now(), 1);
+    directory_pauses_->attempt(clock::now() + pause);
+    directory_pauses_->next_pass();
+    if (pause == clock::duration{}) {
+        create_directory();
+        return;
+    }
+    const auto timer = std::make_shared<zk::timer>(core_.strand(), pause);
+    timer->async_wait([weak = weak_from_this(), timer](const error_code& failed) {
+        if (const auto self = weak.lock(); self && !failed && !self->over_) {
+            self->create_directory();
+        }
+    });
+}
+
 // Creates the directory and whatever is missing above it, in one go. What counts is the answer for the
 // directory itself: one may lack the permission to create an ancestor that exists.
-void queue_member::make_directory()
+void queue_member::create_directory()
 {
     auto paths = protocol::path_and_ancestors(path_);
     if (!has_queue()) {
@@ -116,6 +140,9 @@ void queue_member::create(const std::string& prefix)
             .mode = has_queue() ? create_mode::ephemeral_sequential : create_mode::ephemeral,
             .acl = acl()},
            [this](zk::reply&& r) {
+               if (!r.error) {
+                   directory_pauses_.reset();
+               }
                feed([&](auto& c, protocol::commands& out) {
                    c.created(r.error, protocol::last_name(r.text),
                              {r.stat.czxid, r.stat.ephemeral_owner}, out);
@@ -152,6 +179,9 @@ void queue_member::create_and_count(const std::string& prefix)
                const auto& directory = r.results[1].stat;
                const bool alone = directory.num_children == 1;
                counted_others_ = !r.error && !alone;
+               if (!r.error) {
+                   directory_pauses_.reset();
+               }
                feed([&](protocol::contender& c, protocol::commands& out) {
                    // The transaction created the one, and changed the other.
                    c.counted(r.error, protocol::last_name(r.results[0].path),

@@ -195,6 +195,7 @@ private:
     std::shared_ptr<lock_path>
         locks_;             // made when it is needed: the table of paths is in use before
     bool compared_ = false; // the maximum, with what others have written
+    zk::backoff directory_pauses_{std::chrono::milliseconds{1}, std::chrono::seconds{1}};
 };
 
 // One execution: the operation may be over before what it does is.
@@ -362,6 +363,7 @@ awaitable<std::optional<permit>> semaphore_state::take_as_holder(const acquisiti
             // Whoever cancels from here on comes too late.
             co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
             if (auto nodes = co_await make(held, n); !nodes.empty()) {
+                directory_pauses_.reset();
                 if (const auto why = core_->unavailable(); why) {
                     fail(why); // they go with the session; nobody would be told of that
                 }
@@ -495,6 +497,14 @@ awaitable<std::int64_t> semaphore_state::limit(std::optional<watch>& changes)
 
 awaitable<void> semaphore_state::make_directory()
 {
+    // As with a lock: a server may say for ever that it is missing.
+    const auto pause = directory_pauses_.delay(zk::backoff::clock::now(), 1);
+    directory_pauses_.attempt(zk::backoff::clock::now() + pause);
+    directory_pauses_.next_pass();
+    if (pause > zk::backoff::clock::duration{}) {
+        zk::timer timer{core_->strand(), pause};
+        co_await timer.async_wait(asio::use_awaitable);
+    }
     auto paths = protocol::path_and_ancestors(leases_);
     // All of it has a name: GCC 12 destroys twice what is made within a co_await expression.
     const create_options as{.mode = create_mode::container, .acl = options_.acl};

@@ -1,5 +1,6 @@
 // Servers that break the protocol. Each of them costs its connection, with a line in the log that says why; the
 // executor goes on meanwhile, and requests and locks go on over the next connection.
+#include <colock/semaphore.hpp>
 #include <support/hostile_scene.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
@@ -378,6 +379,47 @@ BOOST_AUTO_TEST_CASE(connections_that_break_at_once_are_not_made_without_a_pause
     s.pulse.becomes_true([] { return false; }, 3s);
     BOOST_TEST(s.server.connections() - before <= 40u); // ten a second
     s.server.play({});
+    s.goes_on();
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_that_is_missing_for_ever_is_not_made_without_a_pause)
+{
+    hostile_scene s;
+    s.connect();
+    s.fill();
+    colock::mutex m{s.zk, "/elsewhere"};
+    colock::semaphore sem{s.zk, "/permits", 2};
+    const auto missing = [](const auto& r, std::string honest) {
+        if (r.kind == opcode::create2 && r.path.find("lock-") != std::string::npos) {
+            return answer{framed(honest.substr(4, 12) + number(-101))};
+        }
+        if (r.kind == opcode::multi && r.path.starts_with("/permits")) {
+            std::string errors;
+            for (const std::int32_t error : {0, -101}) {
+                errors += number(-1) + std::string(1, '\0') + number(error) + number(error);
+            }
+            return answer{framed(honest.substr(4, 16) + errors + number(-1) + '\1' + number(-1))};
+        }
+        return answer{honest};
+    };
+    const outcome<colock::unique_lock> locked;
+    const outcome<colock::permit> acquired;
+    s.server.play(missing);
+    m.async_lock(locked.handler());
+    const auto before = s.server.requests();
+    s.pulse.becomes_true([] { return false; }, 2s);
+    BOOST_TEST(!locked.done());
+    BOOST_TEST(s.server.requests() - before < 200u);
+    // The lock within the semaphore is had; its leases are not.
+    s.server.play([missing](const auto& r, std::string honest) {
+        return r.kind == opcode::multi ? missing(r, honest) : answer{honest};
+    });
+    sem.async_acquire(1, acquired.handler());
+    const auto then = s.server.requests();
+    s.pulse.becomes_true([] { return false; }, 2s);
+    BOOST_TEST(s.server.requests() - then < 300u);
+    BOOST_TEST(!acquired.done());
+    s.server.play({}); // it has made the nodes all the while: nobody is granted anything there
     s.goes_on();
 }
 
