@@ -195,8 +195,8 @@ public:
     /// it, by the outer guard of a `recursive_mutex`, or by nobody for a while (`lock_options::linger`).
     ///
     /// This object is empty as soon as the operation is initiated. The operation ends at `safe_until()` at the
-    /// latest: if no server has confirmed the release by then it completes with `errc::safe_until_passed`, the lock
-    /// counts as lost, and the release goes on in the background.
+    /// latest: if no server has confirmed the release by then it completes with `errc::safe_until_passed`, and the
+    /// release goes on in the background.
     ///
     /// Completion signature: `void(error_code)`.
     /// Errors: `errc::not_held` this object is empty, as it is when it was unlocked before;
