@@ -25,7 +25,7 @@ client_core::client_core(asio::any_io_executor executor, client_options options)
                                                                         executor_}},
       addresses_{std::make_shared<zk::address_book>(*strand_)}, backoff_{options_.backoff_min,
                                                                          options_.backoff_max},
-      attempt_timer_{*strand_}, deadline_timer_{*strand_}, reminder_timer_{*strand_},
+      old_sockets_{*strand_}, attempt_timer_{*strand_}, deadline_timer_{*strand_}, reminder_timer_{*strand_},
       beat_timer_{*strand_}, heartbeat_{std::clamp(options_.tick, milliseconds{0}, longest_time)},
       watches_{[this](const std::string& path, zk::watch_kind kind) {
           if (is_connected()) {
@@ -60,6 +60,7 @@ void client_core::context_gone() noexcept
     if (connection) {
         connection->close(sent_.empty());
     }
+    old_sockets_.reset();
     const auto dispose = [](request* r) { delete r; };
     request_list waiting;
     waiting.swap(waiting_);

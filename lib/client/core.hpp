@@ -10,6 +10,7 @@
 #include "zk/backoff.hpp"
 #include "zk/connection.hpp"
 #include "zk/hosts.hpp"
+#include "zk/old_sockets.hpp"
 #include "zk/watch_registry.hpp"
 
 #include <boost/asio/dispatch.hpp>
@@ -211,6 +212,7 @@ private:
     void established() override;
     void broken(zk::handle::status why) override;
     [[nodiscard]] bool expects_answers() const noexcept override { return !sent_.empty(); }
+    void left_behind(const std::string& address, int descriptor) noexcept override;
     // zk::watch_receiver
     void watch_fired(watch_event&& event) noexcept override;
 
@@ -222,6 +224,7 @@ private:
 
     error_code check_options();
     void start_pass(bool paused = false);
+    void choose_addresses();
     void next_attempt();
     void attempt();
     void attempt_timed_out();
@@ -264,9 +267,12 @@ private:
     std::size_t pass_size_ = 0;
     std::string attempting_; // the address
     zk::backoff backoff_;
-    unsigned unanswered_ = 0;                 // attempts that timed out, since the last connection
-    std::optional<zk::timer> attempt_timer_;  // back-off, or the attempt's deadline
-    std::optional<zk::timer> deadline_timer_; // of connect or close
+    unsigned unanswered_ = 0;             // attempts that timed out, since the last connection
+    std::string last_lost_;               // the address of the connection that broke last
+    std::chrono::nanoseconds lost_at_{0}; // when, by the boot_clock
+    std::optional<zk::old_sockets> old_sockets_; // of this session
+    std::optional<zk::timer> attempt_timer_;     // back-off, or the attempt's deadline
+    std::optional<zk::timer> deadline_timer_;    // of connect or close
     std::optional<zk::timer> reminder_timer_;
     std::optional<zk::timer> beat_timer_;
     std::chrono::nanoseconds beat_at_ = std::chrono::nanoseconds::max(); // of the boot_clock

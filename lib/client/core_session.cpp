@@ -2,6 +2,8 @@
 #include "core.hpp"
 #include "protocol/path.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -130,8 +132,7 @@ void client_core::start_pass(bool paused)
         if (const auto self = weak.lock(); self && !self->connection_ && self->pass_size_ == 0 &&
                                            !self->closing_ && !self->is_connected() &&
                                            self->state_ != connection_state::idle) {
-            self->untried_ = self->addresses_->addresses();
-            self->pass_size_ = self->untried_.size();
+            self->choose_addresses();
             if (self->pass_size_ != 0) {
                 self->next_attempt();
             } else if (!self->addresses_->pending()) {
@@ -139,11 +140,44 @@ void client_core::start_pass(bool paused)
             }
         }
     });
-    untried_ = addresses_->addresses();
-    pass_size_ = untried_.size();
-    if (pass_size_ != 0) {
+    choose_addresses();
+    if (untried_.empty() && pass_size_ != 0) {
+        backoff_.next_pass();
+        next_attempt();
+    } else if (pass_size_ != 0) {
         paused ? attempt() : next_attempt();
     }
+}
+
+// The session is not offered where a server may still have requests of an earlier connection to read. An attempt that
+// the client gives up there is read by that server all the same. It makes the server the owner of the session again,
+// and the leader then accepts the old requests, behind all that the client has done meanwhile at another server.
+// There are two exceptions. With one address only, there is no other server. And when the client has been without a
+// connection for a whole time-out, the session has ended, unless the leader was away, too.
+void client_core::choose_addresses()
+{
+    untried_ = addresses_->addresses();
+    pass_size_ = untried_.size();
+    // The last one is tried first.
+    if (const auto at = std::ranges::find(untried_, last_lost_); at != untried_.end()) {
+        std::rotate(untried_.begin(), at, at + 1);
+    }
+    if (session_.id != 0 && pass_size_ > 1 && boot_clock::now() < lost_at_ + session_timeout_) {
+        std::erase_if(untried_, [this](const std::string& address) {
+            return old_sockets_->contains(address);
+        });
+    }
+}
+
+void client_core::left_behind(const std::string& address, int descriptor) noexcept
+{
+    if (context_gone_ || closing_ || session_.id == 0) {
+        ::close(descriptor);
+        return;
+    }
+    last_lost_ = address;
+    lost_at_ = boot_clock::now();
+    old_sockets_->add(address, descriptor);
 }
 
 void client_core::next_attempt()
@@ -278,7 +312,9 @@ void client_core::try_options()
 }
 
 // A quorum write: what is read behind it on this connection is no older than anything that was seen on the previous
-// one. A transaction that fails takes its place in ZooKeeper's order, as one that succeeds does.
+// one. A transaction that fails takes its place in ZooKeeper's order, as one that succeeds does. A create whose answer was
+// lost is visible behind it, or will never be carried out: the leader refuses what the previous server forwards later,
+// since this one owns the session now, and choose_addresses() keeps the previous one from becoming its owner again.
 void client_core::send_barrier()
 {
     send(make_request({.op = zk::opcode::multi, .ops = {check_op("/")}}, on_loss::fail,
@@ -387,6 +423,7 @@ void client_core::expire_session()
         return;
     }
     session_ = {};
+    old_sockets_->clear(); // what is carried out now is refused
     publish_session();
     directories_.clear(); // the servers may be others, that count from the beginning
     notify([](session_listener& l) { l.expired(); });
@@ -400,6 +437,7 @@ void client_core::give_up(const error_code& ec)
     // Nothing is known yet of a session but this client.
     drop_connection(true);
     session_ = {};
+    old_sockets_->clear();
     publish_session();
     cancel_timers();
     addresses_->cancel();
@@ -505,6 +543,7 @@ void client_core::closed(const error_code& ec)
     public_connection_id_ = 0;
     watches_.clear();
     session_ = {};
+    old_sockets_->clear();
     publish_session();
     cancel_timers();
     log(log_level::info, ec ? "closed; the session ends by its time-out" : "closed");

@@ -447,7 +447,8 @@ awaitable<std::vector<std::string>> semaphore_state::make(const unique_lock& hel
             made.push_back(results[i].path);
         }
     } else if (outcome_unknown(ec)) {
-        // The list waits for a connection, on which nothing of this one comes later.
+        // The list waits for the next connection, whose barrier stops what was sent on this one: see
+        // client_core::send_barrier().
         const auto [list_ec, list] =
             co_await client_->async_children(leases_, asio::as_tuple(asio::use_awaitable));
         if (list_ec && list_ec != zookeeper_errc::no_node) {

@@ -48,6 +48,7 @@ bool connection::open(const std::string& address, const std::string& chroot,
                       std::chrono::milliseconds session_timeout, const session_identity& session,
                       const std::vector<credential>& credentials, watch_receiver& watches)
 {
+    address_ = address;
     handle_ =
         std::make_unique<handle>(address, chroot, session_timeout, session, credentials, watches);
     if (!handle_->valid()) {
@@ -348,10 +349,13 @@ void connection::close(bool last_words) noexcept
         }
     }
     error_code ignored;
-    descriptor_.close(ignored);
     writable_.close(ignored);
     timer_.cancel();
     const auto doomed = std::move(handle_);
+    if (established_ && !last_words && !end_sent_ && descriptor_.is_open()) {
+        observer_.left_behind(address_, descriptor_.release());
+    }
+    descriptor_.close(ignored);
 }
 
 } // namespace colock::zk

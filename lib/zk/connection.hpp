@@ -22,6 +22,8 @@ public:
         virtual void broken(handle::status why) = 0;
         // Whether an answer is still to come.
         [[nodiscard]] virtual bool expects_answers() const noexcept = 0;
+        // The socket of an established connection that is dropped, for the observer to keep: see old_sockets.
+        virtual void left_behind(const std::string& address, int descriptor) noexcept = 0;
 
     protected:
         ~observer() = default;
@@ -47,7 +49,8 @@ public:
     // may be sent afterwards. `done` is told whether the server confirmed; not called after close().
     void end_session(std::function<void(bool confirmed)> done);
 
-    // Drops the connection at once, and answers what is outstanding. The observer is not told.
+    // Drops the connection at once, and answers what is outstanding. The observer is told of no loss; it gets the
+    // socket, unless the session has ended.
     // `last_words`: tell the server, if it can be done without waiting, that the session is over.
     void close(bool last_words = false) noexcept;
 
@@ -82,6 +85,7 @@ private:
     observer& observer_;
     std::atomic<std::uint64_t>& wakeups_;
 
+    std::string address_;
     std::unique_ptr<handle> handle_; // empty once closed
     stream descriptor_;
     stream writable_; // the same socket, while it is waited for

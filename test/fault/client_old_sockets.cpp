@@ -1,0 +1,143 @@
+// A connection that the client has given up, and whose server has not closed it: the session is not offered there.
+#include <support/client_scene.hpp>
+
+#include <optional>
+#include <string>
+
+using namespace colock;
+using namespace colock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto session_time = 3s;
+
+// One server with two addresses. The client is at the first one, which stalls; the second one refuses.
+struct two_addresses {
+    explicit two_addresses(bool both = true)
+    {
+        second.refuse(true);
+        const auto hosts = first.connect_string() + (both ? ',' + second.connect_string() : "");
+        zk.emplace(io, client_options{.hosts = hosts,
+                                      .session_timeout = session_time,
+                                      .backoff_min = 20ms,
+                                      .backoff_max = 50ms,
+                                      .tick = 500ms});
+        const outcome<> connected;
+        zk->async_connect(connected.handler());
+        value_of(io, connected);
+        reached = first.accepted();
+    }
+
+    void give_up()
+    {
+        first.stall(true);
+        BOOST_REQUIRE(until(connection_state::suspended));
+    }
+
+    bool until(connection_state state)
+    {
+        return becomes_true(io, [&] { return zk->state() == state; });
+    }
+
+    void close()
+    {
+        const outcome<> o;
+        zk->async_close(o.handler());
+        code_of(io, o);
+    }
+
+    zookeeper_server& server = one_server::get();
+    tcp_proxy first{server.connect_string()};
+    tcp_proxy second{server.connect_string()};
+    asio::io_context io;
+    std::optional<client> zk;
+    std::size_t reached = 0; // connections to the first address
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(client_old_sockets, *boost::unit_test::fixture<one_server>())
+
+BOOST_AUTO_TEST_CASE(the_session_is_offered_there_again_when_the_server_has_closed_the_connection)
+{
+    two_addresses s;
+    const auto session = s.zk->session_id();
+    s.give_up();
+    const auto attempts = s.zk->stats().connect_attempts;
+    BOOST_TEST(becomes_true(s.io, [&] { return s.zk->stats().connect_attempts > attempts + 2; }));
+    BOOST_TEST(s.first.accepted() == s.reached);
+    s.first.stall(false);
+    BOOST_TEST(s.until(connection_state::connected));
+    BOOST_TEST(s.zk->session_id() == session);
+    BOOST_TEST(s.first.accepted() == s.reached + 1);
+    s.close();
+}
+
+BOOST_AUTO_TEST_CASE(the_only_address_is_offered_the_session_at_once)
+{
+    two_addresses s{false};
+    s.give_up();
+    const auto given_up = std::chrono::steady_clock::now();
+    BOOST_TEST(becomes_true(s.io, [&] { return s.first.accepted() > s.reached; }));
+    BOOST_TEST((std::chrono::steady_clock::now() - given_up < session_time));
+    s.first.stall(false);
+    BOOST_TEST(s.until(connection_state::connected));
+    s.close();
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_never_closes_is_tried_again_when_the_session_is_over)
+{
+    two_addresses s;
+    s.give_up();
+    const auto given_up = std::chrono::steady_clock::now();
+    BOOST_TEST(becomes_true(s.io, [&] { return s.first.accepted() > s.reached; }));
+    BOOST_TEST((std::chrono::steady_clock::now() - given_up > session_time - 500ms));
+    s.first.stall(false);
+    BOOST_TEST(s.until(connection_state::connected));
+    s.close();
+}
+
+BOOST_AUTO_TEST_CASE(closing_the_client_waits_for_no_server_that_stalls)
+{
+    two_addresses s;
+    s.give_up();
+    s.close();
+    BOOST_TEST(run_to_the_end(s.io));
+    BOOST_TEST(becomes_true(s.io, [&] { return s.second.live() == 0; }));
+    s.first.stall(false);
+    BOOST_TEST(becomes_true(s.io, [&] { return s.first.live() == 0; }));
+}
+
+BOOST_AUTO_TEST_CASE(the_client_goes_while_a_server_stalls)
+{
+    two_addresses s;
+    s.give_up();
+    s.zk.reset();
+    BOOST_TEST(run_to_the_end(s.io));
+}
+
+BOOST_AUTO_TEST_CASE(the_context_goes_while_a_server_stalls)
+{
+    tcp_proxy first{one_server::get().connect_string()};
+    tcp_proxy second{one_server::get().connect_string()};
+    second.refuse(true);
+    std::optional<client> zk;
+    {
+        asio::io_context io;
+        zk.emplace(io,
+                   client_options{.hosts = first.connect_string() + ',' + second.connect_string(),
+                                  .session_timeout = session_time,
+                                  .tick = 500ms});
+        const outcome<> connected;
+        zk->async_connect(connected.handler());
+        value_of(io, connected);
+        first.stall(true);
+        BOOST_REQUIRE(becomes_true(io, [&] { return zk->state() == connection_state::suspended; }));
+    }
+    first.stall(false);
+    zk.reset();
+    BOOST_TEST(first.live() <= 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
