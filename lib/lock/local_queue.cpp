@@ -330,7 +330,7 @@ bool local_queue::take_user_off(queue_member& member, const error_code& why)
 }
 
 // All that have the lock by this node lose it together, and nobody is let in on it any more. Whoever sees the loss
-// first counts it: a guard, the holder's next turn, or the client.
+// first counts it: a guard that lets go, or the client.
 void local_queue::count_loss(queue_member& member)
 {
     if (!std::exchange(member.loss_counted, true)) {
@@ -512,7 +512,6 @@ void local_queue::dismiss_loser(std::chrono::nanoseconds now, chores& todo)
 void local_queue::dismiss(chores& todo)
 {
     holder_->was_idle = cohort_.is_idle();
-    count_loss(*holder_);
     if (holder_->was_idle) {
         todo.more().leaving.push_back({holder_, {}});
         todo.settle = true;

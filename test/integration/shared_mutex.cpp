@@ -501,7 +501,8 @@ BOOST_AUTO_TEST_CASE(G3_G4_a_second_node_is_granted_while_the_first_one_is_kept_
         BOOST_TEST(unlock(writer) == error_code{});
         check_nothing_left();
         BOOST_TEST(c.stats().locks_lost == 0U);
-        BOOST_TEST(c.stats().locks_released == 2U);
+        // A downgrade releases the lock, and grants it again.
+        BOOST_TEST(c.stats().locks_released == (downgrades ? 3U : 2U));
     }
 }
 
