@@ -230,6 +230,39 @@ BOOST_AUTO_TEST_CASE(G3_is_broken_without_the_barrier)
     BOOST_TEST(o.violated.starts_with("G3: a contender is gone, and its node is left"), o.violated);
 }
 
+BOOST_AUTO_TEST_CASE(G3_is_broken_when_the_session_is_offered_where_old_requests_lie)
+{
+    const colock::model::scenario s{
+        .clients = 1, .cancels = 1, .breaks = 1, .stalls = true, .offers = 1, .careful = false};
+    const auto o = colock::model::exhaustive_walk{s}();
+    BOOST_TEST(o.violated.starts_with("G3: a contender is gone, and its node is left"), o.violated);
+}
+
+// ---- servers that stall
+
+BOOST_AUTO_TEST_CASE(G3_a_server_stalls_and_attempts_are_given_up)
+{
+    explore({.clients = 1, .cancels = 1, .breaks = 2, .stalls = true, .offers = 2}, 9'000);
+}
+
+BOOST_AUTO_TEST_CASE(G3_a_server_stalls_while_two_contend)
+{
+    explore({.clients = 2, .cancels = 1, .breaks = 1, .stalls = true, .offers = 1}, 10'000);
+}
+
+BOOST_AUTO_TEST_CASE(G3_a_server_stalls_and_who_joins_expects_nobody)
+{
+    explore({.clients = 2, .cancels = 1, .breaks = 1, .counts = true, .stalls = true, .offers = 1},
+            10'000);
+}
+
+BOOST_AUTO_TEST_CASE(G3_a_server_stalls_while_a_writer_steps_down)
+{
+    explore(
+        {.clients = 2, .readers = "wr", .breaks = 1, .downgrades = 1, .stalls = true, .offers = 1},
+        10'000);
+}
+
 // ---- six contenders, everything at once, some paths out of many
 
 BOOST_AUTO_TEST_CASE(random_paths)

@@ -47,6 +47,10 @@ struct scenario {
     bool rejoin_on_expiry = true;
     bool doubts = false; // nobody is granted before it is known that the session is safe
     bool barrier = true; // stands before what is sent on a new connection
+    bool stalls = false; // there are two servers, which may read late what was sent to them
+    unsigned offers = 0; // of the session to a server, each of which the client gives up
+    bool careful =
+        true; // the client offers the session only to a server that has nothing old to read
 };
 
 struct violation : std::runtime_error {
@@ -65,6 +69,8 @@ enum class step_kind : std::uint8_t {
     notice_both, // the connection ends and its session is known to be over, at once
     reconnect,
     process_late,
+    process_old,
+    take_over,
     foreigner_leaves,
     foreigner_gives_up,
     // The adversary's. Everything has to end well without any of these.
@@ -78,6 +84,7 @@ enum class step_kind : std::uint8_t {
     lie,
     foreigner_steps_down,
     step_down,
+    offer_in_vain,
 };
 
 struct step {
@@ -100,6 +107,8 @@ inline std::string to_string(const step& s)
                                             "notice both",
                                             "reconnect",
                                             "process late",
+                                            "process old",
+                                            "take over",
                                             "foreigner leaves",
                                             "foreigner gives up",
                                             "cancel",
@@ -111,7 +120,8 @@ inline std::string to_string(const step& s)
                                             "reap",
                                             "lie",
                                             "foreigner steps down",
-                                            "step down"};
+                                            "step down",
+                                            "offer in vain"};
     return std::string{names[static_cast<std::size_t>(s.kind)]} + ' ' + std::to_string(s.which);
 }
 
@@ -190,16 +200,20 @@ struct client {
 };
 
 class world {
+    // Added to a client in a step that is about the other server.
+    static constexpr std::size_t at_the_other = 64;
+
 public:
     explicit world(const scenario& s)
-        : one_by_one_{s.one_by_one}, cancels_{s.cancels}, breaks_{s.breaks}, expiries_{s.expiries},
-          removals_{s.removals}, downgrades_{s.downgrades}, changes_{s.changes},
-          refusals_{s.refusals}, reaps_{s.reaps}, lies_{s.lies}, server_{s.clients,
-                                                                         s.directory_exists,
-                                                                         laboratory::names_of(s),
-                                                                         s.first_number,
-                                                                         s.ours,
-                                                                         s.stranger},
+        : one_by_one_{s.one_by_one}, stalls_{s.stalls}, careful_{s.careful}, offers_{s.offers},
+          cancels_{s.cancels}, breaks_{s.breaks}, expiries_{s.expiries}, removals_{s.removals},
+          downgrades_{s.downgrades}, changes_{s.changes}, refusals_{s.refusals}, reaps_{s.reaps},
+          lies_{s.lies}, server_{s.clients,
+                                 s.directory_exists,
+                                 laboratory::names_of(s),
+                                 s.first_number,
+                                 s.ours,
+                                 s.stranger},
           clients_(s.clients), foreigners_expected_{s.elders + (s.foreigner ? 1u : 0u)},
           may_step_down_{s.foreigner}, impatient_elders_{!s.patient_elders}
     {
@@ -226,7 +240,7 @@ public:
             if (!c.joined && (i == 0 || clients_[i - 1].joined) && (!one_by_one_ || is_quiet())) {
                 add(step_kind::join, i);
             }
-            if (!s.requests.empty() && s.alive) {
+            if (!s.requests.empty() && s.alive && !s.moved) {
                 add(step_kind::process, i);
                 if (refusals_ != 0 && s.requests.front().op != operation::forget) {
                     add(step_kind::refuse, i);
@@ -254,8 +268,26 @@ public:
                     add(step_kind::notice_both, i);
                 }
             }
-            if (!c.gone && s.alive && !s.connected) {
+            if (!c.gone && s.alive && s.moved) {
+                add(step_kind::notice_break, i);
+            }
+            if (!c.gone && s.alive && !s.connected && !stalls_) {
                 add(step_kind::reconnect, i);
+            }
+            for (std::uint8_t server = 0; s.alive && stalls_ && server != 2; ++server) {
+                const auto there = i + (server == 0 ? 0 : at_the_other);
+                if (!c.gone && !s.connected && (!careful_ || s.old[server].empty())) {
+                    add(step_kind::reconnect, there);
+                    if (offers_ != 0) {
+                        add(step_kind::offer_in_vain, there);
+                    }
+                }
+                if (!s.old[server].empty()) {
+                    add(step_kind::process_old, there);
+                }
+                if ((s.offered & 1U << server) != 0) {
+                    add(step_kind::take_over, there);
+                }
             }
             if (s.alive && s.connected && !s.late.empty()) {
                 add(step_kind::process_late, i);
@@ -302,7 +334,8 @@ public:
 
     void take(const step& s, laboratory& lab)
     {
-        const std::size_t i = s.which;
+        const std::size_t i = s.which % at_the_other;
+        const std::uint8_t server = s.which < at_the_other ? 0 : 1;
         for (; foreigners_expected_ != 0; --foreigners_expected_) {
             server_.settle_foreigner(lab.text());
         }
@@ -343,7 +376,11 @@ public:
             run(i, lab, {.kind = input_kind::expired});
             break;
         case step_kind::reconnect:
-            server_.connect(i, lab.rules().barrier);
+            if (stalls_) {
+                server_.connect_to(i, server);
+            } else {
+                server_.connect(i, lab.rules().barrier);
+            }
             run(i, lab, {.kind = input_kind::connected, .session = server_.sessions[i].id});
             break;
         case step_kind::step_down:
@@ -360,6 +397,12 @@ public:
             check_herd(lab);
             break;
         case step_kind::process_late: server_.process_late(i, lab.text()); break;
+        case step_kind::process_old: server_.process_old(i, server, lab.text()); break;
+        case step_kind::take_over: server_.take_over(i, server); break;
+        case step_kind::offer_in_vain:
+            --offers_;
+            server_.sessions[i].offered |= static_cast<std::uint8_t>(1U << server);
+            break;
         case step_kind::expire:
             --expiries_;
             server_.expire(i);
@@ -419,6 +462,7 @@ public:
         byte(cancels_ | breaks_ << 2 | expiries_ << 4 | removals_ << 6);
         byte(changes_ | refusals_ << 2 | reaps_ << 4 | unsigned{server_.directory} << 6);
         byte(lies_);
+        byte(offers_);
         byte(server_.counter);
         byte(server_.noted);
         byte(server_.creations);
@@ -447,7 +491,15 @@ public:
             }
             const auto& s = server_.sessions[i];
             byte(s.id);
-            byte(s.alive | s.connected << 1);
+            byte(s.alive | s.connected << 1 | s.moved << 2 | s.at << 3 | s.owner << 4 |
+                 s.offered << 5);
+            for (const auto& old : s.old) {
+                byte(old.size());
+                for (const auto& r : old) {
+                    byte(r.op);
+                    word(r.name);
+                }
+            }
             word(s.led);
             byte(s.requests.size());
             for (const auto& r : s.requests) {
@@ -745,6 +797,9 @@ private:
             open.push_back({.op = r.op, .wanted = r.wanted, .name = r.name});
         }
         server_.disconnect(i);
+        if (stalls_) {
+            server_.leave_unread(i);
+        }
         clients_[i].watches.clear();
         clients_[i].proving = false;
         for (const auto& m : open) {
@@ -837,7 +892,8 @@ private:
             if (!clients_[i].gone && (!s.connected || !s.alive)) {
                 return false;
             }
-            if (s.alive && (!s.requests.empty() || !s.messages.empty() || !s.late.empty())) {
+            if (s.moved ||
+                (s.alive && (!s.requests.empty() || !s.messages.empty() || !s.late.empty()))) {
                 return false;
             }
         }
@@ -886,6 +942,9 @@ private:
     }
 
     bool one_by_one_;
+    bool stalls_;
+    bool careful_;
+    unsigned offers_;
     unsigned cancels_, breaks_, expiries_, removals_, downgrades_, changes_, refusals_, reaps_,
         lies_;
     std::uint8_t last_granted_ = 0; // the last one, by the transaction that created its node

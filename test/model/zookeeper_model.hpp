@@ -13,6 +13,7 @@
 #include <boost/container/static_vector.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -109,6 +110,13 @@ struct session {
     boost::container::static_vector<request, 16> requests = {};
     // Those of previous connections that no barrier has stopped.
     boost::container::static_vector<request, 16> late = {};
+    // Where servers stall: there are two. Which one the connection is to, and which one the leader takes for the
+    // session's owner; what lies unread at each of them from connections that the client has given up.
+    std::uint8_t at = 0;
+    std::uint8_t owner = 0;
+    std::array<boost::container::static_vector<request, 16>, 2> old = {};
+    std::uint8_t offered = 0; // bits: an attempt that the client has given up lies there, too
+    bool moved = false;       // the owner is another one than the client believes
     boost::container::static_vector<message, 16> messages = {};
     boost::container::static_vector<text_id, max_clients + 2> watches = {};
     text_id led = 0;
@@ -348,13 +356,49 @@ public:
     // The next request of a previous connection, whose answer nobody gets.
     void process_late(std::size_t client, texts& text)
     {
+        process_unheard(client, sessions[client].late, text);
+    }
+
+    // The client has given up its connection, and its server has not read everything yet.
+    void leave_unread(std::size_t client)
+    {
         auto& s = sessions[client];
-        const auto requests = std::exchange(s.requests, {s.late.front()});
-        s.late.erase(s.late.begin());
-        s.connected = false;
-        process(client, text);
+        auto& old = s.old[s.at];
+        old.insert(old.end(), s.requests.begin(), s.requests.end());
+        s.requests.clear();
+        s.moved = false;
+    }
+
+    // The server closes the session's earlier connection to itself; what it has read of it goes before. A server that
+    // answers has read the earlier attempts, too.
+    void connect_to(std::size_t client, std::uint8_t server)
+    {
+        auto& s = sessions[client];
         s.connected = true;
-        s.requests = requests;
+        s.moved = false;
+        s.at = s.owner = server;
+        s.offered = static_cast<std::uint8_t>(s.offered & ~(1U << server));
+        s.old[server].clear();
+    }
+
+    // A server reads the attempt that was given up.
+    void take_over(std::size_t client, std::uint8_t server)
+    {
+        auto& s = sessions[client];
+        s.offered = static_cast<std::uint8_t>(s.offered & ~(1U << server));
+        s.owner = server;
+        s.moved = s.connected && s.at != server;
+    }
+
+    // A server forwards the next request of a connection that was given up; the leader asks whose the session is.
+    void process_old(std::size_t client, std::uint8_t server, texts& text)
+    {
+        auto& s = sessions[client];
+        if (s.owner == server) {
+            process_unheard(client, s.old[server], text);
+        } else {
+            s.old[server].erase(s.old[server].begin());
+        }
     }
 
     void new_session(std::size_t client)
@@ -433,6 +477,18 @@ public:
     std::size_t freed = 0; // whose turn came by it
 
 private:
+    void process_unheard(std::size_t client, boost::container::static_vector<request, 16>& from,
+                         texts& text)
+    {
+        auto& s = sessions[client];
+        const auto requests = std::exchange(s.requests, {from.front()});
+        from.erase(from.begin());
+        const bool connected = std::exchange(s.connected, false);
+        process(client, text);
+        s.connected = connected;
+        s.requests = requests;
+    }
+
     static bool watches(const session& s, text_id name)
     {
         return std::ranges::find(s.watches, name) != s.watches.end();
