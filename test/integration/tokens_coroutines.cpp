@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(use_future)
     for_each_operation(s, [&](auto start) {
         auto future = start(asio::use_future);
         BOOST_TEST(s.until([&] { return future.wait_for(0s) == std::future_status::ready; }));
-        future.get();
+        static_cast<void>(future.get());
     });
 }
 
