@@ -22,7 +22,7 @@
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-// Goes on until it is cancelled or fails, as it does when the lock is lost.
+// Goes on until it is cancelled or fails. It fails, for example, when the lock is lost.
 asio::awaitable<void> work(colock::client& zk)
 {
     colock::mutex jobs{zk, "/locks/jobs"};
@@ -41,10 +41,10 @@ asio::awaitable<void> run(colock::client& zk)
     asio::signal_set stop{executor, SIGINT, SIGTERM};
     co_await zk.async_connect();
 
-    // The signal cancels the work wherever it waits: for the lock, which takes it out of the queue, or while it
-    // holds the lock, which is then released in the background. And when the work fails nobody waits for a signal:
-    // the group ends with the first of the two, however it ends. (`work(zk) || stop.async_wait(use_awaitable)`
-    // would wait for the first that succeeds.)
+    // The signal cancels the work wherever it is. Work that waits for the lock leaves the queue; work that holds the
+    // lock releases it in the background. If the work fails, the program does not wait for a signal: the group ends
+    // with the first of the two, whether that succeeds or fails. (`work(zk) || stop.async_wait(use_awaitable)` would
+    // wait for the first that succeeds.)
     const auto [order, failure, ec, signal] =
         co_await asio::experimental::make_parallel_group(
             asio::co_spawn(executor, work(zk), asio::deferred), stop.async_wait(asio::deferred))

@@ -128,7 +128,7 @@ void race::drain()
         for (const auto& line : t.running->read_lines()) {
             const auto e = parse_event(line);
             if (e && e->coroutine >= 0 && e->coroutine <= plan_.coroutines) {
-                // Behind the earlier ones, and those of the same time.
+                // Behind all events that are no later.
                 const auto place = std::upper_bound(
                     pending_.begin(), pending_.end(), e->at,
                     [](microseconds at, const pending& p) { return at < p.what.at; });

@@ -36,13 +36,13 @@ struct client_stats {
     std::uint64_t replies = 0;          ///< Replies received.
     std::uint64_t watch_events = 0;     ///< Watch events received.
     std::uint64_t wakeups = 0;          ///< How often the client's I/O handlers ran.
-    /// Each guard of a lock counts (those of a nested owner as one), and each acquisition of permits; the
-    /// queue of a semaphore is a lock as well.
-    /// Each that was granted is released, lost or held: `locks_granted - locks_released - locks_lost` are
-    /// held now. A downgrade releases one and grants another.
+    /// Grants: of locks, and of permits, where one acquisition is one grant. The guards of one owner of a
+    /// `recursive_mutex` share a grant. An acquisition of permits also takes the lock of the semaphore's queue,
+    /// which counts as a grant of its own. A downgrade releases one grant and makes another.
+    /// Each grant ends as released or as lost: `locks_granted - locks_released - locks_lost` are held now.
     std::uint64_t locks_granted = 0;
-    std::uint64_t locks_released = 0; ///< Let go before they were lost.
-    std::uint64_t locks_lost = 0;
+    std::uint64_t locks_released = 0;   ///< Grants that were given back before they were lost.
+    std::uint64_t locks_lost = 0;       ///< Grants that were lost before they were given back.
     std::uint64_t bodies_cancelled = 0; ///< Of async_with_lock: told to stop.
     std::uint64_t bodies_overdue = 0;   ///< ... and went on for longer than `body_grace`.
     std::size_t in_flight = 0;          ///< Requests sent and not yet answered.
@@ -107,23 +107,25 @@ struct [[nodiscard]] watched {
 /// An awaitable ZooKeeper client.
 ///
 /// Connects to one of several servers, keeps a session, reconnects with exponential back-off, and begins
-/// a new session when the old one has expired. It runs on the executor that it is given, adds no thread
-/// (host *names* are looked up by Asio's own resolver thread), and blocks nowhere.
+/// a new session when the old one has expired. It runs on the executor that it is given, adds no thread, and
+/// blocks nowhere. Asio looks up host *names* in a thread of its own, for which the destructor of an `io_context`
+/// waits; numeric addresses need no look-up.
 ///
 /// **Operations** take any completion token, last. Requests are pipelined: they reach the server in the
 /// order in which they were started, and are answered in that order. While there is no connection
 ///  - reads wait, and are repeated when their connection broke (also when the server throttled them),
 ///  - writes that were not yet sent wait,
 ///  - writes that were sent complete with a code for which `outcome_unknown` is true.
-/// These waits have no end of their own; every one can be cancelled. docs/operations.md says of every operation of the
-/// library what ends it when no server answers. An operation that was started before `async_connect` completes with
-/// `errc::not_connected`, one after `async_close` with `errc::client_closed`. Operations with a bad path
-/// complete with `errc::invalid_path` and send nothing.
+/// These waits have no end of their own; each of them can be cancelled. docs/operations.md says for every
+/// operation of the library what ends it when no server answers. An operation that was started before
+/// `async_connect` completes with `errc::not_connected`, one after `async_close` with `errc::client_closed`.
+/// Operations with a bad path complete with `errc::invalid_path` and send nothing.
 ///
 /// **Errors** of every operation, besides those it lists: `errc::invalid_path`, `errc::not_connected`,
 /// `errc::client_closed`, `zookeeper_errc::no_auth`, `zookeeper_errc::auth_failed` (the servers refuse
-/// the credentials; final), `operation_aborted`; writes also `errc::request_too_large`, and
-/// `zookeeper_errc::connection_loss` and `zookeeper_errc::session_expired`, for which `outcome_unknown` is true.
+/// the credentials; final), `errc::request_too_large` (more than `client_options::max_request_size`; nothing
+/// was sent), `operation_aborted`; writes also `zookeeper_errc::connection_loss` and
+/// `zookeeper_errc::session_expired`, for which `outcome_unknown` is true.
 ///
 /// **Cancellation** of every operation, unless it says otherwise: a request that has not been sent is
 /// withdrawn. For one that has been sent, a read completes with `operation_aborted` for any type; a write
@@ -171,12 +173,12 @@ public:
     /// attempt and its deadline, `client_options::connect_timeout` from the first of them.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors: `errc::invalid_hosts`, `errc::invalid_option`, `errc::invalid_path` (the chroot) for bad
-    /// options; at the deadline its last cause: `errc::unknown_host`, `errc::no_server`,
-    /// `errc::connect_timeout`; `errc::no_chroot`; `zookeeper_errc::auth_failed`; `errc::client_closed`;
-    /// `operation_aborted`. `last_error_detail()` says which host and why. After a failure to connect
-    /// for the first time the client is idle again, and may be told to connect again; one that was connected
-    /// before goes on trying.
+    /// Errors: `errc::invalid_hosts`, `errc::invalid_option`, `errc::invalid_path` (the chroot),
+    /// `errc::request_too_large` (a credential) for bad options; at the deadline its last cause:
+    /// `errc::unknown_host`, `errc::no_server`, `errc::connect_timeout`; `errc::no_chroot`;
+    /// `zookeeper_errc::auth_failed`; `errc::client_closed`; `operation_aborted`. `last_error_detail()` says
+    /// which host and why. After a failure to connect for the first time the client is idle again, and may be
+    /// told to connect again; one that was connected before goes on trying.
     /// Cancellation: any type completes this call; the attempt goes on when others wait for it and is
     /// given up otherwise.
     template <class CompletionToken = boost::asio::deferred_t>

@@ -13,14 +13,16 @@
 namespace colock {
 
 /// Who the client is, for the servers' access control. For the scheme "digest" the secret reads
-/// "user:password".
+/// "user:password"; without a colon it is refused with `errc::invalid_option`.
 struct credential {
     std::string scheme;
     std::string secret;
 };
 
-/// A statement that contains `co_await` must not make options in braces as well: GCC 12 destroys them twice. That
-/// includes the co_await that asks for a coroutine's executor, so give the executor a name first:
+/// How a client connects.
+///
+/// Do not make options in braces in a statement that contains `co_await`: GCC 12 destroys them twice. This
+/// includes the `co_await` that asks for a coroutine's executor, so give the executor a name first:
 ///
 /// ```cpp
 /// const auto executor = co_await asio::this_coro::executor;
@@ -38,8 +40,8 @@ struct client_options {
     /// from. The servers clamp it, by default to 2 to 20 of their ticks.
     std::chrono::milliseconds session_timeout = std::chrono::seconds{10};
 
-    /// How long `client::async_connect` tries; `std::chrono::milliseconds::max()`: until it succeeds, or is
-    /// cancelled.
+    /// How long `client::async_connect` tries. With `std::chrono::milliseconds::max()` it tries until it
+    /// succeeds or is cancelled.
     std::chrono::milliseconds connect_timeout = std::chrono::seconds{10};
 
     /// How long `client::async_close` waits for the servers before it gives the session up to its
@@ -51,13 +53,13 @@ struct client_options {
     std::chrono::milliseconds backoff_min = std::chrono::milliseconds{50};
     std::chrono::milliseconds backoff_max = std::chrono::seconds{1};
 
-    /// `tickTime` of the servers: a lock's `safe_until` is computed with it. Behind an `observerMasterPort`
-    /// it has to be twice the `tickTime`. A value that is too great costs some of the time for which a
-    /// lock is known to be safe; one that is too small makes a loss come too late.
+    /// `tickTime` of the servers, or twice that behind an `observerMasterPort`. The client computes a lock's
+    /// `safe_until` with it. Too great a value shortens the time for which a lock is known to be safe. With
+    /// too small a value a holder may be told of a loss too late.
     std::chrono::milliseconds tick = std::chrono::seconds{2};
 
-    /// The largest request that the servers take, in bytes: their `jute.maxbuffer`. A larger one is refused
-    /// with `errc::request_too_large`, for a server would drop the connection instead.
+    /// The largest request that the servers take, in bytes: their `jute.maxbuffer`. The client refuses a
+    /// larger request with `errc::request_too_large`, because a server would drop the connection.
     std::size_t max_request_size = 0xfffff;
 
     std::vector<credential> credentials = {};

@@ -20,8 +20,8 @@ namespace colock {
 
 /// Options of an election; as those of the same names in `lock_options`.
 ///
-/// A statement that contains `co_await` must not make options in braces as well: GCC 12 destroys them twice. Give
-/// them a name in a statement before it.
+/// Do not make options in braces in a statement that contains `co_await`: GCC 12 destroys them twice. Give them a
+/// name in a statement before it.
 struct election_options {
     /// Access control of a candidate's node; `client_options::acl` when empty.
     std::optional<access_control_list> acl = {};
@@ -97,7 +97,7 @@ public:
     /// });
     /// ```
     ///
-    /// Let a lambda capture by reference: `mutex::async_with_lock` tells what GCC 12 does otherwise.
+    /// Let a lambda capture by reference where you `co_await` this; `mutex::async_with_lock` says why.
     ///
     /// `body(unique_lock&)` is that of `mutex::async_with_lock`, with all that is said there: about what it returns,
     /// where it runs, that it is waited for when it is cancelled, and about the guard, which has the token of
@@ -107,8 +107,8 @@ public:
     /// Completion signature: `void(std::exception_ptr, T)`, or `void(std::exception_ptr)`; the node is gone when it
     /// completes, unless the term was lost or this was cancelled.
     /// Errors, as `system_error`: those of `mutex::async_lock`, without running the body; `errc::lock_lost`, whose
-    /// text tells why, when others might lead before the body ended. What the body throws comes before that,
-    /// unless it is `operation_aborted`.
+    /// text tells why, when others might lead before the body ended, or before a server confirmed the release. An
+    /// exception of the body takes precedence over `errc::lock_lost`, unless it is `operation_aborted`.
     /// Cancellation: until the body runs, terminal and partial complete at once, total when no trace of the
     /// candidate is left; then any type is passed on to the body, and the candidate leaves in the background.
     /// Executor: the handler's associated one, by default the client's. Never inline.
@@ -155,9 +155,9 @@ public:
             &detail::candidacy::participants, candidacy_->path);
     }
 
-    /// Waits until somebody else leads than the one that was seen, or nobody; completes with who does, at once when
-    /// that is so already. In a loop it misses no leader that lasts, and tells the last of several that follow each
-    /// other quickly:
+    /// Waits until the leader is another than the one that was seen, or until there is none; completes with the
+    /// identity of the leader. Completes at once when that is so already. A loop misses no leader that lasts. Of
+    /// several that follow each other quickly it may see the last one only:
     ///
     /// ```cpp
     /// std::optional<std::string> leader; // nobody

@@ -52,7 +52,8 @@ enum class errc {
     node_deleted,
     /// The lock was lost because its `safe_until` passed: the servers may have ended the session.
     safe_until_passed,
-    /// Another lock object of this client uses the path with other options or as another kind of lock.
+    /// Another lock object of this client uses the path with other options or as another kind of lock;
+    /// `client::last_error_detail` names what differs.
     conflicting_use,
     /// Another client uses the path as another kind of lock: a `mutex`, a `shared_mutex` or a `semaphore`. They
     /// would not exclude each other. So it seems, too, when a `semaphore` was here: delete its empty directories
@@ -91,7 +92,8 @@ enum class errc {
     /// `guarded()` of a `single_node_mutex`: the node of the next holder looks the same. Write the `token()`
     /// with the data, and let whatever they go to refuse an older one.
     cannot_guard,
-    /// The request is larger than `client_options::max_request_size`; nothing was sent. Write less at once.
+    /// The request, or a credential, is larger than `client_options::max_request_size`; nothing was sent. Write
+    /// less at once, or raise the limit together with `jute.maxbuffer` of the servers.
     request_too_large,
 };
 

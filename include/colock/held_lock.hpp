@@ -97,10 +97,11 @@ public:
     /// Lost is final, and the first reason stays.
     [[nodiscard]] error_code lost() const noexcept;
 
-    /// The lock counts as lost from then on, unless the servers are heard of before. No server grants it
-    /// to anybody else before that, and `lock_options::lost_lead` later, as long as `client_options::tick`
-    /// is right and the leader of the servers sends its pings on time. It moves on by itself while there
-    /// is a connection. `time_point::min()` when this object holds nothing, or the lock was lost.
+    /// The lock counts as lost from then on, unless the servers are heard of before. The servers grant it to
+    /// no other client before this time plus `lock_options::lost_lead`. That assumes that
+    /// `client_options::tick` is right, and that the leader of the servers sends its pings on time. The time
+    /// moves on by itself while there is a connection. It is `time_point::min()` when this object holds
+    /// nothing, or the lock was lost.
     [[nodiscard]] std::chrono::steady_clock::time_point safe_until() const noexcept;
 
     /// The time until then; zero when it has passed, when the lock was lost, or when this object is empty.
@@ -120,23 +121,23 @@ public:
     /// The path of the node in the lock's queue; empty when this object holds nothing.
     [[nodiscard]] std::string node() const;
 
-    /// The transaction with a condition before it: that this lock is still held.
+    /// Puts a condition before the steps of a transaction: that this lock is still held.
     ///
     /// ```cpp
     /// co_await zk.async_multi(held.guarded(colock::transaction{}.set("/orders/state", text)));
     /// ```
     ///
-    /// `client::async_multi` then carries out all or nothing, and completes with
-    /// `zookeeper_errc::no_node` when the lock was lost, whether this process knows it already or not.
+    /// `client::async_multi` then carries out all steps or none. It completes with `zookeeper_errc::no_node`
+    /// when the lock was lost, whether this process knows it already or not.
     /// The results begin with that of the condition. Throws `system_error` with `errc::not_held` when this
     /// object holds nothing, and with `errc::cannot_guard` when the lock is a `single_node_mutex`.
     [[nodiscard]] std::vector<transaction_op> guarded(std::vector<transaction_op> ops) const;
 
     /// Waits until the lock is lost; completes with the reason, as `lost()` has it.
     ///
-    /// Work that has to stop when the lock is lost belongs into `async_with_lock`. With a guard, run the work and
-    /// this wait in a parallel group, on one thread or on a strand. The group ends with the first of the two,
-    /// however that ends, and cancels the other:
+    /// Work that has to stop when the lock is lost belongs in `async_with_lock`. If you have a guard instead, run
+    /// the work and this wait in a parallel group, on one thread or on a strand. The group ends with the first
+    /// of the two, whether that succeeds or fails, and cancels the other:
     ///
     /// ```cpp
     /// const auto executor = co_await asio::this_coro::executor;
@@ -152,11 +153,11 @@ public:
     /// }
     /// ```
     ///
-    /// `work() || held.async_wait_lost(use_awaitable)`, of Asio's awaitable_operators, is something else: it ends with
-    /// the first of the two that *succeeds*. When work() throws it goes on waiting for a loss, and then drops the
-    /// exception.
+    /// Do not use `work() || held.async_wait_lost(use_awaitable)`, with Asio's awaitable_operators, for this. That
+    /// ends with the first of the two that *succeeds*: when work() throws it goes on waiting for a loss, and then
+    /// drops the exception.
     ///
-    /// Completion signature: `void(error_code, error_code why)`. A loss is what was waited for, and no error.
+    /// Completion signature: `void(error_code, error_code why)`. A loss is what the caller waits for, and no error.
     /// Errors: `errc::not_held` this object is empty, or the lock was released; `operation_aborted`
     /// cancelled.
     /// Cancellation: any type completes at once.
@@ -195,15 +196,15 @@ public:
     /// it, by the outer guard of a `recursive_mutex`, or by nobody for a while (`lock_options::linger`).
     ///
     /// This object is empty as soon as the operation is initiated. The operation ends at `safe_until()` at the
-    /// latest: if no server has confirmed the release by then it completes with `errc::safe_until_passed`, and the
-    /// release goes on in the background.
+    /// latest. If no server has confirmed the release by then, it completes with `errc::safe_until_passed`, and
+    /// the release goes on in the background.
     ///
     /// Completion signature: `void(error_code)`.
     /// Errors: `errc::not_held` this object is empty, as it is when it was unlocked before;
-    /// `errc::unlock_out_of_order`, see `recursive_mutex`; why it was
-    /// lost, when it was lost before or during the release, also when that shows only now
-    /// (`errc::node_deleted`: the node was not there any more); an error of the server for which the node remains until the session ends;
-    /// `errc::client_closed`; `operation_aborted` cancelled.
+    /// `errc::unlock_out_of_order`, see `recursive_mutex`; the reason of a loss before or during the release,
+    /// also when the loss shows only now (`errc::node_deleted`: the node was not there any more); an error of
+    /// the server for which the node remains until the session ends; `errc::client_closed`;
+    /// `operation_aborted` cancelled.
     /// Cancellation: terminal and partial complete at once, and the release goes on in the background;
     /// total alone is ignored.
     /// Executor: the handler's associated one, by default the client's. Never inline.

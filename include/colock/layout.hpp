@@ -11,11 +11,12 @@ namespace colock {
 ///
 /// A contender of this library is `<prefix><guid><separator><marker><number>`, where the number is what ZooKeeper
 /// appends, ten digits. Whatever ends in the marker and a number stands in the queue, whoever wrote it; children
-/// of other forms are ignored. None of the texts may contain a '/', nor a marker end in a digit; a marker must
-/// not be empty.
+/// of other forms are ignored. None of the texts may contain a '/' or a control character, nor a marker end in a
+/// digit; a marker must not be empty. A layout that breaks these rules, or that could not read back the names that
+/// it writes, is refused with `errc::invalid_option`.
 ///
-/// A statement that contains `co_await` must not make a layout in braces as well: GCC 12 destroys it twice. Give it
-/// a name in a statement before it. The functions below may be called anywhere.
+/// Do not make a layout in braces in a statement that contains `co_await`: GCC 12 destroys it twice. Give it a name
+/// in a statement before it. The functions below may be called anywhere.
 struct layout {
     std::string prefix;
     std::string marker;

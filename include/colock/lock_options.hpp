@@ -16,8 +16,8 @@ namespace colock {
 /// an operation or a guard of one, operations of another object with other options complete with
 /// `errc::conflicting_use`.
 ///
-/// A statement that contains `co_await` must not make options in braces as well: GCC 12 destroys them twice. Give
-/// the options, or the lock that has some, a name in a statement before it:
+/// Do not make options in braces in a statement that contains `co_await`: GCC 12 destroys them twice. Give the
+/// options, or the lock that has them, a name in a statement before it:
 ///
 /// ```cpp
 /// colock::mutex patient{zk, path, {.linger = 1s}};
@@ -30,7 +30,7 @@ struct lock_options {
     std::optional<access_control_list> acl = {};
 
     /// Data of the lock's nodes, for people who look at the queue; by default host, process and program, see
-    /// `default_owner_data` in queue_view.hpp.
+    /// `default_owner_data` in queue_view.hpp. More than 1,000,000 bytes are `errc::invalid_option`.
     std::optional<std::string> owner_data = {};
 
     /// What a waiter does when its session expires: join the queue again at its end (true), or complete

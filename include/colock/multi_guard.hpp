@@ -103,8 +103,8 @@ public:
     /// Releases all locks at the same time; completes when the server has confirmed that all nodes are gone, but for
     /// those that go on to be used on this client, see `held_lock::async_unlock`.
     ///
-    /// This object is empty as soon as the operation is initiated. The operation ends at the latest `safe_until()`
-    /// of its locks, see `held_lock::async_unlock`.
+    /// This object is empty as soon as the operation is initiated. The release of each lock ends at the
+    /// `safe_until()` of that lock at the latest, see `held_lock::async_unlock`; the operation ends with the last one.
     ///
     /// Completion signature: `void(error_code)`.
     /// Errors: `errc::not_held` this object is empty; the first error that the release of one of them gave, see

@@ -50,7 +50,7 @@ private:
 /// co_await write(together.token(0), text); // the token of `orders`
 /// ```
 ///
-/// It needs no name: `co_await colock::multi_lock{orders, prices}.async_lock()` does the same with both exclusively.
+/// A `multi_lock` needs no name: `co_await colock::multi_lock{orders, prices}.async_lock()` takes both exclusively.
 ///
 /// Locks that are free are held after one round trip, however many they are; a semaphore takes one more, and those
 /// whose paths come behind its path wait for it, as do those behind one that this client expected to use alone and
@@ -73,11 +73,11 @@ class COLOCK_DECL multi_lock {
 public:
     using executor_type = boost::asio::any_io_executor;
 
-    /// Names none, see above.
+    /// Names no lock: every operation completes with `errc::nothing_to_lock`.
     multi_lock() : multi_lock{std::vector<lock_entry>{}} {}
     explicit multi_lock(lock_entry only) : multi_lock{std::vector{std::move(only)}} {}
-    // Not one with an initializer list, which GCC 12 refuses within a co_await expression. Entries with a name each,
-    // unlike a parameter pack, can be written in braces: `{prices, share_lock}`.
+    // No constructor takes an initializer list, which GCC 12 refuses within a co_await expression. Single parameters,
+    // unlike a parameter pack, take entries in braces: `{prices, share_lock}`.
     multi_lock(lock_entry first, lock_entry second)
         : multi_lock{std::vector{std::move(first), std::move(second)}}
     {
@@ -86,7 +86,7 @@ public:
         : multi_lock{std::vector{std::move(first), std::move(second), std::move(third)}}
     {
     }
-    /// Any number. From the fifth on, what is more than a lock needs its type: `lock_entry{prices, share_lock}`.
+    /// Any number of locks. From the fifth on, an entry in braces needs its type: `lock_entry{prices, share_lock}`.
     template <std::convertible_to<lock_entry>... More>
     multi_lock(lock_entry first, lock_entry second, lock_entry third, lock_entry fourth,
                const More&... more)

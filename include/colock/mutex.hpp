@@ -47,7 +47,7 @@ public:
 
     /// Waits for the mutex; completes when it is held.
     ///
-    /// While there is no connection it waits for one, without an end of its own; a disconnection does not cost the
+    /// While there is no connection it waits for one, for as long as it takes. A disconnection does not cost the
     /// place in the queue as long as the session lives.
     ///
     /// Completion signature: `void(error_code, unique_lock)`.
@@ -55,7 +55,8 @@ public:
     /// too short for `client_options::tick`; `client::last_error_detail` tells;
     /// `errc::not_connected`, or why the attempt to connect failed that it waited for;
     /// `errc::client_closed`; `errc::conflicting_use`; `errc::conflicting_kind`; `errc::sequence_exhausted`;
-    /// `errc::duplicate_sequence`;
+    /// `errc::duplicate_sequence`; `errc::request_too_large` the node's data (`lock_options::owner_data`) do not fit
+    /// into a request;
     /// `errc::session_expired` only without `lock_options::rejoin_on_expiry`; `zookeeper_errc::no_auth`
     /// and other codes of the server for which trying again is of no use; `operation_aborted` cancelled.
     /// No node stays behind, whatever the error, unless the servers refuse to delete it: that is logged.
@@ -118,10 +119,11 @@ public:
     /// });
     /// ```
     ///
-    /// Let a lambda capture by reference: the body is always over before this operation completes. GCC 12 destroys
-    /// twice what a lambda captures by value, when the lambda is written within the `co_await` expression; that is
-    /// refused with a static_assert. A body that has a name may capture as it likes, and is copied; pass
-    /// `std::ref` of one that cannot be copied.
+    /// Let a lambda capture by reference where you `co_await` this, as above: the body always ends before the
+    /// operation completes. When a lambda is written within the `co_await` expression, GCC 12 destroys twice what it
+    /// captures by value; a static_assert refuses such a lambda. A body that has a name may capture in any way. It
+    /// is copied; if it cannot be copied, pass `std::ref(body)`. If you do not await the operation, what the body
+    /// refers to has to live until the operation completes.
     ///
     /// `body(unique_lock&)` returns an `awaitable<T>`, or an operation that takes a completion token and
     /// then gives a `T`, such as a deferred one; T is void or default-constructible. It runs on a strand
@@ -134,14 +136,14 @@ public:
     /// Completion signature: `void(std::exception_ptr, T)`, or `void(std::exception_ptr)`, as for
     /// `co_spawn`; the mutex has been released when it completes.
     /// Errors, as `system_error`: those of `async_lock`, without running the body; `errc::lock_lost`, whose
-    /// text tells why, when the mutex was lost before the body ended, or before a server confirmed the release
-    /// (`held_lock::safe_until` ends the wait for that). What the body
-    /// throws comes before that, unless it is `operation_aborted`. `errc::revoked` in place of
+    /// text tells why, when the mutex was lost before the body ended, or before a server confirmed the release.
+    /// The wait for that ends at `held_lock::safe_until` at the latest. An exception of the body takes
+    /// precedence over `errc::lock_lost`, unless it is `operation_aborted`. `errc::revoked` in place of
     /// `operation_aborted` when the body was cancelled because somebody asked for the mutex
     /// (`lock_options::cancel_when_revoked`); what it gave all the same was made under the lock, and is given.
     /// Cancellation: until the body runs as for `async_lock`; then any type is passed on to the body,
-    /// and the mutex is released in the background. A total one that comes as late as the grant waits for the
-    /// release, until `held_lock::safe_until` at the latest.
+    /// and the mutex is released in the background. If a total cancellation comes just when the mutex is granted,
+    /// the body does not run, and the operation waits for the release, until `held_lock::safe_until` at the latest.
     /// Executor: the handler's associated one, by default the client's. Never inline.
     /// Token: by default `use_awaitable`. With Asio 1.81, whose support for signatures with an
     /// `exception_ptr` has gaps, a deferred operation that gives a T cannot be awaited, and a

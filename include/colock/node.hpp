@@ -80,8 +80,8 @@ inline access_control_list creator_acl()
 
 /// How to create a node.
 ///
-/// A statement that contains `co_await` must not make options with an `acl` in braces as well: GCC 12 destroys that
-/// twice. Give them a name in a statement before it:
+/// Do not make options with an `acl` in braces in a statement that contains `co_await`: GCC 12 destroys the `acl`
+/// twice. Give such options a name in a statement before it:
 ///
 /// ```cpp
 /// const colock::create_options mine{.acl = colock::creator_acl()};
@@ -116,7 +116,7 @@ struct children_result {
 /// The version that matches any version.
 inline constexpr std::int32_t any_version = -1;
 
-/// One step of a transaction. The functions below make one; `transaction` gathers several.
+/// One step of a transaction. The functions below make such steps; a `transaction` gathers several.
 struct transaction_op {
     enum class kind { check, create, set, remove };
 

@@ -80,9 +80,9 @@ public:
     /// `safe_until()` at the latest.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors: `errc::not_held` none were held; why they were lost, when they were, before or during the release (the
-    /// release goes on in the background then); an error of the server for
-    /// which a node remains until the session ends; `errc::client_closed`; `operation_aborted` cancelled.
+    /// Errors: `errc::not_held` none were held; the reason of a loss before or during the release, which then goes
+    /// on in the background; an error of the server for which a node remains until the session ends;
+    /// `errc::client_closed`; `operation_aborted` cancelled.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_release(CompletionToken&& token = CompletionToken())
     {

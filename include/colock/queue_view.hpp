@@ -57,7 +57,8 @@ struct queue_entry {
     std::int64_t session =
         0; ///< Of its owner. 0: somebody made it by hand, and it goes by hand only.
     std::chrono::system_clock::time_point since; ///< Its creation, by the server's clock.
-    /// Why the node could not be read, such as `zookeeper_errc::no_auth`; nothing is known but its name then.
+    /// Why the node could not be read, such as `zookeeper_errc::no_auth`. Only its name is known then, and what
+    /// follows from the name.
     error_code unreadable;
 
     /// Somebody has asked for the lock, which replaced what the owner had written.
@@ -94,17 +95,18 @@ struct COLOCK_DECL queue_inquiries {
 
 /// Looks into the queue of any lock: holder and waiters, in order, with what they say about themselves.
 ///
-/// One list, then the nodes, up to 64 at a time: two round trips for a short queue. A long list is handled in
-/// slices, so that other handlers of the client's executor are not kept waiting. A node that cannot be read is
-/// marked (`queue_entry::unreadable`). Children of the directory that are not of the layout are left
-/// out, and so is who goes meanwhile. A directory that does not exist is an empty queue. It is what the server of
-/// this client knows, which may be a little behind; `client::async_sync` before it makes up for that. While there is
-/// no connection it waits for one.
+/// Lists the directory, then reads the nodes, up to 64 at a time: two round trips for a short queue. A long list is
+/// handled in slices, so that other handlers of the client's executor are not kept waiting. A node that cannot be
+/// read is marked (`queue_entry::unreadable`). The view leaves out children of the directory that are not of the
+/// layout, and contenders that leave meanwhile. A directory that does not exist is an empty queue.
+///
+/// The view is what the server of this client knows, which may be a little behind. To see the newest state, call
+/// `client::async_sync` before. While there is no connection the operation waits for one.
 ///
 /// Completion signature: `void(error_code, queue_view)`.
 /// Errors: `errc::invalid_path`; `errc::invalid_option` for a bad layout; `zookeeper_errc::no_auth` the directory
-/// may not be listed; `errc::not_connected`, `errc::client_closed`; `operation_aborted` cancelled. Nodes that may not
-/// be read are no error, see `queue_entry::unreadable`.
+/// may not be listed; `errc::not_connected`, `errc::client_closed`; `operation_aborted` cancelled. A node that cannot
+/// be read is no error, see `queue_entry::unreadable`.
 /// Cancellation: any type completes at once.
 /// Executor: the handler's associated one, by default the client's. Never inline.
 /// Thread safety: as for the functions of the client.
@@ -132,8 +134,9 @@ auto async_view_queue(const client& c, std::string path,
 ///
 /// The position is how many have to let go before the contender has the lock: 0 when it has it, or is about to hear
 /// of it. For one who shares the lock they are those up to the last one before it who does not. It never grows.
-/// A loop that begins with nothing seen tells the position first, and then each change that lasts; of several that
-/// follow each other quickly the last:
+/// A loop that begins with nothing seen gets the position first, and then each change that lasts. Of several
+/// changes that follow each other quickly it may get the last one only. It ends when the node goes, with an
+/// exception (`zookeeper_errc::no_node`). Here `path` is the path of the node:
 ///
 /// ```cpp
 /// std::optional<std::size_t> position;
@@ -178,7 +181,7 @@ auto async_wait_position(const client& c, std::string node, std::optional<std::s
                                std::forward<CompletionToken>(token));
 }
 
-/// The same with nothing seen, and a token.
+/// The same for a caller that has seen no position yet.
 template <class CompletionToken>
     requires(!std::convertible_to<CompletionToken, std::optional<std::size_t>>)
 auto async_wait_position(const client& c, std::string node, CompletionToken&& token)

@@ -24,7 +24,7 @@ namespace colock {
 /// colock::permit one = co_await colock::semaphore{zk, path, colock::counter_node{"/limit"}}.async_acquire();
 /// ```
 struct counter_node {
-    // No aggregate, which GCC 12 would destroy twice within a co_await expression.
+    // With a constructor, because GCC 12 would destroy an aggregate twice within a co_await expression.
     explicit counter_node(std::string node) : path{std::move(node)} {}
 
     std::string path;
@@ -59,24 +59,24 @@ public:
     ///
     /// Completion signature: `void(error_code, permit)`.
     /// Errors: `errc::invalid_path`; `errc::invalid_option` no or negative permits, of the semaphore or to be
-    /// acquired, or more than fit into one request of a megabyte (some thousands; fewer with long
-    /// `lock_options::owner_data`), or see `mutex::async_lock`; `errc::too_many_permits` more than there are, if their
-    /// number is fixed; `errc::conflicting_use` another object of this client uses the path with another number or
-    /// as another kind of lock, `errc::conflicting_kind` another client does the latter;
+    /// acquired, or more than fit into one request (`client_options::max_request_size`: some thousands, and fewer
+    /// with long `lock_options::owner_data`), or see `mutex::async_lock`; `errc::too_many_permits` more than there
+    /// are, if their number is fixed; `errc::conflicting_use` another object of this client uses the path with
+    /// another number or as another kind of lock, `errc::conflicting_kind` another client does the latter;
     /// `errc::conflicting_maximum` other clients have another number;
     /// `errc::invalid_counter` the node of a `counter_node` holds no number; `zookeeper_errc::no_node` it does not
     /// exist; those of `mutex::async_lock`.
     /// Cancellation: terminal and partial complete at once, and what was begun is undone in the background;
-    /// total alone completes when no trace is left, which may take until the connection is back; or until the
-    /// `held_lock::safe_until` of the mutex that is part of the semaphore, if that was held. After the grant it is too
-    /// late.
+    /// total alone completes when no trace is left, which may take until the connection is back. If the mutex
+    /// of the semaphore was held by then, it completes at the `safe_until` of that mutex at the latest. After
+    /// the grant it is too late.
     /// Executor: the handler's associated one, by default the client's. Never inline.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_acquire(std::int64_t count, CompletionToken&& token = CompletionToken())
     {
         return start(count, token, detail::never);
     }
-    /// One permit.
+    /// Waits for one permit.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int64_t>)
     auto async_acquire(CompletionToken&& token = CompletionToken())
@@ -94,7 +94,7 @@ public:
     {
         return start(count, token, detail::at_once);
     }
-    /// One permit.
+    /// Takes one permit, likewise.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int64_t>)
     auto async_try_acquire(CompletionToken&& token = CompletionToken())

@@ -32,8 +32,8 @@ namespace colock {
 /// for the exclusive lock, waits for himself.
 ///
 /// Its names are those of Curator's InterProcessReadWriteLock, which stands in the same queue. It does not exclude a
-/// `mutex` on the same path: whoever comes later gets `errc::conflicting_kind`. In everything else it is a `mutex`: what is said there about options,
-/// handles, guarantees, thread safety holds here.
+/// `mutex` on the same path: the client that comes later gets `errc::conflicting_kind`. In everything else it is a
+/// `mutex`: what is said there about options, handles, guarantees, thread safety holds here.
 class COLOCK_DECL shared_mutex {
 public:
     using executor_type = boost::asio::any_io_executor;
@@ -128,9 +128,10 @@ public:
     /// Exchanges the exclusive lock for a shared one, without anybody else having it in between: in Curator's way,
     /// with the place in the queue that it had. One round trip.
     ///
-    /// The guard that is given is empty from the initiation on. Its token is no smaller than it was. When there
-    /// is an error the lock is not held any more, and is released in the background. While there is no connection
-    /// it waits for one, until `held_lock::safe_until` at the latest (`errc::safe_until_passed`).
+    /// The guard that is passed in is empty from the initiation on. The token of the new guard is no smaller.
+    /// When there is an error the lock is not held any more, and is released in the background. While there is
+    /// no connection the operation waits for one, until `held_lock::safe_until` of the old guard at the latest; then
+    /// it completes with `errc::safe_until_passed`.
     ///
     /// Completion signature: `void(error_code, shared_lock)`.
     /// Errors: `errc::not_held` the guard is empty; `errc::conflicting_use` it is that of another lock; why the

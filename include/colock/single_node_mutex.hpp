@@ -60,7 +60,7 @@ class COLOCK_DECL single_node_mutex {
 public:
     using executor_type = boost::asio::any_io_executor;
 
-    // Not one with a default argument: GCC 12 would destroy that twice in `co_await single_node_mutex{...}.async_lock()`.
+    // Not one with a default argument, see `mutex`.
     single_node_mutex(client& c, std::string path);
     single_node_mutex(client& c, std::string path, lock_options options);
 
@@ -76,7 +76,8 @@ public:
     /// Errors: `errc::invalid_path`, also for "/"; `errc::invalid_option` see above and `lock_options`, or the
     /// session time-out is too short for `client_options::tick`; `client::last_error_detail` tells;
     /// `errc::not_connected`, or why the attempt to connect failed that it waited for;
-    /// `errc::client_closed`; `errc::conflicting_use`; `errc::not_ephemeral`;
+    /// `errc::client_closed`; `errc::conflicting_use`; `errc::not_ephemeral`; `errc::request_too_large` the node's data
+    /// (`lock_options::owner_data`) do not fit into a request;
     /// `errc::session_expired` only without `lock_options::rejoin_on_expiry`; `zookeeper_errc::no_auth`
     /// and other codes of the server for which trying again is of no use; `operation_aborted` cancelled.
     /// No node stays behind, whatever the error, unless the servers refuse to delete it: that is logged.
@@ -140,10 +141,11 @@ public:
     /// });
     /// ```
     ///
-    /// Let a lambda capture by reference: the body is always over before this operation completes. GCC 12 destroys
-    /// twice what a lambda captures by value, when the lambda is written within the `co_await` expression; that is
-    /// refused with a static_assert. A body that has a name may capture as it likes, and is copied; pass
-    /// `std::ref` of one that cannot be copied.
+    /// Let a lambda capture by reference where you `co_await` this, as above: the body always ends before the
+    /// operation completes. When a lambda is written within the `co_await` expression, GCC 12 destroys twice what it
+    /// captures by value; a static_assert refuses such a lambda. A body that has a name may capture in any way. It
+    /// is copied; if it cannot be copied, pass `std::ref(body)`. If you do not await the operation, what the body
+    /// refers to has to live until the operation completes.
     ///
     /// `body(unique_lock&)` returns an `awaitable<T>`, or an operation that takes a completion token and
     /// then gives a `T`, such as a deferred one; T is void or default-constructible. It runs on a strand
@@ -156,12 +158,14 @@ public:
     /// Completion signature: `void(std::exception_ptr, T)`, or `void(std::exception_ptr)`, as for
     /// `co_spawn`; the mutex has been released when it completes.
     /// Errors, as `system_error`: those of `async_lock`, without running the body; `errc::lock_lost`, whose
-    /// text tells why, when the mutex was lost before the body ended, or at the release. What the body
-    /// throws comes before that, unless it is `operation_aborted`. `errc::revoked` in place of
+    /// text tells why, when the mutex was lost before the body ended, or before a server confirmed the release.
+    /// The wait for that ends at `held_lock::safe_until` at the latest. An exception of the body takes
+    /// precedence over `errc::lock_lost`, unless it is `operation_aborted`. `errc::revoked` in place of
     /// `operation_aborted` when the body was cancelled because somebody asked for the mutex
     /// (`lock_options::cancel_when_revoked`); what it gave all the same was made under the lock, and is given.
     /// Cancellation: until the body runs as for `async_lock`; then any type is passed on to the body,
-    /// and the mutex is released in the background.
+    /// and the mutex is released in the background. If a total cancellation comes just when the mutex is granted,
+    /// the body does not run, and the operation waits for the release, until `held_lock::safe_until` at the latest.
     /// Executor: the handler's associated one, by default the client's. Never inline.
     /// Token: by default `use_awaitable`. With Asio 1.81, whose support for signatures with an
     /// `exception_ptr` has gaps, a deferred operation that gives a T cannot be awaited, and a

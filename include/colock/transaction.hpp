@@ -18,22 +18,22 @@ namespace colock {
 ///     colock::transaction{}.check("/orders/open", version).set("/orders/state", text));
 /// ```
 ///
-/// It converts to a list of steps. A list in braces does as well, except within a `co_await` expression, where
-/// GCC 12 refuses it ("array used as initializer").
+/// A transaction converts to a vector of steps, which is what those functions take. They also take a list of steps in
+/// braces, but not within a `co_await` expression: GCC 12 refuses that ("array used as initializer").
 ///
 /// **Thread safety**: distinct objects may be used from several threads, one object may not.
 class transaction {
 public:
-    /// Without a step.
+    /// Has no steps yet.
     transaction() noexcept = default;
 
-    /// The transaction fails unless the node exists and has this version.
+    /// Adds a step that fails the transaction unless the node exists and has this version.
     transaction& check(std::string path, std::int32_t version = any_version)
     {
         return add(check_op(std::move(path), version));
     }
 
-    /// Creates a node. Containers and the modes with a time to live are not possible in a transaction.
+    /// Adds a step that creates a node. Containers and the modes with a time to live are not possible in a transaction.
     transaction& create(std::string path, std::string data, create_options options)
     {
         return add(create_op(std::move(path), std::move(data), std::move(options)));
@@ -44,26 +44,26 @@ public:
         return create(std::move(path), std::move(data), create_options{.mode = mode});
     }
 
-    /// Replaces a node's data, if it has this version.
+    /// Adds a step that replaces a node's data, if the node has this version.
     transaction& set(std::string path, std::string data, std::int32_t version = any_version)
     {
         return add(set_op(std::move(path), std::move(data), version));
     }
 
-    /// Deletes a node that has no children, if it has this version.
+    /// Adds a step that deletes a node that has no children, if the node has this version.
     transaction& remove(std::string path, std::int32_t version = any_version)
     {
         return add(remove_op(std::move(path), version));
     }
 
-    /// Any step.
+    /// Adds any step, such as one that `set_op()` makes.
     transaction& add(transaction_op op)
     {
         ops_.push_back(std::move(op));
         return *this;
     }
 
-    /// In the order in which the steps were added.
+    /// The steps, in the order in which they were added.
     [[nodiscard]] const std::vector<transaction_op>& ops() const noexcept { return ops_; }
     operator std::vector<transaction_op>() const { return ops_; }
 

@@ -1,5 +1,5 @@
 // Asio's configuration has to be the same in the library and in the program: both compile Asio's headers, and share
-// what comes of them. A program with another one does not link, and the linker names the symbol that it misses.
+// objects of Asio. A program with another configuration does not link, and the linker names the symbol that it misses.
 #ifndef COLOCK_DETAIL_ABI_HPP
 #define COLOCK_DETAIL_ABI_HPP
 
@@ -8,9 +8,9 @@
 #include <boost/asio/detail/config.hpp>
 #include <boost/version.hpp>
 
-// What changes the layout of classes that both sides use, or what an inline function of Asio does. Not
-// BOOST_ASIO_NO_DEPRECATED: no function that it changes is used here. Not what belongs to facilities that are not
-// used here either, such as buffers and iostreams.
+// The name has every macro that changes the layout of classes that both sides use, or what an inline function of Asio
+// does. It leaves out BOOST_ASIO_NO_DEPRECATED, because the library uses no function that this macro changes. It also
+// leaves out macros of facilities that the library does not use, such as buffers and iostreams.
 
 #if defined(BOOST_ASIO_CUSTOM_HANDLER_TRACKING)
 #define COLOCK_ABI_TRACKING custom_handler_tracking
@@ -106,7 +106,7 @@ extern COLOCK_DECL const char COLOCK_ABI_NAME;
 
 namespace {
 
-// One pointer in each translation unit, whether it uses anything of this or not; also behind --gc-sections.
+// One pointer in each translation unit, even if nothing there uses it; --gc-sections keeps it, too.
 #if __has_cpp_attribute(gnu::retain)
 [[gnu::used, gnu::retain]]
 #else

@@ -26,8 +26,8 @@ template <class Token>
 inline constexpr bool is_awaited<asio::redirect_error_t<Token>> = is_awaited<Token>;
 
 // GCC 12 keeps a lambda of a co_await expression in the coroutine's frame: it copies the bytes of the lambda, and
-// then destroys the copy and the original. A type tells much about this: an object with a name comes as an lvalue,
-// a lambda with captures cannot be assigned, and one without a destructor does no harm.
+// then destroys the copy and the original. The type tells which lambdas are in danger: an object with a name comes
+// as an lvalue, a lambda with captures cannot be assigned, and a trivial destructor does no harm twice.
 // F is what a forwarding reference deduces.
 template <class F, class Token>
 inline constexpr bool destroyed_twice =

@@ -65,7 +65,7 @@ struct body_operation<void> {
     using of = operation_of<Handler, std::exception_ptr>;
 };
 
-// The operation of a body that a function has taken by a forwarding reference.
+// The operation of a body that was passed to a function as a forwarding reference; F is the deduced type.
 template <class F, class CompletionToken, class Guard = unique_lock>
 struct body_operation_of : body_operation<body_result_t<std::decay_t<F>, Guard>> {
     static_assert(
