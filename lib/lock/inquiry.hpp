@@ -193,6 +193,8 @@ public:
 private:
     // The server and the client keep no more than that in memory.
     static constexpr std::size_t most_under_way = 64;
+    // The client may refuse each read at once: other handlers of the executor get their turn between so many.
+    static constexpr std::size_t most_at_once = 2'000;
 
     void listed(queue_view&& found)
     {
@@ -206,14 +208,28 @@ private:
 
     void go_on()
     {
-        if (asked_ == view_.entries.size() && under_way_ == 0) {
+        if (reading_ || under_way_ > most_under_way / 2) {
+            return;
+        }
+        const client_core::batch together{*of_.core()};
+        reading_ = true;
+        for (std::size_t n = 0; n != most_at_once && asked_ != view_.entries.size() &&
+                                under_way_ != most_under_way && !of_.is_over();
+             ++n) {
+            read(asked_++);
+        }
+        reading_ = false;
+        if (under_way_ != 0 || of_.is_over()) {
+            return; // the next answer goes on
+        }
+        if (asked_ == view_.entries.size()) {
             finish();
-        } else if (under_way_ <= most_under_way / 2) {
-            const client_core::batch together{*of_.core()};
-            while (asked_ != view_.entries.size() && under_way_ != most_under_way &&
-                   !of_.is_over()) {
-                read(asked_++);
-            }
+        } else {
+            of_.core()->post([self = this->shared_from_this(), of = of_.shared_from_this()] {
+                if (!of->is_over()) {
+                    self->go_on();
+                }
+            });
         }
     }
 
@@ -259,6 +275,7 @@ private:
     std::vector<bool> gone_;
     std::size_t asked_ = 0; // of the entries, in their order
     std::size_t under_way_ = 0;
+    bool reading_ = false; // an answer that comes at once leaves the next read to the loop
     bool shortened_ = false;
 };
 

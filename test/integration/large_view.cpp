@@ -114,6 +114,18 @@ BOOST_AUTO_TEST_CASE(nodes_are_read_in_batches_and_what_cannot_be_read_is_marked
     }
 }
 
+BOOST_AUTO_TEST_CASE(nodes_that_cannot_even_be_asked_for_are_marked)
+{
+    constexpr int count = 60'000;
+    fill(connect(), count);
+    auto& c = connect({.max_request_size = directory.size() + 40}); // less than the path of a node
+    const auto seen = look(c);
+    check(seen.view, count);
+    BOOST_TEST(std::ranges::all_of(seen.view.entries, [](const queue_entry& e) {
+        return e.unreadable == errc::request_too_large;
+    }));
+}
+
 BOOST_AUTO_TEST_CASE(a_view_that_is_cancelled_or_closed_under_way_ends)
 {
     auto& c = connect();
