@@ -3,9 +3,14 @@
 #include <support/lock_scene.hpp>
 #include <support/run.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -52,6 +57,18 @@ auto body_with_captures(const std::string& text, int& runs)
         BOOST_TEST(*shared == long_text);
         ++runs;
     };
+}
+
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+constexpr bool faulty_compiler = true;
+#else
+constexpr bool faulty_compiler = false;
+#endif
+
+template <class F, class Token>
+bool is_refused(const F&, const Token&)
+{
+    return detail::destroyed_twice<F, Token>;
 }
 
 } // namespace
@@ -108,6 +125,32 @@ BOOST_AUTO_TEST_CASE(a_body_with_a_name_captures_by_value)
         co_await e.async_lead(body);
     });
     BOOST_TEST(runs == 7);
+}
+
+BOOST_AUTO_TEST_CASE(a_lambda_with_captures_is_refused_with_every_token_that_is_awaited)
+{
+    asio::cancellation_signal stop;
+    const auto body = [text = long_text](unique_lock&) -> asio::awaitable<void> {
+        static_cast<void>(text.size());
+        co_return;
+    };
+    const auto by_reference = [&](unique_lock&) -> asio::awaitable<void> {
+        static_cast<void>(body);
+        co_return;
+    };
+    const auto check = [&](const auto& token) {
+        BOOST_TEST(is_refused(body, token) == faulty_compiler);
+        BOOST_TEST(!is_refused(by_reference, token));
+    };
+    check(asio::use_awaitable);
+    check(asio::deferred);
+    check(asio::as_tuple(asio::use_awaitable));
+    check(asio::bind_cancellation_slot(stop.slot(), asio::use_awaitable));
+    check(asio::bind_executor(io, asio::as_tuple(asio::use_awaitable)));
+    check(asio::as_tuple(asio::bind_cancellation_slot(stop.slot(), asio::use_awaitable)));
+    // The body is with the operation before this expression ends.
+    BOOST_TEST(!is_refused(body, [](std::exception_ptr) {}));
+    BOOST_TEST(!is_refused(body, asio::detached));
 }
 
 BOOST_AUTO_TEST_CASE(a_body_that_cannot_be_copied_is_passed_by_reference)

@@ -3,6 +3,9 @@
 #define COLOCK_DETAIL_TEMPORARY_BODY_HPP
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_allocator.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -24,6 +27,12 @@ template <class Token>
 inline constexpr bool is_awaited<asio::as_tuple_t<Token>> = is_awaited<Token>;
 template <class Token>
 inline constexpr bool is_awaited<asio::redirect_error_t<Token>> = is_awaited<Token>;
+template <class Token, class Slot>
+inline constexpr bool is_awaited<asio::cancellation_slot_binder<Token, Slot>> = is_awaited<Token>;
+template <class Token, class Executor>
+inline constexpr bool is_awaited<asio::executor_binder<Token, Executor>> = is_awaited<Token>;
+template <class Token, class Allocator>
+inline constexpr bool is_awaited<asio::allocator_binder<Token, Allocator>> = is_awaited<Token>;
 
 // GCC 12 keeps a lambda of a co_await expression in the coroutine's frame: it copies the bytes of the lambda, and
 // then destroys the copy and the original. The type tells which lambdas are in danger: an object with a name comes
