@@ -247,7 +247,8 @@ BOOST_AUTO_TEST_CASE(what_comes_unasked_costs_its_connection)
         BOOST_TEST(s.pulse.becomes_true(
             [&] {
                 return s.server.connections() == connections + 1 &&
-                       s.zk.state() == colock::connection_state::connected;
+                       s.zk.state() == colock::connection_state::connected &&
+                       s.zk.stats().in_flight == 0; // or the next one could pass for a reply
             },
             10s));
         ++connections;

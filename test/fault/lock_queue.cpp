@@ -278,8 +278,9 @@ BOOST_AUTO_TEST_CASE(G5_a_holder_whose_node_an_operator_deletes_is_told_and_the_
     held = s.hold(holder);
     s.remove_place(0);
     BOOST_TEST(s.unlock(held) == errc::node_deleted);
-    BOOST_TEST(holder.stats().locks_lost == 2U);
-    BOOST_TEST(holder.stats().locks_released == 0U);
+    // The client did not know of the second loss when the guard let go.
+    BOOST_TEST(holder.stats().locks_lost == 1U);
+    BOOST_TEST(holder.stats().locks_released == 1U);
     s.check_nothing_left();
 }
 

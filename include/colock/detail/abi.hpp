@@ -102,7 +102,7 @@
 namespace colock::detail {
 
 // In the library.
-extern COLOCK_DECL const char COLOCK_ABI_NAME;
+COLOCK_DECL extern const char COLOCK_ABI_NAME;
 
 namespace {
 
