@@ -519,10 +519,9 @@ bool handle::send_close() noexcept
     // length 8, any xid, opcode -11
     constexpr unsigned char close_request[] = {0,    0,    0,    8,    0x7f, 0xff,
                                                0xff, 0xff, 0xff, 0xff, 0xff, 0xf5};
-    closing_ = descriptor_ >= 0 && state() == status::connected &&
-               ::send(descriptor_, close_request, sizeof close_request,
-                      MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof close_request);
-    return closing_;
+    return descriptor_ >= 0 && state() == status::connected &&
+           ::send(descriptor_, close_request, sizeof close_request, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+               static_cast<ssize_t>(sizeof close_request);
 }
 
 void handle::abort() noexcept
@@ -548,7 +547,7 @@ void handle::abort() noexcept
     if (connected()) {
         // The C client had no memory for a reply, and does not even try to read any more. But it writes.
         static_cast<void>(zoo_aexists(
-            raw(native_), "/", 0, [](int, const Stat*, const void*) {}, nullptr));
+            raw(native_), "/", 0, [](int, const Stat*, const void*) noexcept {}, nullptr));
     }
 }
 

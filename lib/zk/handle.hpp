@@ -108,7 +108,6 @@ private:
     native* native_ = nullptr;
     int descriptor_ = -1; // the C client's, known from its last interest
     bool started_ = false;
-    bool closing_ = false;
     std::string fault_;
 
     frame_guard guard_;

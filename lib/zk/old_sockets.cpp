@@ -18,6 +18,10 @@ using clock = std::chrono::steady_clock;
 // No ensemble waits so long for a member that has fallen silent: what such a member forwards later is refused.
 constexpr auto longest_wait = std::chrono::minutes{10};
 
+// A server answers at most what was outstanding when the client gave up. One that sends more is not read any further:
+// it would keep the executor busy for as long as the session lives.
+constexpr std::size_t most_bytes = std::size_t{256} << 20;
+
 // There are hardly so many servers. When there are, the oldest socket goes.
 constexpr std::size_t most_sockets = 64;
 
@@ -67,6 +71,10 @@ private:
             close();
             return;
         }
+        read_ += static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+        if (read_ > most_bytes) {
+            return; // the socket stays: the server has not closed it
+        }
         stream_.async_wait(stream::wait_read, [self = shared_from_this()](const error_code& ec) {
             if (!ec && self->stream_.is_open()) {
                 self->read();
@@ -76,6 +84,7 @@ private:
 
     const std::string address_;
     const clock::time_point since_ = clock::now();
+    std::size_t read_ = 0;
     stream stream_;
 };
 

@@ -24,7 +24,8 @@ public:
     old_sockets& operator=(const old_sockets&) = delete;
     ~old_sockets() { clear(); }
 
-    // Takes the descriptor, and sends the end of the stream. What the server still sends is read and dropped.
+    // Takes the descriptor, and sends the end of the stream. What the server still sends is read and dropped,
+    // up to a limit.
     // An earlier connection to the same address is forgotten: its server has closed it when the session came back.
     void add(const std::string& address, int descriptor);
 
