@@ -41,8 +41,9 @@ struct client_stats {
     /// which counts as a grant of its own. A downgrade releases one grant and makes another.
     /// Each grant ends as released or as lost: `locks_granted - locks_released - locks_lost` are held now.
     std::uint64_t locks_granted = 0;
-    std::uint64_t locks_released = 0;   ///< Grants whose guard let go before the client knew of a loss.
-    std::uint64_t locks_lost = 0;       ///< Grants that the client lost while a guard held them.
+    std::uint64_t locks_released =
+        0;                        ///< Grants whose guard let go before the client knew of a loss.
+    std::uint64_t locks_lost = 0; ///< Grants that the client lost while a guard held them.
     std::uint64_t bodies_cancelled = 0; ///< Of async_with_lock: told to stop.
     std::uint64_t bodies_overdue = 0;   ///< ... and went on for longer than `body_grace`.
     std::size_t in_flight = 0;          ///< Requests sent and not yet answered.
