@@ -4,6 +4,7 @@
 //
 #include <colock/colock.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
@@ -51,8 +52,10 @@ asio::awaitable<void> run(colock::client& zk)
             .async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
 
     // Completes when the server has confirmed that the lock and the session are gone.
-    co_await zk.async_close();
-    std::cout << "closed, nothing left behind" << std::endl;
+    const auto [not_closed] = co_await zk.async_close(asio::as_tuple(asio::use_awaitable));
+    std::cout << (not_closed ? "closed, the session ends by its time-out"
+                             : "closed, nothing left behind")
+              << std::endl;
     if (order[0] == 0) {
         std::rethrow_exception(failure); // of the work
     }

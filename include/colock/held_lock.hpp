@@ -148,8 +148,8 @@ public:
     /// if (order[0] == 0 && failure) {
     ///     std::rethrow_exception(failure); // what work() has thrown
     /// }
-    /// if (why) {
-    ///     throw boost::system::system_error{why, "the lock was lost"};
+    /// if (order[0] == 1) { // the lock was lost, or `ec` says why nobody can wait for that
+    ///     throw boost::system::system_error{ec ? ec : why, "the lock is not held"};
     /// }
     /// ```
     ///

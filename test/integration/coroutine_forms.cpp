@@ -313,8 +313,8 @@ asio::awaitable<void> work_while_held(const unique_lock& held, asio::awaitable<v
     if (order[0] == 0 && failure) {
         std::rethrow_exception(failure);
     }
-    if (why) {
-        throw boost::system::system_error{why, "the lock was lost"};
+    if (order[0] == 1) {
+        throw boost::system::system_error{ec ? ec : why, "the lock is not held"};
     }
 }
 
@@ -352,6 +352,16 @@ BOOST_AUTO_TEST_CASE(work_that_ends_ends_the_wait_for_a_loss)
     const auto held = hold(zk);
     run(io, work_while_held(held, pause(1ms)));
     BOOST_TEST(bool(held));
+}
+
+BOOST_AUTO_TEST_CASE(work_under_an_empty_guard_is_cancelled)
+{
+    const unique_lock none;
+    bool cancelled = false;
+    BOOST_CHECK_EXCEPTION(run(io, work_while_held(none, work_for_ever(cancelled))),
+                          boost::system::system_error,
+                          [](const auto& e) { return e.code() == errc::not_held; });
+    BOOST_TEST(cancelled);
 }
 
 BOOST_AUTO_TEST_CASE(a_loss_cancels_the_work)
