@@ -7,6 +7,7 @@
 #include <zookeeper/zookeeper.h>
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -323,17 +324,27 @@ handle::interest handle::next_interest()
     interest next{descriptor, (events & ZOOKEEPER_READ) != 0, (events & ZOOKEEPER_WRITE) != 0,
                   wait};
     if (guard_.outstanding() != 0 && zoo_state(raw(native_)) == ZOO_CONNECTED_STATE) {
-        // The C client's own patience, which events and pings would renew.
+        // The C client's own patience, which events and pings would renew. After a pause of the program the answer may
+        // lie in the socket behind events: what is there is read first, unless there is no end of it.
         const auto patience = session_timeout() * 2 / 3;
-        const auto left = unanswered_since_ + patience - clock::now();
+        auto left = unanswered_since_ + patience - clock::now();
         if (left <= clock::duration{}) {
-            break_off("the server has answered no request for " + std::to_string(patience.count()) +
-                      " ms");
-            return {};
+            if (left <= -patience || !has_unread()) {
+                break_off("the server has answered no request for " +
+                          std::to_string(patience.count()) + " ms");
+                return {};
+            }
+            left = {};
         }
         next.timeout = std::min(next.timeout, std::chrono::ceil<std::chrono::microseconds>(left));
     }
     return next;
+}
+
+bool handle::has_unread() const noexcept
+{
+    int bytes = 0;
+    return checked_ != 0 || (::ioctl(descriptor_, FIONREAD, &bytes) == 0 && bytes > 0);
 }
 
 bool handle::process_read()

@@ -96,6 +96,7 @@ public:
 private:
     using clock = std::chrono::steady_clock;
 
+    [[nodiscard]] bool has_unread() const noexcept;
     [[nodiscard]] bool look_ahead();
     [[nodiscard]] bool take_out();
     void hand_over();

@@ -10,9 +10,12 @@
 #include <climits>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <ostream>
 #include <random>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 using namespace colock::test;
@@ -338,6 +341,44 @@ BOOST_AUTO_TEST_CASE(a_server_that_only_pings_is_given_up)
     BOOST_TEST(!o.error());
     BOOST_TEST((std::chrono::steady_clock::now() - began >= 500ms));
     BOOST_TEST(s.logged("answered no request for 600 ms"), s.last_lines());
+    s.goes_on();
+}
+
+// The program stands still for longer than the client waits for an answer. The answer has come meanwhile, behind more
+// events than are read in one turn.
+BOOST_AUTO_TEST_CASE(an_answer_that_lies_behind_events_is_found_after_a_pause)
+{
+    hostile_scene s{900ms};
+    s.connect();
+    s.fill();
+    const std::string event = framed(number(-1) + std::string(12, '\0') + number(3) + number(3) +
+                                     text("/nobody/watches/this"));
+    std::mutex guard;
+    std::string held_back;
+    s.server.play([&](const auto& r, std::string honest) {
+        const std::lock_guard lock{guard};
+        if (r.kind == opcode::get_data && held_back.empty()) {
+            held_back = std::exchange(honest, "");
+        }
+        return answer{std::move(honest)};
+    });
+    const auto is_held_back = [&] {
+        const std::lock_guard lock{guard};
+        return !held_back.empty();
+    };
+    const outcome<colock::get_result> o;
+    s.zk.async_get("/a", o.handler());
+    BOOST_REQUIRE(s.pulse.becomes_true(is_held_back));
+    std::string all;
+    for (int i = 0; i != 4000; ++i) {
+        all += event;
+    }
+    s.server.push(all + held_back);
+    std::this_thread::sleep_for(650ms); // the subject: nothing runs the executor
+    BOOST_REQUIRE(becomes_true(s.io, [&] { return o.done(); }));
+    BOOST_TEST(!o.error());
+    BOOST_TEST(s.server.connections() == 1u, s.last_lines());
+    s.server.play({});
     s.goes_on();
 }
 
