@@ -153,7 +153,8 @@ void client_core::start_pass(bool paused)
 // the client gives up there is read by that server all the same. It makes the server the owner of the session again,
 // and the leader then accepts the old requests, behind all that the client has done meanwhile at another server.
 // There are two exceptions. With one address only, there is no other server. And when the client has been without a
-// connection for a whole time-out, the session has ended, unless the leader was away, too.
+// connection for a whole time-out and a tick, the session has ended, unless the leader was away, too: the leader ends
+// sessions at ticks of its own.
 void client_core::choose_addresses()
 {
     untried_ = addresses_->addresses();
@@ -162,7 +163,8 @@ void client_core::choose_addresses()
     if (const auto at = std::ranges::find(untried_, last_lost_); at != untried_.end()) {
         std::rotate(untried_.begin(), at, at + 1);
     }
-    if (session_.id != 0 && pass_size_ > 1 && boot_clock::now() < lost_at_ + session_timeout_) {
+    const auto over = lost_at_ + session_timeout_ + options_.tick;
+    if (session_.id != 0 && pass_size_ > 1 && boot_clock::now() < over) {
         std::erase_if(untried_, [this](const std::string& address) {
             return old_sockets_->contains(address);
         });
