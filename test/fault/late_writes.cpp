@@ -40,6 +40,11 @@ zookeeper_options patient_options()
 
 // One client, and one write that lies in the socket of the server that stalls.
 struct trial {
+    trial(std::string of, client c, std::string at)
+        : kind{std::move(of)}, zk{std::move(c)}, directory{std::move(at)}
+    {
+    }
+
     std::string kind;
     client zk;
     std::string directory;

@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(deferred)
     for_each_operation(s, [&](auto start) {
         run(s.io, [&]() -> asio::awaitable<void> {
             auto operation = start(asio::deferred);
-            co_await std::move(operation);
+            static_cast<void>(co_await std::move(operation));
         }());
     });
 }
@@ -37,7 +37,9 @@ BOOST_AUTO_TEST_CASE(use_awaitable)
 {
     operations_scene s;
     for_each_operation(s, [&](auto start) {
-        run(s.io, [&]() -> asio::awaitable<void> { co_await start(asio::use_awaitable); }());
+        run(s.io, [&]() -> asio::awaitable<void> {
+            static_cast<void>(co_await start(asio::use_awaitable));
+        }());
     });
 }
 
