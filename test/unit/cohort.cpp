@@ -406,7 +406,8 @@ struct walk {
         }
     }
 
-    void follow(world w, const cohort::verdict& v)
+    // By reference: a call may take the verdict from the same world, in either order of evaluation.
+    void follow(world& w, const cohort::verdict& v)
     {
         BOOST_REQUIRE(v.admit <= w.waiting);
         if (v.look) {
