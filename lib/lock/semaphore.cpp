@@ -562,7 +562,8 @@ std::int64_t semaphore_path::most_at_once() const
     for (const auto& entry : options.acl ? *options.acl : core->options().acl) {
         each += 3 * sizeof(std::int32_t) + entry.scheme.size() + entry.id.size();
     }
-    return static_cast<std::int64_t>(std::max<std::size_t>(core->options().max_request_size / each, 1));
+    return static_cast<std::int64_t>(
+        std::max<std::size_t>(core->options().max_request_size / each, 1));
 }
 
 std::shared_ptr<semaphore_state> semaphore_path::find(error_code& why, std::string& detail) const
