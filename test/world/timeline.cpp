@@ -1,0 +1,73 @@
+#include "timeline.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace world {
+
+struct timeline::later {
+    bool operator()(const entry& a, const entry& b) const noexcept
+    {
+        return a.when != b.when ? a.when > b.when : a.number > b.number;
+    }
+};
+
+timeline::event_id timeline::at(instant when, std::function<void()> what)
+{
+    std::size_t at = slots_.size();
+    if (free_.empty()) {
+        slots_.emplace_back();
+    } else {
+        at = free_.back();
+        free_.pop_back();
+    }
+    slots_[at] = {++planned_, std::move(what)};
+    heap_.push_back({std::max(when, now_), planned_, at});
+    std::push_heap(heap_.begin(), heap_.end(), later{});
+    return {at, planned_};
+}
+
+void timeline::cancel(event_id event) noexcept
+{
+    if (event.number != 0 && slots_[event.slot].number == event.number) {
+        slots_[event.slot].number = 0;
+        const auto gone = std::exchange(slots_[event.slot].what, nullptr);
+    }
+}
+
+// A cancelled event keeps its slot until its time, so that no other event takes its place in the heap.
+void timeline::drop_cancelled()
+{
+    while (!heap_.empty() && slots_[heap_.front().slot].number != heap_.front().number) {
+        free_.push_back(heap_.front().slot);
+        std::pop_heap(heap_.begin(), heap_.end(), later{});
+        heap_.pop_back();
+    }
+}
+
+bool timeline::run_next()
+{
+    drop_cancelled();
+    if (heap_.empty()) {
+        return false;
+    }
+    const auto next = heap_.front();
+    std::pop_heap(heap_.begin(), heap_.end(), later{});
+    heap_.pop_back();
+    now_ = next.when;
+    const auto what = std::exchange(slots_[next.slot].what, nullptr);
+    slots_[next.slot].number = 0;
+    free_.push_back(next.slot);
+    what();
+    return true;
+}
+
+void timeline::run_until(instant when)
+{
+    for (drop_cancelled(); !heap_.empty() && heap_.front().when <= when; drop_cancelled()) {
+        run_next();
+    }
+    now_ = std::max(now_, when);
+}
+
+} // namespace world

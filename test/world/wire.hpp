@@ -1,0 +1,59 @@
+// What clients and servers say to each other: ZooKeeper's protocol as data.
+#pragma once
+
+#include "zk/call.hpp"
+#include "zk/handle.hpp"
+
+#include <colock/client_options.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <variant>
+
+namespace world {
+
+// ---- from the client. Paths are whole: the client's end puts the chroot before them.
+
+struct connect_request {
+    colock::zk::session_identity session; // id 0: a new one
+    std::chrono::milliseconds timeout{};
+};
+struct auth_request {
+    colock::credential credential;
+};
+struct request {
+    std::int32_t number = 0; // xid
+    colock::zk::call call;
+};
+struct ping_request {};
+struct close_request {};
+
+// ---- from the server
+
+struct connect_reply {
+    colock::zk::session_identity session; // id 0: there is no such session any more
+    std::chrono::milliseconds timeout{};
+};
+struct auth_reply {
+    colock::error_code error;
+};
+struct reply {
+    std::int32_t number = 0;
+    std::int64_t transaction = 0; // zxid: the last one that the server has carried out
+    colock::zk::reply body;
+};
+struct event {
+    colock::watch_event what;
+};
+struct ping_reply {};
+struct close_reply {};
+
+// ---- between servers; defined by the ensemble
+struct peer_message;
+
+using message = std::variant<connect_request, auth_request, request, ping_request, close_request,
+                             connect_reply, auth_reply, reply, event, ping_reply, close_reply,
+                             std::shared_ptr<const peer_message>>;
+
+} // namespace world
