@@ -1,0 +1,108 @@
+// Three ZooKeeper servers with a leader, as the real ones are: what they say, when, and in which order.
+#pragma once
+
+#include "../machine.hpp"
+#include "../network.hpp"
+#include "../random.hpp"
+#include "../timeline.hpp"
+#include "transaction.hpp"
+#include "tree.hpp"
+#include "zk/call.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace world {
+
+struct ensemble_options {
+    std::size_t servers = 3;
+    std::chrono::milliseconds tick{2000};
+    int init_limit = 10; // ticks for a follower to connect and catch up
+    int sync_limit = 5;  // ticks after which a silent leader or follower is given up
+    // Of a session; zero: two ticks, and twenty.
+    std::chrono::milliseconds least_session{0};
+    std::chrono::milliseconds most_session{0};
+    std::chrono::milliseconds container_check{60'000};
+    bool extended_types = true;   // nodes with a time to live
+    std::vector<int> drifts = {}; // of the servers' clocks, in millionths
+
+    // How long a server takes to write its log.
+    std::chrono::nanoseconds least_disk = std::chrono::microseconds{20};
+    std::chrono::nanoseconds most_disk = std::chrono::microseconds{500};
+
+    // Servers handle requests in threads with queues between them. So many times in a thousand a thread falls behind
+    // when something comes to it, for up to so long.
+    unsigned pauses = 5;
+    std::chrono::nanoseconds longest_pause = std::chrono::milliseconds{3};
+
+    // So many requests in a thousand wait for too long, and are answered `throttled_op`.
+    unsigned throttled = 0;
+};
+
+class server;
+
+class ensemble {
+public:
+    // The servers start at once. They need some hundred milliseconds to find a leader.
+    ensemble(timeline& time, network& net, random chance, ensemble_options options = {});
+    ensemble(const ensemble&) = delete;
+    ensemble& operator=(const ensemble&) = delete;
+    ~ensemble();
+
+    // "10.0.0.1:2181,10.0.0.2:2181,10.0.0.3:2181": `machine` by `machine`.
+    [[nodiscard]] std::string hosts() const;
+    [[nodiscard]] const std::string& address(std::size_t i) const;
+    [[nodiscard]] std::size_t size() const noexcept;
+    [[nodiscard]] const ensemble_options& options() const noexcept;
+
+    // To be stopped, killed, cut off.
+    [[nodiscard]] machine& machine_of(std::size_t i);
+    // A new process with what is on its disk, after machine_of(i).kill().
+    void start(std::size_t i);
+
+    // The one that serves as the leader. A deposed one that has not noticed yet does not count.
+    [[nodiscard]] std::optional<std::size_t> leader() const;
+    // It serves clients, as the leader or as a follower.
+    [[nodiscard]] bool serves(std::size_t i) const;
+
+    // ---- what has been decided: what no election can undo
+
+    // After the last transaction that was decided.
+    [[nodiscard]] const tree& decided() const noexcept;
+    [[nodiscard]] bool session_lives(std::int64_t id) const
+    {
+        return decided().sessions().contains(id);
+    }
+    // Null: nobody. It has to live as long as this does, or be taken away.
+    void observe(observer* told) noexcept;
+
+    // ---- as one server sees it
+
+    [[nodiscard]] const tree& seen_by(std::size_t i) const;
+    [[nodiscard]] std::size_t watches() const; // of all servers, as each of them counts
+    [[nodiscard]] std::size_t connections() const;
+
+    // ---- operators
+
+    // An operator's request, to the leader of now, without a session and with all permissions. False when there is no
+    // leader. It is carried out a little later, if at all.
+    bool by_hand(colock::zk::call c);
+    bool remove_by_hand(std::string path)
+    {
+        return by_hand({.op = colock::zk::opcode::remove, .path = std::move(path)});
+    }
+    // At all servers at once, as if so many children had been created there. Only while no request to the node is
+    // under way.
+    void set_counter(const std::string& path, std::int32_t next);
+
+private:
+    friend class server;
+    struct impl;
+    std::unique_ptr<impl> impl_;
+};
+
+} // namespace world

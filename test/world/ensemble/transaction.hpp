@@ -1,0 +1,70 @@
+// What the leader decides: a change of the tree, or of the sessions, at its place in the order.
+#pragma once
+
+#include <colock/error.hpp>
+#include <colock/node.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace world {
+
+using shared_acl = std::shared_ptr<const colock::access_control_list>;
+
+// One step. The leader has resolved everything that depends on the state: numbers, versions, identities.
+struct change {
+    enum class kind { create, remove, set, check };
+
+    kind what = kind::check;
+    std::string path = {};
+    std::string data = {};
+    shared_acl acl = {};
+    std::int64_t owner =
+        0; // of a create, as the server keeps it: a session, a container, a time to live
+    std::int32_t parent_version = 0; // of a create: the counter of the parent afterwards
+    std::int32_t version = 0;        // of a set: afterwards
+};
+
+struct transaction {
+    enum class kind {
+        single,        // one step
+        multi,         // several, or the reasons why not
+        open_session,  //
+        close_session, // and what goes with it, in `changes`
+        refused, // a request that the leader refused; it takes a place in the order nevertheless
+    };
+
+    std::int64_t zxid = 0;
+    std::int64_t time = 0; // milliseconds since 1970, by the leader's clock
+    kind what = kind::refused;
+    std::int64_t session = 0; // which asked; 0: nobody, such as the removal of an empty container
+    std::uint64_t origin = 0; // the request that it answers; 0: none
+    std::vector<change> changes = {};
+    colock::error_code error = {};                 // of a refused one
+    std::vector<colock::error_code> refusals = {}; // of a refused multi, for each step; else empty
+    std::chrono::milliseconds timeout{};           // of a session that is opened
+    bool expired = false;                          // of one that is closed: the leader did it
+
+    // It changes nodes, or would have: false for what was refused.
+    [[nodiscard]] bool is_carried_out() const noexcept
+    {
+        return what != kind::refused && refusals.empty();
+    }
+};
+
+using shared_transaction = std::shared_ptr<const transaction>;
+
+// Told of what is decided, in the order of zxids, at the instant at which the leader decides it.
+class observer {
+public:
+    // Already carried out in ensemble::decided(). Sessions are opened and closed by transactions, too.
+    virtual void committed(const transaction& t) = 0;
+
+protected:
+    ~observer() = default;
+};
+
+} // namespace world
