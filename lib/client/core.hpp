@@ -212,7 +212,8 @@ private:
     void established() override;
     void broken(zk::handle::status why) override;
     [[nodiscard]] bool expects_answers() const noexcept override { return !sent_.empty(); }
-    void left_behind(const std::string& address, int descriptor) noexcept override;
+    void left_behind(const std::string& address,
+                     std::shared_ptr<zk::old_socket> socket) noexcept override;
     // zk::watch_receiver
     void watch_fired(watch_event&& event) noexcept override;
 
@@ -267,12 +268,12 @@ private:
     std::size_t pass_size_ = 0;
     std::string attempting_; // the address
     zk::backoff backoff_;
-    unsigned unanswered_ = 0;             // attempts that timed out, since the last connection
-    std::string last_lost_;               // the address of the connection that broke last
-    std::chrono::nanoseconds lost_at_{0}; // when, by the boot_clock
-    std::optional<zk::old_sockets> old_sockets_; // of this session
-    std::optional<zk::timer> attempt_timer_;     // back-off, or the attempt's deadline
-    std::optional<zk::timer> deadline_timer_;    // of connect or close
+    unsigned unanswered_ = 0;                 // attempts that timed out, since the last connection
+    std::string last_lost_;                   // the address of the connection that broke last
+    std::chrono::nanoseconds lost_at_{0};     // when, by the boot_clock
+    zk::old_sockets old_sockets_;             // of this session
+    std::optional<zk::timer> attempt_timer_;  // back-off, or the attempt's deadline
+    std::optional<zk::timer> deadline_timer_; // of connect or close
     std::optional<zk::timer> reminder_timer_;
     std::optional<zk::timer> beat_timer_;
     std::chrono::nanoseconds beat_at_ = std::chrono::nanoseconds::max(); // of the boot_clock

@@ -2,8 +2,6 @@
 #include "core.hpp"
 #include "protocol/path.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -166,20 +164,20 @@ void client_core::choose_addresses()
     const auto over = lost_at_ + session_timeout_ + options_.tick;
     if (session_.id != 0 && pass_size_ > 1 && boot_clock::now() < over) {
         std::erase_if(untried_, [this](const std::string& address) {
-            return old_sockets_->contains(address);
+            return old_sockets_.contains(address);
         });
     }
 }
 
-void client_core::left_behind(const std::string& address, int descriptor) noexcept
+void client_core::left_behind(const std::string& address,
+                              std::shared_ptr<zk::old_socket> socket) noexcept
 {
     if (context_gone_ || closing_ || session_.id == 0) {
-        ::close(descriptor);
         return;
     }
     last_lost_ = address;
     lost_at_ = boot_clock::now();
-    old_sockets_->add(address, descriptor);
+    old_sockets_.add(address, std::move(socket));
 }
 
 void client_core::next_attempt()
@@ -204,8 +202,7 @@ void client_core::attempt()
     count.connect_attempts.fetch_add(1, std::memory_order_relaxed);
     log(log_level::debug, "connecting to " + attempting_);
 
-    connection_ = std::make_shared<zk::connection>(
-        *strand_, shared_from_this(), static_cast<zk::connection::observer&>(*this), count.wakeups);
+    connection_ = zk::make_connection(*strand_, shared_from_this(), *this, count.wakeups);
     const auto wanted = session_.id != 0 ? session_timeout_ : options_.session_timeout;
     if (!connection_->open(attempting_, options_.chroot, wanted, session_, options_.credentials,
                            *this)) {
@@ -425,7 +422,7 @@ void client_core::expire_session()
         return;
     }
     session_ = {};
-    old_sockets_->clear(); // what is carried out now is refused
+    old_sockets_.clear(); // what is carried out now is refused
     publish_session();
     directories_.clear(); // the servers may be others, that count from the beginning
     notify([](session_listener& l) { l.expired(); });
@@ -439,7 +436,7 @@ void client_core::give_up(const error_code& ec)
     // Nothing is known yet of a session but this client.
     drop_connection(true);
     session_ = {};
-    old_sockets_->clear();
+    old_sockets_.clear();
     publish_session();
     cancel_timers();
     addresses_->cancel();
@@ -545,7 +542,7 @@ void client_core::closed(const error_code& ec)
     public_connection_id_ = 0;
     watches_.clear();
     session_ = {};
-    old_sockets_->clear();
+    old_sockets_.clear();
     publish_session();
     cancel_timers();
     log(log_level::info, ec ? "closed; the session ends by its time-out" : "closed");

@@ -1,6 +1,8 @@
 // When to try the next connection.
 #pragma once
 
+#include "entropy.hpp"
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -57,7 +59,7 @@ private:
     unsigned pass_ = 0;
     std::array<clock::time_point, 10> attempts_{};
     std::size_t next_ = 0;
-    std::minstd_rand random_{std::random_device{}()};
+    std::minstd_rand random_{random_seed()};
 };
 
 } // namespace colock::zk

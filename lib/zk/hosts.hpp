@@ -3,6 +3,7 @@
 
 #include <colock/error.hpp>
 
+#include "entropy.hpp"
 #include "strand.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -66,7 +67,7 @@ private:
     std::size_t pending_ = 0;
     std::size_t generation_ = 0; // counts assign(); answers to older questions are dropped
     std::string last_failure_;
-    std::minstd_rand random_{std::random_device{}()};
+    std::minstd_rand random_{random_seed()};
 };
 
 } // namespace colock::zk

@@ -1,15 +1,27 @@
 // What the client keeps of connections that it has given up.
 #pragma once
 
-#include <colock/error.hpp>
-
-#include "strand.hpp"
-
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace colock::zk {
+
+// The socket of a connection that the client has given up. It is closed when it is destroyed, unless finish() was called.
+class old_socket {
+public:
+    old_socket() = default;
+    old_socket(const old_socket&) = delete;
+    old_socket& operator=(const old_socket&) = delete;
+    virtual ~old_socket() = default;
+
+    // Sends the end of the stream. What the server still sends is read and dropped, up to a limit, until close().
+    virtual void finish() noexcept = 0;
+    // True once the server has closed the connection.
+    [[nodiscard]] virtual bool is_over() const noexcept = 0;
+    virtual void close() noexcept = 0;
+};
 
 // The sockets of connections that the client has given up, each until its server has closed it too.
 //
@@ -19,15 +31,14 @@ namespace colock::zk {
 // On the strand. The sockets wait for their servers, and so are work to the executor until clear().
 class old_sockets {
 public:
-    explicit old_sockets(const strand_type& strand) : strand_{strand} {}
+    old_sockets() = default;
     old_sockets(const old_sockets&) = delete;
     old_sockets& operator=(const old_sockets&) = delete;
     ~old_sockets() { clear(); }
 
-    // Takes the descriptor, and sends the end of the stream. What the server still sends is read and dropped,
-    // up to a limit.
+    // Sends the end of the stream.
     // An earlier connection to the same address is forgotten: its server has closed it when the session came back.
-    void add(const std::string& address, int descriptor);
+    void add(const std::string& address, std::shared_ptr<old_socket> socket);
 
     // Whether the server at this address may still have to read from such a connection.
     [[nodiscard]] bool contains(const std::string& address);
@@ -35,12 +46,15 @@ public:
     void clear() noexcept;
 
 private:
-    class socket;
+    struct entry {
+        std::string address;
+        std::chrono::steady_clock::time_point since;
+        std::shared_ptr<old_socket> socket;
+    };
 
     void forget_closed();
 
-    strand_type strand_;
-    std::vector<std::shared_ptr<socket>> all_; // the oldest first; one for each address
+    std::vector<entry> all_; // the oldest first; one for each address
 };
 
 } // namespace colock::zk

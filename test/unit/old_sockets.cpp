@@ -1,6 +1,8 @@
 // Sockets of connections that the client has given up: read to their end, but not without a limit.
 #include "zk/old_sockets.hpp"
 
+#include "zk/old_tcp_socket.hpp"
+
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -24,7 +26,7 @@ struct scene {
         int ends[2];
         BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
         server = ends[1];
-        sockets.add(address, ends[0]);
+        sockets.add(address, make_old_socket(strand, ends[0]));
     }
     ~scene() { ::close(server); }
 
@@ -43,7 +45,7 @@ struct scene {
 
     boost::asio::io_context io;
     strand_type strand{strand_base{boost::asio::any_io_executor{io.get_executor()}}};
-    old_sockets sockets{strand};
+    old_sockets sockets;
     int server = -1;
 };
 

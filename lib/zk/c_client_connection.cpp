@@ -1,4 +1,6 @@
+// Drives one handle from the user's executor: a dup of its socket, waited for, and one timer.
 #include "connection.hpp"
+#include "old_tcp_socket.hpp"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -19,12 +21,83 @@ using clock = std::chrono::steady_clock;
 // So many packets are processed before other handlers of the executor get their turn.
 constexpr int packets_a_turn = 64;
 
-} // namespace
+class c_client_connection final : public connection,
+                                  public std::enable_shared_from_this<c_client_connection> {
+public:
+    c_client_connection(const strand_type& strand, std::shared_ptr<void> owner, observer& told,
+                        std::atomic<std::uint64_t>& wakeups);
+
+    [[nodiscard]] bool open(const std::string& address, const std::string& chroot,
+                            std::chrono::milliseconds session_timeout,
+                            const session_identity& session,
+                            const std::vector<credential>& credentials,
+                            watch_receiver& watches) override;
+    // The C client writes what the socket takes.
+    [[nodiscard]] error_code send(const call& c, receiver& to) override;
+    void flush() override;
+    void end_session(std::function<void(bool confirmed)> done) override;
+    void close(bool last_words = false) noexcept override;
+
+    [[nodiscard]] std::string fault() const override
+    {
+        return handle_ ? handle_->fault() : std::string{};
+    }
+    [[nodiscard]] session_identity session() const noexcept override { return handle_->session(); }
+    [[nodiscard]] std::chrono::milliseconds session_timeout() const noexcept override
+    {
+        return handle_->session_timeout();
+    }
+
+private:
+    class library_call;
+
+    void hold_back(bool on);
+    void step();
+    void drain();
+    bool settle();
+    [[nodiscard]] bool take(stream& into, int descriptor);
+    void wait_readable();
+    void wait_writable();
+    void wait_until(clock::time_point when);
+    void on_readable();
+    void on_writable();
+    void on_timer();
+    void try_to_end();
+    void await_end();
+
+    strand_type strand_;
+    std::shared_ptr<void> owner_;
+    observer& observer_;
+    std::atomic<std::uint64_t>& wakeups_;
+
+    std::string address_;
+    std::unique_ptr<handle> handle_; // empty once closed
+    stream descriptor_;
+    stream writable_; // the same socket, while it is waited for
+    timer timer_;
+    clock::time_point timer_at_ = clock::time_point::max();
+    // Until then the C client has nothing to time out. A little early: it counts whole milliseconds.
+    clock::time_point due_ = clock::time_point::max();
+
+    bool established_ = false;
+    bool reading_ = false;
+    bool writing_ = false;
+    bool held_back_ = false;  // what is sent, until flush()
+    bool in_library_ = false; // a function of the C client is on the stack
+    bool in_step_ = false;
+    bool close_requested_ = false;
+    bool last_words_ = false;
+    std::function<void(bool)> ended_; // set while the session is being ended
+    bool end_sent_ = false;
+    std::string end_tail_; // of what came behind the close, where the confirmation may begin
+    bool end_confirmed_ = false;
+};
 
 // Marks that the C client is on the stack, where the handle must not be destroyed.
-class connection::library_call {
+class c_client_connection::library_call {
 public:
-    explicit library_call(connection& c) noexcept : flag_{c.in_library_}, before_{c.in_library_}
+    explicit library_call(c_client_connection& c) noexcept
+        : flag_{c.in_library_}, before_{c.in_library_}
     {
         flag_ = true;
     }
@@ -37,16 +110,17 @@ private:
     bool before_;
 };
 
-connection::connection(const strand_type& strand, std::shared_ptr<void> owner, observer& told,
-                       std::atomic<std::uint64_t>& wakeups)
+c_client_connection::c_client_connection(const strand_type& strand, std::shared_ptr<void> owner,
+                                         observer& told, std::atomic<std::uint64_t>& wakeups)
     : strand_{strand}, owner_{std::move(owner)}, observer_{told}, wakeups_{wakeups},
       descriptor_{strand_}, writable_{strand_}, timer_{strand_}
 {
 }
 
-bool connection::open(const std::string& address, const std::string& chroot,
-                      std::chrono::milliseconds session_timeout, const session_identity& session,
-                      const std::vector<credential>& credentials, watch_receiver& watches)
+bool c_client_connection::open(const std::string& address, const std::string& chroot,
+                               std::chrono::milliseconds session_timeout,
+                               const session_identity& session,
+                               const std::vector<credential>& credentials, watch_receiver& watches)
 {
     address_ = address;
     handle_ =
@@ -60,7 +134,7 @@ bool connection::open(const std::string& address, const std::string& chroot,
     return true;
 }
 
-error_code connection::send(const call& c, receiver& to)
+error_code c_client_connection::send(const call& c, receiver& to)
 {
     if (!handle_ || close_requested_ || end_sent_) {
         return zookeeper_errc::connection_loss;
@@ -70,7 +144,7 @@ error_code connection::send(const call& c, receiver& to)
     return handle_->send(c, to);
 }
 
-void connection::flush()
+void c_client_connection::flush()
 {
     hold_back(false);
     step();
@@ -78,7 +152,7 @@ void connection::flush()
 
 // The C client writes the length of a request, and the request, each with a call of its own, and without Nagle's
 // algorithm each is a segment that wakes the server. Held back, all that a batch has goes in one.
-void connection::hold_back(bool on)
+void c_client_connection::hold_back(bool on)
 {
     if (descriptor_.is_open() && std::exchange(held_back_, on) != on) {
         const int value = on ? 1 : 0;
@@ -89,7 +163,7 @@ void connection::hold_back(bool on)
 }
 
 // Acts on what the last call of the C client came to; false when the connection is over.
-bool connection::settle()
+bool c_client_connection::settle()
 {
     if (!handle_ || in_library_) {
         return false;
@@ -110,7 +184,7 @@ bool connection::settle()
     }
 }
 
-void connection::step()
+void c_client_connection::step()
 {
     if (in_library_ || in_step_ || end_sent_) {
         return; // whoever is further down the stack goes on from here
@@ -151,7 +225,7 @@ void connection::step()
 }
 
 // A dup, because the C client closes its own whenever it likes.
-bool connection::take(stream& into, int descriptor)
+bool c_client_connection::take(stream& into, int descriptor)
 {
     const int copy = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
     error_code failed;
@@ -165,7 +239,7 @@ bool connection::take(stream& into, int descriptor)
     return true;
 }
 
-void connection::drain()
+void c_client_connection::drain()
 {
     for (int i = 0; handle_ && !close_requested_ && i != packets_a_turn; ++i) {
         bool more = false;
@@ -180,7 +254,7 @@ void connection::drain()
     }
 }
 
-void connection::wait_readable()
+void c_client_connection::wait_readable()
 {
     if (reading_ || !descriptor_.is_open()) {
         return;
@@ -194,7 +268,7 @@ void connection::wait_readable()
 
 // With a descriptor of its own: what Asio was once asked to wait for it asks of the kernel in every later wait, which
 // would be woken each time at once, because the socket can nearly always be written.
-void connection::wait_writable()
+void c_client_connection::wait_writable()
 {
     if (writing_ || !descriptor_.is_open() || !take(writable_, descriptor_.native_handle())) {
         return;
@@ -210,7 +284,7 @@ void connection::wait_writable()
 
 // The C client's deadlines move out with every packet. The timer is left as it is then, fires early, and
 // is set anew: a few wake-ups in each third of the session time-out, instead of one call each packet.
-void connection::wait_until(clock::time_point when)
+void c_client_connection::wait_until(clock::time_point when)
 {
     if (when >= timer_at_) {
         return;
@@ -225,7 +299,7 @@ void connection::wait_until(clock::time_point when)
     });
 }
 
-void connection::on_readable()
+void c_client_connection::on_readable()
 {
     if (!handle_) {
         return; // nor may what belongs to the owner be touched any more
@@ -242,7 +316,7 @@ void connection::on_readable()
     step();
 }
 
-void connection::on_writable()
+void c_client_connection::on_writable()
 {
     if (!handle_ || end_sent_) {
         return;
@@ -255,7 +329,7 @@ void connection::on_writable()
     step();
 }
 
-void connection::on_timer()
+void c_client_connection::on_timer()
 {
     if (!handle_ || end_sent_) {
         return;
@@ -267,7 +341,7 @@ void connection::on_timer()
     step();
 }
 
-void connection::end_session(std::function<void(bool confirmed)> done)
+void c_client_connection::end_session(std::function<void(bool confirmed)> done)
 {
     ended_ = std::move(done);
     if (handle_ && !in_library_ && !in_step_) {
@@ -275,7 +349,7 @@ void connection::end_session(std::function<void(bool confirmed)> done)
     }
 }
 
-void connection::try_to_end()
+void c_client_connection::try_to_end()
 {
     if (end_sent_ || !established_ || !descriptor_.is_open()) {
         return;
@@ -303,7 +377,7 @@ void connection::try_to_end()
 
 // The C client is out of the way now: the answer is looked for in the bytes themselves, a piece each turn. A server
 // that sends on and on is left alone in the end by close().
-void connection::await_end()
+void c_client_connection::await_end()
 {
     constexpr unsigned char confirmation[] = {0, 0, 0, 16, 0x7f, 0xff, 0xff, 0xff};
     char bytes[16 * 1024];
@@ -326,7 +400,7 @@ void connection::await_end()
     wait_readable();
 }
 
-void connection::close(bool last_words) noexcept
+void c_client_connection::close(bool last_words) noexcept
 {
     if (!handle_) {
         return;
@@ -353,9 +427,18 @@ void connection::close(bool last_words) noexcept
     timer_.cancel();
     const auto doomed = std::move(handle_);
     if (established_ && !last_words && !end_sent_ && descriptor_.is_open()) {
-        observer_.left_behind(address_, descriptor_.release());
+        observer_.left_behind(address_, make_old_socket(strand_, descriptor_.release()));
     }
     descriptor_.close(ignored);
+}
+
+} // namespace
+
+std::shared_ptr<connection> make_connection(const strand_type& strand, std::shared_ptr<void> owner,
+                                            connection::observer& told,
+                                            std::atomic<std::uint64_t>& wakeups)
+{
+    return std::make_shared<c_client_connection>(strand, std::move(owner), told, wakeups);
 }
 
 } // namespace colock::zk

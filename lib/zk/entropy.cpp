@@ -1,0 +1,21 @@
+#include "entropy.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+
+namespace colock::zk {
+
+// Of the system: it is asked once a lock, and the processor's own source, which std::random_device prefers, is slow. A
+// process that forks does not repeat it.
+void random_bytes(void* to, std::size_t count)
+{
+    if (::getentropy(to, count) != 0) { // an old kernel
+        std::random_device device;
+        auto* byte = static_cast<unsigned char*>(to);
+        std::generate_n(byte, count, [&] { return static_cast<unsigned char>(device()); });
+    }
+}
+
+} // namespace colock::zk
