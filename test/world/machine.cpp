@@ -8,45 +8,71 @@ namespace {
 
 constexpr std::int64_t million = 1'000'000;
 
+// In two parts: the product of a long time and the drift would not fit.
+std::int64_t gained(std::int64_t time, std::int64_t drift) noexcept
+{
+    return time / million * drift + time % million * drift / million;
+}
+
 } // namespace
 
-machine::machine(timeline& time, std::string name, int drift)
-    : time_{time}, name_{std::move(name)}, drift_{drift}
+machine::machine(timeline& time, std::string name, int drift, std::chrono::nanoseconds up)
+    : time_{time}, name_{std::move(name)}, number_{time.count_machine()}, drift_{drift}, up_{up}
 {
 }
 
 std::chrono::nanoseconds machine::clock() const noexcept
 {
     const auto now = time_.now().count();
-    // In two parts: the product of a long time and the drift would not fit.
-    return std::chrono::nanoseconds{now + now / million * drift_ + now % million * drift_ / million};
+    const auto shown = now + gained(now, drift_) + up_.count();
+    return std::chrono::nanoseconds{shown - shown % 1000};
 }
 
-// The first instant at which the clock shows it.
 instant machine::when(std::chrono::nanoseconds clock) const noexcept
 {
-    const auto shown = clock.count();
-    auto at = shown - shown / (million + drift_) * drift_;
-    const auto shows = [this](std::int64_t t) {
-        return t + t / million * drift_ + t % million * drift_ / million;
-    };
-    while (shows(at) < shown) {
+    // Whole microseconds are shown: one that has only begun is not shown yet.
+    const auto wanted = (clock.count() + 999) / 1000 * 1000 - up_.count();
+    if (drift_ == 0) {
+        return instant{wanted};
+    }
+    const auto second = million + drift_;
+    auto at = wanted / second * million + wanted % second * million / second;
+    while (at + gained(at, drift_) < wanted) {
         ++at;
     }
-    while (at > 0 && shows(at - 1) >= shown) {
+    while (at > 0 && at - 1 + gained(at - 1, drift_) >= wanted) {
         --at;
     }
     return instant{at};
 }
 
+void machine::suspend() noexcept
+{
+    stop();
+    if (asleep_since_.count() == -1) {
+        asleep_since_ = clock();
+    }
+}
+
 void machine::go_on()
 {
     stopped_ = false;
-    while (is_running() && !waiting_.empty()) {
-        const auto what = std::move(waiting_.front());
-        waiting_.pop_front();
-        what();
+    if (const auto since = std::exchange(asleep_since_, std::chrono::nanoseconds{-1});
+        since.count() != -1) {
+        slept_ += clock() - since;
     }
+    if (waiting_.empty()) {
+        return;
+    }
+    // All of it before the process looks: this is how the kernel shows it.
+    auto all = [this] {
+        const auto process = process_;
+        while (process == process_ && !stopped_ && !waiting_.empty()) {
+            auto what = waiting_.pop();
+            what();
+        }
+    };
+    perform(all);
 }
 
 void machine::kill()
@@ -69,25 +95,14 @@ void machine::start()
     stopped_ = false;
 }
 
-void machine::run(std::function<void()> what)
+timeline::event_id machine::after(std::chrono::nanoseconds delay, action what)
 {
-    if (!alive_) {
-        return;
-    }
-    if (stopped_ || !waiting_.empty()) {
-        waiting_.push_back(std::move(what));
-    } else {
-        what();
-    }
-}
-
-timeline::event_id machine::after(std::chrono::nanoseconds delay, std::function<void()> what)
-{
-    return time_.at(when(clock() + delay), [this, process = process_, what = std::move(what)] {
-        if (process == process_) {
-            run(what);
-        }
-    });
+    return time_.at(when(clock() + delay),
+                    [this, process = process_, what = std::move(what)]() mutable {
+                        if (process == process_) {
+                            run(std::move(what));
+                        }
+                    });
 }
 
 } // namespace world

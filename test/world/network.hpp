@@ -1,28 +1,33 @@
 // Links that delay and are cut, and the connections over them.
 #pragma once
 
+#include "action.hpp"
+#include "fifo.hpp"
 #include "machine.hpp"
 #include "random.hpp"
 #include "wire.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
-#include <utility>
+#include <unordered_map>
+#include <vector>
 
 namespace world {
 
 class network;
+struct tcp; // what the kernels of both machines know of a connection
 
-// One end of a TCP connection. Its owner holds it; when the owner lets it go, the connection is reset.
+// One end of a TCP connection. Its owner holds it; when the owner lets it go, it is closed.
 //
 // The kernel of a machine accepts connections, keeps what arrives, and confirms it while the process is stopped: the
 // process finds all of it, in its order, when it goes on.
 class stream : public std::enable_shared_from_this<stream> {
 public:
-    // Called on the own machine, never from within a function of the stream.
+    // Called on the own machine, never from within a function of the stream. What was sent in one instant arrives in
+    // one instant, and is handed over without anything in between.
     struct handlers {
         std::function<void()> connected;         // of the end that connects
         std::function<void(message&&)> received; // in the order of sending
@@ -31,37 +36,31 @@ public:
         std::function<void()> ended;
     };
 
-    stream(network& net, machine& here, machine& there);
+    stream(network& net, std::shared_ptr<tcp> connection, bool accepted);
     stream(const stream&) = delete;
     stream& operator=(const stream&) = delete;
-    ~stream();
+    ~stream() { close(); }
 
     void handle(handlers h) { handlers_ = std::move(h); }
 
-    void send(message m);
+    // Without effect when the connection is gone, or the process has been killed.
+    void send(message&& m);
     // No more is sent. What the other end sends is still received.
     void shut_down();
     // Ends both sides at once. What was sent may still arrive. Nothing is called any more.
     void close();
 
-    [[nodiscard]] machine& here() const noexcept { return here_; }
-    [[nodiscard]] machine& there() const noexcept { return there_; }
+    [[nodiscard]] machine& here() const noexcept;
+    [[nodiscard]] machine& there() const noexcept;
 
 private:
     friend class network;
 
-    void deliver(std::function<void(stream&)> what);
-    void end();
-
     network& net_;
-    machine& here_;
-    machine& there_;
-    std::weak_ptr<stream> other_;
+    std::shared_ptr<tcp> tcp_; // empty once closed
+    std::size_t side_;
     handlers handlers_;
-    bool established_ = false;
-    bool shut_down_ = false; // this side
-    bool ended_ = false;     // `ended` has been called, or must not be
-    instant last_arrival_{0}; // at the other end: nothing overtakes within a stream
+    std::uint64_t number_;
 };
 
 class network {
@@ -74,7 +73,8 @@ public:
 
     // ---- for processes
 
-    // Connections to this address are accepted while the machine's process of now lives.
+    // Connections to this address are accepted while the machine's process of now lives. The acceptor sets the
+    // handlers, or lets the stream go, which closes it.
     void listen(machine& server, const std::string& address, acceptor accept);
     // `connected` or `ended` follows; neither while the link is cut.
     [[nodiscard]] std::shared_ptr<stream> connect(machine& client, const std::string& address,
@@ -82,45 +82,63 @@ public:
 
     // ---- for whoever makes trouble
 
-    // What is sent from a to b arrives when the cut is over: TCP repeats it.
-    void cut(const machine& a, const machine& b);
-    void mend(const machine& a, const machine& b);
+    // What `from` sends to `to` from now on arrives when the cut is over, and some time later, for TCP waits longer
+    // each time that it repeats it.
+    void cut(const machine& from, const machine& to);
+    void mend(const machine& from, const machine& to);
     void mend_all();
     // Both directions; the same for both.
-    void delay(const machine& a, const machine& b, std::chrono::nanoseconds least,
-               std::chrono::nanoseconds most);
-    void delay_all(std::chrono::nanoseconds least, std::chrono::nanoseconds most);
-    // Whoever connects the two finds the connection reset: a firewall has forgotten it.
+    void delay(const machine& a, const machine& b, std::chrono::microseconds least,
+               std::chrono::microseconds most);
+    void delay_all(std::chrono::microseconds least, std::chrono::microseconds most);
+    // Both ends of each connection between the two find it reset: a firewall has forgotten it. What is under way is lost.
     void reset(const machine& a, const machine& b);
 
 private:
     friend class stream;
+    friend struct tcp;
 
-    using pair = std::pair<const machine*, const machine*>; // from, to
     struct link {
         bool cut = false;
         bool own_delay = false;
-        std::chrono::nanoseconds least{};
-        std::chrono::nanoseconds most{};
-        std::vector<std::function<void()>> held; // until the cut is over
+        instant cut_since{0};
+        std::chrono::microseconds least{};
+        std::chrono::microseconds most{};
+        std::vector<action> held; // what lets go of what was sent over a link that was cut
     };
     struct listener {
         machine* server;
+        std::uint64_t process;
         acceptor accept;
     };
+    struct host {
+        std::uint64_t process = 0;                // that is told of a kill; 0: none
+        std::map<std::uint64_t, stream*> streams; // by age
+    };
 
-    link& between(const machine& from, const machine& to);
-    void carry(const machine& from, const machine& to, instant not_before, instant* arrival,
-               std::function<void()> what);
-    [[nodiscard]] std::chrono::nanoseconds delay_of(const link& l);
+    [[nodiscard]] link& between(const machine& from, const machine& to);
+    void mend(link& l);
+    [[nodiscard]] std::chrono::microseconds delay_of(const link& l);
+    [[nodiscard]] host& host_of(machine& m);
+    void killed(machine& m);
+
+    void push(const std::shared_ptr<tcp>& connection, std::size_t side, int kind, message&& m);
+    void plan(const std::shared_ptr<tcp>& connection, std::size_t side, std::size_t count,
+              std::chrono::microseconds longer);
+    void arrive(const std::shared_ptr<tcp>& connection, std::size_t side);
+    void arrive_one(const std::shared_ptr<tcp>& connection, std::size_t side, int kind,
+                    message&& m);
+    void accept(const std::shared_ptr<tcp>& connection);
 
     timeline& time_;
     random random_;
-    std::chrono::nanoseconds least_ = std::chrono::microseconds{100};
-    std::chrono::nanoseconds most_ = std::chrono::microseconds{500};
-    std::map<std::pair<std::string, std::string>, link> links_; // by name: the order is the same in each run
+    std::chrono::microseconds least_{100};
+    std::chrono::microseconds most_{500};
+    std::uint64_t streams_made_ = 0;
+    std::map<std::uint64_t, link>
+        links_; // by the numbers of the machines: in the same order in each run
     std::map<std::string, listener> listeners_;
-    std::vector<std::weak_ptr<stream>> streams_;
+    std::vector<host> hosts_; // by the number of the machine
 };
 
 } // namespace world

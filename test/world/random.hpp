@@ -39,8 +39,8 @@ public:
     // Both ends can be drawn.
     [[nodiscard]] std::int64_t between(std::int64_t least, std::int64_t most) noexcept
     {
-        return least + static_cast<std::int64_t>(
-                           (*this)() % (static_cast<std::uint64_t>(most - least) + 1));
+        return least + static_cast<std::int64_t>((*this)() %
+                                                 (static_cast<std::uint64_t>(most - least) + 1));
     }
     [[nodiscard]] std::chrono::nanoseconds between(std::chrono::nanoseconds least,
                                                    std::chrono::nanoseconds most) noexcept

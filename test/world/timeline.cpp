@@ -12,7 +12,7 @@ struct timeline::later {
     }
 };
 
-timeline::event_id timeline::at(instant when, std::function<void()> what)
+timeline::event_id timeline::at(instant when, event what)
 {
     std::size_t at = slots_.size();
     if (free_.empty()) {
@@ -21,17 +21,18 @@ timeline::event_id timeline::at(instant when, std::function<void()> what)
         at = free_.back();
         free_.pop_back();
     }
-    slots_[at] = {++planned_, std::move(what)};
+    slots_[at].number = ++planned_;
+    slots_[at].what = std::move(what);
     heap_.push_back({std::max(when, now_), planned_, at});
     std::push_heap(heap_.begin(), heap_.end(), later{});
     return {at, planned_};
 }
 
-void timeline::cancel(event_id event) noexcept
+void timeline::cancel(event_id id) noexcept
 {
-    if (event.number != 0 && slots_[event.slot].number == event.number) {
-        slots_[event.slot].number = 0;
-        const auto gone = std::exchange(slots_[event.slot].what, nullptr);
+    if (id.number != 0 && slots_[id.slot].number == id.number) {
+        slots_[id.slot].number = 0;
+        const auto gone = std::move(slots_[id.slot].what);
     }
 }
 
@@ -55,9 +56,10 @@ bool timeline::run_next()
     std::pop_heap(heap_.begin(), heap_.end(), later{});
     heap_.pop_back();
     now_ = next.when;
-    const auto what = std::exchange(slots_[next.slot].what, nullptr);
+    auto what = std::move(slots_[next.slot].what);
     slots_[next.slot].number = 0;
     free_.push_back(next.slot);
+    ++happened_;
     what();
     return true;
 }

@@ -1,10 +1,10 @@
 // What clients and servers say to each other: ZooKeeper's protocol as data.
 #pragma once
 
+#include <colock/client_options.hpp>
+
 #include "zk/call.hpp"
 #include "zk/handle.hpp"
-
-#include <colock/client_options.hpp>
 
 #include <chrono>
 #include <cstdint>

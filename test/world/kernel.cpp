@@ -1,0 +1,151 @@
+#include "kernel.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <utility>
+
+namespace world {
+
+namespace {
+
+constinit kernel* running = nullptr;
+
+// No program has so much to do in one instant: it goes round in a circle.
+constexpr std::size_t most_waits = 100'000;
+
+// A summer's day, so that nobody takes the time of the world for the time of now.
+constexpr std::chrono::seconds world_began{1'500'000'000};
+
+timespec to_timespec(std::chrono::nanoseconds t) noexcept
+{
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(t);
+    return {seconds.count(), (t - seconds).count()};
+}
+
+} // namespace
+
+kernel* kernel::current() noexcept
+{
+    return running;
+}
+
+kernel* kernel::make_current(kernel* k) noexcept
+{
+    return std::exchange(running, k);
+}
+
+std::chrono::nanoseconds kernel::due() const noexcept
+{
+    auto first = never;
+    for (const auto& each : watched_) {
+        first = std::min(first, each.due);
+    }
+    return first;
+}
+
+int kernel::clock_gettime(clockid_t which, timespec& shown) const noexcept
+{
+    switch (which) {
+    case CLOCK_BOOTTIME: shown = to_timespec(machine_.clock()); return 0;
+    case CLOCK_REALTIME: shown = to_timespec(world_began + machine_.clock()); return 0;
+    default: shown = to_timespec(machine_.awake()); return 0;
+    }
+}
+
+// Asio adds its own two descriptors, and touches one of them again to interrupt a wait, which is never needed here. No
+// other descriptor can be waited for.
+int kernel::epoll_ctl(int instance, int operation, int descriptor,
+                      const epoll_event* event) noexcept
+{
+    if (operation == EPOLL_CTL_ADD) {
+        const auto at = std::ranges::find(watched_, descriptor, &watched::descriptor);
+        auto& added = at == watched_.end() ? watched_.emplace_back() : *at;
+        added = {instance, descriptor, *event, never};
+    }
+    return 0;
+}
+
+int kernel::epoll_wait(int instance, epoll_event* events)
+{
+    if (++waits_ > most_waits) {
+        throw std::runtime_error{"the process on " + machine_.name() +
+                                 " runs for ever in one instant"};
+    }
+    int count = 0;
+    const auto now = machine_.awake();
+    for (const auto& each : watched_) {
+        if (each.instance == instance && each.due <= now) {
+            events[count] = each.event;
+            events[count].events = EPOLLIN;
+            ++count;
+        }
+    }
+    return count;
+}
+
+int kernel::timerfd_settime(int descriptor, int flags, const itimerspec& value) noexcept
+{
+    const auto at = std::ranges::find(watched_, descriptor, &watched::descriptor);
+    if (at == watched_.end()) {
+        errno = EBADF;
+        return -1;
+    }
+    const auto wait = std::chrono::seconds{value.it_value.tv_sec} +
+                      std::chrono::nanoseconds{value.it_value.tv_nsec};
+    at->due = wait.count() == 0                  ? never
+              : (flags & TFD_TIMER_ABSTIME) != 0 ? std::chrono::nanoseconds{wait}
+                                                 : machine_.awake() + wait;
+    return 0;
+}
+
+} // namespace world
+
+// The definitions of the program come before those of the C library, and of sanitizers. The functions of the system are
+// called by their numbers, then: whichever library defines them.
+extern "C" {
+
+__attribute__((visibility("default"))) int clock_gettime(clockid_t which,
+                                                         struct timespec* shown) noexcept
+{
+    if (world::running != nullptr) {
+        return world::running->clock_gettime(which, *shown);
+    }
+    return static_cast<int>(::syscall(SYS_clock_gettime, which, shown));
+}
+
+__attribute__((visibility("default"))) int epoll_ctl(int instance, int operation, int descriptor,
+                                                     struct epoll_event* event) noexcept
+{
+    if (world::running != nullptr) {
+        return world::running->epoll_ctl(instance, operation, descriptor, event);
+    }
+    return static_cast<int>(::syscall(SYS_epoll_ctl, instance, operation, descriptor, event));
+}
+
+__attribute__((visibility("default"))) int epoll_wait(int instance, struct epoll_event* events,
+                                                      int most, int timeout)
+{
+    if (world::running != nullptr) {
+        return world::running->epoll_wait(instance, events);
+    }
+    return static_cast<int>(
+        ::syscall(SYS_epoll_pwait, instance, events, most, timeout, nullptr, std::size_t{8}));
+}
+
+__attribute__((visibility("default"))) int timerfd_settime(int descriptor, int flags,
+                                                           const struct itimerspec* value,
+                                                           struct itimerspec* old) noexcept
+{
+    if (world::running != nullptr) {
+        return world::running->timerfd_settime(descriptor, flags, *value);
+    }
+    return static_cast<int>(::syscall(SYS_timerfd_settime, descriptor, flags, value, old));
+}
+
+} // extern "C"

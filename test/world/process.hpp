@@ -1,0 +1,70 @@
+// A program on a machine, with its io_context.
+#pragma once
+
+#include "kernel.hpp"
+#include "machine.hpp"
+#include "network.hpp"
+#include "random.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace world {
+
+// Its handlers run when something has arrived, or a timer is due, and only while the machine runs it. Between two
+// instants it runs until nothing is ready any more.
+class process final : private machine::resident {
+public:
+    // The machine has no other process, and lives.
+    process(machine& on, network& net, random chance);
+    process(const process&) = delete;
+    process& operator=(const process&) = delete;
+    // A process that still lives ends in order: its context is destroyed, which sends last words.
+    ~process();
+
+    // The one that runs now; nullptr between events.
+    [[nodiscard]] static process* current() noexcept;
+
+    // Not of a process that has been killed.
+    [[nodiscard]] boost::asio::io_context& context() noexcept { return *context_; }
+    [[nodiscard]] machine& on() const noexcept { return machine_; }
+    [[nodiscard]] network& net() const noexcept { return network_; }
+    [[nodiscard]] random& chance() noexcept { return random_; }
+
+    // Runs it as this process, now or when the process goes on; then what is ready.
+    template <class Function>
+    void enter(Function&& what)
+    {
+        machine_.run(std::forward<Function>(what));
+    }
+
+    // SIGKILL: connections are reset, nothing more is sent; then the context is destroyed.
+    // machine::kill() does the same. Not from within the process.
+    void kill() { machine_.kill(); }
+    [[nodiscard]] bool is_alive() const noexcept { return context_ != nullptr; }
+
+    // The context had no work left when it last ran.
+    [[nodiscard]] bool is_idle() const noexcept { return context_ && context_->stopped(); }
+
+private:
+    void enter() override;
+    void leave() override;
+    void destroy_context();
+    [[nodiscard]] timeline& time() const noexcept { return machine_.time(); }
+    void plan();
+
+    machine& machine_;
+    network& network_;
+    random random_;
+    kernel kernel_;
+    std::unique_ptr<boost::asio::io_context> context_; // empty once killed
+    std::size_t depth_ = 0;
+    process* before_ = nullptr; // which ran when this one was entered
+    std::chrono::nanoseconds planned_ = std::chrono::nanoseconds::max(); // by machine::awake()
+    timeline::event_id wake_{};
+    std::shared_ptr<bool> alive_; // for what the machine keeps of it
+};
+
+} // namespace world
