@@ -40,6 +40,14 @@ public:
         machine_.run(std::forward<Function>(what));
     }
 
+    // What it would find out about itself now, such as the time. It does not run.
+    template <class Function>
+    [[nodiscard]] auto look(Function&& what)
+    {
+        const looking as{&kernel_};
+        return what();
+    }
+
     // SIGKILL: connections are reset, nothing more is sent; then the context is destroyed.
     // machine::kill() does the same. Not from within the process.
     void kill() { machine_.kill(); }
@@ -49,6 +57,14 @@ public:
     [[nodiscard]] bool is_idle() const noexcept { return context_ && context_->stopped(); }
 
 private:
+    struct looking {
+        explicit looking(kernel* k) noexcept : before{kernel::make_current(k)} {}
+        ~looking() { kernel::make_current(before); }
+        looking(const looking&) = delete;
+        looking& operator=(const looking&) = delete;
+        kernel* before;
+    };
+
     void enter() override;
     void leave() override;
     void destroy_context();

@@ -1,0 +1,227 @@
+#include "holds.hpp"
+
+#include <algorithm>
+
+namespace world::check {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+bool conflict(mode a, mode b) noexcept
+{
+    return a == mode::exclusive || b == mode::exclusive;
+}
+
+std::string time_of(std::chrono::nanoseconds time)
+{
+    return std::to_string(std::chrono::duration<double, std::milli>{time}.count()) + " ms";
+}
+
+} // namespace
+
+holds::number holds::granted(grant g)
+{
+    const auto n = ++last_;
+    auto& h = active_.emplace_hint(active_.end(), n, hold{std::move(g)})->second;
+    h.since = time_.now();
+    journal_.note(deed::granted, h.g.who, static_cast<std::int64_t>(n), [&] {
+        return queues_.of(h.g.place).path + " " + to_string(h.g.token) +
+               (h.g.nodes.empty() ? std::string{} : " by " + h.g.nodes.front());
+    });
+    if (h.g.remaining() > 0ns) {
+        check_exclusion(n, h);
+        check_token(h);
+    }
+    by_place_[h.g.place].push_back(n);
+    return n;
+}
+
+void holds::check_exclusion(number n, const hold& h)
+{
+    std::int64_t permits = static_cast<std::int64_t>(h.g.nodes.size());
+    for (const auto other : by_place_[h.g.place]) {
+        const auto& o = active_.at(other);
+        if (o.robbed || o.g.remaining() <= 0ns) {
+            continue; // deleted by hand: not promised
+        }
+        if (h.g.how == mode::permits) {
+            permits += static_cast<std::int64_t>(o.g.nodes.size());
+        } else if (conflict(h.g.how, o.g.how)) {
+            found_.add("G1 exclusion", text_of(n, h) + " is granted, but " + text_of(other, o) +
+                                           " is safe for " + time_of(o.g.remaining()));
+        }
+    }
+    if (h.g.how == mode::permits && permits > queues_.of(h.g.place).permits) {
+        found_.add("G1 permits", text_of(n, h) + " is granted, and " + std::to_string(permits) +
+                                     " permits are held then");
+    }
+    for (const auto& node : h.g.nodes) {
+        if (const auto* const before = queues_.blocking(h.g.place, node)) {
+            found_.add("G2 order", text_of(n, h) + " is granted by " + node + ", but " +
+                                       before->path + " stands before it");
+        }
+    }
+}
+
+void holds::check_token(const hold& h)
+{
+    if (h.g.how == mode::permits) {
+        return;
+    }
+    auto& s = stores_[h.g.place];
+    const auto& before = h.g.how == mode::exclusive ? s.any : s.exclusive;
+    // A reader that was the writer has its token.
+    if (h.g.how == mode::exclusive ? h.g.token <= before : h.g.token < before) {
+        found_.add("G1 token", text_of(last_, h) + " has the token " + to_string(h.g.token) +
+                                   ", behind " + to_string(before));
+    }
+    s.any = std::max(s.any, h.g.token);
+    if (h.g.how == mode::exclusive) {
+        s.exclusive = std::max(s.exclusive, h.g.token);
+    }
+}
+
+void holds::let_go(number n)
+{
+    const auto it = active_.find(n);
+    if (it == active_.end()) {
+        return;
+    }
+    journal_.note(deed::let_go, it->second.g.who, static_cast<std::int64_t>(n));
+    std::erase(by_place_[it->second.g.place], n);
+    active_.erase(it);
+}
+
+void holds::watched(number n)
+{
+    if (const auto it = active_.find(n); it != active_.end()) {
+        it->second.watched = true;
+    }
+}
+
+void holds::told(number n, colock::error_code why)
+{
+    const auto it = active_.find(n);
+    if (it == active_.end()) {
+        return;
+    }
+    auto& h = it->second;
+    h.is_told = true;
+    h.told_at = time_.now();
+    h.why = why;
+    journal_.note(deed::lost, h.g.who, static_cast<std::int64_t>(n), [&] { return why.message(); });
+}
+
+bool holds::write(number n)
+{
+    const auto it = active_.find(n);
+    if (it == active_.end() || it->second.g.how == mode::permits) {
+        return false;
+    }
+    auto& h = it->second;
+    auto& written = stores_[h.g.place].written;
+    const bool accepted = h.g.token >= written;
+    const bool safe = h.g.remaining() > 0ns && !h.robbed;
+    journal_.note(deed::wrote, h.g.who, static_cast<std::int64_t>(n),
+                  [&] { return std::string{accepted ? "accepted" : "refused"}; });
+    if (safe && !accepted && h.g.how == mode::exclusive) {
+        found_.add("G1 fenced store",
+                   text_of(n, h) + " is safe, but its token is behind " + to_string(written));
+    }
+    if (accepted) {
+        written = h.g.token;
+    }
+    return accepted;
+}
+
+void holds::stepping_down(number n)
+{
+    if (const auto it = active_.find(n); it != active_.end()) {
+        it->second.stepping_down = true;
+    }
+}
+
+void holds::process_over(const life& of)
+{
+    for (auto it = active_.begin(); it != active_.end();) {
+        if (it->second.g.owner.get() == &of) {
+            std::erase(by_place_[it->second.g.place], it->first);
+            it = active_.erase(it);
+        } else {
+            ++it;
+        }
+    }
+}
+
+void holds::look()
+{
+    for (const auto& [n, h] : active_) {
+        if (h.g.remaining() <= 0ns || h.stepping_down) {
+            continue;
+        }
+        for (const auto& node : h.g.nodes) {
+            if (!queues_.exists(node) && h.robbed && time_.now() - h.robbed_at > 5s) {
+                found_.add("G5 silent loss", text_of(n, h) + " counts as held, but " + node +
+                                                 " was deleted at " + check::text_of(h.robbed_at));
+            }
+        }
+    }
+}
+
+void holds::node_gone(const std::string& path, std::int64_t session, queues::cause why)
+{
+    if (why == queues::cause::session_over) {
+        return; // session_over() looks
+    }
+    for (auto& [n, h] : active_) {
+        if (h.stepping_down || std::ranges::find(h.g.nodes, path) == h.g.nodes.end()) {
+            continue;
+        }
+        if (why == queues::cause::hand) {
+            h.robbed = true;
+            h.robbed_at = time_.now();
+        } else if (!h.robbed) {
+            found_.add(h.g.session == session ? "G1 own node" : "G1 foreign node",
+                       "session " + std::to_string(session) + " deletes " + path + " of " +
+                           text_of(n, h) + ", whose guard is still there");
+        }
+    }
+}
+
+// From now on the ensemble may let somebody else in.
+void holds::session_over(std::int64_t session, bool expired)
+{
+    for (auto& [n, h] : active_) {
+        if (h.g.session != session) {
+            continue;
+        }
+        if (const auto left = h.g.remaining(); left > 0ns) {
+            found_.add("G5 bound", "session " + std::to_string(session) +
+                                       (expired ? " expires" : " is closed") + ", but " +
+                                       text_of(n, h) + " is safe for " + time_of(left));
+        }
+        if (!expired || !h.watched || h.robbed) {
+            continue;
+        }
+        if (!h.is_told) {
+            if (h.g.where->is_running()) {
+                found_.add("G5 told", "session " + std::to_string(session) + " expires, and " +
+                                          text_of(n, h) + " has not been told");
+            }
+        } else if (h.why == colock::errc::safe_until_passed &&
+                   time_.now() - h.told_at < h.g.lead * 98 / 100) {
+            found_.add("G5 lead", "session " + std::to_string(session) + " expires " +
+                                      time_of(time_.now() - h.told_at) + " after " + text_of(n, h) +
+                                      " was told");
+        }
+    }
+}
+
+std::string holds::text_of(number n, const hold& h) const
+{
+    return "hold #" + std::to_string(n) + " of " + journal_.name_of(h.g.who) + " on " +
+           queues_.of(h.g.place).path;
+}
+
+} // namespace world::check

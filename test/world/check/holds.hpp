@@ -1,0 +1,104 @@
+// Who holds which lock, as far as the programs know: G1, G5 and the tokens.
+#pragma once
+
+#include <colock/error.hpp>
+#include <colock/fencing_token.hpp>
+
+#include "../machine.hpp"
+#include "findings.hpp"
+#include "journal.hpp"
+#include "operations.hpp"
+#include "queues.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace world::check {
+
+class holds : public queues::witness {
+public:
+    using number = std::uint64_t;
+
+    struct grant {
+        std::size_t place; // of the queues
+        mode how = mode::exclusive;
+        journal::actor who = 0;
+        std::shared_ptr<const life> owner;
+        const machine* where = nullptr;
+        std::int64_t session = 0;
+        std::vector<std::string> nodes; // as the ensemble knows them
+        colock::fencing_token token;    // of permits, none
+        std::chrono::milliseconds lead{0};
+        bool is_single_node = false;
+        // For how long the guard says that the lock is safe; zero when it is lost. As its process sees the time.
+        std::function<std::chrono::nanoseconds()> remaining;
+    };
+
+    holds(timeline& time, findings& found, journal& notes, queues& in)
+        : time_{time}, found_{found}, journal_{notes}, queues_{in}
+    {
+        queues_.set_witness(this);
+    }
+
+    // The handler of the acquisition runs. The guard stays where it is until let_go().
+    number granted(grant g);
+    // Before the guard is unlocked or destroyed.
+    void let_go(number hold);
+    // Somebody waits for the loss, and is told.
+    void watched(number hold);
+    void told(number hold, colock::error_code why);
+    // The holder writes down its token, somewhere where greater ones are known. Whether it is taken.
+    bool write(number hold);
+    // The holder exchanges its node for another one: nothing is expected of the old one any more.
+    void stepping_down(number hold);
+
+    void process_over(const life& of);
+
+    [[nodiscard]] std::uint64_t grants() const noexcept { return last_; }
+    [[nodiscard]] std::size_t active() const noexcept { return active_.size(); }
+
+    // At a quiet time: who believes to hold a lock has a node.
+    void look();
+
+    // ---- from the ensemble
+    void node_gone(const std::string& path, std::int64_t session, queues::cause why) override;
+    void session_over(std::int64_t session, bool expired) override;
+
+private:
+    struct hold {
+        grant g;
+        bool watched = false;
+        bool is_told = false;
+        bool robbed = false; // somebody deleted its node by hand
+        bool stepping_down = false;
+        instant since{};
+        instant told_at{};
+        instant robbed_at{};
+        colock::error_code why;
+    };
+    struct store {
+        colock::fencing_token exclusive; // the greatest ones that were granted
+        colock::fencing_token any;
+        colock::fencing_token written; // what a fenced store has seen
+    };
+
+    void check_exclusion(number n, const hold& h);
+    void check_token(const hold& h);
+    [[nodiscard]] std::string text_of(number n, const hold& h) const;
+
+    timeline& time_;
+    findings& found_;
+    journal& journal_;
+    queues& queues_;
+    number last_ = 0;
+    std::map<number, hold> active_;
+    std::map<std::size_t, store> stores_;
+    std::map<std::size_t, std::vector<number>> by_place_;
+};
+
+} // namespace world::check

@@ -1,0 +1,213 @@
+#include "queues.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace world::check {
+
+namespace {
+
+constexpr std::size_t digits = 10;
+
+// The number at the end of a name, or nothing.
+std::optional<std::int64_t> number_of(std::string_view name)
+{
+    if (name.size() < digits) {
+        return std::nullopt;
+    }
+    std::int64_t number = 0;
+    for (const char c : name.substr(name.size() - digits)) {
+        if (c < '0' || c > '9') {
+            return std::nullopt;
+        }
+        number = number * 10 + (c - '0');
+    }
+    return number;
+}
+
+} // namespace
+
+std::size_t queues::add(place p)
+{
+    by_path_.emplace(p.path, places_.size());
+    if (!p.written.empty()) {
+        written_.emplace(p.written, std::string{});
+    }
+    places_.push_back({std::move(p), {}});
+    return places_.size() - 1;
+}
+
+std::optional<queues::location> queues::find(std::string_view path) const
+{
+    if (const auto it = by_path_.find(std::string{path});
+        it != by_path_.end() && places_[it->second].what.type == kind::single_node) {
+        return location{it->second, 0, false};
+    }
+    const auto slash = path.rfind('/');
+    const auto it = by_path_.find(std::string{path.substr(0, slash)});
+    if (it == by_path_.end()) {
+        return std::nullopt;
+    }
+    const auto& p = places_[it->second].what;
+    if (p.type == kind::single_node) {
+        return std::nullopt;
+    }
+    const auto name = path.substr(slash + 1);
+    const auto number = number_of(name);
+    if (!number) {
+        return std::nullopt;
+    }
+    const auto before = name.substr(0, name.size() - digits);
+    if (before.ends_with(p.marker)) {
+        return location{it->second, *number, false};
+    }
+    if (!p.shared_marker.empty() && before.ends_with(p.shared_marker)) {
+        return location{it->second, *number, true};
+    }
+    return std::nullopt;
+}
+
+void queues::committed(const transaction& t)
+{
+    if (!t.is_carried_out()) {
+        return;
+    }
+    const bool over = t.what == transaction::kind::close_session;
+    if (t.what == transaction::kind::open_session) {
+        sessions_.insert(t.session);
+        journal_.note(deed::session_opened, ensemble_, t.session);
+    } else if (over) {
+        sessions_.erase(t.session);
+        journal_.note(t.expired ? deed::session_expired : deed::session_closed, ensemble_,
+                      t.session);
+        if (witness_ != nullptr) {
+            witness_->session_over(t.session, t.expired);
+        }
+    }
+    for (const auto& c : t.changes) {
+        switch (c.what) {
+        case change::kind::create: created(c); break;
+        case change::kind::remove:
+            // Only operators have no session here: empty containers are no contenders.
+            deleted(c.path, t.session,
+                    over             ? cause::session_over
+                    : t.session == 0 ? cause::hand
+                                     : cause::client);
+            break;
+        case change::kind::set: changed(c, t.session); break;
+        case change::kind::check: break;
+        }
+    }
+}
+
+void queues::created(const change& c)
+{
+    const auto at = find(c.path);
+    if (!at) {
+        return;
+    }
+    journal_.note(deed::node_created, ensemble_, c.owner, [&] { return c.path; });
+    places_[at->place].contenders.insert_or_assign(
+        at->number, contender{c.path, c.owner, at->shared, time_.now()});
+}
+
+void queues::deleted(const std::string& path, std::int64_t session, cause why)
+{
+    const auto at = find(path);
+    if (!at) {
+        return;
+    }
+    journal_.note(why == cause::hand ? deed::by_hand : deed::node_deleted, ensemble_, session,
+                  [&] { return path; });
+    auto& all = places_[at->place].contenders;
+    // A holder that steps down may have put another node in the place of this one.
+    if (const auto it = all.find(at->number); it != all.end() && it->second.path == path) {
+        all.erase(it);
+    }
+    if (witness_ != nullptr) {
+        witness_->node_gone(path, session, why);
+    }
+}
+
+// Tokens as text have the order of the tokens.
+void queues::changed(const change& c, std::int64_t session)
+{
+    const auto it = written_.find(c.path);
+    if (it == written_.end()) {
+        return;
+    }
+    journal_.note(deed::node_changed, ensemble_, session, [&] { return c.path + " " + c.data; });
+    if (c.data < it->second) {
+        found_.add("G1 guarded write", c.path + " had " + it->second + ", and is given " + c.data);
+    }
+    it->second = std::max(it->second, c.data);
+}
+
+void queues::woken(const std::string& path, std::size_t others)
+{
+    const auto at = find(path);
+    if (!at || others <= 2) {
+        return;
+    }
+    const auto& p = places_[at->place].what;
+    if (p.type == kind::queue && !p.has_onlookers && !at->shared && p.shared_marker.empty()) {
+        found_.add("G7 herd",
+                   "the deletion of " + path + " wakes " + std::to_string(others) + " clients");
+    }
+}
+
+bool queues::exists(const std::string& path) const
+{
+    const auto at = find(path);
+    if (!at) {
+        return false;
+    }
+    const auto& all = places_[at->place].contenders;
+    const auto it = all.find(at->number);
+    return it != all.end() && it->second.path == path;
+}
+
+const queues::contender* queues::blocking(std::size_t in, const std::string& path) const
+{
+    const auto at = find(path);
+    if (!at || places_[in].what.type != kind::queue) {
+        return nullptr;
+    }
+    for (const auto& [number, other] : places_[in].contenders) {
+        if (number >= at->number) {
+            break;
+        }
+        if (!at->shared || !other.shared) {
+            return &other;
+        }
+    }
+    return nullptr;
+}
+
+const queues::contender* queues::first(std::size_t in) const
+{
+    const auto& all = places_[in].contenders;
+    return all.empty() ? nullptr : &all.begin()->second;
+}
+
+std::size_t queues::left() const
+{
+    std::size_t count = 0;
+    for (const auto& p : places_) {
+        count += p.contenders.size();
+    }
+    return count;
+}
+
+void queues::report_left()
+{
+    for (const auto& p : places_) {
+        for (const auto& [number, c] : p.contenders) {
+            found_.add("G3 orphan", c.path + " of session " + std::to_string(c.session) +
+                                        (lives(c.session) ? ", which lives," : "") +
+                                        " is left, since " + text_of(c.since));
+        }
+    }
+}
+
+} // namespace world::check

@@ -1,0 +1,109 @@
+// The locks as the ensemble sees them, in ZooKeeper's order: G2, G3, G4 and G7.
+#pragma once
+
+#include "../ensemble/transaction.hpp"
+#include "findings.hpp"
+#include "journal.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace world::check {
+
+enum class mode : std::uint8_t { exclusive, shared, permits };
+
+class queues final : public observer {
+public:
+    enum class kind : std::uint8_t { queue, single_node, leases };
+    enum class cause : std::uint8_t { client, session_over, hand };
+
+    struct place {
+        kind type = kind::queue;
+        std::string path; // of the directory, or of the single node
+        std::string marker;
+        std::string shared_marker = {};
+        std::int64_t permits = 1;
+        // Holders write their tokens into this node, with the condition that they hold the lock.
+        std::string written = {};
+        // Others than contenders have watches there, and are woken too.
+        bool has_onlookers = false;
+    };
+
+    // Is told behind the queues.
+    class witness {
+    public:
+        virtual void node_gone(const std::string& path, std::int64_t session, cause why) = 0;
+        virtual void session_over(std::int64_t session, bool expired) = 0;
+
+    protected:
+        ~witness() = default;
+    };
+
+    struct contender {
+        std::string path;
+        std::int64_t session = 0;
+        bool shared = false;
+        instant since{};
+    };
+
+    queues(timeline& time, findings& found, journal& notes, journal::actor ensemble)
+        : time_{time}, found_{found}, journal_{notes}, ensemble_{ensemble}
+    {
+    }
+
+    std::size_t add(place p);
+    void set_witness(witness* w) noexcept { witness_ = w; }
+    [[nodiscard]] const place& of(std::size_t number) const { return places_[number].what; }
+    [[nodiscard]] std::size_t size() const noexcept { return places_.size(); }
+
+    void committed(const transaction& t) override;
+    // So many sessions other than the owner's were woken by the deletion of the node: at most two in a queue of writers.
+    void woken(const std::string& path, std::size_t others);
+
+    // ---- for the other checks
+
+    [[nodiscard]] bool exists(const std::string& path) const;
+    [[nodiscard]] bool lives(std::int64_t session) const { return sessions_.contains(session); }
+    // Somebody whom this node has to wait for.
+    [[nodiscard]] const contender* blocking(std::size_t in, const std::string& path) const;
+    // The first one of a queue, or null.
+    [[nodiscard]] const contender* first(std::size_t in) const;
+
+    // G3: nobody is left.
+    void report_left();
+    [[nodiscard]] std::size_t left() const;
+
+private:
+    struct entry {
+        place what;
+        std::map<std::int64_t, contender> contenders; // by number
+    };
+    struct location {
+        std::size_t place;
+        std::int64_t number;
+        bool shared;
+    };
+
+    [[nodiscard]] std::optional<location> find(std::string_view path) const;
+    void created(const change& c);
+    void deleted(const std::string& path, std::int64_t session, cause why);
+    void changed(const change& c, std::int64_t session);
+
+    timeline& time_;
+    findings& found_;
+    journal& journal_;
+    journal::actor ensemble_;
+    witness* witness_ = nullptr;
+    std::vector<entry> places_;
+    std::unordered_map<std::string, std::size_t> by_path_;
+    std::unordered_map<std::string, std::string> written_; // by node: the greatest token
+    std::set<std::int64_t> sessions_;
+};
+
+} // namespace world::check

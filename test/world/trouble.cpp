@@ -1,0 +1,331 @@
+#include "trouble.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace world {
+
+using namespace std::chrono_literals;
+using check::deed;
+
+trouble::trouble(timeline& time, network& net, ensemble& servers, programs& clients,
+                 check::queues& queues, check::journal& notes,
+                 std::vector<check::journal::actor> server_names, random chance,
+                 std::chrono::milliseconds session)
+    : time_{time}, network_{net}, servers_{servers}, clients_{clients}, queues_{queues},
+      journal_{notes}, names_{std::move(server_names)}, random_{chance}, session_{session}
+{
+    constexpr maker all[] = {
+        &trouble::cut_client_off_one, &trouble::cut_client_off_all, &trouble::cut_servers_apart,
+        &trouble::isolate_server,     &trouble::slow_link,          &trouble::slow_client,
+        &trouble::reset_client,       &trouble::stop_client,        &trouble::suspend_client,
+        &trouble::kill_client,        &trouble::destroy_client,     &trouble::stop_server,
+        &trouble::kill_server,        &trouble::kill_leader,        &trouble::delete_by_hand};
+    // Each world knows some kinds only: what happens together by all of them is less varied.
+    const auto likely = static_cast<unsigned>(random_.between(100, 700));
+    for (const auto m : all) {
+        if (random_.per_mille(likely)) {
+            makers_.push_back(m);
+        }
+    }
+}
+
+void trouble::begin(instant until, std::chrono::nanoseconds apart)
+{
+    until_ = until;
+    apart_ = apart;
+    if (!makers_.empty()) {
+        plan_next();
+    }
+}
+
+void trouble::plan_next()
+{
+    time_.after(random_.between(0ns, 2 * apart_), [this] {
+        if (!over_ && time_.now() < until_) {
+            make();
+            plan_next();
+        }
+    });
+}
+
+void trouble::make()
+{
+    ++count_;
+    (this->*random_.pick(makers_))();
+}
+
+void trouble::end()
+{
+    over_ = true;
+    for (const auto& undo : std::exchange(undos_, {})) {
+        if (const auto what = std::exchange(*undo, nullptr)) {
+            what();
+        }
+    }
+    network_.mend_all();
+}
+
+void trouble::later(std::chrono::nanoseconds after, std::function<void()> undo)
+{
+    auto kept = std::make_shared<std::function<void()>>(std::move(undo));
+    undos_.push_back(kept);
+    time_.after(after, [this, kept] {
+        if (const auto what = std::exchange(*kept, nullptr)) {
+            std::erase(undos_, kept);
+            what();
+        }
+    });
+}
+
+// About as long as a session lives, or much shorter.
+std::chrono::nanoseconds trouble::some_time()
+{
+    switch (random_.below(4)) {
+    case 0: return random_.between(1ms, 100ms);
+    case 1: return random_.between(100ms, session_ / 2);
+    case 2: return random_.between(session_ / 2, session_);
+    default: return random_.between(session_, 2 * session_);
+    }
+}
+
+void trouble::note(deed what, check::journal::actor who, const std::string& text)
+{
+    journal_.note(what, who, 0, [&] { return text; });
+}
+
+workload::program& trouble::some_client()
+{
+    return *random_.pick(clients_);
+}
+
+std::size_t trouble::some_server()
+{
+    return random_.below(servers_.size());
+}
+
+// ---- links
+
+void trouble::cut(machine& a, machine& b, const std::string& names)
+{
+    // Both directions, or one.
+    const auto ways = random_.below(4);
+    const bool there = ways != 0;
+    const bool back = ways != 1;
+    if (there) {
+        network_.cut(a, b);
+    }
+    if (back) {
+        network_.cut(b, a);
+    }
+    note(deed::trouble, names_.front(),
+         "cut " + names +
+             (there && back ? ""
+              : there       ? ", one way"
+                            : ", the other way"));
+    later(some_time(), [this, &a, &b, names] {
+        network_.mend(a, b);
+        network_.mend(b, a);
+        note(deed::calm, names_.front(), "mended " + names);
+    });
+}
+
+void trouble::cut_client_off_one()
+{
+    auto& c = some_client();
+    const auto s = some_server();
+    cut(c.on(), servers_.machine_of(s), c.on().name() + "|" + servers_.machine_of(s).name());
+}
+
+void trouble::cut_client_off_all()
+{
+    auto& c = some_client();
+    const auto length = some_time();
+    note(deed::trouble, c.name(), "cut off all servers");
+    for (std::size_t s = 0; s < servers_.size(); ++s) {
+        network_.cut(c.on(), servers_.machine_of(s));
+        network_.cut(servers_.machine_of(s), c.on());
+    }
+    later(length, [this, &c] {
+        note(deed::calm, c.name(), "mended");
+        for (std::size_t s = 0; s < servers_.size(); ++s) {
+            network_.mend(c.on(), servers_.machine_of(s));
+            network_.mend(servers_.machine_of(s), c.on());
+        }
+    });
+}
+
+void trouble::cut_servers_apart()
+{
+    if (servers_.size() < 2) {
+        return;
+    }
+    const auto a = some_server();
+    const auto b = (a + 1 + random_.below(servers_.size() - 1)) % servers_.size();
+    cut(servers_.machine_of(a), servers_.machine_of(b),
+        servers_.machine_of(a).name() + "|" + servers_.machine_of(b).name());
+}
+
+// From the other servers, not from the clients.
+void trouble::isolate_server()
+{
+    const auto leader = servers_.leader();
+    const auto s = leader && random_.per_mille(600) ? *leader : some_server();
+    auto& alone = servers_.machine_of(s);
+    note(deed::trouble, names_[s], "cut off the other servers");
+    for (std::size_t o = 0; o < servers_.size(); ++o) {
+        if (o != s) {
+            network_.cut(alone, servers_.machine_of(o));
+            network_.cut(servers_.machine_of(o), alone);
+        }
+    }
+    later(some_time(), [this, s, &alone] {
+        note(deed::calm, names_[s], "mended");
+        for (std::size_t o = 0; o < servers_.size(); ++o) {
+            if (o != s) {
+                network_.mend(alone, servers_.machine_of(o));
+                network_.mend(servers_.machine_of(o), alone);
+            }
+        }
+    });
+}
+
+void trouble::slow_link()
+{
+    auto& a = servers_.machine_of(some_server());
+    auto& b = servers_.machine_of(some_server());
+    if (&a == &b) {
+        return;
+    }
+    const auto most = std::chrono::microseconds{random_.between(1000, 300'000)};
+    network_.delay(a, b, most / 10, most);
+    note(deed::trouble, names_.front(), "slow " + a.name() + "-" + b.name());
+    later(some_time(), [this, &a, &b] { network_.delay(a, b, 100us, 500us); });
+}
+
+void trouble::slow_client()
+{
+    auto& c = some_client();
+    auto& s = servers_.machine_of(some_server());
+    const auto most = std::chrono::microseconds{random_.between(1000, 1'000'000)};
+    network_.delay(c.on(), s, most / 10, most);
+    note(deed::trouble, c.name(), "slow to " + s.name());
+    later(some_time(), [this, &c, &s] { network_.delay(c.on(), s, 100us, 500us); });
+}
+
+void trouble::reset_client()
+{
+    auto& c = some_client();
+    note(deed::trouble, c.name(), "connections are reset");
+    for (std::size_t s = 0; s < servers_.size(); ++s) {
+        network_.reset(c.on(), servers_.machine_of(s));
+    }
+}
+
+// ---- clients
+
+void trouble::stop_client()
+{
+    auto& c = some_client();
+    if (!c.on().is_running()) {
+        return;
+    }
+    note(deed::stopped, c.name(), "SIGSTOP");
+    c.on().stop();
+    later(some_time(), [this, &c] {
+        note(deed::resumed, c.name(), {});
+        c.on().go_on();
+    });
+}
+
+void trouble::suspend_client()
+{
+    auto& c = some_client();
+    if (!c.on().is_running()) {
+        return;
+    }
+    note(deed::stopped, c.name(), "its machine sleeps");
+    c.on().suspend();
+    later(some_time(), [this, &c] {
+        note(deed::resumed, c.name(), {});
+        c.on().go_on();
+    });
+}
+
+void trouble::kill_client()
+{
+    auto& c = some_client();
+    if (!c.is_alive()) {
+        return;
+    }
+    c.kill();
+    later(some_time(), [&c] { c.start(); });
+}
+
+void trouble::destroy_client()
+{
+    auto& c = some_client();
+    if (!c.is_alive() || !c.on().is_running()) {
+        return;
+    }
+    c.destroy();
+    later(some_time(), [&c] { c.start(); });
+}
+
+// ---- servers
+
+void trouble::stop_server()
+{
+    const auto s = some_server();
+    auto& m = servers_.machine_of(s);
+    if (!m.is_running()) {
+        return;
+    }
+    note(deed::stopped, names_[s], "SIGSTOP");
+    m.stop();
+    later(some_time(), [this, s, &m] {
+        note(deed::resumed, names_[s], {});
+        m.go_on();
+    });
+}
+
+void trouble::kill_server()
+{
+    const auto s = some_server();
+    auto& m = servers_.machine_of(s);
+    if (!m.is_alive()) {
+        return;
+    }
+    note(deed::killed, names_[s], {});
+    m.kill();
+    later(some_time(), [this, s] {
+        note(deed::started, names_[s], {});
+        servers_.start(s);
+    });
+}
+
+void trouble::kill_leader()
+{
+    const auto s = servers_.leader();
+    if (!s) {
+        return;
+    }
+    note(deed::killed, names_[*s], "the leader");
+    servers_.machine_of(*s).kill();
+    later(some_time(), [this, s] {
+        note(deed::started, names_[*s], {});
+        servers_.start(*s);
+    });
+}
+
+// ---- operators
+
+void trouble::delete_by_hand()
+{
+    const auto place = random_.below(queues_.size());
+    if (const auto* const c = queues_.first(place)) {
+        servers_.remove_by_hand(c->path);
+    }
+}
+
+} // namespace world

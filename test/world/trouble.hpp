@@ -1,0 +1,87 @@
+// What goes wrong in a world: links, machines, operators. All of it is over some time before the end.
+#pragma once
+
+#include "check/journal.hpp"
+#include "check/queues.hpp"
+#include "ensemble/ensemble.hpp"
+#include "network.hpp"
+#include "random.hpp"
+#include "timeline.hpp"
+#include "workload/program.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace world {
+
+class trouble {
+public:
+    using programs = std::vector<std::unique_ptr<workload::program>>;
+
+    trouble(timeline& time, network& net, ensemble& servers, programs& clients,
+            check::queues& queues, check::journal& notes,
+            std::vector<check::journal::actor> server_names, random chance,
+            std::chrono::milliseconds session);
+    trouble(const trouble&) = delete;
+    trouble& operator=(const trouble&) = delete;
+
+    // From now until then, so far apart on average.
+    void begin(instant until, std::chrono::nanoseconds apart);
+    // Everything is as it was before, and stays so.
+    void end();
+
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
+private:
+    using maker = void (trouble::*)();
+
+    void plan_next();
+    void make();
+    // Undone then, or at the end.
+    void later(std::chrono::nanoseconds after, std::function<void()> undo);
+    [[nodiscard]] std::chrono::nanoseconds some_time();
+    void note(check::deed what, check::journal::actor who, const std::string& text);
+
+    [[nodiscard]] workload::program& some_client();
+    [[nodiscard]] std::size_t some_server();
+
+    void cut_client_off_one();
+    void cut_client_off_all();
+    void cut_servers_apart();
+    void isolate_server();
+    void slow_link();
+    void slow_client();
+    void reset_client();
+    void stop_client();
+    void suspend_client();
+    void kill_client();
+    void destroy_client();
+    void stop_server();
+    void kill_server();
+    void kill_leader();
+    void delete_by_hand();
+
+    void cut(machine& a, machine& b, const std::string& names);
+
+    timeline& time_;
+    network& network_;
+    ensemble& servers_;
+    programs& clients_;
+    check::queues& queues_;
+    check::journal& journal_;
+    std::vector<check::journal::actor> names_;
+    random random_;
+    std::chrono::nanoseconds session_;
+    instant until_{};
+    std::chrono::nanoseconds apart_{};
+    std::vector<maker> makers_; // those of this world
+    std::vector<std::shared_ptr<std::function<void()>>> undos_;
+    bool over_ = false;
+    std::size_t count_ = 0;
+};
+
+} // namespace world

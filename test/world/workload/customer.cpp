@@ -1,0 +1,173 @@
+#include "customer.hpp"
+
+#include <algorithm>
+
+namespace world::workload {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// From most to a millionth of it, each order of magnitude as likely as the others.
+std::chrono::nanoseconds drawn(random& chance, std::chrono::nanoseconds most)
+{
+    auto upper = most;
+    for (auto steps = chance.below(6); steps > 0; --steps) {
+        upper /= 10;
+    }
+    return chance.between(0ns, upper);
+}
+
+} // namespace
+
+std::chrono::nanoseconds some_time(random& chance, std::chrono::nanoseconds most)
+{
+    return drawn(chance, most);
+}
+
+customer::customer(scene& in, process& on, std::shared_ptr<const check::life> of,
+                   check::journal::actor name, random r)
+    : all{in}, home{on}, life{std::move(of)}, who{name}, chance{r}, done_{on.context()}
+{
+    colock::client_options options;
+    options.hosts = all.hosts;
+    options.tick = all.tick;
+    options.session_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(
+        chance.between(all.least_timeout, all.most_timeout));
+    options.connect_timeout = chance.per_mille(500) ? std::chrono::milliseconds::max() : 10s;
+    options.close_timeout = std::chrono::milliseconds{chance.between(100, 5000)};
+    if (chance.per_mille(300)) {
+        chroot_ = all.chroot;
+        options.chroot = chroot_;
+    }
+    zk.emplace(home.context(), options);
+    draw_lock_options();
+}
+
+void customer::draw_lock_options()
+{
+    for (const auto& p : all.places) {
+        colock::lock_options o;
+        o.layout = p.layout;
+        if (p.kind == lock_kind::semaphore || p.kind == lock_kind::single_node_mutex) {
+            o.layout = colock::curator_layout();
+        }
+        constexpr std::uint64_t grants[] = {0, 1, 2, 64};
+        o.max_local_grants = grants[chance.below(4)];
+        o.max_local_time = std::chrono::milliseconds{1 + chance.below(200)};
+        const bool queue = p.kind == lock_kind::mutex || p.kind == lock_kind::recursive_mutex ||
+                           p.kind == lock_kind::shared_mutex;
+        if (queue && chance.per_mille(400)) {
+            o.linger = std::chrono::milliseconds{chance.between(1, 1000)};
+            o.max_linger = o.linger * chance.between(1, 5);
+        }
+        o.rejoin_on_expiry = chance.per_mille(700);
+        if (chance.per_mille(300)) {
+            o.lost_lead =
+                std::chrono::milliseconds{chance.between(1, all.least_timeout.count() / 5)};
+        }
+        o.cancel_when_revoked = chance.per_mille(500);
+        if (chance.per_mille(300)) {
+            o.owner_data = std::string(chance.below(100), 'x');
+        }
+        options_.push_back(std::move(o));
+    }
+}
+
+std::string customer::path(const std::string& whole) const
+{
+    return whole.substr(chroot_.size());
+}
+
+asio::awaitable<void> customer::pause(std::chrono::nanoseconds least, std::chrono::nanoseconds most)
+{
+    asio::steady_timer timer{home.context(), chance.between(least, most)};
+    co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+}
+
+void customer::remark(std::string_view text) const
+{
+    all.journal.note(check::deed::remark, who, 0, [&] { return std::string{text}; });
+}
+
+void customer::ended(const char* what, colock::error_code ec) const
+{
+    using colock::errc;
+    all.journal.note(check::deed::refused, who, ec.value(),
+                     [&] { return std::string{what} + ": " + ec.message(); });
+    constexpr errc surprises[] = {
+        errc::invalid_path,        errc::invalid_hosts,      errc::invalid_option,
+        errc::unknown_host,        errc::no_chroot,          errc::conflicting_use,
+        errc::conflicting_kind,    errc::sequence_exhausted, errc::duplicate_sequence,
+        errc::owner_waits,         errc::upgrade_refused,    errc::too_many_permits,
+        errc::conflicting_maximum, errc::invalid_counter,    errc::path_twice,
+        errc::several_clients,     errc::nothing_to_lock,    errc::not_ephemeral,
+        errc::request_too_large,   errc::cannot_guard,       errc::unlock_out_of_order};
+    if (std::ranges::any_of(surprises, [&](errc e) { return ec == e; })) {
+        all.found.add("errors", std::string{what} + " of " + all.journal.name_of(who) +
+                                    " ends with \"" + ec.message() + '"');
+    }
+}
+
+void customer::engage(asio::awaitable<void> user)
+{
+    ++users_;
+    asio::co_spawn(home.context(), std::move(user),
+                   [self = shared_from_this()](std::exception_ptr e) {
+                       if (e) {
+                           std::rethrow_exception(e);
+                       }
+                       if (--self->users_ == 0) {
+                           self->done_.cancel();
+                       }
+                   });
+}
+
+asio::awaitable<void> customer::all_done()
+{
+    while (users_ > 0) {
+        done_.expires_after(std::chrono::hours{1});
+        co_await done_.async_wait(asio::as_tuple(asio::use_awaitable));
+    }
+}
+
+// ---- canceller
+
+struct canceller::state {
+    explicit state(asio::io_context& context) : timer{context} {}
+
+    asio::cancellation_signal signal;
+    asio::steady_timer timer;
+};
+
+canceller::canceller(customer& of, random& chance)
+    : chance_{chance}, state_{std::make_shared<state>(of.home.context())}
+{
+}
+
+void canceller::after(std::chrono::nanoseconds delay, asio::cancellation_type type)
+{
+    state_->timer.expires_after(delay);
+    state_->timer.async_wait([s = state_, type](colock::error_code ec) {
+        if (!ec) {
+            s->signal.emit(type);
+        }
+    });
+}
+
+void canceller::perhaps(unsigned per_mille)
+{
+    if (chance_.per_mille(per_mille)) {
+        constexpr asio::cancellation_type types[] = {
+            asio::cancellation_type::terminal, asio::cancellation_type::partial,
+            asio::cancellation_type::total, asio::cancellation_type::all};
+        after(some_time(chance_, 3s), types[chance_.below(4)]);
+    }
+}
+
+asio::cancellation_slot canceller::slot()
+{
+    return state_->signal.slot();
+}
+
+} // namespace world::workload

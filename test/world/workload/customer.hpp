@@ -1,0 +1,107 @@
+// One client, for as long as it is used, and what is common to all who use it.
+#pragma once
+
+#include <colock/colock.hpp>
+
+#include "../process.hpp"
+#include "../random.hpp"
+#include "scene.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace world::workload {
+
+class customer : public std::enable_shared_from_this<customer> {
+public:
+    using ptr = std::shared_ptr<customer>;
+
+    customer(scene& in, process& on, std::shared_ptr<const check::life> of,
+             check::journal::actor name, random r);
+    customer(const customer&) = delete;
+    customer& operator=(const customer&) = delete;
+
+    scene& all;
+    process& home;
+    const std::shared_ptr<const check::life> life;
+    const check::journal::actor who;
+    random chance;
+    std::optional<colock::client> zk; // gone when it was destroyed before its users
+    bool leaving = false;             // its users end what they do
+
+    [[nodiscard]] bool is_over() const noexcept { return leaving || all.draining || !zk; }
+    [[nodiscard]] const place& at(std::size_t number) const { return all.places[number]; }
+    // As its client knows it, which may have a chroot.
+    [[nodiscard]] std::string path(const std::string& whole) const;
+    [[nodiscard]] std::string whole(const std::string& path) const { return chroot_ + path; }
+    // All objects of a client for one path need the same.
+    [[nodiscard]] const colock::lock_options& options(std::size_t number) const
+    {
+        return options_[number];
+    }
+
+    template <class Token = asio::use_awaitable_t<>>
+    [[nodiscard]] check::counted_t<Token> counted(const char* what, Token token = {}) const
+    {
+        return {all.operations, life, who, what, std::move(token)};
+    }
+    // For what is awaited without exceptions.
+    [[nodiscard]] auto tuple(const char* what) const { return asio::as_tuple(counted(what)); }
+    [[nodiscard]] auto tuple(const char* what, asio::cancellation_slot slot) const
+    {
+        return asio::as_tuple(
+            counted(what, asio::bind_cancellation_slot(slot, asio::use_awaitable)));
+    }
+
+    [[nodiscard]] asio::awaitable<void> pause(std::chrono::nanoseconds least,
+                                              std::chrono::nanoseconds most);
+    void remark(std::string_view text) const;
+    // An operation has ended with it. Whether that is to be expected in this world.
+    void ended(const char* what, colock::error_code ec) const;
+
+    // Runs it beside the others. The customer is done when all of them have ended.
+    void engage(asio::awaitable<void> user);
+    [[nodiscard]] asio::awaitable<void> all_done();
+
+private:
+    void draw_lock_options();
+
+    std::string chroot_;
+    std::vector<colock::lock_options> options_;
+    std::size_t users_ = 0;
+    asio::steady_timer done_;
+};
+
+// Cancels an operation after a time, in one of the ways.
+class canceller {
+public:
+    canceller(customer& of, random& chance);
+    canceller(const canceller&) = delete;
+    canceller& operator=(const canceller&) = delete;
+
+    void after(std::chrono::nanoseconds delay, asio::cancellation_type type);
+    // Of so many in a thousand, at any instant.
+    void perhaps(unsigned per_mille);
+    [[nodiscard]] asio::cancellation_slot slot();
+
+private:
+    struct state;
+    random& chance_;
+    std::shared_ptr<state> state_;
+};
+
+// From next to nothing to a while; short ones are more likely.
+[[nodiscard]] std::chrono::nanoseconds some_time(random& chance, std::chrono::nanoseconds most);
+
+} // namespace world::workload

@@ -1,0 +1,273 @@
+#include "held.hpp"
+
+#include <boost/asio/detached.hpp>
+
+#include <type_traits>
+#include <utility>
+
+namespace world::workload {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+template <class Guard>
+constexpr bool is_empty = std::is_same_v<Guard, std::monostate>;
+
+} // namespace
+
+bool holds_something(const any_guard& guard)
+{
+    return std::visit(
+        []<class Guard>(const Guard& g) {
+            if constexpr (is_empty<Guard>) {
+                return false;
+            } else if constexpr (std::is_same_v<Guard, colock::permit>) {
+                return g.count() > 0;
+            } else if constexpr (std::is_same_v<Guard, colock::multi_guard>) {
+                return g.size() > 0;
+            } else {
+                return g.state() != colock::lock_state::not_held;
+            }
+        },
+        guard);
+}
+
+// ---- ticket
+
+ticket::ticket(customer& by, std::size_t place, check::mode how, const colock::held_lock& guard)
+    : all_{&by.all.holds}
+{
+    check::holds::grant g;
+    g.place = by.at(place).queue;
+    g.how = how;
+    g.who = by.who;
+    g.owner = by.life;
+    g.where = &by.home.on();
+    g.session = by.zk ? by.zk->session_id() : 0;
+    g.nodes = {by.whole(guard.node())};
+    g.token = guard.token();
+    g.lead = by.options(place).lost_lead;
+    g.remaining = [&guard, &home = by.home] {
+        return home.look([&] { return guard ? guard.remaining() : 0ns; });
+    };
+    number_ = all_->granted(std::move(g));
+}
+
+ticket::ticket(customer& by, std::size_t place, const colock::permit& guard) : all_{&by.all.holds}
+{
+    check::holds::grant g;
+    g.place = by.at(place).queue;
+    g.how = check::mode::permits;
+    g.who = by.who;
+    g.owner = by.life;
+    g.where = &by.home.on();
+    g.session = by.zk ? by.zk->session_id() : 0;
+    for (const auto& node : guard.nodes()) {
+        g.nodes.push_back(by.whole(node));
+    }
+    g.lead = by.options(place).lost_lead;
+    g.remaining = [&guard, &home = by.home] {
+        return home.look([&] { return guard ? guard.remaining() : 0ns; });
+    };
+    number_ = all_->granted(std::move(g));
+}
+
+ticket::ticket(ticket&& other) noexcept
+    : all_{std::exchange(other.all_, nullptr)}, number_{other.number_}
+{
+}
+
+ticket& ticket::operator=(ticket&& other) noexcept
+{
+    std::swap(all_, other.all_);
+    std::swap(number_, other.number_);
+    return *this;
+}
+
+void ticket::close()
+{
+    if (all_ != nullptr) {
+        std::exchange(all_, nullptr)->let_go(number_);
+    }
+}
+
+template <class Guard>
+void ticket::watch_any(customer& by, const Guard& guard)
+{
+    all_->watched(number_);
+    guard.async_wait_lost(
+        by.counted("async_wait_lost",
+                   [all = all_, n = number_](colock::error_code ec, colock::error_code why) {
+                       if (!ec) {
+                           all->told(n, why);
+                       }
+                   }));
+}
+
+void ticket::watch(customer& by, const colock::held_lock& guard)
+{
+    watch_any(by, guard);
+}
+
+void ticket::watch(customer& by, const colock::permit& guard)
+{
+    watch_any(by, guard);
+}
+
+// ---- held
+
+held::held(customer::ptr by, std::vector<std::size_t> places, any_guard guard)
+    : inner_{std::make_unique<inner>(inner{std::move(by), std::move(places), std::move(guard), {}})}
+{
+    auto& me = *inner_->by;
+    auto& tickets = inner_->tickets;
+    const auto place = inner_->places.front();
+    // Of some nobody waits for the loss: those are only looked at.
+    const bool watched = me.chance.per_mille(700);
+    const auto add = [&](const auto& g, ticket t) {
+        if (watched) {
+            t.watch(me, g);
+        }
+        tickets.push_back(std::move(t));
+    };
+    if (const auto* const u = std::get_if<colock::unique_lock>(&inner_->guard)) {
+        add(*u, ticket{me, place, check::mode::exclusive, *u});
+    } else if (const auto* const s = std::get_if<colock::shared_lock>(&inner_->guard)) {
+        add(*s, ticket{me, place, check::mode::shared, *s});
+    } else if (const auto* const p = std::get_if<colock::permit>(&inner_->guard)) {
+        add(*p, ticket{me, place, *p});
+    } else if (const auto* const m = std::get_if<colock::multi_guard>(&inner_->guard)) {
+        for (std::size_t i = 0; i < m->size(); ++i) {
+            const auto at = inner_->places[i];
+            if (me.at(at).kind == lock_kind::semaphore) {
+                add(m->permits(i), ticket{me, at, m->permits(i)});
+            } else {
+                add((*m)[i], ticket{me, at, check::mode::exclusive, (*m)[i]});
+            }
+        }
+    }
+}
+
+held::operator bool() const
+{
+    return inner_ && std::visit(
+                         []<class Guard>(const Guard& g) {
+                             if constexpr (is_empty<Guard>) {
+                                 return false;
+                             } else {
+                                 return static_cast<bool>(g);
+                             }
+                         },
+                         inner_->guard);
+}
+
+colock::error_code held::lost() const
+{
+    return std::visit(
+        []<class Guard>(const Guard& g) -> colock::error_code {
+            if constexpr (is_empty<Guard>) {
+                return colock::errc::not_held;
+            } else {
+                return g.lost();
+            }
+        },
+        inner_->guard);
+}
+
+void held::write()
+{
+    for (const auto& t : inner_->tickets) {
+        by().all.holds.write(t.number());
+    }
+}
+
+asio::awaitable<void> held::write_guarded()
+{
+    auto& me = by();
+    const auto* const u = std::get_if<colock::unique_lock>(&inner_->guard);
+    const auto& where = me.at(inner_->places.front());
+    if (u == nullptr || !me.zk || where.written.empty()) {
+        co_return;
+    }
+    const auto text = to_string(u->token());
+    auto steps = u->guarded(colock::transaction{}.set(me.path(where.written), text));
+    const auto by = inner_->by;
+    auto [ec, results] = co_await by->zk->async_multi(std::move(steps), by->tuple("async_multi"));
+    if (ec) {
+        by->ended("async_multi", ec);
+    }
+}
+
+asio::awaitable<void> held::use(random& chance)
+{
+    const auto me = inner_->by;
+    const auto until = me->all.time.now() + some_time(chance, 1s);
+    write();
+    while (*this && me->all.time.now() < until) {
+        if (chance.per_mille(150)) {
+            co_await write_guarded();
+        }
+        if (inner_) {
+            write();
+        }
+        const auto rest = until - me->all.time.now();
+        co_await me->pause(std::min<std::chrono::nanoseconds>(rest, 1us),
+                           std::min<std::chrono::nanoseconds>(rest, 100ms));
+    }
+    // Some take a while to notice that they have lost it.
+    if (!*this && chance.per_mille(300)) {
+        co_await me->pause(0ms, 3s);
+        write();
+    }
+}
+
+asio::awaitable<void> held::release(random& chance)
+{
+    const auto me = inner_->by;
+    const auto let_go = std::exchange(inner_, nullptr);
+    let_go->tickets.clear();
+    const auto way = chance.below(10);
+    if (way < 2) {
+        co_return; // destroyed
+    }
+    canceller stop{*me, chance};
+    stop.perhaps(150);
+    const bool awaited = way < 8;
+    const auto unlocked = [me](colock::error_code ec) {
+        if (ec) {
+            me->ended("async_unlock", ec);
+        }
+    };
+    if (auto* const p = std::get_if<colock::permit>(&let_go->guard)) {
+        if (awaited) {
+            auto [ec] = co_await p->async_release(me->tuple("async_release", stop.slot()));
+            unlocked(ec);
+        } else {
+            p->async_release(me->counted("async_release", unlocked));
+        }
+    } else if (auto* const u = std::get_if<colock::unique_lock>(&let_go->guard)) {
+        if (awaited) {
+            auto [ec] = co_await u->async_unlock(me->tuple("async_unlock", stop.slot()));
+            unlocked(ec);
+        } else {
+            u->async_unlock(me->counted("async_unlock", unlocked));
+        }
+    } else if (auto* const s = std::get_if<colock::shared_lock>(&let_go->guard)) {
+        if (awaited) {
+            auto [ec] = co_await s->async_unlock(me->tuple("async_unlock", stop.slot()));
+            unlocked(ec);
+        } else {
+            s->async_unlock(me->counted("async_unlock", unlocked));
+        }
+    } else if (auto* const m = std::get_if<colock::multi_guard>(&let_go->guard)) {
+        if (awaited) {
+            auto [ec] = co_await m->async_unlock(me->tuple("async_unlock", stop.slot()));
+            unlocked(ec);
+        } else {
+            m->async_unlock(me->counted("async_unlock", unlocked));
+        }
+    }
+}
+
+} // namespace world::workload

@@ -1,0 +1,139 @@
+#include "program.hpp"
+
+#include "customer.hpp"
+#include "workloads.hpp"
+
+#include <exception>
+#include <utility>
+
+namespace world::workload {
+
+using namespace std::chrono_literals;
+
+program::program(scene& in, machine& on, network& net, check::journal::actor name, random chance,
+                 habits what)
+    : all_{in}, machine_{on}, network_{net}, name_{name}, random_{chance}, habits_{what}
+{
+}
+
+program::~program()
+{
+    end();
+}
+
+void program::start()
+{
+    all_.journal.note(check::deed::started, name_);
+    life_ = std::make_shared<check::life>();
+    process_ = std::make_unique<process>(machine_, network_, random_.branch());
+    process_->enter([this] {
+        for (std::size_t i = 0; i < habits_.clients; ++i) {
+            ++running_;
+            asio::co_spawn(process_->context(), career(random_.branch()),
+                           [this](std::exception_ptr e) {
+                               --running_;
+                               if (e) {
+                                   std::rethrow_exception(e);
+                               }
+                           });
+        }
+    });
+}
+
+void program::kill()
+{
+    if (process_) {
+        all_.journal.note(check::deed::killed, name_);
+        life_->over = true;
+        all_.holds.process_over(*life_);
+        process_->kill();
+        end();
+    }
+}
+
+void program::destroy()
+{
+    if (process_) {
+        all_.journal.note(check::deed::destroyed, name_);
+        end();
+    }
+}
+
+void program::end()
+{
+    if (process_) {
+        life_->over = true;
+        all_.holds.process_over(*life_);
+        process_.reset();
+        running_ = 0;
+    }
+}
+
+// One client after the other.
+asio::awaitable<void> program::career(random chance)
+{
+    while (!all_.draining) {
+        const auto who = all_.journal.add_actor(
+            all_.journal.name_of(name_) + "." + std::to_string(++customers_), name_);
+        const auto c = std::make_shared<customer>(all_, *process_, life_, who, chance.branch());
+        co_await employ(c, chance.branch());
+    }
+}
+
+asio::awaitable<void> program::employ(std::shared_ptr<customer> c, random chance)
+{
+    for (;;) {
+        const auto [ec] = co_await c->zk->async_connect(c->tuple("async_connect"));
+        if (!ec) {
+            break;
+        }
+        c->ended("async_connect", ec);
+        co_await c->pause(1ms, 100ms);
+    }
+    all_.journal.note(check::deed::connected, c->who, c->zk->session_id());
+    engage(*c, chance);
+
+    enum class end { quiet, close, destroy };
+    auto how = end::quiet;
+    if (habits_.restless && chance.per_mille(700)) {
+        how = chance.per_mille(500) ? end::close : end::destroy;
+        const auto until = all_.time.now() + chance.between(1s, 30s);
+        while (!all_.draining && all_.time.now() < until) {
+            co_await c->pause(10ms, 500ms);
+        }
+        if (all_.draining) {
+            how = end::quiet;
+        }
+        if (chance.per_mille(300)) {
+            how = end::quiet; // its users come to an end first
+            c->leaving = true;
+        }
+    }
+    if (how == end::quiet) {
+        co_await c->all_done();
+    }
+    c->leaving = true;
+    if (how == end::destroy) {
+        all_.journal.note(check::deed::destroyed, c->who);
+        c->zk.reset();
+    } else {
+        all_.journal.note(check::deed::closed, c->who);
+        canceller stop{*c, chance};
+        stop.perhaps(100);
+        const auto [ec] = co_await c->zk->async_close(c->tuple("async_close", stop.slot()));
+        if (ec) {
+            c->ended("async_close", ec);
+        }
+    }
+    co_await c->all_done();
+}
+
+void program::engage(customer& c, random& chance)
+{
+    for (std::size_t i = 0; i < habits_.users; ++i) {
+        const auto place = chance.below(all_.places.size());
+        c.engage(turns(c.shared_from_this(), place, chance.branch()));
+    }
+}
+
+} // namespace world::workload

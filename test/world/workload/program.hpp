@@ -1,0 +1,65 @@
+// What runs on one machine: processes that come and go, their clients, and those who use them.
+#pragma once
+
+#include "../machine.hpp"
+#include "../network.hpp"
+#include "../process.hpp"
+#include "../random.hpp"
+#include "scene.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace world::workload {
+
+class customer;
+
+class program {
+public:
+    struct habits {
+        std::size_t clients = 1; // at a time
+        std::size_t users = 2;   // of each client
+        bool restless = true;    // clients are closed and destroyed now and then
+        bool only_turns = false;
+    };
+
+    program(scene& in, machine& on, network& net, check::journal::actor name, random chance,
+            habits what);
+    program(const program&) = delete;
+    program& operator=(const program&) = delete;
+    ~program();
+
+    void start();
+    // SIGKILL.
+    void kill();
+    // The process destroys its context in the midst of everything.
+    void destroy();
+
+    [[nodiscard]] bool is_alive() const noexcept { return process_ != nullptr; }
+    [[nodiscard]] machine& on() const noexcept { return machine_; }
+    [[nodiscard]] check::journal::actor name() const noexcept { return name_; }
+    // Nothing runs there any more, because it was told to come to its end.
+    [[nodiscard]] bool is_done() const noexcept { return !process_ || running_ == 0; }
+
+private:
+    void end();
+    [[nodiscard]] asio::awaitable<void> career(random chance);
+    [[nodiscard]] asio::awaitable<void> employ(std::shared_ptr<customer> c, random chance);
+    void engage(customer& c, random& chance);
+
+    scene& all_;
+    machine& machine_;
+    network& network_;
+    check::journal::actor name_;
+    random random_;
+    habits habits_;
+    std::unique_ptr<process> process_;
+    std::shared_ptr<check::life> life_;
+    std::size_t running_ = 0; // careers
+    std::size_t customers_ = 0;
+};
+
+} // namespace world::workload

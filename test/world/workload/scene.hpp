@@ -1,0 +1,58 @@
+// What all programs of a world have in common.
+#pragma once
+
+#include <colock/layout.hpp>
+
+#include "../check/findings.hpp"
+#include "../check/holds.hpp"
+#include "../check/journal.hpp"
+#include "../check/operations.hpp"
+#include "../check/queues.hpp"
+#include "../timeline.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace world::workload {
+
+namespace asio = boost::asio;
+
+enum class lock_kind {
+    mutex,
+    recursive_mutex,
+    shared_mutex,
+    single_node_mutex,
+    semaphore,
+    election
+};
+
+// A path that programs contend for. All of them take it for the same kind of lock.
+struct place {
+    lock_kind kind = lock_kind::mutex;
+    std::string path;
+    colock::layout layout;
+    std::int64_t permits = 1;
+    std::size_t queue = 0;    // of check::queues
+    std::string written = {}; // a node whose data are the token of the last holder that wrote it
+};
+
+struct scene {
+    timeline& time;
+    check::findings& found;
+    check::journal& journal;
+    check::operations& operations;
+    check::queues& queues;
+    check::holds& holds;
+    std::string hosts;
+    std::string chroot; // below which all places are
+    std::chrono::milliseconds tick;
+    std::chrono::milliseconds least_timeout; // of sessions
+    std::chrono::milliseconds most_timeout;
+    std::vector<place> places;
+    bool draining = false; // programs end what they do, and begin nothing
+};
+
+} // namespace world::workload

@@ -1,0 +1,218 @@
+#include "world.hpp"
+
+#include "check/holds.hpp"
+#include "check/operations.hpp"
+#include "check/queues.hpp"
+#include "ensemble/ensemble.hpp"
+#include "machine.hpp"
+#include "network.hpp"
+#include "random.hpp"
+#include "timeline.hpp"
+#include "trouble.hpp"
+#include "workload/program.hpp"
+#include "workload/scene.hpp"
+
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace world {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr const char* base = "/w"; // all is below it: some clients have it as their chroot
+
+// Clocks run at rates that differ by less than a hundredth.
+int some_drift(random& chance)
+{
+    return static_cast<int>(chance.between(-4900, 4900));
+}
+
+ensemble_options draw_ensemble(random& chance)
+{
+    ensemble_options o;
+    constexpr int ticks[] = {500, 1000, 2000};
+    o.tick = std::chrono::milliseconds{ticks[chance.below(3)]};
+    const bool exact = chance.per_mille(300);
+    for (std::size_t i = 0; i < o.servers; ++i) {
+        o.drifts.push_back(exact ? 0 : some_drift(chance));
+    }
+    return o;
+}
+
+} // namespace
+
+struct simulation::parts {
+    explicit parts(const world_options& o)
+        : options{o}, chance{o.seed}, notes{time, o.keeps_journal}, found{time},
+          cloud{notes.add_actor("ensemble")}, net{time, chance.branch()},
+          servers{time, net, chance.branch(), draw_ensemble(chance)}, queues{time, found, notes,
+                                                                             cloud},
+          operations{time, found, notes}, holds{time, found, notes, queues}, all{time,   found,
+                                                                                 notes,  operations,
+                                                                                 queues, holds}
+    {
+        all.hosts = servers.hosts();
+        all.chroot = base;
+        all.tick = servers.options().tick;
+        all.least_timeout = 3 * all.tick;
+        all.most_timeout = 8 * all.tick;
+        servers.observe(&queues);
+        for (std::size_t i = 0; i < servers.size(); ++i) {
+            server_names.push_back(notes.add_actor(servers.machine_of(i).name()));
+        }
+        draw_places();
+        draw_programs();
+        troubles = std::make_unique<trouble>(
+            time, net, servers, programs, queues, notes, server_names, chance.branch(),
+            std::chrono::duration_cast<std::chrono::milliseconds>(all.most_timeout));
+    }
+
+    void draw_places();
+    void draw_programs();
+    void live();
+    void come_to_an_end();
+    [[nodiscard]] bool is_quiet() const;
+
+    const world_options options;
+    random chance;
+    timeline time;
+    check::journal notes;
+    check::findings found;
+    check::journal::actor cloud;
+    network net;
+    ensemble servers;
+    check::queues queues;
+    check::operations operations;
+    check::holds holds;
+    workload::scene all;
+    std::vector<check::journal::actor> server_names;
+    std::vector<std::unique_ptr<machine>> machines;
+    trouble::programs programs;
+    std::unique_ptr<trouble> troubles;
+};
+
+void simulation::parts::draw_places()
+{
+    using workload::lock_kind;
+    const auto count = 1 + chance.below(3);
+    for (std::size_t i = 0; i < count; ++i) {
+        workload::place p;
+        p.kind = lock_kind::mutex;
+        p.path = base + ("/lock" + std::to_string(i));
+        p.layout = colock::curator_layout();
+        check::queues::place q;
+        q.path = p.path;
+        q.marker = p.layout.marker;
+        q.shared_marker = p.layout.shared_marker;
+        p.queue = queues.add(std::move(q));
+        all.places.push_back(std::move(p));
+    }
+}
+
+void simulation::parts::draw_programs()
+{
+    const auto count = 2 + chance.below(5);
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto name = "p" + std::to_string(i);
+        machines.push_back(std::make_unique<machine>(time, name, some_drift(chance)));
+        workload::program::habits h;
+        h.clients = 1 + chance.below(2);
+        h.users = 1 + chance.below(4);
+        h.restless = chance.per_mille(500);
+        programs.push_back(std::make_unique<workload::program>(
+            all, *machines.back(), net, notes.add_actor(name), chance.branch(), h));
+    }
+}
+
+void simulation::parts::live()
+{
+    const auto whole = std::chrono::minutes{options.minutes};
+    // The servers find a leader, then an operator makes what all need.
+    time.run_until(time.now() + 1s);
+    while (!servers.leader()) {
+        time.run_until(time.now() + 100ms);
+    }
+    servers.by_hand({.op = colock::zk::opcode::create, .path = base});
+    time.run_until(time.now() + 100ms);
+    for (auto& p : programs) {
+        p->start();
+    }
+    const auto trouble_ends = whole - 2 * std::chrono::nanoseconds{all.most_timeout} - 10s;
+    troubles->begin(trouble_ends, chance.between(500ms, 10s));
+    time.run_until(trouble_ends);
+    troubles->end();
+    time.run_until(time.now() + all.most_timeout * 3 / 2);
+    come_to_an_end();
+}
+
+bool simulation::parts::is_quiet() const
+{
+    for (const auto& p : programs) {
+        if (!p->is_done()) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void simulation::parts::come_to_an_end()
+{
+    holds.look();
+    all.draining = true;
+    const auto latest = time.now() + 2 * std::chrono::nanoseconds{all.most_timeout} + 60s;
+    while (!is_quiet() && time.now() < latest) {
+        time.run_until(time.now() + 250ms);
+    }
+    if (!is_quiet()) {
+        operations.report_pending("G4 stuck");
+        if (operations.pending() == 0) {
+            found.add("G4 stuck", "a program does not come to its end");
+        }
+    } else {
+        operations.report_pending("G6 pending");
+    }
+    // Sessions of processes that were killed expire.
+    const auto expired = time.now() + all.most_timeout * 3 / 2 + 2 * all.tick;
+    while (queues.left() > 0 && time.now() < expired) {
+        time.run_until(time.now() + 250ms);
+    }
+    queues.report_left();
+}
+
+simulation::simulation(const world_options& options) : parts_{std::make_unique<parts>(options)}
+{
+}
+
+simulation::~simulation() = default;
+
+outcome simulation::run()
+{
+    auto& p = *parts_;
+    try {
+        p.live();
+    } catch (const std::exception& e) {
+        p.found.add("exception", e.what());
+    }
+    p.programs.clear();
+    outcome o;
+    o.seed = p.options.seed;
+    o.hash = p.notes.hash();
+    o.violations = p.found.count();
+    o.first = p.found.first();
+    o.end = p.time.now();
+    o.grants = p.holds.grants();
+    o.operations = p.operations.started();
+    o.transactions = static_cast<std::uint64_t>(p.servers.decided().last_zxid() & 0xffffffff);
+    o.troubles = p.troubles->count();
+    return o;
+}
+
+const check::journal& simulation::journal() const
+{
+    return parts_->notes;
+}
+
+} // namespace world
