@@ -13,6 +13,7 @@
 #include "workload/scene.hpp"
 
 #include <exception>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -59,6 +60,8 @@ struct simulation::parts {
         all.tick = servers.options().tick;
         all.least_timeout = 3 * all.tick;
         all.most_timeout = 8 * all.tick;
+        all.onlookers = chance.per_mille(300);
+        all.peers = chance.per_mille(300);
         servers.observe(&queues);
         for (std::size_t i = 0; i < servers.size(); ++i) {
             server_names.push_back(notes.add_actor(servers.machine_of(i).name()));
@@ -72,6 +75,7 @@ struct simulation::parts {
 
     void draw_places();
     void draw_programs();
+    void make_by_hand(const std::string& path);
     void live();
     void come_to_an_end();
     [[nodiscard]] bool is_quiet() const;
@@ -97,16 +101,44 @@ struct simulation::parts {
 void simulation::parts::draw_places()
 {
     using workload::lock_kind;
-    const auto count = 1 + chance.below(3);
+    const auto count = 1 + chance.below(4);
     for (std::size_t i = 0; i < count; ++i) {
+        constexpr lock_kind kinds[] = {lock_kind::mutex,
+                                       lock_kind::mutex,
+                                       lock_kind::recursive_mutex,
+                                       lock_kind::shared_mutex,
+                                       lock_kind::single_node_mutex,
+                                       lock_kind::semaphore,
+                                       lock_kind::election};
         workload::place p;
-        p.kind = lock_kind::mutex;
+        p.kind = kinds[chance.below(std::size(kinds))];
         p.path = base + ("/lock" + std::to_string(i));
-        p.layout = colock::curator_layout();
+        p.layout = p.kind == lock_kind::shared_mutex ? colock::curator_shared_layout()
+                   : p.kind == lock_kind::election   ? colock::curator_latch_layout()
+                                                     : colock::curator_layout();
+        if (p.kind == lock_kind::mutex && chance.per_mille(200)) {
+            p.layout = chance.per_mille(500) ? colock::kazoo_layout() : colock::named_layout("x");
+        }
+        if (p.kind != lock_kind::single_node_mutex && p.kind != lock_kind::semaphore) {
+            p.written = base + ("/written" + std::to_string(i));
+        }
         check::queues::place q;
         q.path = p.path;
         q.marker = p.layout.marker;
         q.shared_marker = p.layout.shared_marker;
+        q.written = p.written;
+        q.has_onlookers = all.onlookers || p.kind == lock_kind::election;
+        if (p.kind == lock_kind::single_node_mutex) {
+            q.type = check::queues::kind::single_node;
+        } else if (p.kind == lock_kind::semaphore) {
+            p.permits = chance.between(1, 4);
+            q.path = p.path + "/locks";
+            queues.add(q);
+            q.path = p.path + "/leases";
+            q.marker = "lease-";
+            q.type = check::queues::kind::leases;
+            q.permits = p.permits;
+        }
         p.queue = queues.add(std::move(q));
         all.places.push_back(std::move(p));
     }
@@ -122,8 +154,17 @@ void simulation::parts::draw_programs()
         h.clients = 1 + chance.below(2);
         h.users = 1 + chance.below(4);
         h.restless = chance.per_mille(500);
+        h.is_peer = all.peers && chance.per_mille(400);
         programs.push_back(std::make_unique<workload::program>(
             all, *machines.back(), net, notes.add_actor(name), chance.branch(), h));
+    }
+}
+
+void simulation::parts::make_by_hand(const std::string& path)
+{
+    while (servers.decided().find(path) == nullptr) {
+        servers.by_hand({.op = colock::zk::opcode::create, .path = path});
+        time.run_until(time.now() + 100ms);
     }
 }
 
@@ -135,8 +176,12 @@ void simulation::parts::live()
     while (!servers.leader()) {
         time.run_until(time.now() + 100ms);
     }
-    servers.by_hand({.op = colock::zk::opcode::create, .path = base});
-    time.run_until(time.now() + 100ms);
+    make_by_hand(base);
+    for (const auto& p : all.places) {
+        if (!p.written.empty()) {
+            make_by_hand(p.written);
+        }
+    }
     for (auto& p : programs) {
         p->start();
     }

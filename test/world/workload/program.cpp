@@ -132,8 +132,44 @@ void program::engage(customer& c, random& chance)
 {
     for (std::size_t i = 0; i < habits_.users; ++i) {
         const auto place = chance.below(all_.places.size());
-        c.engage(turns(c.shared_from_this(), place, chance.branch()));
+        c.engage(some_user(c, place, chance));
     }
+}
+
+asio::awaitable<void> program::some_user(customer& c, std::size_t at, random& chance)
+{
+    const auto me = c.shared_from_this();
+    const auto kind = c.at(at).kind;
+    const auto drawn = chance.below(100);
+    if (habits_.is_peer && kind == lock_kind::mutex &&
+        c.at(at).layout == colock::curator_layout()) {
+        return peer(me, at, chance.branch());
+    }
+    if (drawn < 5) {
+        return nodes(me, chance.branch());
+    }
+    if (drawn < 15) {
+        return several(me, chance.branch());
+    }
+    if (drawn < 25 && all_.onlookers) {
+        return onlooker(me, at, chance.branch());
+    }
+    if (kind == lock_kind::election) {
+        return candidate(me, at, chance.branch());
+    }
+    if (drawn < 40 && kind == lock_kind::mutex) {
+        return crowd(me, at, chance.branch());
+    }
+    if (drawn < 50 && kind == lock_kind::shared_mutex) {
+        return downgrades(me, at, chance.branch());
+    }
+    if (drawn < 60 && kind == lock_kind::recursive_mutex) {
+        return recursion(me, at, chance.branch());
+    }
+    if (drawn < 65 && kind != lock_kind::recursive_mutex && kind != lock_kind::semaphore) {
+        return bodies(me, at, chance.branch());
+    }
+    return turns(me, at, chance.branch());
 }
 
 } // namespace world::workload

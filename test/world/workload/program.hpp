@@ -23,7 +23,7 @@ public:
         std::size_t clients = 1; // at a time
         std::size_t users = 2;   // of each client
         bool restless = true;    // clients are closed and destroyed now and then
-        bool only_turns = false;
+        bool is_peer = false;    // takes mutexes in Curator's way
     };
 
     program(scene& in, machine& on, network& net, check::journal::actor name, random chance,
@@ -49,6 +49,7 @@ private:
     [[nodiscard]] asio::awaitable<void> career(random chance);
     [[nodiscard]] asio::awaitable<void> employ(std::shared_ptr<customer> c, random chance);
     void engage(customer& c, random& chance);
+    [[nodiscard]] asio::awaitable<void> some_user(customer& c, std::size_t at, random& chance);
 
     scene& all_;
     machine& machine_;

@@ -51,6 +51,8 @@ struct scene {
     std::chrono::milliseconds tick;
     std::chrono::milliseconds least_timeout; // of sessions
     std::chrono::milliseconds most_timeout;
+    bool onlookers = false; // look into queues, and ask holders to let go
+    bool peers = false;     // take mutexes in Curator's way
     std::vector<place> places;
     bool draining = false; // programs end what they do, and begin nothing
 };

@@ -1,0 +1,174 @@
+#include "held.hpp"
+#include "workloads.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+namespace world::workload {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// Apache Curator's InterProcessMutex in small: a protected create, then "list, watch the one before".
+class curator {
+public:
+    curator(customer::ptr by, std::size_t place, random& chance)
+        : me_{std::move(by)}, directory_{me_->path(me_->at(place).path)}, random_{chance}
+    {
+    }
+
+    // The own node, once it is the first one; empty when it did not come to that.
+    asio::awaitable<std::string> acquire()
+    {
+        auto name = co_await join();
+        while (!name.empty()) {
+            if (!me_->zk) {
+                co_return std::string{};
+            }
+            auto [ec, children] =
+                co_await me_->zk->async_children(directory_, me_->tuple("peer: list"));
+            if (ec) {
+                co_await remove(name);
+                co_return std::string{};
+            }
+            const auto before = predecessor(children.names, name);
+            if (!before) {
+                name.clear(); // its session has ended
+            } else if (before->empty()) {
+                break;
+            } else if (!co_await wait_for(directory_ + "/" + *before)) {
+                co_await remove(name);
+                name.clear();
+            }
+        }
+        co_return name;
+    }
+
+    asio::awaitable<void> remove(std::string name)
+    {
+        while (me_->zk) {
+            auto [ec] = co_await me_->zk->async_remove(directory_ + "/" + name, colock::any_version,
+                                                       me_->tuple("peer: remove"));
+            if (!colock::outcome_unknown(ec) || ec == colock::zookeeper_errc::session_expired) {
+                break;
+            }
+        }
+    }
+
+    [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
+
+private:
+    asio::awaitable<std::string> join()
+    {
+        const auto prefix = "_c_" + guid() + "-lock-";
+        while (me_->zk) {
+            auto [ec, made] = co_await me_->zk->async_create(
+                directory_ + "/" + prefix, "peer", colock::create_mode::ephemeral_sequential,
+                me_->tuple("peer: create"));
+            if (!ec) {
+                co_return made.path.substr(directory_.size() + 1);
+            }
+            if (ec == colock::zookeeper_errc::no_node) {
+                if (!me_->zk) {
+                    break;
+                }
+                auto [failed, directory] = co_await me_->zk->async_create(
+                    directory_, {}, colock::create_mode::container, me_->tuple("peer: mkdir"));
+                if (failed && failed != colock::zookeeper_errc::node_exists) {
+                    break;
+                }
+                continue;
+            }
+            if (!colock::outcome_unknown(ec) || !me_->zk) {
+                break;
+            }
+            // It may be there: the guid tells.
+            auto [lost, children] =
+                co_await me_->zk->async_children(directory_, me_->tuple("peer: find"));
+            if (lost) {
+                break;
+            }
+            const auto found = std::ranges::find_if(
+                children.names, [&](const std::string& n) { return n.starts_with(prefix); });
+            if (found != children.names.end()) {
+                co_return *found;
+            }
+        }
+        co_return std::string{};
+    }
+
+    // The one right before; empty when there is none, nothing when the own one is not there.
+    static std::optional<std::string> predecessor(const std::vector<std::string>& names,
+                                                  const std::string& own)
+    {
+        const auto number = [](const std::string& n) { return n.substr(n.size() - 10); };
+        bool there = false;
+        std::string nearest;
+        for (const auto& n : names) {
+            there = there || n == own;
+            if (n.size() > 15 && n.find("lock-") == n.size() - 15 && number(n) < number(own) &&
+                (nearest.empty() || number(n) > number(nearest))) {
+                nearest = n;
+            }
+        }
+        if (!there) {
+            return std::nullopt;
+        }
+        return nearest;
+    }
+
+    asio::awaitable<bool> wait_for(std::string node)
+    {
+        auto [ec, seen] = co_await me_->zk->async_watch(node, me_->tuple("peer: watch"));
+        if (ec) {
+            co_return ec == colock::zookeeper_errc::no_node;
+        }
+        auto [over, event] = co_await seen.changes.async_wait(me_->tuple("peer: wait"));
+        co_return !over;
+    }
+
+    std::string guid()
+    {
+        const auto high = random_();
+        const auto low = random_();
+        char text[40];
+        std::snprintf(text, sizeof text, "%08x-%04x-%04x-%04x-%012llx",
+                      static_cast<unsigned>(high >> 32), static_cast<unsigned>(high >> 16 & 0xffff),
+                      static_cast<unsigned>(high & 0xffff), static_cast<unsigned>(low >> 48),
+                      static_cast<unsigned long long>(low & 0xffffffffffff));
+        return text;
+    }
+
+    customer::ptr me_;
+    std::string directory_;
+    random& random_;
+};
+
+} // namespace
+
+asio::awaitable<void> peer(customer::ptr me, std::size_t place, random chance)
+{
+    if (me->at(place).kind != lock_kind::mutex) {
+        co_return;
+    }
+    curator recipe{me, place, chance};
+    while (!me->is_over()) {
+        co_await me->pause(0ns, 500ms);
+        if (me->is_over()) {
+            break;
+        }
+        const auto node = co_await recipe.acquire();
+        if (node.empty()) {
+            co_await me->pause(1ms, 50ms);
+            continue;
+        }
+        me->remark(node);
+        co_await me->pause(0ns, some_time(chance, 300ms));
+        co_await recipe.remove(node);
+    }
+}
+
+} // namespace world::workload
