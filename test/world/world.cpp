@@ -59,7 +59,7 @@ struct simulation::parts {
         all.chroot = base;
         all.tick = servers.options().tick;
         all.least_timeout = 3 * all.tick;
-        all.most_timeout = 8 * all.tick;
+        all.most_timeout = 5 * all.tick;
         all.onlookers = chance.per_mille(300);
         all.peers = chance.per_mille(300);
         servers.observe(&queues);
@@ -77,6 +77,7 @@ struct simulation::parts {
     void draw_programs();
     void make_by_hand(const std::string& path);
     void live();
+    void calm();
     void come_to_an_end();
     [[nodiscard]] bool is_quiet() const;
 
@@ -185,12 +186,24 @@ void simulation::parts::live()
     for (auto& p : programs) {
         p->start();
     }
-    const auto trouble_ends = whole - 2 * std::chrono::nanoseconds{all.most_timeout} - 10s;
+    const auto trouble_ends = whole - 2 * std::chrono::nanoseconds{all.most_timeout} - 15s;
     troubles->begin(trouble_ends, chance.between(500ms, 10s));
     time.run_until(trouble_ends);
     troubles->end();
-    time.run_until(time.now() + all.most_timeout * 3 / 2);
+    // Sessions of processes that were killed expire, and the others settle.
+    time.run_until(time.now() + 2 * std::chrono::nanoseconds{all.most_timeout});
+    calm();
     come_to_an_end();
+}
+
+// No trouble, but programs that come and go, and holders and nodes that linger for some seconds.
+void simulation::parts::calm()
+{
+    for (int i = 0; i < 10; ++i) {
+        time.run_until(time.now() + 1s);
+        queues.report_waiting(15s, [&](const std::string& node) { return holds.is_held(node); });
+    }
+    holds.look();
 }
 
 bool simulation::parts::is_quiet() const
@@ -205,7 +218,6 @@ bool simulation::parts::is_quiet() const
 
 void simulation::parts::come_to_an_end()
 {
-    holds.look();
     all.draining = true;
     const auto latest = time.now() + 2 * std::chrono::nanoseconds{all.most_timeout} + 60s;
     while (!is_quiet() && time.now() < latest) {
@@ -213,8 +225,10 @@ void simulation::parts::come_to_an_end()
     }
     if (!is_quiet()) {
         operations.report_pending("G4 stuck");
-        if (operations.pending() == 0) {
-            found.add("G4 stuck", "a program does not come to its end");
+        for (const auto& p : programs) {
+            if (!p->is_done()) {
+                found.add("G4 stuck", notes.name_of(p->name()) + " does not come to its end");
+            }
         }
     } else {
         operations.report_pending("G6 pending");

@@ -30,6 +30,7 @@ holds::number holds::granted(grant g)
                (h.g.nodes.empty() ? std::string{} : " by " + h.g.nodes.front());
     });
     if (h.g.remaining() > 0ns) {
+        check_node(n, h);
         check_exclusion(n, h);
         check_token(h);
     }
@@ -37,8 +38,28 @@ holds::number holds::granted(grant g)
     return n;
 }
 
+void holds::check_node(number n, hold& h)
+{
+    for (const auto& node : h.g.nodes) {
+        if (queues_.exists(node)) {
+            continue;
+        }
+        if (deleted_by_hand_.contains(node)) {
+            h.robbed = true;
+            h.robbed_at = time_.now();
+        } else {
+            found_.add(queues_.lives(h.g.session) ? "G1 no node" : "G5 bound",
+                       text_of(n, h) + " is granted by " + node + ", which is not there" +
+                           (queues_.lives(h.g.session) ? "" : ": its session is over"));
+        }
+    }
+}
+
 void holds::check_exclusion(number n, const hold& h)
 {
+    if (h.robbed) {
+        return;
+    }
     std::int64_t permits = static_cast<std::int64_t>(h.g.nodes.size());
     for (const auto other : by_place_[h.g.place]) {
         const auto& o = active_.at(other);
@@ -154,6 +175,13 @@ void holds::process_over(const life& of)
     }
 }
 
+bool holds::is_held(const std::string& node) const
+{
+    return std::ranges::any_of(active_, [&](const auto& each) {
+        return std::ranges::find(each.second.g.nodes, node) != each.second.g.nodes.end();
+    });
+}
+
 void holds::look()
 {
     for (const auto& [n, h] : active_) {
@@ -173,6 +201,9 @@ void holds::node_gone(const std::string& path, std::int64_t session, queues::cau
 {
     if (why == queues::cause::session_over) {
         return; // session_over() looks
+    }
+    if (why == queues::cause::hand) {
+        deleted_by_hand_.insert(path);
     }
     for (auto& [n, h] : active_) {
         if (h.stepping_down || std::ranges::find(h.g.nodes, path) == h.g.nodes.end()) {

@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,7 @@ public:
     [[nodiscard]] std::uint64_t grants() const noexcept { return last_; }
     [[nodiscard]] std::size_t active() const noexcept { return active_.size(); }
 
+    [[nodiscard]] bool is_held(const std::string& node) const;
     // At a quiet time: who believes to hold a lock has a node.
     void look();
 
@@ -87,6 +89,7 @@ private:
         colock::fencing_token written; // what a fenced store has seen
     };
 
+    void check_node(number n, hold& h);
     void check_exclusion(number n, const hold& h);
     void check_token(const hold& h);
     [[nodiscard]] std::string text_of(number n, const hold& h) const;
@@ -97,6 +100,7 @@ private:
     queues& queues_;
     number last_ = 0;
     std::map<number, hold> active_;
+    std::set<std::string> deleted_by_hand_;
     std::map<std::size_t, store> stores_;
     std::map<std::size_t, std::vector<number>> by_place_;
 };

@@ -1,7 +1,7 @@
 #include "queues.hpp"
 
 #include <algorithm>
-#include <cctype>
+#include <iterator>
 
 namespace world::check {
 
@@ -107,8 +107,11 @@ void queues::created(const change& c)
         return;
     }
     journal_.note(deed::node_created, ensemble_, c.owner, [&] { return c.path; });
-    places_[at->place].contenders.insert_or_assign(
-        at->number, contender{c.path, c.owner, at->shared, time_.now()});
+    auto& p = places_[at->place];
+    if (p.contenders.empty()) {
+        p.moved = time_.now();
+    }
+    p.contenders.insert_or_assign(at->number, contender{c.path, c.owner, at->shared, time_.now()});
 }
 
 void queues::deleted(const std::string& path, std::int64_t session, cause why)
@@ -122,6 +125,9 @@ void queues::deleted(const std::string& path, std::int64_t session, cause why)
     auto& all = places_[at->place].contenders;
     // A holder that steps down may have put another node in the place of this one.
     if (const auto it = all.find(at->number); it != all.end() && it->second.path == path) {
+        if (it == all.begin()) {
+            places_[at->place].moved = time_.now();
+        }
         all.erase(it);
     }
     if (witness_ != nullptr) {
@@ -184,10 +190,12 @@ const queues::contender* queues::blocking(std::size_t in, const std::string& pat
     return nullptr;
 }
 
-const queues::contender* queues::first(std::size_t in) const
+const queues::contender* queues::at(std::size_t in, std::size_t position) const
 {
     const auto& all = places_[in].contenders;
-    return all.empty() ? nullptr : &all.begin()->second;
+    return position < all.size()
+               ? &std::next(all.begin(), static_cast<std::ptrdiff_t>(position))->second
+               : nullptr;
 }
 
 std::size_t queues::left() const

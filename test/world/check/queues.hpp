@@ -72,8 +72,12 @@ public:
     [[nodiscard]] bool lives(std::int64_t session) const { return sessions_.contains(session); }
     // Somebody whom this node has to wait for.
     [[nodiscard]] const contender* blocking(std::size_t in, const std::string& path) const;
-    // The first one of a queue, or null.
-    [[nodiscard]] const contender* first(std::size_t in) const;
+    // The one at this position of the queue, or null.
+    [[nodiscard]] const contender* at(std::size_t in, std::size_t position) const;
+    [[nodiscard]] std::size_t count(std::size_t in) const { return places_[in].contenders.size(); }
+    // G4, while there is no trouble: who has been the first one for so long, and does not hold the lock?
+    template <class Holds>
+    void report_waiting(std::chrono::nanoseconds limit, Holds&& holds);
 
     // G3: nobody is left.
     void report_left();
@@ -83,6 +87,7 @@ private:
     struct entry {
         place what;
         std::map<std::int64_t, contender> contenders; // by number
+        instant moved{};                              // another one is the first since then
     };
     struct location {
         std::size_t place;
@@ -105,5 +110,22 @@ private:
     std::unordered_map<std::string, std::string> written_; // by node: the greatest token
     std::set<std::int64_t> sessions_;
 };
+
+template <class Holds>
+void queues::report_waiting(std::chrono::nanoseconds limit, Holds&& holds)
+{
+    for (auto& p : places_) {
+        if (p.what.type == kind::leases || p.contenders.empty() || time_.now() - p.moved < limit) {
+            continue;
+        }
+        if (const auto& first = p.contenders.begin()->second; !holds(first.path)) {
+            found_.add("G4 lost wake-up", first.path + " of session " +
+                                              std::to_string(first.session) +
+                                              " has been the first one since " + text_of(p.moved) +
+                                              ", and is not granted");
+            p.moved = time_.now(); // tell it once
+        }
+    }
+}
 
 } // namespace world::check

@@ -38,6 +38,7 @@ public:
             self->came(ec, std::move(guard));
         };
         if (random_.per_mille(700)) {
+            in_line_ = me_->stand_in_line(place_);
             lock_->async_lock(me_->counted("async_lock", handler));
         } else {
             lock_->async_try_lock_for(some_time(random_, 2s),
@@ -51,6 +52,9 @@ public:
 private:
     void came(colock::error_code ec, colock::unique_lock guard)
     {
+        if (in_line_ != 0) {
+            me_->leave_line(place_, std::exchange(in_line_, 0), !ec);
+        }
         if (ec || guard.state() == colock::lock_state::not_held) {
             if (ec) {
                 me_->ended("crowd", ec);
@@ -105,6 +109,7 @@ private:
     std::size_t& others_;
     asio::steady_timer& all_gone_;
     asio::steady_timer timer_;
+    std::uint64_t in_line_ = 0;
     std::unique_ptr<colock::mutex> lock_;
     std::unique_ptr<colock::unique_lock> guard_;
     ticket mine_; // gone before the guard

@@ -42,6 +42,7 @@ customer::customer(scene& in, process& on, std::shared_ptr<const check::life> of
     }
     zk.emplace(home.context(), options);
     draw_lock_options();
+    lines_.resize(all.places.size());
 }
 
 void customer::draw_lock_options()
@@ -107,6 +108,22 @@ void customer::ended(const char* what, colock::error_code ec) const
         all.found.add("errors", std::string{what} + " of " + all.journal.name_of(who) +
                                     " ends with \"" + ec.message() + '"');
     }
+}
+
+std::uint64_t customer::stand_in_line(std::size_t place)
+{
+    lines_[place].insert(++came_);
+    return came_;
+}
+
+void customer::leave_line(std::size_t place, std::uint64_t number, bool granted)
+{
+    auto& line = lines_[place];
+    if (granted && *line.begin() != number && options_[place].max_local_grants > 0) {
+        all.found.add("G2 local order", all.journal.name_of(who) + " grants " + at(place).path +
+                                            " to a waiter before one that came earlier");
+    }
+    line.erase(number);
 }
 
 void customer::engage(asio::awaitable<void> user)

@@ -15,9 +15,11 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,6 +72,10 @@ public:
     // An operation has ended with it. Whether that is to be expected in this world.
     void ended(const char* what, colock::error_code ec) const;
 
+    // G2: those who wait for a place without a limit are granted it in the order in which they came.
+    [[nodiscard]] std::uint64_t stand_in_line(std::size_t place);
+    void leave_line(std::size_t place, std::uint64_t number, bool granted);
+
     // Runs it beside the others. The customer is done when all of them have ended.
     void engage(asio::awaitable<void> user);
     [[nodiscard]] asio::awaitable<void> all_done();
@@ -79,6 +85,8 @@ private:
 
     std::string chroot_;
     std::vector<colock::lock_options> options_;
+    std::uint64_t came_ = 0;
+    std::vector<std::set<std::uint64_t>> lines_; // a place each
     std::size_t users_ = 0;
     asio::steady_timer done_;
 };

@@ -111,6 +111,7 @@ asio::awaitable<void> program::employ(std::shared_ptr<customer> c, random chance
     }
     if (how == end::quiet) {
         co_await c->all_done();
+        co_await nothing_held(c);
     }
     c->leaving = true;
     if (how == end::destroy) {
@@ -126,6 +127,21 @@ asio::awaitable<void> program::employ(std::shared_ptr<customer> c, random chance
         }
     }
     co_await c->all_done();
+}
+
+// When trouble is over, what is given up in the background is gone soon, and each grant has ended.
+asio::awaitable<void> program::nothing_held(std::shared_ptr<customer> c)
+{
+    while (all_.draining && c->zk->stats().contenders > 0) {
+        co_await c->pause(50ms, 50ms);
+    }
+    const auto stats = c->zk->stats();
+    if (all_.draining && stats.locks_granted != stats.locks_released + stats.locks_lost) {
+        all_.found.add("grants", all_.journal.name_of(c->who) + " was granted " +
+                                     std::to_string(stats.locks_granted) + " times, released " +
+                                     std::to_string(stats.locks_released) + ", lost " +
+                                     std::to_string(stats.locks_lost));
+    }
 }
 
 void program::engage(customer& c, random& chance)

@@ -48,6 +48,7 @@ private:
     void end();
     [[nodiscard]] asio::awaitable<void> career(random chance);
     [[nodiscard]] asio::awaitable<void> employ(std::shared_ptr<customer> c, random chance);
+    [[nodiscard]] asio::awaitable<void> nothing_held(std::shared_ptr<customer> c);
     void engage(customer& c, random& chance);
     [[nodiscard]] asio::awaitable<void> some_user(customer& c, std::size_t at, random& chance);
 
