@@ -27,8 +27,9 @@ struct ensemble_options {
     std::chrono::milliseconds least_session{0};
     std::chrono::milliseconds most_session{0};
     std::chrono::milliseconds container_check{60'000};
-    bool extended_types = true;   // nodes with a time to live
-    std::vector<int> drifts = {}; // of the servers' clocks, in millionths
+    bool extended_types = true;     // nodes with a time to live
+    bool exists_needs_read = false; // as servers have it from 3.8.4 and 3.9.2 on
+    std::vector<int> drifts = {};   // of the servers' clocks, in millionths
 
     // How long a server takes to write its log.
     std::chrono::nanoseconds least_disk = std::chrono::microseconds{20};

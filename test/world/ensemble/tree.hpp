@@ -22,18 +22,18 @@ namespace world {
 
 // What the server keeps in place of the session that owns an ephemeral node.
 namespace ephemeral_owner {
-inline constexpr std::int64_t container = std::numeric_limits<std::int64_t>::min();
+inline constexpr std::int64_t of_container = std::numeric_limits<std::int64_t>::min();
 // With a time to live, in its low 40 bits.
-inline constexpr std::int64_t extended = static_cast<std::int64_t>(0xff00000000000000u);
+inline constexpr std::int64_t of_ttl = static_cast<std::int64_t>(0xff00000000000000u);
 
 enum class type { none, session, container, ttl };
 
 [[nodiscard]] inline type type_of(std::int64_t owner) noexcept
 {
-    return owner == 0                       ? type::none
-           : owner == container             ? type::container
-           : (owner & extended) == extended ? type::ttl
-                                            : type::session;
+    return owner == 0                   ? type::none
+           : owner == of_container      ? type::container
+           : (owner & of_ttl) == of_ttl ? type::ttl
+                                        : type::session;
 }
 } // namespace ephemeral_owner
 

@@ -1,0 +1,129 @@
+#include "ensemble.hpp"
+
+#include "server.hpp"
+
+#include <utility>
+
+namespace world {
+
+struct ensemble::impl {
+    common shared;
+    std::vector<std::unique_ptr<server>> servers = {};
+};
+
+ensemble::ensemble(timeline& time, network& net, random chance, ensemble_options options)
+    : impl_{std::make_unique<impl>(impl{{time, net, std::move(options)}})}
+{
+    for (std::size_t i = 0; i != impl_->shared.options.servers; ++i) {
+        impl_->servers.push_back(std::make_unique<server>(impl_->shared, i, chance.branch()));
+    }
+    for (const auto& s : impl_->servers) {
+        s->boot();
+    }
+}
+
+ensemble::~ensemble() = default;
+
+std::string ensemble::hosts() const
+{
+    std::string all;
+    for (const auto& s : impl_->servers) {
+        all += (all.empty() ? "" : ",") + s->address();
+    }
+    return all;
+}
+
+const std::string& ensemble::address(std::size_t i) const
+{
+    return impl_->servers[i]->address();
+}
+
+std::size_t ensemble::size() const noexcept
+{
+    return impl_->servers.size();
+}
+
+const ensemble_options& ensemble::options() const noexcept
+{
+    return impl_->shared.options;
+}
+
+machine& ensemble::machine_of(std::size_t i)
+{
+    return impl_->servers[i]->host();
+}
+
+void ensemble::start(std::size_t i)
+{
+    impl_->servers[i]->host().start();
+    impl_->servers[i]->boot();
+}
+
+std::optional<std::size_t> ensemble::leader() const
+{
+    std::optional<std::size_t> found;
+    std::int64_t newest = -1;
+    for (std::size_t i = 0; i != size(); ++i) {
+        auto* r = impl_->servers[i]->role();
+        if (serves(i) && r->doing() == peer_message::doing::leading && r->epoch() > newest) {
+            newest = r->epoch();
+            found = i;
+        }
+    }
+    return found;
+}
+
+bool ensemble::serves(std::size_t i) const
+{
+    auto* r = impl_->servers[i]->role();
+    return r != nullptr && r->clients() != nullptr;
+}
+
+const tree& ensemble::decided() const noexcept
+{
+    return impl_->shared.decided;
+}
+
+void ensemble::observe(observer* told) noexcept
+{
+    impl_->shared.told = told;
+}
+
+const tree& ensemble::seen_by(std::size_t i) const
+{
+    return impl_->servers[i]->store().applied;
+}
+
+std::size_t ensemble::watches() const
+{
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i != size(); ++i) {
+        sum += serves(i) ? impl_->servers[i]->role()->clients()->watch_count() : 0;
+    }
+    return sum;
+}
+
+std::size_t ensemble::connections() const
+{
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i != size(); ++i) {
+        sum += serves(i) ? impl_->servers[i]->role()->clients()->connection_count() : 0;
+    }
+    return sum;
+}
+
+bool ensemble::by_hand(colock::zk::call c)
+{
+    const auto i = leader();
+    return i && machine_of(*i).is_running() && impl_->servers[*i]->role()->by_hand(std::move(c));
+}
+
+void ensemble::set_counter(const std::string& path, std::int32_t next)
+{
+    impl_->shared.decided.set_counter(path, next);
+    for (const auto& s : impl_->servers) {
+        s->store().applied.set_counter(path, next);
+    }
+}
+
+} // namespace world

@@ -1,0 +1,384 @@
+#include "preparation.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace world {
+
+namespace {
+
+using colock::error_code;
+using colock::zookeeper_errc;
+
+// A client has checked most of this.
+bool is_valid(const std::string& path)
+{
+    if (path.empty() || path.front() != '/' || (path.size() > 1 && path.back() == '/')) {
+        return false;
+    }
+    for (std::size_t begin = 1; begin < path.size();) {
+        const auto end = std::min(path.find('/', begin), path.size());
+        const auto name = std::string_view{path}.substr(begin, end - begin);
+        if (name.empty() || name == "." || name == ".." ||
+            std::ranges::any_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
+            return false;
+        }
+        begin = end + 1;
+    }
+    return true;
+}
+
+bool is_special(const std::string& path)
+{
+    return path == "/" || path == "/zookeeper" || path == "/zookeeper/quota" ||
+           path == "/zookeeper/config";
+}
+
+std::string parent_of(const std::string& path)
+{
+    return path.substr(0, path.rfind('/'));
+}
+
+bool is_ephemeral(colock::create_mode mode)
+{
+    return mode == colock::create_mode::ephemeral ||
+           mode == colock::create_mode::ephemeral_sequential;
+}
+
+bool is_sequential(colock::create_mode mode)
+{
+    return mode == colock::create_mode::ephemeral_sequential ||
+           mode == colock::create_mode::persistent_sequential ||
+           mode == colock::create_mode::persistent_sequential_with_ttl;
+}
+
+bool has_ttl(colock::create_mode mode)
+{
+    return mode == colock::create_mode::persistent_with_ttl ||
+           mode == colock::create_mode::persistent_sequential_with_ttl;
+}
+
+bool is_other_version(std::int32_t is, std::int32_t expected)
+{
+    return expected != colock::any_version && expected != is;
+}
+
+// Java's int.
+std::int32_t successor(std::int32_t n)
+{
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(n) + 1);
+}
+
+} // namespace
+
+transaction preparation::prepare(const submitted& request, std::int64_t zxid, std::int64_t time,
+                                 error_code session_error)
+{
+    transaction t;
+    t.zxid = zxid;
+    t.time = time;
+    t.session = request.session;
+    t.origin = request.origin;
+    t.what = transaction::kind::single;
+    static const identities nobody;
+    const auto& who = request.who ? *request.who : nobody;
+    const auto& c = request.call;
+    journal_.clear();
+    error_code error;
+    switch (request.what) {
+    case submitted::kind::open_session:
+        t.what = transaction::kind::open_session;
+        t.timeout = request.timeout;
+        break;
+    case submitted::kind::close_session:
+        t.what = transaction::kind::close_session;
+        t.expired = request.expired;
+        close(t);
+        break;
+    case submitted::kind::tidy: error = tidy(c.path, t); break;
+    case submitted::kind::ping: break;
+    case submitted::kind::by_hand:
+    case submitted::kind::call:
+        if (c.op == colock::zk::opcode::multi) {
+            t.what = transaction::kind::multi;
+            multi(c, who, session_error, t);
+            break;
+        }
+        switch (c.op) {
+        case colock::zk::opcode::create:
+            // The server looks at the mode before it looks at the session.
+            if (has_ttl(c.mode) && !extended_types_) {
+                error = zookeeper_errc::unimplemented;
+            } else if (has_ttl(c.mode) && (c.ttl.count() <= 0 || c.ttl.count() > 0xff'ffff'ffff)) {
+                error = zookeeper_errc::bad_arguments;
+            } else if (session_error) {
+                error = session_error;
+            } else {
+                error = create(c.path, c.data, c.mode, c.ttl, c.acl, who, t);
+            }
+            break;
+        case colock::zk::opcode::remove:
+            error = session_error ? session_error : remove(c.path, c.version, who, t);
+            break;
+        default:
+            error = session_error ? session_error : set(c.path, c.data, c.version, who, t);
+            break;
+        }
+        break;
+    }
+    if (error) {
+        t.what = transaction::kind::refused;
+        t.error = error;
+        t.changes.clear();
+    }
+    return t;
+}
+
+std::optional<preparation::record> preparation::find(const std::string& path) const
+{
+    if (const auto at = records_.find(path); at != records_.end()) {
+        return at->second.exists ? std::optional{at->second} : std::nullopt;
+    }
+    const auto* n = tree_.find(path);
+    if (n == nullptr) {
+        return {};
+    }
+    return record{.zxid = -1,
+                  .exists = true,
+                  .version = n->version,
+                  .counter = n->counter,
+                  .owner = n->owner,
+                  .children = static_cast<std::int64_t>(n->children.size()),
+                  .acl = n->acl};
+}
+
+void preparation::put(const std::string& path, const record& r)
+{
+    const auto [at, is_new] = records_.try_emplace(path);
+    journal_.push_back({path, is_new ? std::nullopt : std::optional{at->second}});
+    at->second = r;
+    outstanding_.push_back({r.zxid, path, r.exists, r.owner});
+}
+
+void preparation::roll_back(std::int64_t zxid)
+{
+    while (!outstanding_.empty() && outstanding_.back().zxid == zxid) {
+        outstanding_.pop_back();
+    }
+    for (; !journal_.empty(); journal_.pop_back()) {
+        if (auto& last = journal_.back(); last.before) {
+            records_[last.path] = *last.before;
+        } else {
+            records_.erase(last.path);
+        }
+    }
+}
+
+void preparation::applied(std::int64_t zxid)
+{
+    for (; !outstanding_.empty() && outstanding_.front().zxid <= zxid; outstanding_.pop_front()) {
+        const auto at = records_.find(outstanding_.front().path);
+        if (at != records_.end() && at->second.zxid <= zxid) {
+            records_.erase(at);
+        }
+    }
+}
+
+error_code preparation::create(const std::string& path, const std::string& data,
+                               colock::create_mode mode, std::chrono::milliseconds ttl,
+                               const colock::access_control_list& acl, const identities& who,
+                               transaction& t)
+{
+    if (path.rfind('/') == std::string::npos) {
+        return zookeeper_errc::bad_arguments;
+    }
+    const auto resolved = resolve(acl, who);
+    if (!resolved) {
+        return zookeeper_errc::invalid_acl;
+    }
+    const auto parent_path = parent_of(path);
+    auto parent = find(parent_path);
+    if (!parent) {
+        return zookeeper_errc::no_node;
+    }
+    if (!may(colock::permission_create, *parent->acl, who)) {
+        return zookeeper_errc::no_auth;
+    }
+    auto full = path;
+    if (is_sequential(mode)) {
+        char digits[16];
+        std::snprintf(digits, sizeof digits, "%010d", parent->counter);
+        full += digits;
+    }
+    if (!is_valid(full)) {
+        return zookeeper_errc::bad_arguments;
+    }
+    if (find(full)) {
+        return zookeeper_errc::node_exists;
+    }
+    if (ephemeral_owner::type_of(parent->owner) == ephemeral_owner::type::session) {
+        return zookeeper_errc::no_children_for_ephemerals;
+    }
+    const auto counter = successor(parent->counter);
+    const auto owner = mode == colock::create_mode::container ? ephemeral_owner::of_container
+                       : has_ttl(mode)      ? ephemeral_owner::of_ttl | ttl.count()
+                       : is_ephemeral(mode) ? t.session
+                                            : 0;
+    t.changes.push_back({.what = change::kind::create,
+                         .path = full,
+                         .data = data,
+                         .acl = resolved,
+                         .owner = owner,
+                         .parent_version = counter});
+    parent->zxid = t.zxid;
+    parent->counter = counter;
+    ++parent->children;
+    put(parent_path, *parent);
+    put(full, {.zxid = t.zxid, .exists = true, .owner = owner, .acl = resolved});
+    return {};
+}
+
+error_code preparation::remove(const std::string& path, std::int32_t version, const identities& who,
+                               transaction& t)
+{
+    if (path.rfind('/') == std::string::npos || is_special(path)) {
+        return zookeeper_errc::bad_arguments;
+    }
+    const auto parent_path = parent_of(path);
+    auto parent = find(parent_path);
+    if (!parent) {
+        return zookeeper_errc::no_node;
+    }
+    if (!may(colock::permission_delete, *parent->acl, who)) {
+        return zookeeper_errc::no_auth;
+    }
+    const auto node = find(path);
+    if (!node) {
+        return zookeeper_errc::no_node;
+    }
+    if (is_other_version(node->version, version)) {
+        return zookeeper_errc::bad_version;
+    }
+    if (node->children > 0) {
+        return zookeeper_errc::not_empty;
+    }
+    t.changes.push_back({.what = change::kind::remove, .path = path});
+    parent->zxid = t.zxid;
+    --parent->children;
+    put(parent_path, *parent);
+    put(path, {.zxid = t.zxid});
+    return {};
+}
+
+error_code preparation::tidy(const std::string& path, transaction& t)
+{
+    const auto node = find(path);
+    if (!node) {
+        return zookeeper_errc::no_node;
+    }
+    if (node->children > 0) {
+        return zookeeper_errc::not_empty;
+    }
+    if (ephemeral_owner::type_of(node->owner) == ephemeral_owner::type::session) {
+        return zookeeper_errc::bad_version;
+    }
+    return remove(path, colock::any_version, {{"super", ""}}, t);
+}
+
+error_code preparation::set(const std::string& path, const std::string& data, std::int32_t version,
+                            const identities& who, transaction& t)
+{
+    if (!is_valid(path)) {
+        return zookeeper_errc::bad_arguments;
+    }
+    auto node = find(path);
+    if (!node) {
+        return zookeeper_errc::no_node;
+    }
+    if (!may(colock::permission_write, *node->acl, who)) {
+        return zookeeper_errc::no_auth;
+    }
+    if (is_other_version(node->version, version)) {
+        return zookeeper_errc::bad_version;
+    }
+    node->zxid = t.zxid;
+    node->version = successor(node->version);
+    t.changes.push_back(
+        {.what = change::kind::set, .path = path, .data = data, .version = node->version});
+    put(path, *node);
+    return {};
+}
+
+error_code preparation::check(const std::string& path, std::int32_t version, const identities& who,
+                              transaction& t)
+{
+    if (!is_valid(path)) {
+        return zookeeper_errc::bad_arguments;
+    }
+    const auto node = find(path);
+    if (!node) {
+        return zookeeper_errc::no_node;
+    }
+    if (!may(colock::permission_read, *node->acl, who)) {
+        return zookeeper_errc::no_auth;
+    }
+    if (is_other_version(node->version, version)) {
+        return zookeeper_errc::bad_version;
+    }
+    t.changes.push_back({.what = change::kind::check, .path = path});
+    return {};
+}
+
+void preparation::multi(const colock::zk::call& c, const identities& who, error_code session_error,
+                        transaction& t)
+{
+    using kind = colock::transaction_op::kind;
+    for (std::size_t i = 0; i != c.ops.size(); ++i) {
+        const auto& op = c.ops[i];
+        error_code error = session_error;
+        if (op.type == kind::create && has_ttl(op.create.mode)) {
+            // The request of a step has no room for the time.
+            error = extended_types_ ? zookeeper_errc::bad_arguments : zookeeper_errc::unimplemented;
+        } else if (!error) {
+            switch (op.type) {
+            case kind::check: error = check(op.path, op.version, who, t); break;
+            case kind::create:
+                error = create(op.path, op.data, op.create.mode, {},
+                               op.create.acl ? *op.create.acl : c.acl, who, t);
+                break;
+            case kind::set: error = set(op.path, op.data, op.version, who, t); break;
+            case kind::remove: error = remove(op.path, op.version, who, t); break;
+            }
+        }
+        if (error) {
+            roll_back(t.zxid);
+            t.changes.clear();
+            t.error = error;
+            t.refusals.resize(c.ops.size());
+            t.refusals[i] = error;
+            std::fill(t.refusals.begin() + static_cast<std::ptrdiff_t>(i) + 1, t.refusals.end(),
+                      error_code{zookeeper_errc::runtime_inconsistency});
+            return;
+        }
+    }
+}
+
+// All that the session owns, also what is still being decided.
+void preparation::close(transaction& t)
+{
+    auto own = tree_.ephemerals(t.session);
+    for (const auto& c : outstanding_) {
+        if (!c.exists) {
+            std::erase(own, c.path);
+        } else if (c.owner == t.session && std::ranges::find(own, c.path) == own.end()) {
+            own.push_back(c.path);
+        }
+    }
+    for (auto& path : own) {
+        put(path, {.zxid = t.zxid});
+        t.changes.push_back({.what = change::kind::remove, .path = std::move(path)});
+    }
+}
+
+} // namespace world

@@ -1,0 +1,79 @@
+// The leader makes transactions from requests, on top of those that are still being decided.
+#pragma once
+
+#include "submitted.hpp"
+#include "tree.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace world {
+
+class preparation {
+public:
+    // `applied`: as far as the leader has carried out transactions; it has to live as long.
+    preparation(const tree& applied, bool extended_types)
+        : tree_{applied}, extended_types_{extended_types}
+    {
+    }
+
+    // The request of a session that may ask: an error of the session is for the caller to find, and is passed in.
+    [[nodiscard]] transaction prepare(const submitted& request, std::int64_t zxid,
+                                      std::int64_t time, colock::error_code session_error);
+
+    // The tree contains it now.
+    void applied(std::int64_t zxid);
+
+private:
+    // A node as it will be.
+    struct record {
+        std::int64_t zxid = 0;
+        bool exists = false;
+        std::int32_t version = 0;
+        std::int32_t counter = 0;
+        std::int64_t owner = 0;
+        std::int64_t children = 0;
+        shared_acl acl = {};
+    };
+    struct replaced {
+        std::string path;
+        std::optional<record> before;
+    };
+
+    [[nodiscard]] std::optional<record> find(const std::string& path) const;
+    void put(const std::string& path, const record& r);
+    void roll_back(std::int64_t zxid);
+
+    colock::error_code create(const std::string& path, const std::string& data,
+                              colock::create_mode mode, std::chrono::milliseconds ttl,
+                              const colock::access_control_list& acl, const identities& who,
+                              transaction& t);
+    colock::error_code remove(const std::string& path, std::int32_t version, const identities& who,
+                              transaction& t);
+    colock::error_code set(const std::string& path, const std::string& data, std::int32_t version,
+                           const identities& who, transaction& t);
+    colock::error_code check(const std::string& path, std::int32_t version, const identities& who,
+                             transaction& t);
+    colock::error_code tidy(const std::string& path, transaction& t);
+    void multi(const colock::zk::call& c, const identities& who, colock::error_code session_error,
+               transaction& t);
+    void close(transaction& t);
+
+    const tree& tree_;
+    bool extended_types_;
+    std::unordered_map<std::string, record> records_;
+    struct entry {
+        std::int64_t zxid;
+        std::string path;
+        bool exists;
+        std::int64_t owner;
+    };
+    std::deque<entry> outstanding_; // in the order of the changes
+    std::vector<replaced> journal_; // of the transaction that is being prepared
+};
+
+} // namespace world

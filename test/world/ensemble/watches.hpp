@@ -1,0 +1,55 @@
+// Who waits for what to happen to which node, at one server.
+#pragma once
+
+#include <colock/node.hpp>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace world {
+
+// Watches are one-shot. Those on data and those on the absence of a node are of one kind here, as for the server.
+class watches {
+public:
+    enum class kind { data, children };
+
+    // A connection.
+    class watcher {
+    public:
+        virtual void notify(colock::watch_event_type type, const std::string& path) = 0;
+
+    protected:
+        ~watcher() = default;
+
+    private:
+        friend class watches;
+        std::array<std::unordered_set<std::string>, 2> watched_;
+    };
+
+    void add(kind k, const std::string& path, watcher& w);
+    // False when there was none.
+    bool remove(kind k, const std::string& path, watcher& w);
+    void drop(watcher& w);
+
+    void created(const std::string& path);
+    void removed(const std::string& path);
+    void changed(const std::string& path);
+
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+private:
+    using watchers = std::vector<watcher*>; // in the order in which they came
+    using table = std::unordered_map<std::string, watchers>;
+
+    [[nodiscard]] watchers take(kind k, const std::string& path);
+    void trigger(kind k, const std::string& path, colock::watch_event_type type);
+
+    std::array<table, 2> tables_;
+    std::size_t size_ = 0;
+};
+
+} // namespace world
