@@ -27,6 +27,7 @@ struct learner {
     std::shared_ptr<stream> link;
     bool introduced = false;
     bool has_accepted_epoch = false;
+    bool waits = false; // to be synchronised
     std::int64_t last_zxid = 0; // of its history when it came
     bool follows = false;       // is sent what is proposed
     bool accepted = false;      // has the leader's history on its disk
@@ -270,7 +271,7 @@ void leading::epoch_accepted(const shared_learner& l, const peer_message& m)
             server_.look(); // that one knows more
             return;
         }
-        l->introduced = false; // waits to be synchronised
+        l->waits = true;
         if (count(&learner::has_accepted_epoch) >= server_.shared().quorum()) {
             begin_synchronisation();
         }
@@ -286,7 +287,7 @@ void leading::begin_synchronisation()
     disk_.flushed(disk_.last_zxid());
     decided_ = logged_ = disk_.last_zxid(); // when a majority has it
     for (const auto& l : learners_) {
-        if (!l->introduced) {
+        if (l->waits) {
             synchronise(*l);
         }
     }
