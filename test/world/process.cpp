@@ -1,5 +1,7 @@
 #include "process.hpp"
 
+#include <boost/asio/steady_timer.hpp>
+
 #include <exception>
 #include <utility>
 
@@ -29,6 +31,8 @@ process::process(machine& on, network& net, random chance)
     });
     enter();
     context_ = std::make_unique<boost::asio::io_context>(1);
+    // With a timer comes the loop that looks at timers, in which the kernel notices a process that runs for ever.
+    const boost::asio::steady_timer unused{*context_};
     leave();
 }
 
