@@ -164,7 +164,8 @@ void simulation::parts::draw_programs()
 void simulation::parts::make_by_hand(const std::string& path)
 {
     while (servers.decided().find(path) == nullptr) {
-        servers.by_hand({.op = colock::zk::opcode::create, .path = path});
+        servers.by_hand(
+            {.op = colock::zk::opcode::create, .path = path, .acl = colock::open_acl()});
         time.run_until(time.now() + 100ms);
     }
 }

@@ -58,7 +58,7 @@ void customer::draw_lock_options()
         o.max_local_time = std::chrono::milliseconds{1 + chance.below(200)};
         const bool queue = p.kind == lock_kind::mutex || p.kind == lock_kind::recursive_mutex ||
                            p.kind == lock_kind::shared_mutex;
-        if (queue && chance.per_mille(400)) {
+        if (queue && o.max_local_grants > 0 && chance.per_mille(500)) {
             o.linger = std::chrono::milliseconds{chance.between(1, 1000)};
             o.max_linger = o.linger * chance.between(1, 5);
         }
@@ -106,7 +106,8 @@ void customer::ended(const char* what, colock::error_code ec) const
         errc::request_too_large,   errc::cannot_guard,       errc::unlock_out_of_order};
     if (std::ranges::any_of(surprises, [&](errc e) { return ec == e; })) {
         all.found.add("errors", std::string{what} + " of " + all.journal.name_of(who) +
-                                    " ends with \"" + ec.message() + '"');
+                                    " ends with \"" + ec.message() + "\": " +
+                                    (zk ? zk->last_error_detail() : ""));
     }
 }
 

@@ -4,11 +4,12 @@ namespace world::workload {
 
 using namespace std::chrono_literals;
 
-// A counter that only this client writes, in a node of its own: what it reads is never older than what it has
+// A counter that only this coroutine writes, in a node of its own: what it reads is never older than what it has
 // written.
 asio::awaitable<void> nodes(customer::ptr me, random chance)
 {
-    const auto name = "/own-" + me->all.journal.name_of(me->who);
+    const auto name = "/own-" + me->all.journal.name_of(me->who) + "-" +
+                      std::to_string(chance.below(1'000'000'000));
     const auto path = me->path(me->all.chroot + name);
     {
         if (!me->zk) {
