@@ -80,7 +80,9 @@ void process::destroy_context()
         return;
     }
     enter();
-    context_.reset();
+    // What it destroys may still ask for it.
+    delete context_.get();
+    static_cast<void>(context_.release());
     leave();
     time().cancel(wake_);
     machine_.set_resident(nullptr);

@@ -107,7 +107,10 @@ public:
           timer_{strand_}
     {
     }
-    ~simulated_connection() override { close(); }
+    ~simulated_connection() override
+    {
+        break_off(status::broken, zookeeper_errc::connection_loss, "");
+    }
 
     [[nodiscard]] bool open(const std::string& address, const std::string& prefix,
                             milliseconds session_timeout, const zk::session_identity& session,
