@@ -21,11 +21,13 @@ const asio::any_io_executor& executor_of(const std::shared_ptr<client_core>& cor
 // ---- life
 
 client_core::client_core(asio::any_io_executor executor, client_options options)
-    : executor_{std::move(executor)}, options_{std::move(options)},
-      strand_{zk::strand_base{executor_}}, addresses_{std::make_shared<zk::address_book>(*strand_)},
-      backoff_{options_.backoff_min, options_.backoff_max}, old_sockets_{*strand_},
-      attempt_timer_{*strand_}, deadline_timer_{*strand_}, reminder_timer_{*strand_},
-      beat_timer_{*strand_}, heartbeat_{std::clamp(options_.tick, milliseconds{0}, longest_time)},
+    : executor_{std::move(executor)}, options_{std::move(options)}, strand_{zk::strand_base{
+                                                                        executor_}},
+      addresses_{std::make_shared<zk::address_book>(*strand_)}, backoff_{options_.backoff_min,
+                                                                         options_.backoff_max},
+      old_sockets_{*strand_}, attempt_timer_{*strand_}, deadline_timer_{*strand_},
+      reminder_timer_{*strand_}, beat_timer_{*strand_}, heartbeat_{std::clamp(options_.tick, milliseconds{0}, longest_time)},
+      rest_timer_{*strand_},
       watches_{[this](const std::string& path, zk::watch_kind kind) {
           if (is_connected()) {
               submit(make_request({.op = zk::opcode::forget_watches, .path = path, .kind = kind},
@@ -65,6 +67,8 @@ void client_core::context_gone() noexcept
     waiting.swap(waiting_);
     request_list lost;
     lost.swap(lost_);
+    request_list resting;
+    resting.swap(resting_);
     const auto connecting = std::move(connecting_);
     const auto closing = std::move(closing_ops_);
     const auto waiters = std::move(state_waiters_);
@@ -88,11 +92,13 @@ void client_core::context_gone() noexcept
     watches_.clear();
     waiting.clear_and_dispose(dispose);
     lost.clear_and_dispose(dispose);
+    resting.clear_and_dispose(dispose);
     addresses_.reset();
     attempt_timer_.reset();
     deadline_timer_.reset();
     reminder_timer_.reset();
     beat_timer_.reset();
+    rest_timer_.reset();
     strand_.reset();
 }
 
