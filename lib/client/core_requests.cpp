@@ -1,6 +1,7 @@
 // Requests: sent, kept for the next connection, answered. And the watches that they leave.
 #include "core.hpp"
 #include "protocol/path.hpp"
+#include "zk/frame_guard.hpp"
 #include "zk/request_size.hpp"
 
 #include <algorithm>
@@ -225,6 +226,16 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
         // the next connection counts.
         break_later();
     }
+    const bool cut_off =
+        reply.error == zookeeper_errc::marshalling_error && r.call.op == zk::opcode::children;
+    if (cut_off) {
+        const auto what = "path " + r.call.path + ": it has more than " +
+                          std::to_string(zk::frame_guard::most_names) +
+                          " children, too many for one list; remove some, or spread them over "
+                          "several directories";
+        note_error(what);
+        log(log_level::error, what);
+    }
     count.in_flight.store(sent_.size(), std::memory_order_relaxed);
     if (!loss) {
         count.replies.fetch_add(1, std::memory_order_relaxed);
@@ -262,7 +273,7 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
         }
         const bool expected =
             r.call.op == zk::opcode::exists && reply.error == zookeeper_errc::no_node;
-        if (reply.error && !expected && r.policy != on_loss::fail) {
+        if (reply.error && !expected && !cut_off && r.policy != on_loss::fail) {
             note_error(subject_of(r.call, reply) + ": " + reply.error.message());
         }
         r.done(std::move(reply));

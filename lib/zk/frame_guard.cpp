@@ -94,12 +94,16 @@ bool is_name(std::string_view text) noexcept
            text.find('/') == std::string_view::npos;
 }
 
-const char* fault_of_names(reader& in) noexcept
+const char* fault_of_names(reader& in, bool& excessive) noexcept
 {
     const auto count = in.integer();
     // Each has at least its length.
     if (count < 0 || static_cast<std::size_t>(count) > in.left() / 4) {
         return "a list that counts more names than it has";
+    }
+    excessive = count > frame_guard::most_names;
+    if (excessive) {
+        return nullptr;
     }
     for (std::int32_t i = 0; i != count; ++i) {
         if (!is_name(in.counted())) {
@@ -200,11 +204,23 @@ frame_guard::verdict frame_guard::look(std::string_view bytes)
         return {finding::partial, size};
     }
     const auto body = bytes.substr(length_size, size - length_size);
+    excessive_ = false;
     if (auto why = in_handshake_ ? fault_of_handshake(body) : fault_of(body); !why.empty()) {
         return refused(std::move(why));
     }
     in_handshake_ = false;
-    return {finding::whole, size};
+    return {finding::whole, size, {}, excessive_};
+}
+
+std::string frame_guard::curtailed(std::string_view frame)
+{
+    constexpr std::string_view length{"\0\0\0\x10", length_size};
+    constexpr std::string_view marshalling_error{"\xff\xff\xff\xfb", 4};
+    static_assert(length.back() == header_size);
+    auto reply = std::string{length};
+    reply += frame.substr(length_size, header_size - marshalling_error.size());
+    reply += marshalling_error;
+    return reply;
 }
 
 std::string frame_guard::fault_of_handshake(std::string_view body)
@@ -297,8 +313,8 @@ const char* frame_guard::fault_of_reply(std::int32_t error, std::string_view con
         in.bytes(stat_size);
         break;
     case opcode::children:
-        why = fault_of_names(in);
-        in.bytes(stat_size);
+        why = fault_of_names(in, excessive_);
+        in.bytes(excessive_ ? 0 : stat_size);
         break;
     case opcode::multi: why = fault_of_results(in, steps_.begin(), steps_.begin() + steps); break;
     }

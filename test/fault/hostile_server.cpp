@@ -197,25 +197,51 @@ BOOST_AUTO_TEST_CASE(what_comes_unasked_costs_its_connection)
     s.goes_on();
 }
 
+// Sanitizers make the work at a list slower by this factor.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int sanitizer_factor = 8;
+#else
+constexpr int sanitizer_factor = 1;
+#endif
+
+answer list_of(std::int32_t count, const std::string& honest)
+{
+    std::string names;
+    for (std::int32_t i = 0; i != count; ++i) {
+        names += text("_c_00000000-0000-0000-0000-000000000000-lock-" + std::to_string(i));
+    }
+    return framed(honest.substr(4, 16) + number(count) + names + std::string(68, '\0'));
+}
+
 BOOST_AUTO_TEST_CASE(a_list_of_megabytes_is_read_and_others_have_their_turn)
 {
     hostile_scene s;
     s.connect();
     s.fill();
     constexpr std::int32_t count = 100'000;
-    s.once(opcode::get_children2, [](const std::string& honest) {
-        std::string names;
-        for (std::int32_t i = 0; i != count; ++i) {
-            names += text("_c_00000000-0000-0000-0000-000000000000-lock-" + std::to_string(i));
-        }
-        return answer{framed(honest.substr(4, 16) + number(count) + names + std::string(68, '\0'))};
-    });
+    s.once(opcode::get_children2, [](const std::string& honest) { return list_of(count, honest); });
     const outcome<colock::children_result> o;
     s.zk.async_children("/a", o.handler());
     BOOST_TEST(s.pulse.becomes_true([&] { return o.done(); }));
     BOOST_TEST(o.value().names.size() == std::size_t{count});
     BOOST_TEST(s.server.connections() == 1u);
-    s.goes_on(400ms); // the list itself is work, at which nobody is hostile
+    s.goes_on(50ms * sanitizer_factor);
+}
+
+// The request fails, and the connection lives on: else the read would break each further one.
+BOOST_AUTO_TEST_CASE(a_list_with_too_many_names_is_refused)
+{
+    hostile_scene s;
+    s.connect();
+    s.fill();
+    s.once(opcode::get_children2,
+           [](const std::string& honest) { return list_of(600'000, honest); });
+    BOOST_TEST(s.ask(opcode::get_children2) == colock::zookeeper_errc::marshalling_error);
+    BOOST_TEST(s.logged("path /a: it has more than 250000 children"), s.last_lines());
+    BOOST_TEST(s.logged("spread them over"), s.last_lines());
+    BOOST_TEST(s.zk.last_error_detail().find("more than 250000 children") != std::string::npos);
+    BOOST_TEST(s.server.connections() == 1u);
+    s.goes_on(50ms * sanitizer_factor);
 }
 
 BOOST_AUTO_TEST_CASE(bodies_of_random_bytes_do_no_harm)

@@ -287,6 +287,29 @@ BOOST_AUTO_TEST_CASE(counts_and_lengths_that_lie_are_refused)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_list_has_no_more_names_than_the_executor_can_bear)
+{
+    const auto list_of = [](std::int32_t count) {
+        std::string names;
+        for (std::int32_t i = 0; i != count; ++i) {
+            names += text("a");
+        }
+        return framed(header(5) + number(count) + names + stat);
+    };
+    for (const std::int32_t more : {0, 1}) {
+        frame_guard guard{0, 0};
+        BOOST_REQUIRE((look(guard, handshake()).found == finding::whole));
+        guard.sent({.op = opcode::children, .path = "/"});
+        const auto frame = list_of(frame_guard::most_names + more);
+        const auto verdict = look(guard, frame);
+        BOOST_TEST((verdict.found == finding::whole));
+        BOOST_TEST(verdict.size == frame.size());
+        BOOST_TEST(verdict.excessive == (more != 0));
+        BOOST_TEST(guard.outstanding() == 0U);
+        BOOST_TEST(frame_guard::curtailed(frame) == framed(header(5, -5)));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(the_results_of_a_transaction_are_those_of_its_steps)
 {
     const auto refused = [](const std::string& body) {
