@@ -44,6 +44,13 @@ error_code client_core::check_options()
                                                   " ms; it must be positive and below 25 days");
         }
     }
+    // The protocol counts bytes in 32 bits.
+    constexpr std::size_t largest_request = 0x7fffffff;
+    if (options_.max_request_size > largest_request) {
+        return fail(errc::invalid_option,
+                    "max_request_size is " + std::to_string(options_.max_request_size) +
+                        " bytes; it must be at most " + std::to_string(largest_request));
+    }
     for (const auto& c : options_.credentials) {
         if (c.scheme.empty()) {
             return fail(errc::invalid_option, "a credential has no scheme; use \"digest\"");
