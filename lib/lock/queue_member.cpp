@@ -477,7 +477,7 @@ void queue_member::gone(const error_code& ec)
     watches_.clear();
     forget_neighbours();
     --core_.count.contenders;
-    if (ec) {
+    if (ec && ec != errc::client_closed) { // or the session ends with the client
         core_.log(log_level::error,
                   "lock " + path_ + ": a node may remain until the session ends: " + ec.message());
     }
