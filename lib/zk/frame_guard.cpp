@@ -25,13 +25,16 @@ constexpr std::int32_t runtime_inconsistency = -2;
 constexpr std::int32_t connection_loss = -4;
 constexpr std::int32_t operation_timeout = -7;
 constexpr std::int32_t closing = -116;
+// Of credentials, which have replies of their own. In answer to a request it would be taken for the end of a session.
+constexpr std::int32_t auth_failed = -115;
 
 // Types of a transaction's results.
 constexpr std::int32_t error_result = -1;
 
-bool is_local(std::int32_t error) noexcept
+bool is_of_no_request(std::int32_t error) noexcept
 {
-    return error == connection_loss || error == operation_timeout || error == closing;
+    return error == connection_loss || error == operation_timeout || error == closing ||
+           error == auth_failed;
 }
 
 // Reads what the C client is going to read, in the same order. What is not there any more reads as nothing, and
@@ -143,7 +146,7 @@ const char* fault_of_results(reader& in, Steps first, Steps last) noexcept
         if (type == error_result) {
             failed = true;
             const auto why = in.integer();
-            if (is_local(why)) {
+            if (is_of_no_request(why)) {
                 return "an error that no server has";
             }
             failure_known = failure_known || (why != 0 && why != runtime_inconsistency);
@@ -289,7 +292,7 @@ std::string frame_guard::fault_of(std::string_view body)
 // That the reply is the one to this request, the C client sees itself, by its number, before it reads on.
 const char* frame_guard::fault_of_reply(std::int32_t error, std::string_view content)
 {
-    if (error == runtime_inconsistency || is_local(error)) {
+    if (error == runtime_inconsistency || is_of_no_request(error)) {
         return "an error that no server has";
     }
     if (error != 0) {
