@@ -26,7 +26,10 @@ target_compile_options(
                                      $<$<BOOL:${COLOCK_WERROR}>:-Werror>)
 set(CMAKE_CXX_EXTENSIONS OFF)
 
-if(COLOCK_SANITIZE STREQUAL "address,undefined")
+if(COLOCK_SANITIZE STREQUAL "fuzzer") # of clang, with the two below
+    add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+if(COLOCK_SANITIZE MATCHES "^(address,undefined|fuzzer)$")
     # vptr, null and alignment double the time that coroutines take to compile.
     add_compile_options(
         -fsanitize=address,undefined -fno-sanitize=vptr,null,alignment -fno-sanitize-recover=all
@@ -45,6 +48,6 @@ elseif(COLOCK_SANITIZE STREQUAL "thread")
     add_link_options(-fsanitize=thread)
 elseif(COLOCK_SANITIZE)
     message(FATAL_ERROR "COLOCK_SANITIZE is \"${COLOCK_SANITIZE}\"; "
-                        "it can be empty, \"address,undefined\" or \"thread\".")
+                        "it can be empty, \"address,undefined\", \"thread\" or \"fuzzer\".")
 endif()
 add_compile_definitions(${COLOCK_ASIO_DEFINITIONS}) # also where colock is not linked

@@ -59,7 +59,8 @@ struct client_options {
     std::chrono::milliseconds tick = std::chrono::seconds{2};
 
     /// The largest request that the servers take, in bytes: their `jute.maxbuffer`. The client refuses a
-    /// larger request with `errc::request_too_large`, because a server would drop the connection.
+    /// larger request with `errc::request_too_large`, because a server would drop the connection. More than
+    /// 2,147,483,647 bytes are `errc::invalid_option`.
     std::size_t max_request_size = 0xfffff;
 
     std::vector<credential> credentials = {};

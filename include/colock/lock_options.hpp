@@ -30,7 +30,8 @@ struct lock_options {
     std::optional<access_control_list> acl = {};
 
     /// Data of the lock's nodes, for people who look at the queue; by default host, process and program, see
-    /// `default_owner_data` in queue_view.hpp. More than 1,000,000 bytes are `errc::invalid_option`.
+    /// `default_owner_data` in queue_view.hpp. Data that do not fit into a request
+    /// (`client_options::max_request_size`) are `errc::request_too_large`.
     std::optional<std::string> owner_data = {};
 
     /// What a waiter does when its session expires: join the queue again at its end (true), or complete

@@ -27,7 +27,7 @@ client_core::client_core(asio::any_io_executor executor, client_options options)
                                                                          options_.backoff_max},
       attempt_timer_{*strand_}, deadline_timer_{*strand_}, reminder_timer_{*strand_},
       beat_timer_{*strand_}, heartbeat_{std::clamp(options_.tick, milliseconds{0}, longest_time)},
-      watches_{[this](const std::string& path, zk::watch_kind kind) {
+      rest_timer_{*strand_}, watches_{[this](const std::string& path, zk::watch_kind kind) {
           if (is_connected()) {
               submit(make_request({.op = zk::opcode::forget_watches, .path = path, .kind = kind},
                                   on_loss::fail, [](zk::reply&&) {}));
@@ -66,6 +66,8 @@ void client_core::context_gone() noexcept
     waiting.swap(waiting_);
     request_list lost;
     lost.swap(lost_);
+    request_list resting;
+    resting.swap(resting_);
     const auto connecting = std::move(connecting_);
     const auto closing = std::move(closing_ops_);
     const auto waiters = std::move(state_waiters_);
@@ -89,11 +91,13 @@ void client_core::context_gone() noexcept
     watches_.clear();
     waiting.clear_and_dispose(dispose);
     lost.clear_and_dispose(dispose);
+    resting.clear_and_dispose(dispose);
     addresses_.reset();
     attempt_timer_.reset();
     deadline_timer_.reset();
     reminder_timer_.reset();
     beat_timer_.reset();
+    rest_timer_.reset();
     strand_.reset();
 }
 

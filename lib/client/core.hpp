@@ -108,6 +108,8 @@ public:
 
     // Validates and sends or queues a request.
     void submit(request_ptr r);
+    // Sends a request once more that a server was too busy for; after a pause, when that happens again and again.
+    void repeat(request_ptr r);
     // Answers a request before its time; whatever the servers say to it later is ignored.
     void abandon(request& r, const error_code& why);
     // True when nothing was sent of it yet.
@@ -222,6 +224,9 @@ private:
     void end_batch();
     void flush_waiting();
     void fail_waiting(const error_code& ec);
+    [[nodiscard]] request_list take_resting();
+    void send_resting();
+    void end_rest();
 
     error_code check_options();
     void start_pass(bool paused = false);
@@ -230,7 +235,7 @@ private:
     void attempt();
     void attempt_timed_out();
     void attempt_failed(const error_code& ec, std::string detail);
-    void try_options();
+    [[nodiscard]] request_ptr trial_of_options();
     void send_barrier();
     void break_later();
     void become_connected();
@@ -300,6 +305,10 @@ private:
     request_list sent_;    // on the connection of now
     request_list waiting_; // to be sent once connected, in order
     request_list lost_;    // were sent on a connection that broke, and go first on the next one
+    request_list resting_; // to be repeated on the connection of now, when the timer fires
+    zk::backoff repetitions_{std::chrono::milliseconds{1}, std::chrono::seconds{1}};
+    std::optional<zk::timer> rest_timer_;
+    std::size_t rest_timer_use_ = 0;
     std::size_t batches_ = 0;
     bool unflushed_ = false;
 

@@ -1,6 +1,7 @@
 // Requests: sent, kept for the next connection, answered. And the watches that they leave.
 #include "core.hpp"
 #include "protocol/path.hpp"
+#include "zk/frame_guard.hpp"
 #include "zk/request_size.hpp"
 
 #include <algorithm>
@@ -225,6 +226,16 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
         // the next connection counts.
         break_later();
     }
+    const bool cut_off =
+        reply.error == zookeeper_errc::marshalling_error && r.call.op == zk::opcode::children;
+    if (cut_off) {
+        const auto what = "path " + r.call.path + ": it has more than " +
+                          std::to_string(zk::frame_guard::most_names) +
+                          " children, too many for one list; remove some, or spread them over "
+                          "several directories";
+        note_error(what);
+        log(log_level::error, what);
+    }
     count.in_flight.store(sent_.size(), std::memory_order_relaxed);
     if (!loss) {
         count.replies.fetch_add(1, std::memory_order_relaxed);
@@ -239,7 +250,6 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
             watches_.withdraw(r.call.path, r.call.kind);
         }
     }
-    // A server answers throttled_op only to what has waited for a while: it is repeated without a pause.
     const bool again =
         r.policy == on_loss::repeat && (loss || reply.error == zookeeper_errc::throttled_op);
     if (r.abandoned_) {
@@ -249,7 +259,7 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
             ++count.waiting;
             link(lost_, std::move(own));
         } else {
-            send(std::move(own));
+            repeat(std::move(own));
         }
     } else {
         if (again) {
@@ -263,7 +273,7 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
         }
         const bool expected =
             r.call.op == zk::opcode::exists && reply.error == zookeeper_errc::no_node;
-        if (reply.error && !expected && r.policy != on_loss::fail) {
+        if (reply.error && !expected && !cut_off && r.policy != on_loss::fail) {
             note_error(subject_of(r.call, reply) + ": " + reply.error.message());
         }
         r.done(std::move(reply));
@@ -274,11 +284,83 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
     end_session_when_quiet();
 }
 
+void client_core::repeat(request_ptr r)
+{
+    if (closing_ || !connection_) {
+        r->done({.error = closing_ ? error_code{errc::client_closed}
+                                   : error_code{zookeeper_errc::connection_loss}});
+        return;
+    }
+    const bool alone = resting_.empty(); // the others' pause is this one's, too
+    ++count.waiting;
+    link(resting_, std::move(r));
+    if (!alone) {
+        return;
+    }
+    const auto pause = repetitions_.repeat(clock::now());
+    if (pause == clock::duration{}) {
+        send_resting();
+        return;
+    }
+    rest_timer_->expires_after(pause);
+    rest_timer_->async_wait(
+        [weak = weak_from_this(), use = ++rest_timer_use_](const error_code& ec) {
+            if (const auto self = weak.lock(); self && !ec && use == self->rest_timer_use_) {
+                self->send_resting();
+            }
+        });
+}
+
+// Ends the pause.
+request_list client_core::take_resting()
+{
+    if (!resting_.empty()) {
+        rest_timer_->cancel();
+        ++rest_timer_use_;
+    }
+    request_list all;
+    all.swap(resting_);
+    count.waiting -= all.size();
+    return all;
+}
+
+void client_core::send_resting()
+{
+    const batch together{*this};
+    auto all = take_resting();
+    while (!all.empty()) {
+        request_ptr r{&all.front()};
+        all.pop_front();
+        send(std::move(r));
+    }
+}
+
+// The connection is gone.
+void client_core::end_rest()
+{
+    auto all = take_resting();
+    while (!all.empty()) {
+        request_ptr r{&all.front()};
+        all.pop_front();
+        if (r->policy == on_loss::repeat && !closing_) {
+            ++count.waiting;
+            link(lost_, std::move(r));
+        } else {
+            r->done({.error = zookeeper_errc::connection_loss});
+        }
+    }
+}
+
 void client_core::abandon(request& r, const error_code& why)
 {
     if (is_waiting(r)) {
         --count.waiting;
-        unlink(r)->done({.error = why});
+        const auto own = unlink(r);
+        if (resting_.empty()) {
+            rest_timer_->cancel();
+            ++rest_timer_use_;
+        }
+        own->done({.error = why});
     } else if (!std::exchange(r.abandoned_, true)) {
         r.done({.error = why});
     }
@@ -299,8 +381,8 @@ void client_core::flush_waiting()
 
 void client_core::fail_waiting(const error_code& ec)
 {
-    request_list all;
-    all.swap(lost_);
+    auto all = take_resting();
+    all.splice(all.end(), lost_);
     all.splice(all.end(), waiting_);
     count.waiting = 0;
     while (!all.empty()) {

@@ -42,6 +42,13 @@ error_code client_core::check_options()
                                                   " ms; it must be positive and below 25 days");
         }
     }
+    // The protocol counts bytes in 32 bits.
+    constexpr std::size_t largest_request = 0x7fffffff;
+    if (options_.max_request_size > largest_request) {
+        return fail(errc::invalid_option,
+                    "max_request_size is " + std::to_string(options_.max_request_size) +
+                        " bytes; it must be at most " + std::to_string(largest_request));
+    }
     for (const auto& c : options_.credentials) {
         if (c.scheme.empty()) {
             return fail(errc::invalid_option, "a credential has no scheme; use \"digest\"");
@@ -257,6 +264,7 @@ void client_core::drop_connection(bool last_words)
     if (const auto connection = std::exchange(connection_, nullptr)) {
         connection->close(last_words);
     }
+    end_rest();
 }
 
 void client_core::established()
@@ -279,7 +287,7 @@ void client_core::established()
         (resumed ? "connected again to " : "connected with a new session to ") + attempting_);
 
     if (!options_accepted_ && !(options_.chroot.empty() && options_.credentials.empty())) {
-        try_options();
+        send(trial_of_options());
         return;
     }
     if (resumed) {
@@ -291,23 +299,23 @@ void client_core::established()
 }
 
 // The credentials are sent before this, and answered before it.
-void client_core::try_options()
+request_ptr client_core::trial_of_options()
 {
-    send(
-        make_request({.op = zk::opcode::exists, .path = "/"}, on_loss::fail, [this](zk::reply&& r) {
+    return make_request(
+        {.op = zk::opcode::exists, .path = "/"}, on_loss::fail, [this](zk::reply&& r) {
             if (!r.error) {
                 options_accepted_ = true;
                 backoff_.reset();
                 become_connected();
             } else if (r.error == zookeeper_errc::throttled_op) {
-                try_options();
+                repeat(trial_of_options());
             } else if (r.error == zookeeper_errc::no_node) {
                 note_error("chroot " + options_.chroot + " does not exist on " + attempting_);
                 give_up(errc::no_chroot);
             } else if (!is_loss(r.error) && r.error != zookeeper_errc::auth_failed) {
                 give_up(r.error);
             } // else broken() comes
-        }));
+        });
 }
 
 // A quorum write: what is read behind it on this connection is no older than anything that was seen on the previous

@@ -60,33 +60,38 @@ std::shared_ptr<void> watch_state::make_handle()
 
 void watch_state::connected(std::int64_t)
 {
-    auto again =
-        make_request({.op = op_, .path = path_, .watch = true, .kind = kind()}, on_loss::fail,
-                     [self = shared_from_this()](zk::reply&& r) {
-                         const bool absent = r.error == zookeeper_errc::no_node;
-                         if (r.error && !absent) {
-                             if (outcome_unknown(r.error)) {
-                                 return; // with the connection gone, the next one brings another
-                             }
-                             if (is_retryable(r.error) && !self->over_) {
-                                 self->connected(0); // a server that is too busy, for instance
-                             } else {
-                                 self->deliver(r.error, {});
-                             }
-                             return;
-                         }
-                         self->set_ = !absent || self->op_ == zk::opcode::exists;
-                         if (self->over_) {
-                             self->end(); // dropped while this answer was on its way
-                             return;
-                         }
-                         const auto found = absent ? std::nullopt : std::optional{r.stat};
-                         if (const auto what = self->difference(found)) {
-                             self->deliver({}, {*what, self->path_});
-                         }
-                     });
+    core_->submit(renewal());
+}
+
+request_ptr watch_state::renewal()
+{
+    auto again = make_request(
+        {.op = op_, .path = path_, .watch = true, .kind = kind()}, on_loss::fail,
+        [self = shared_from_this()](zk::reply&& r) {
+            const bool absent = r.error == zookeeper_errc::no_node;
+            if (r.error && !absent) {
+                if (outcome_unknown(r.error)) {
+                    return; // with the connection gone, the next one brings another
+                }
+                if (is_retryable(r.error) && !self->over_) {
+                    self->core_->repeat(self->renewal()); // a server that is too busy, for instance
+                } else {
+                    self->deliver(r.error, {});
+                }
+                return;
+            }
+            self->set_ = !absent || self->op_ == zk::opcode::exists;
+            if (self->over_) {
+                self->end(); // dropped while this answer was on its way
+                return;
+            }
+            const auto found = absent ? std::nullopt : std::optional{r.stat};
+            if (const auto what = self->difference(found)) {
+                self->deliver({}, {*what, self->path_});
+            }
+        });
     again->subscriber = this;
-    core_->submit(std::move(again));
+    return again;
 }
 
 std::optional<watch_event_type> watch_state::difference(const std::optional<node_stat>& found) const

@@ -42,6 +42,7 @@ public:
 
 private:
     void connected(std::int64_t session) override;
+    [[nodiscard]] request_ptr renewal();
     void suspended() override { set_ = false; }
     void expired() override { set_ = false; }
     void closed(const error_code& why) override;

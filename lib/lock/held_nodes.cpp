@@ -178,27 +178,34 @@ void held_nodes::remove(const std::string& path, const std::shared_ptr<departure
         unsettled_.emplace_back(path, of);
         return;
     }
-    core_->submit(make_request({.op = zk::opcode::remove, .path = path}, on_loss::fail,
-                               [self = shared_from_this(), path, of](zk::reply&& r) {
-                                   const bool unknown = outcome_unknown(r.error);
-                                   if ((unknown || is_retryable(r.error)) && self->over_) {
-                                       self->removed(path, *of, errc::client_closed);
-                                   } else if (unknown) {
-                                       self->unsettled_.emplace_back(path, of);
-                                   } else if (is_retryable(r.error)) {
-                                       self->remove(path, of);
-                                   } else {
-                                       self->removed(path, *of, r.error);
-                                   }
-                               }));
+    core_->submit(removal(path, of));
+}
+
+request_ptr held_nodes::removal(const std::string& path, const std::shared_ptr<departure>& of)
+{
+    return make_request({.op = zk::opcode::remove, .path = path}, on_loss::fail,
+                        [self = shared_from_this(), path, of](zk::reply&& r) {
+                            const bool unknown = outcome_unknown(r.error);
+                            if ((unknown || is_retryable(r.error)) && self->over_) {
+                                self->removed(path, *of, errc::client_closed);
+                            } else if (unknown) {
+                                self->unsettled_.emplace_back(path, of);
+                            } else if (is_retryable(r.error)) {
+                                self->core_->repeat(self->removal(path, of));
+                            } else {
+                                self->removed(path, *of, r.error);
+                            }
+                        });
 }
 
 void held_nodes::removed(const std::string& path, departure& of, const error_code& ec)
 {
     if (ec && ec != zookeeper_errc::no_node) {
         of.result = ec;
-        core_->log(log_level::error, what_ + ": a node may remain until the session ends: " + path +
-                                         ": " + ec.message());
+        if (ec != errc::client_closed) { // or the session ends with the client
+            core_->log(log_level::error, what_ + ": a node may remain until the session ends: " +
+                                             path + ": " + ec.message());
+        }
     }
     nodes_.erase(path);
     if (--of.left == 0 && of.op) {

@@ -61,6 +61,8 @@ private:
     [[nodiscard]] node* holding(const std::string& path);
     [[nodiscard]] bool all_left() const noexcept;
     void remove(const std::string& path, const std::shared_ptr<departure>& of);
+    [[nodiscard]] request_ptr removal(const std::string& path,
+                                      const std::shared_ptr<departure>& of);
     void changed(const watch_event& event);
     void removed(const std::string& path, departure& of, const error_code& ec);
     void answer(departure& of, const error_code& ec);

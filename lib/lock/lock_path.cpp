@@ -14,10 +14,6 @@ namespace colock::detail {
 
 namespace {
 
-// The server drops the connection of whoever sends a packet of more than a megabyte (jute.maxbuffer), and
-// would do so again at every repetition.
-constexpr std::size_t max_owner_data = 1'000'000;
-
 bool is_a_time(std::chrono::milliseconds t) noexcept
 {
     return t >= t.zero() && t <= longest_time;
@@ -30,9 +26,6 @@ std::string fault_of(const lock_options& o, lock_kind kind)
     }
     if (kind == lock_kind::shared_mutex && o.layout.shared_marker.empty()) {
         return "the layout has no marker for those who share; see curator_shared_layout";
-    }
-    if (o.owner_data && o.owner_data->size() > max_owner_data) {
-        return "the owner data is longer than " + std::to_string(max_owner_data) + " bytes";
     }
     for (const auto time : {o.lost_lead, o.body_grace, o.max_local_time, o.linger, o.max_linger}) {
         if (!is_a_time(time)) {

@@ -127,6 +127,7 @@ void queue_member::leave()
     const auto self = shared_from_this();
     end_turns();
     feed([](auto& c, protocol::commands& out) { c.leave(out); });
+    end_pause();
 }
 
 void queue_member::unlock(operation_ptr<error_code> op)
@@ -284,6 +285,8 @@ void queue_member::connected(std::int64_t session)
 
 void queue_member::suspended()
 {
+    const auto self = shared_from_this();
+    end_pause();      // requests are answered with the loss
     watches_.clear(); // the client has cleared theirs
     neighbours_.reset();
     std::visit([](auto& c) { c.suspended(); }, contender_);
@@ -310,6 +313,7 @@ void queue_member::closed(const error_code& why)
     watches_.clear();
     neighbours_.reset();
     commands_.clear();
+    pause_.reset();
     refuse(why);
     queue_->fail_all(why);
     if (holds()) {
@@ -351,6 +355,7 @@ void queue_member::check()
 void queue_member::discarded() noexcept
 {
     over_ = true;
+    pause_.reset();
     if (holds()) {
         loss_.conclude(errc::client_closed); // a guard that outlives the context says so
     }
@@ -472,7 +477,7 @@ void queue_member::gone(const error_code& ec)
     watches_.clear();
     forget_neighbours();
     --core_.count.contenders;
-    if (ec) {
+    if (ec && ec != errc::client_closed) { // or the session ends with the client
         core_.log(log_level::error,
                   "lock " + path_ + ": a node may remain until the session ends: " + ec.message());
     }

@@ -108,8 +108,15 @@ private:
     [[nodiscard]] std::string_view own_name() const noexcept;
     void claim();
     void perform(const protocol::command& c);
+    void carry_out();
+    [[nodiscard]] bool repeats(const protocol::command& c);
+    [[nodiscard]] std::chrono::nanoseconds pause_before(const protocol::command& c);
+    void begin_pause(std::chrono::nanoseconds pause);
+    void end_pause();
+    template <class Reaction>
+    void heed(const error_code& answer, Reaction&& reaction);
+    void note_watch(const std::string& name, const error_code& ec);
     void make_directory();
-    void create_directory();
     void create(const std::string& prefix);
     void create_and_count(const std::string& prefix);
     void go_on_in_between();
@@ -157,11 +164,20 @@ private:
     std::function<void()> in_between_;
     const lock_options& options_;
     std::variant<protocol::contender, protocol::single_node> contender_;
-    std::unique_ptr<zk::backoff>
-        directory_pauses_;        // since the directory was missing, until a node is made
     std::int64_t own_czxid_ = 0;  // as the queue was told
-    protocol::commands commands_; // being performed
+    protocol::commands commands_; // being performed, or waiting for the end of a pause
     bool performing_ = false;
+
+    // Before the first of `commands_` is performed, which repeats what was in vain.
+    std::shared_ptr<zk::timer> pause_;
+    std::unique_ptr<zk::backoff> pace_; // since the first repetition
+    bool paused_ = false;               // the first of `commands_` has had its pause
+    bool busy_server_ = false;          // the server did not carry out what is being answered
+    bool joined_before_ = false;        // a node was asked for
+    bool directory_first_ = false;      // and the next time the directory has been made meanwhile
+    bool data_missing_ = false;         // those of the directory, in its last answer about them
+    std::string missing_;               // the last node that was to be watched, and was not there
+
     bool over_ = false;    // gone, or the client is closed
     bool in_line_ = false; // as the client was told
     bool holding_ = false; // likewise

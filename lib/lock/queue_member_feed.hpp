@@ -4,6 +4,7 @@
 #include "local_queue.hpp"
 #include "queue_member.hpp"
 
+#include <algorithm>
 #include <concepts>
 #include <type_traits>
 #include <utility>
@@ -67,20 +68,20 @@ void queue_member::feed(Input&& input)
         },
         contender_);
     claim();
-    if (std::exchange(performing_, true)) {
-        return; // an answer that came at once: its commands come behind those at hand
+    if (pause_ && std::ranges::any_of(commands_, &protocol::command::is_report)) {
+        end_pause(); // reports do not wait
+    } else {
+        carry_out();
     }
-    do {
-        // Its end may bring answers, whose commands are the next turn's.
-        const client_core::batch together{core_};
-        for (std::size_t i = 0; i < commands_.size(); ++i) { // it grows on the way
-            const auto next = std::move(commands_[i]);
-            perform(next);
-        }
-        commands_.clear();
-    } while (!commands_.empty());
-    performing_ = false;
-    rely();
+}
+
+// What the server's answer makes of a command that follows from it.
+template <class Reaction>
+void queue_member::heed(const error_code& answer, Reaction&& reaction)
+{
+    busy_server_ = is_retryable(answer) && !outcome_unknown(answer);
+    reaction();
+    busy_server_ = false;
 }
 
 } // namespace colock::detail

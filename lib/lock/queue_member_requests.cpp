@@ -7,7 +7,6 @@
 #include "queue_member_feed.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 namespace colock::detail {
@@ -48,7 +47,7 @@ void queue_member::submit(zk::call&& call, Answer answer)
         make_request(std::move(call), on_loss::fail,
                      [weak = weak_from_this(), answer = std::move(answer)](zk::reply&& r) mutable {
                          if (const auto self = weak.lock()) {
-                             answer(std::move(r));
+                             self->heed(r.error, [&] { answer(std::move(r)); });
                          }
                      }));
 }
@@ -63,33 +62,9 @@ const access_control_list& queue_member::acl() const
     return options_.acl ? *options_.acl : core_.options().acl;
 }
 
-// The server may say again and again that the directory is missing, because somebody removes it each time, or because
-// it lies. The first time there is no pause; the next ones double it, up to a second.
-void queue_member::make_directory()
-{
-    using namespace std::chrono_literals;
-    using clock = zk::backoff::clock;
-    if (!directory_pauses_) {
-        directory_pauses_ = std::make_unique<zk::backoff>(1ms, 1s);
-    }
-    const auto pause = directory_pauses_->delay(clock::now(), 1);
-    directory_pauses_->attempt(clock::now() + pause);
-    directory_pauses_->next_pass();
-    if (pause == clock::duration{}) {
-        create_directory();
-        return;
-    }
-    const auto timer = std::make_shared<zk::timer>(core_.strand(), pause);
-    timer->async_wait([weak = weak_from_this(), timer](const error_code& failed) {
-        if (const auto self = weak.lock(); self && !failed && !self->over_) {
-            self->create_directory();
-        }
-    });
-}
-
 // Creates the directory and whatever is missing above it, in one go. What counts is the answer for the
 // directory itself: one may lack the permission to create an ancestor that exists.
-void queue_member::create_directory()
+void queue_member::make_directory()
 {
     auto paths = protocol::path_and_ancestors(path_);
     if (!has_queue()) {
@@ -140,9 +115,6 @@ void queue_member::create(const std::string& prefix)
             .mode = has_queue() ? create_mode::ephemeral_sequential : create_mode::ephemeral,
             .acl = acl()},
            [this](zk::reply&& r) {
-               if (!r.error) {
-                   directory_pauses_.reset();
-               }
                feed([&](auto& c, protocol::commands& out) {
                    c.created(r.error, protocol::last_name(r.text),
                              {r.stat.czxid, r.stat.ephemeral_owner}, out);
@@ -166,7 +138,13 @@ void queue_member::create_and_count(const std::string& prefix)
 {
     revoked_ = false;
     const auto version = queue_->directory().version();
-    assert(version > 0); // a negative one would be any
+    if (version <= 0) { // it was another one before a pause; and a negative one would be any
+        feed([](protocol::contender& c, protocol::commands& out) {
+            c.counted(zookeeper_errc::bad_version, {}, {}, false, out);
+        });
+        go_on_in_between();
+        return;
+    }
     queue_->directory().tried();
     submit({.op = zk::opcode::multi,
             .acl = acl(),
@@ -179,9 +157,6 @@ void queue_member::create_and_count(const std::string& prefix)
                const auto& directory = r.results[1].stat;
                const bool alone = directory.num_children == 1;
                counted_others_ = !r.error && !alone;
-               if (!r.error) {
-                   directory_pauses_.reset();
-               }
                feed([&](protocol::contender& c, protocol::commands& out) {
                    // The transaction created the one, and changed the other.
                    c.counted(r.error, protocol::last_name(r.results[0].path),
@@ -237,7 +212,7 @@ void queue_member::list()
     // Who lingers wants to know from the beginning whether he is alone, and who comes.
     const auto& c = std::get<protocol::contender>(contender_);
     if (lingers() && !trying_ && !c.has_node() && !c.holds_back() && !neighbours_) {
-        list_and_watch([this](const zk::reply& r) { listed(r); });
+        list_and_watch([this](const zk::reply& r) { heed(r.error, [&] { listed(r); }); });
         return;
     }
     submit({.op = zk::opcode::children, .path = path_}, [this](zk::reply&& r) { listed(r); });
@@ -355,6 +330,7 @@ void queue_member::inspect()
 {
     submit({.op = zk::opcode::get, .path = path_}, [this, in_queue = !holds()](zk::reply&& r) {
         const bool ours = !r.error && protocol::is_marked(r.text);
+        data_missing_ = in_queue && r.error == zookeeper_errc::no_node;
         if (!r.error && in_queue) {
             queue_->directory().read_in_queue(r.stat.czxid, r.stat.version, ours);
         } else if (!r.error) {
@@ -424,8 +400,11 @@ void queue_member::watch(const std::string& name)
                                target->name == self->own_name() &&
                                self->ask([](const auto& c) { return c.has_node(); });
             self->revoked_ |= asked;
-            self->feed([&](auto& c, protocol::commands& out) {
-                c.watched(target->name, r.error, {r.stat.czxid, r.stat.ephemeral_owner}, out);
+            self->heed(r.error, [&] {
+                self->note_watch(target->name, r.error);
+                self->feed([&](auto& c, protocol::commands& out) {
+                    c.watched(target->name, r.error, {r.stat.czxid, r.stat.ephemeral_owner}, out);
+                });
             });
             if (asked) {
                 self->announce_revocation();

@@ -146,13 +146,14 @@ private:
         return o;
     }
 
-    awaitable<permit> take(const acquisition& a, std::int64_t count, deadline until);
-    awaitable<std::optional<permit>> take_as_holder(const acquisition& a, unique_lock& held,
+    awaitable<permit> take(acquisition& a, std::int64_t count, deadline until);
+    awaitable<std::optional<permit>> take_as_holder(acquisition& a, unique_lock& held,
                                                     std::optional<std::int64_t> taken,
                                                     std::int64_t count, deadline until);
     awaitable<std::vector<std::string>> make(const unique_lock& held, std::int64_t count);
     awaitable<std::int64_t> taken();
     awaitable<std::int64_t> limit(std::optional<watch>& changes);
+    awaitable<void> pause(acquisition& a) const;
     awaitable<void> make_directory();
     void compare(const error_code& ec, const std::string& maximum,
                  const std::vector<std::string>& siblings);
@@ -195,19 +196,21 @@ private:
     std::shared_ptr<lock_path>
         locks_;             // made when it is needed: the table of paths is in use before
     bool compared_ = false; // the maximum, with what others have written
-    zk::backoff directory_pauses_{std::chrono::milliseconds{1}, std::chrono::seconds{1}};
 };
 
 // One execution: the operation may be over before what it does is.
 struct semaphore_state::acquisition final : session_listener {
     acquisition(operation_ptr<error_code, permit> o, const std::shared_ptr<client_core>& c)
-        : op{std::move(o)}, core{c}, timer{c->strand()}
+        : op{std::move(o)}, core{c}, timer{c->strand()}, rest{c->strand()}
     {
     }
 
     operation_ptr<error_code, permit> op;
     const std::shared_ptr<client_core> core;
-    zk::timer timer; // of the deadline
+    zk::timer timer;                   // of the deadline
+    zk::timer rest;                    // of a pause
+    std::unique_ptr<zk::backoff> pace; // since the first repetition
+    bool tries = false;
     asio::cancellation_signal signal;
     bool cancelled = false; // also at a time when that came too late for what was under way
 
@@ -239,11 +242,16 @@ struct semaphore_state::acquisition final : session_listener {
         }
     }
 
-    // Of one who tries: he does not wait for a connection.
     void connected(std::int64_t) override {}
-    void suspended() override { give_up(); }
+    void suspended() override
+    {
+        rest.cancel();
+        if (tries) { // a try does not wait for a connection
+            give_up();
+        }
+    }
     void expired() override {}
-    void closed(const error_code&) override {}
+    void closed(const error_code&) override { rest.cancel(); }
 };
 
 void semaphore_state::acquire(operation_ptr<error_code, permit> op, std::int64_t n, deadline until)
@@ -266,9 +274,9 @@ void semaphore_state::acquire(operation_ptr<error_code, permit> op, std::int64_t
     }
     const auto a = std::make_shared<acquisition>(std::move(op), core_);
     const auto link = a->op.cancellation();
-    if (until == at_once) {
-        core_->add(a);
-    } else if (until != never) {
+    a->tries = until == at_once;
+    core_->add(a);
+    if (until != at_once && until != never) {
         a->timer.expires_at(until);
         a->timer.async_wait([weak = std::weak_ptr{a}](const error_code& ec) {
             if (const auto of = weak.lock(); of && !ec) {
@@ -278,7 +286,7 @@ void semaphore_state::acquire(operation_ptr<error_code, permit> op, std::int64_t
     }
     asio::co_spawn(
         asio::any_io_executor{core_->strand()},
-        [](std::shared_ptr<semaphore_state> self, std::shared_ptr<const acquisition> of,
+        [](std::shared_ptr<semaphore_state> self, std::shared_ptr<acquisition> of,
            std::int64_t number, deadline limit) -> awaitable<permit> {
             co_return co_await self->take(*of, number, limit);
         }(shared_from_this(), a, n, until),
@@ -294,7 +302,7 @@ void semaphore_state::acquire(operation_ptr<error_code, permit> op, std::int64_t
     }
 }
 
-awaitable<permit> semaphore_state::take(const acquisition& a, std::int64_t n, deadline until)
+awaitable<permit> semaphore_state::take(acquisition& a, std::int64_t n, deadline until)
 {
     co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
     if (until == at_once) {
@@ -344,12 +352,12 @@ awaitable<permit> semaphore_state::take(const acquisition& a, std::int64_t n, de
         if (!options_.rejoin_on_expiry && held.lost() == errc::session_expired) {
             fail(errc::session_expired);
         }
+        co_await pause(a);
     }
 }
 
 // Nobody else adds permits meanwhile. The deadline is that of the acquisition, but for one who tries. Empty when the lock of the queue is lost.
-awaitable<std::optional<permit>> semaphore_state::take_as_holder(const acquisition& a,
-                                                                 unique_lock& held,
+awaitable<std::optional<permit>> semaphore_state::take_as_holder(acquisition& a, unique_lock& held,
                                                                  std::optional<std::int64_t> found,
                                                                  std::int64_t n, deadline until)
 {
@@ -363,7 +371,6 @@ awaitable<std::optional<permit>> semaphore_state::take_as_holder(const acquisiti
             // Whoever cancels from here on comes too late.
             co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
             if (auto nodes = co_await make(held, n); !nodes.empty()) {
-                directory_pauses_.reset();
                 if (const auto why = core_->unavailable(); why) {
                     fail(why); // they go with the session; nobody would be told of that
                 }
@@ -378,12 +385,14 @@ awaitable<std::optional<permit>> semaphore_state::take_as_holder(const acquisiti
             if (a.cancelled) {
                 fail(asio::error::operation_aborted);
             }
+            co_await pause(a);
             found.reset();
             continue;
         }
         auto [ec, leases] =
             co_await client_->async_watch_children(leases_, asio::as_tuple(asio::use_awaitable));
         if (ec == zookeeper_errc::no_node) {
+            co_await pause(a);
             co_await make_directory(); // there has to be one to wait for a higher limit, too
             found = 0;
             continue;
@@ -496,16 +505,29 @@ awaitable<std::int64_t> semaphore_state::limit(std::optional<watch>& changes)
     co_return *number;
 }
 
+// Before what was in vain is done again, as with the commands of a lock: see queue_member_pace.cpp.
+awaitable<void> semaphore_state::pause(acquisition& a) const
+{
+    using namespace std::chrono_literals;
+    if (!a.pace) {
+        a.pace = std::make_unique<zk::backoff>(1ms, 1s);
+    }
+    const auto length = a.pace->repeat(zk::backoff::clock::now());
+    if (const auto why = core_->unavailable(); why) {
+        fail(why);
+    }
+    if (length > length.zero()) {
+        a.rest.expires_after(length);
+        co_await a.rest.async_wait(asio::as_tuple(asio::use_awaitable));
+    }
+    if (a.cancelled || (co_await asio::this_coro::cancellation_state).cancelled() !=
+                           asio::cancellation_type::none) {
+        fail(asio::error::operation_aborted);
+    }
+}
+
 awaitable<void> semaphore_state::make_directory()
 {
-    // As with a lock: a server may say for ever that it is missing.
-    const auto pause = directory_pauses_.delay(zk::backoff::clock::now(), 1);
-    directory_pauses_.attempt(zk::backoff::clock::now() + pause);
-    directory_pauses_.next_pass();
-    if (pause > zk::backoff::clock::duration{}) {
-        zk::timer timer{core_->strand(), pause};
-        co_await timer.async_wait(asio::use_awaitable);
-    }
     auto paths = protocol::path_and_ancestors(leases_);
     // All of it has a name: GCC 12 destroys twice what is made within a co_await expression.
     const create_options as{.mode = create_mode::container, .acl = options_.acl};

@@ -52,6 +52,9 @@ struct command {
     error_code error = {};
     std::int64_t number = 0;
 
+    [[nodiscard]] bool is_request() const noexcept { return type <= kind::look; }
+    [[nodiscard]] bool is_report() const noexcept { return type >= kind::granted; }
+
     friend bool operator==(const command&, const command&) = default;
 };
 

@@ -107,7 +107,9 @@ std::string layout_fault(const layout& l)
         auto name = name_prefix(l, {}, shared); // to which the server appends a number
         const auto length = name.size();
         for (const auto& [digits, number] :
-             {std::pair{"0000000000", std::int64_t{0}}, {"2147483647", 0x7fff'ffff}}) {
+             {std::pair{"0000000000", std::int64_t{0}},
+              {"2147483647", 0x7fff'ffff},
+              {"-2147483648", -std::int64_t{0x8000'0000}}}) { // run over
             name.replace(length, name.npos, digits);
             if (number_of(l, name) != number || is_shared(l, name) != shared) {
                 return "cannot read back the names that it writes, such as \"" + name + '"';

@@ -1,4 +1,4 @@
-// When to try the next connection.
+// When to try the next connection; and when to repeat a request that a server refuses.
 #pragma once
 
 #include "entropy.hpp"
@@ -53,7 +53,23 @@ public:
         next_ = (next_ + 1) % attempts_.size();
     }
 
+    // Something is to be repeated at once, because of what a server has answered. How long to wait before: not at
+    // all the first time, then a time that doubles. It counts as repeated then. When nothing has been repeated for
+    // ten seconds, the next time is the first one again.
+    [[nodiscard]] clock::duration repeat(clock::time_point now)
+    {
+        if (now - attempts_[(next_ + attempts_.size() - 1) % attempts_.size()] > forgotten) {
+            reset();
+        }
+        const auto pause = delay(now, 1);
+        attempt(now + pause);
+        next_pass();
+        return pause;
+    }
+
 private:
+    static constexpr std::chrono::seconds forgotten{10};
+
     std::chrono::milliseconds min_;
     std::chrono::milliseconds max_;
     unsigned pass_ = 0;

@@ -25,13 +25,16 @@ constexpr std::int32_t runtime_inconsistency = -2;
 constexpr std::int32_t connection_loss = -4;
 constexpr std::int32_t operation_timeout = -7;
 constexpr std::int32_t closing = -116;
+// Of credentials, which have replies of their own. In answer to a request it would be taken for the end of a session.
+constexpr std::int32_t auth_failed = -115;
 
 // Types of a transaction's results.
 constexpr std::int32_t error_result = -1;
 
-bool is_local(std::int32_t error) noexcept
+bool is_of_no_request(std::int32_t error) noexcept
 {
-    return error == connection_loss || error == operation_timeout || error == closing;
+    return error == connection_loss || error == operation_timeout || error == closing ||
+           error == auth_failed;
 }
 
 // Reads what the C client is going to read, in the same order. What is not there any more reads as nothing, and
@@ -94,12 +97,16 @@ bool is_name(std::string_view text) noexcept
            text.find('/') == std::string_view::npos;
 }
 
-const char* fault_of_names(reader& in) noexcept
+const char* fault_of_names(reader& in, bool& excessive) noexcept
 {
     const auto count = in.integer();
     // Each has at least its length.
     if (count < 0 || static_cast<std::size_t>(count) > in.left() / 4) {
         return "a list that counts more names than it has";
+    }
+    excessive = count > frame_guard::most_names;
+    if (excessive) {
+        return nullptr;
     }
     for (std::int32_t i = 0; i != count; ++i) {
         if (!is_name(in.counted())) {
@@ -139,7 +146,7 @@ const char* fault_of_results(reader& in, Steps first, Steps last) noexcept
         if (type == error_result) {
             failed = true;
             const auto why = in.integer();
-            if (is_local(why)) {
+            if (is_of_no_request(why)) {
                 return "an error that no server has";
             }
             failure_known = failure_known || (why != 0 && why != runtime_inconsistency);
@@ -200,11 +207,23 @@ frame_guard::verdict frame_guard::look(std::string_view bytes)
         return {finding::partial, size};
     }
     const auto body = bytes.substr(length_size, size - length_size);
+    excessive_ = false;
     if (auto why = in_handshake_ ? fault_of_handshake(body) : fault_of(body); !why.empty()) {
         return refused(std::move(why));
     }
     in_handshake_ = false;
-    return {finding::whole, size};
+    return {finding::whole, size, {}, excessive_};
+}
+
+std::string frame_guard::curtailed(std::string_view frame)
+{
+    constexpr std::string_view length{"\0\0\0\x10", length_size};
+    constexpr std::string_view marshalling_error{"\xff\xff\xff\xfb", 4};
+    static_assert(length.back() == header_size);
+    auto reply = std::string{length};
+    reply += frame.substr(length_size, header_size - marshalling_error.size());
+    reply += marshalling_error;
+    return reply;
 }
 
 std::string frame_guard::fault_of_handshake(std::string_view body)
@@ -273,7 +292,7 @@ std::string frame_guard::fault_of(std::string_view body)
 // That the reply is the one to this request, the C client sees itself, by its number, before it reads on.
 const char* frame_guard::fault_of_reply(std::int32_t error, std::string_view content)
 {
-    if (error == runtime_inconsistency || is_local(error)) {
+    if (error == runtime_inconsistency || is_of_no_request(error)) {
         return "an error that no server has";
     }
     if (error != 0) {
@@ -297,8 +316,8 @@ const char* frame_guard::fault_of_reply(std::int32_t error, std::string_view con
         in.bytes(stat_size);
         break;
     case opcode::children:
-        why = fault_of_names(in);
-        in.bytes(stat_size);
+        why = fault_of_names(in, excessive_);
+        in.bytes(excessive_ ? 0 : stat_size);
         break;
     case opcode::multi: why = fault_of_results(in, steps_.begin(), steps_.begin() + steps); break;
     }

@@ -417,6 +417,9 @@ bool handle::take_out()
             return false;
         }
         if (verdict.found == frame_guard::finding::whole) {
+            if (verdict.excessive) {
+                taken_out_ = frame_guard::curtailed(taken_out_);
+            }
             hand_over();
             return true;
         }

@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(every_operation_ends_as_its_page_says)
                           return options;
                       }()};
 
-    // What is held, watched, and waited for when the server falls silent.
+    // The locks, watches and operations that are under way when the server stops answering.
     const auto take = [&](auto lock) {
         return s.have<unique_lock>([&](auto h) { lock.async_lock(std::move(h)); });
     };

@@ -17,6 +17,7 @@
 
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -204,6 +205,15 @@ BOOST_AUTO_TEST_CASE(times_that_are_zero_negative_or_too_long_are_refused_by_nam
                 refuses(options, errc::invalid_option, name);
             }
         }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_of_requests_that_the_protocol_cannot_count_is_refused)
+{
+    for (const auto size : {std::size_t{0x80000000}, std::numeric_limits<std::size_t>::max()}) {
+        auto options = good();
+        options.max_request_size = size;
+        refuses(options, errc::invalid_option, "max_request_size is " + std::to_string(size));
     }
 }
 

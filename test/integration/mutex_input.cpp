@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(data_that_no_packet_holds_is_an_error_and_not_a_loop)
     lock_scene s;
     auto& c = s.connect();
     BOOST_TEST(code_of(s.io, s.start_lock(c, {.owner_data = std::string(2'000'000, 'x')})) ==
-               errc::invalid_option);
+               errc::request_too_large);
     BOOST_TEST(c.state() == connection_state::connected);
     BOOST_TEST(c.stats().connections == 1U);
     BOOST_TEST(s.queue().empty());

@@ -1,4 +1,5 @@
 // The largest request that a server takes, of each kind: the client lets it through, and refuses one byte more.
+#include <support/hostile_server.hpp>
 #include <support/lock_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -140,6 +141,25 @@ BOOST_AUTO_TEST_CASE(a_lock_whose_node_does_not_fit_fails)
     semaphore{c, s.directory + "/s", 100}.async_acquire(50, o.handler());
     BOOST_TEST(code_of(s.io, o) == errc::invalid_option); // which says how many fit
     s.check_nothing_left();
+}
+
+// With a server that takes more than ZooKeeper does by default.
+BOOST_AUTO_TEST_CASE(the_limit_holds_for_owner_data_where_it_is_raised)
+{
+    const hostile_server server;
+    asio::io_context io;
+    client c{io, {.hosts = server.connect_string(), .max_request_size = 4 << 20}};
+    outcome<> connected;
+    c.async_connect(connected.handler());
+    BOOST_REQUIRE(code_of(io, connected) == error_code{});
+    const auto lock_with = [&](std::size_t size) {
+        mutex m{c, "/lock-" + std::to_string(size), {.owner_data = std::string(size, 'x')}};
+        outcome<unique_lock> o;
+        m.async_lock(o.handler());
+        return code_of(io, o);
+    };
+    BOOST_TEST(lock_with(3 << 20) == error_code{});
+    BOOST_TEST(lock_with(4 << 20) == errc::request_too_large);
 }
 
 BOOST_AUTO_TEST_CASE(a_credential_that_does_not_fit_is_refused)

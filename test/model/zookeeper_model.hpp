@@ -1,11 +1,11 @@
 // ZooKeeper as far as a lock's directory depends on it, small enough to be walked through
 // exhaustively.
 //
-// One server stands for the ensemble. A replica that lags answers a read with an older state, but
-// not with one that is older than what its client has seen; whatever such a client does could as
-// well have been done earlier, before the writes that the replica had not seen. Hence one server
-// whose answers and events take arbitrarily long shows every order that matters, given the barrier
-// on every new connection.
+// Most walks have one server; some have a second one, which stalls with old requests. No server of the model lags. A
+// replica that lags answers a read with an older state, but not with one that is older than what its client has seen.
+// Whatever such a client does could as well have been done earlier, before the writes that the replica had not seen.
+// So a server whose answers and events take arbitrarily long shows every order that matters, given the barrier on
+// every new connection.
 #pragma once
 
 #include "protocol/naming.hpp"

@@ -1,4 +1,5 @@
-// What is wrong and is to be noticed by the compiler. refused.cmake compiles this, and looks for what each is called.
+// Mistakes of users that the compiler has to report. refused.cmake compiles this file, and looks for the name of each
+// mistake in the compiler's output.
 #include "surroundings.hpp"
 
 struct mistakes : surroundings {

@@ -166,6 +166,7 @@ private:
         o.hosts = server.connect_string();
         o.session_timeout = session_timeout;
         o.tick = std::min(o.tick, session_timeout / 10);
+        o.close_timeout = std::chrono::seconds{1};
         o.log = [this](log_level, std::string_view line) { log.emplace_back(line); };
         return o;
     }

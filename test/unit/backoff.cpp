@@ -94,6 +94,28 @@ BOOST_AUTO_TEST_CASE(the_longest_times_do_not_overflow)
     }
 }
 
+BOOST_AUTO_TEST_CASE(repetitions_pause_from_the_second_on_and_begin_anew_after_ten_seconds)
+{
+    backoff b{1ms, 1s};
+    auto now = clock_type::time_point{} + 1h;
+    for (int round = 0; round != 2; ++round) {
+        BOOST_TEST((b.repeat(now) == 0s));
+        for (auto full = 1ms; full < 1s; full *= 2) {
+            const auto pause = b.repeat(now);
+            BOOST_TEST((pause >= full / 2));
+            now += pause;
+        }
+        for (int i = 0; i != 5; ++i) {
+            const auto pause = b.repeat(now);
+            BOOST_TEST((pause >= 500ms && pause <= 1s));
+            now += pause;
+        }
+        now += 9s;
+        BOOST_TEST((b.repeat(now) >= 500ms));
+        now += 12s;
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace

@@ -1,6 +1,7 @@
 // What the C client may see of a server, and what not: frames byte by byte, and what chance makes of them.
 #include "zk/frame_guard.hpp"
 
+#include "../support/c_client_reader.hpp"
 #include "../support/jute.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -16,8 +17,8 @@ using colock::check_op;
 using colock::create_op;
 using colock::remove_op;
 using colock::set_op;
-using colock::test::jute_reader;
 using colock::test::jute_writer;
+using colock::test::read_as_the_c_client;
 using colock::zk::call;
 using colock::zk::frame_guard;
 using colock::zk::opcode;
@@ -138,82 +139,6 @@ std::string refusal(const std::string& bytes, const call* request = nullptr,
     auto guard = guard_for(request, credentials);
     const auto verdict = look(guard, bytes);
     return verdict.found == finding::refused ? verdict.why : "";
-}
-
-// Reads a reply as the C client does; throws where the C client would read what is not there.
-void read_as_the_c_client(const call& request, const std::string& frame)
-{
-    jute_reader in{frame};
-    in.skip(4);
-    const auto xid = in.integer();
-    in.longer();
-    const auto error = in.integer();
-    const auto string_of = [](jute_reader& from) {
-        const auto size = from.integer();
-        if (size < 0) {
-            throw std::runtime_error{"a negative size"};
-        }
-        from.skip(static_cast<std::size_t>(size));
-    };
-    if (xid == -1) {
-        in.integer();
-        in.integer();
-        string_of(in);
-        return;
-    }
-    if (xid == -2 || xid == -4 || error != 0) {
-        return;
-    }
-    switch (request.op) {
-    case opcode::remove:
-    case opcode::forget_watches: return;
-    case opcode::sync: string_of(in); return;
-    case opcode::create: string_of(in); break;
-    case opcode::get: {
-        const auto size = in.integer();
-        if (size < -1) {
-            throw std::runtime_error{"a negative size"};
-        }
-        in.skip(size < 0 ? 0 : static_cast<std::size_t>(size));
-        break;
-    }
-    case opcode::children: {
-        const auto count = in.integer();
-        if (count < 0) {
-            throw std::runtime_error{"a negative count"};
-        }
-        for (std::int32_t i = 0; i != count; ++i) {
-            string_of(in);
-        }
-        break;
-    }
-    case opcode::exists:
-    case opcode::set: break;
-    case opcode::multi: {
-        std::size_t steps = 0;
-        for (;;) {
-            const auto type = in.integer();
-            const bool done = in.boolean();
-            in.integer();
-            if (done) {
-                break;
-            }
-            const auto& step = request.ops.at(steps++); // the C client asserts
-            if (type == -1) {
-                in.integer();
-            } else if (step.type == colock::transaction_op::kind::create) {
-                string_of(in);
-            } else if (step.type == colock::transaction_op::kind::set) {
-                in.skip(68);
-            }
-        }
-        if (steps != request.ops.size()) {
-            throw std::runtime_error{"results are missing"};
-        }
-        return;
-    }
-    }
-    in.skip(68);
 }
 
 } // namespace
@@ -359,6 +284,29 @@ BOOST_AUTO_TEST_CASE(counts_and_lengths_that_lie_are_refused)
     }
     for (const auto& path : {std::string{}, std::string{"a"}, std::string("/a\0b", 4)}) {
         BOOST_TEST(refused(opcode::create, text(path) + stat));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_list_has_no_more_names_than_the_executor_can_bear)
+{
+    const auto list_of = [](std::int32_t count) {
+        std::string names;
+        for (std::int32_t i = 0; i != count; ++i) {
+            names += text("a");
+        }
+        return framed(header(5) + number(count) + names + stat);
+    };
+    for (const std::int32_t more : {0, 1}) {
+        frame_guard guard{0, 0};
+        BOOST_REQUIRE((look(guard, handshake()).found == finding::whole));
+        guard.sent({.op = opcode::children, .path = "/"});
+        const auto frame = list_of(frame_guard::most_names + more);
+        const auto verdict = look(guard, frame);
+        BOOST_TEST((verdict.found == finding::whole));
+        BOOST_TEST(verdict.size == frame.size());
+        BOOST_TEST(verdict.excessive == (more != 0));
+        BOOST_TEST(guard.outstanding() == 0U);
+        BOOST_TEST(frame_guard::curtailed(frame) == framed(header(5, -5)));
     }
 }
 

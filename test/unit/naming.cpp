@@ -214,6 +214,8 @@ BOOST_AUTO_TEST_CASE(a_layout_that_could_not_read_back_its_own_names_is_refused)
     const bad all[] = {
         // The separator and the marker look like the sign of a number that has overflowed.
         {{.prefix = "x-", .marker = "-"}, "-0000000000"},
+        // A reader whose number has overflowed looks like a writer.
+        {{.prefix = "x", .marker = "-", .shared_marker = "r", .separator = ""}, "-2147483648"},
         {{.prefix = "", .marker = "lock-", .shared_marker = "lock--"}, "lock-"},
         {{.prefix = "", .marker = "a", .shared_marker = "a-"}, "a-2147483647"},
         {{.prefix = "", .marker = "a", .separator = std::string{"\0", 1}}, "control character"},

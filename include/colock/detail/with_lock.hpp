@@ -71,8 +71,8 @@ struct body_operation_of : body_operation<body_result_t<std::decay_t<F>, Guard>>
     static_assert(
         !destroyed_twice<F, CompletionToken>,
         "Within a co_await expression GCC 12 destroys twice what a lambda captures by value. "
-        "Capture by reference: the body is always over before co_await is. Or give the body a "
-        "name, and pass that, or std::ref of it when it cannot be copied.");
+        "Capture by reference: the body ends before the co_await expression completes. Or give the "
+        "lambda a name and pass that name, or std::ref of it if it cannot be copied.");
 };
 
 // One execution. Everything runs on a strand over the handler's executor, where cancellation signals may

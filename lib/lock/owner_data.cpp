@@ -1,0 +1,59 @@
+// What the nodes of a lock say about their owners.
+#include <colock/queue_view.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno> // program_invocation_short_name
+#include <charconv>
+#include <string>
+#include <string_view>
+
+namespace colock {
+
+namespace {
+
+constexpr std::string_view host_key = "host=", pid_key = " pid=", program_key = " program=";
+
+std::string in_one_line(std::string text)
+{
+    std::ranges::replace_if(
+        text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+    return text;
+}
+
+} // namespace
+
+const std::string& default_owner_data()
+{
+    static const std::string text = [] {
+        char host[256] = "";
+        ::gethostname(host, sizeof host - 1);
+        return std::string{host_key} + in_one_line(host) + std::string{pid_key} +
+               std::to_string(::getpid()) + std::string{program_key} +
+               in_one_line(program_invocation_short_name);
+    }();
+    return text;
+}
+
+owner_info parse_owner(std::string_view data)
+{
+    owner_info o{.text = std::string{data}};
+    const auto pid_at = data.find(pid_key);
+    const auto program_at = data.find(program_key, pid_at);
+    if (!data.starts_with(host_key) || program_at == data.npos) {
+        return o;
+    }
+    const auto digits = data.substr(pid_at + pid_key.size(), program_at - pid_at - pid_key.size());
+    std::int64_t pid = 0;
+    const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), pid);
+    if (ec != std::errc{} || end != digits.data() + digits.size()) {
+        return o;
+    }
+    o.host = data.substr(host_key.size(), pid_at - host_key.size());
+    o.pid = pid;
+    o.program = data.substr(program_at + program_key.size()); // the last one: it may contain blanks
+    return o;
+}
+
+} // namespace colock

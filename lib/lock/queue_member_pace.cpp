@@ -1,0 +1,100 @@
+// At which pace the commands of a contender are carried out. A server may answer so that the contender repeats itself,
+// again and again: because the server is too busy, because somebody interferes each time, or because it lies. The first
+// repetition comes at once; each further one has a pause before it, which doubles up to a second.
+#include "queue_member_feed.hpp"
+
+#include <cstddef>
+#include <utility>
+
+namespace colock::detail {
+
+void queue_member::carry_out()
+{
+    if (performing_) {
+        return; // an answer that came at once: its commands come behind those at hand
+    }
+    performing_ = true;
+    while (!pause_ && !commands_.empty()) {
+        // Its end may bring answers, whose commands are the next turn's.
+        const client_core::batch together{core_};
+        for (std::size_t i = 0; i < commands_.size(); ++i) { // it grows on the way
+            if (const auto pause = pause_before(commands_[i]); pause > pause.zero()) {
+                commands_.erase(commands_.begin(),
+                                commands_.begin() + static_cast<std::ptrdiff_t>(i));
+                begin_pause(pause);
+                break;
+            }
+            const auto next = std::move(commands_[i]);
+            perform(next);
+        }
+        if (!pause_) {
+            commands_.clear();
+        }
+    }
+    performing_ = false;
+    rely();
+}
+
+// Whether the command follows from an answer that cannot be, or may not be, the last of its kind.
+bool queue_member::repeats(const protocol::command& c)
+{
+    using kind = protocol::command::kind;
+    const bool busy = std::exchange(busy_server_, false);
+    switch (c.type) {
+    case kind::make_directory: directory_first_ = true; return true;
+    case kind::create:
+    case kind::create_and_count: {
+        // A contender needs one node only, unless that is not there, or was not made. The only node of a
+        // single_node_mutex may be somebody else's each time: note_watch() tells.
+        const bool again = std::exchange(joined_before_, true) && has_queue();
+        return (!std::exchange(directory_first_, false) && again) || busy;
+    }
+    case kind::inspect: return std::exchange(data_missing_, false) || busy;
+    default: return busy;
+    }
+}
+
+// No node comes back. One that is listed, or exists, and then again cannot be watched, makes the contender look again.
+void queue_member::note_watch(const std::string& name, const error_code& ec)
+{
+    if (ec == zookeeper_errc::no_node) {
+        busy_server_ = !has_queue() || name == missing_;
+        missing_ = name;
+    } else if (!ec && !has_queue()) {
+        pace_.reset(); // somebody holds the lock: what comes now is another turn
+    }
+}
+
+std::chrono::nanoseconds queue_member::pause_before(const protocol::command& c)
+{
+    using namespace std::chrono_literals;
+    if (!c.is_request() || std::exchange(paused_, false) || !repeats(c)) {
+        return 0ns;
+    }
+    if (!pace_) {
+        pace_ = std::make_unique<zk::backoff>(1ms, 1s);
+    }
+    return pace_->repeat(zk::backoff::clock::now());
+}
+
+void queue_member::begin_pause(std::chrono::nanoseconds pause)
+{
+    pause_ = std::make_shared<zk::timer>(core_.strand(), pause);
+    pause_->async_wait([weak = weak_from_this(), timer = std::weak_ptr{pause_}](const error_code&) {
+        const auto self = weak.lock();
+        if (self && self->pause_ && self->pause_ == timer.lock()) {
+            self->end_pause();
+        }
+    });
+}
+
+// Its time is over; or it is of no use any more, because the connection is lost, or the contender leaves.
+void queue_member::end_pause()
+{
+    if (std::exchange(pause_, nullptr)) {
+        paused_ = true;
+        carry_out();
+    }
+}
+
+} // namespace colock::detail

@@ -1,0 +1,36 @@
+// Any data of a node: of an owner, and of a lock's directory.
+#include <colock/queue_view.hpp>
+
+#include "input.hpp"
+#include "protocol/directory_data.hpp"
+
+#include <string>
+
+using namespace colock;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
+    fuzz::input in{data, size};
+    const auto l = in.flag() ? curator_layout() : curator_shared_layout();
+    const auto number = in.number() & 0x7fff'ffff;
+    const auto text = in.rest();
+
+    const auto owner = parse_owner(text);
+    fuzz::require(owner.text == text);
+    fuzz::require(owner.host.has_value() == owner.pid.has_value() &&
+                  owner.host.has_value() == owner.program.has_value());
+    if (owner.host) {
+        auto again = parse_owner("host=" + *owner.host + " pid=" + std::to_string(*owner.pid) +
+                                 " program=" + *owner.program);
+        again.text = owner.text; // the number may have been written in another way
+        fuzz::require(again == owner);
+    }
+
+    const auto noted = protocol::noted_number(l, text);
+    fuzz::require(noted >= -1);
+    if (noted != -1) {
+        fuzz::require(protocol::is_marked(text));
+    }
+    fuzz::require(protocol::noted_number(l, protocol::noted_data(l, number)) == number);
+    return 0;
+}
