@@ -87,7 +87,7 @@ void holds::check_exclusion(number n, const hold& h)
 
 void holds::check_token(const hold& h)
 {
-    if (h.g.how == mode::permits) {
+    if (h.g.how == mode::permits || h.robbed) {
         return;
     }
     auto& s = stores_[h.g.place];
@@ -206,7 +206,8 @@ void holds::node_gone(const std::string& path, std::int64_t session, queues::cau
         deleted_by_hand_.insert(path);
     }
     for (auto& [n, h] : active_) {
-        if (h.stepping_down || std::ranges::find(h.g.nodes, path) == h.g.nodes.end()) {
+        if (h.stepping_down || h.is_over ||
+            std::ranges::find(h.g.nodes, path) == h.g.nodes.end()) {
             continue;
         }
         if (why == queues::cause::hand) {
@@ -227,6 +228,7 @@ void holds::session_over(std::int64_t session, bool expired)
         if (h.g.session != session) {
             continue;
         }
+        h.is_over = true;
         if (const auto left = h.g.remaining(); left > 0ns) {
             found_.add("G5 bound", "session " + std::to_string(session) +
                                        (expired ? " expires" : " is closed") + ", but " +

@@ -78,6 +78,7 @@ private:
         bool is_told = false;
         bool robbed = false; // somebody deleted its node by hand
         bool stepping_down = false;
+        bool is_over = false; // its session is, and its node with it
         instant since{};
         instant told_at{};
         instant robbed_at{};
