@@ -28,7 +28,7 @@ struct ensemble_options {
     std::chrono::milliseconds most_session{0};
     std::chrono::milliseconds container_check{60'000};
     bool extended_types = true;     // nodes with a time to live
-    bool exists_needs_read = false; // as servers have it from 3.8.4 and 3.9.2 on
+    bool exists_needs_read = false; // 3.8.4, 3.9.2 and later
     std::vector<int> drifts = {};   // of the servers' clocks, in millionths
 
     // How long a server takes to write its log.

@@ -36,9 +36,11 @@ std::array<char, 16> password_of(std::int64_t session)
 
 } // namespace
 
-void connection::notify(colock::watch_event_type type, const std::string& path)
+// Debian's 3.8.0 does it, and the others from 3.8.4 and 3.9.2 on: an event is for those who may read the node.
+void connection::notify(colock::watch_event_type type, const std::string& path,
+                        const colock::access_control_list& acl)
 {
-    if (link_) {
+    if (link_ && may(colock::permission_read, acl, *who_)) {
         link_->send(event{{type, path}});
     }
 }

@@ -25,7 +25,8 @@ namespace world {
 
 class connection : public watches::watcher {
 public:
-    void notify(colock::watch_event_type type, const std::string& path) override;
+    void notify(colock::watch_event_type type, const std::string& path,
+                const colock::access_control_list& acl) override;
 
 private:
     friend class front;
@@ -111,9 +112,18 @@ private:
     [[nodiscard]] static colock::zk::reply written(const submitted& r, const transaction& t,
                                                    std::vector<tree::result>& results);
 
-    void created(const std::string& path) override { watches_.created(path); }
-    void removed(const std::string& path) override { watches_.removed(path); }
-    void changed(const std::string& path) override { watches_.changed(path); }
+    void created(const std::string& path, const shared_acl& own, const shared_acl& parent) override
+    {
+        watches_.created(path, *own, *parent);
+    }
+    void removed(const std::string& path, const shared_acl& own, const shared_acl& parent) override
+    {
+        watches_.removed(path, *own, *parent);
+    }
+    void changed(const std::string& path, const shared_acl& own) override
+    {
+        watches_.changed(path, *own);
+    }
 
     machine& host_;
     const ensemble_options& options_;

@@ -27,7 +27,7 @@ struct learner {
     std::shared_ptr<stream> link;
     bool introduced = false;
     bool has_accepted_epoch = false;
-    bool waits = false; // to be synchronised
+    bool waits = false;         // to be synchronised
     std::int64_t last_zxid = 0; // of its history when it came
     bool follows = false;       // is sent what is proposed
     bool accepted = false;      // has the leader's history on its disk

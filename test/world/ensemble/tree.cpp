@@ -120,16 +120,18 @@ void tree::apply(const transaction& t, witness* told, std::vector<result>* resul
         switch (c.what) {
         case change::kind::create:
             create(c, t);
+            at = find(c.path);
             if (told != nullptr) {
-                told->created(c.path);
+                told->created(c.path, at->acl, at->parent->acl);
             }
-            at = results != nullptr ? find(c.path) : nullptr;
             break;
         case change::kind::remove:
-            if (find(c.path) != nullptr) {
+            if (const auto* gone = find(c.path); gone != nullptr) {
+                const auto own = gone->acl;
+                const auto parent = gone->parent->acl;
                 remove(c.path, t.zxid);
                 if (told != nullptr) {
-                    told->removed(c.path);
+                    told->removed(c.path, own, parent);
                 }
             }
             break;
@@ -140,7 +142,7 @@ void tree::apply(const transaction& t, witness* told, std::vector<result>* resul
             n->mzxid = t.zxid;
             n->version = c.version;
             if (told != nullptr) {
-                told->changed(c.path);
+                told->changed(c.path, n->acl);
             }
             at = n;
             break;

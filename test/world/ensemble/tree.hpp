@@ -60,9 +60,12 @@ public:
     // Told of each change, in its order, when it has been carried out.
     class witness {
     public:
-        virtual void created(const std::string& path) = 0;
-        virtual void removed(const std::string& path) = 0;
-        virtual void changed(const std::string& path) = 0;
+        // With the access control lists of the node and of its parent.
+        virtual void created(const std::string& path, const shared_acl& own,
+                             const shared_acl& parent) = 0;
+        virtual void removed(const std::string& path, const shared_acl& own,
+                             const shared_acl& parent) = 0;
+        virtual void changed(const std::string& path, const shared_acl& own) = 0;
 
     protected:
         ~witness() = default;

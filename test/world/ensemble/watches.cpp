@@ -68,37 +68,40 @@ watches::watchers watches::take(kind k, const std::string& path)
     return taken;
 }
 
-void watches::trigger(kind k, const std::string& path, colock::watch_event_type type)
+void watches::trigger(kind k, const std::string& path, colock::watch_event_type type,
+                      const colock::access_control_list& acl)
 {
     for (auto* w : take(k, path)) {
-        w->notify(type, path);
+        w->notify(type, path, acl);
     }
 }
 
-void watches::created(const std::string& path)
+void watches::created(const std::string& path, const colock::access_control_list& own,
+                      const colock::access_control_list& parent)
 {
-    trigger(kind::data, path, colock::watch_event_type::created);
-    trigger(kind::children, parent_of(path), colock::watch_event_type::children_changed);
+    trigger(kind::data, path, colock::watch_event_type::created, own);
+    trigger(kind::children, parent_of(path), colock::watch_event_type::children_changed, parent);
 }
 
-void watches::removed(const std::string& path)
+void watches::removed(const std::string& path, const colock::access_control_list& own,
+                      const colock::access_control_list& parent)
 {
     const auto told = take(kind::data, path);
     for (auto* w : told) {
-        w->notify(colock::watch_event_type::deleted, path);
+        w->notify(colock::watch_event_type::deleted, path, own);
     }
     // A connection that waits for both is told once.
     for (auto* w : take(kind::children, path)) {
         if (std::ranges::find(told, w) == told.end()) {
-            w->notify(colock::watch_event_type::deleted, path);
+            w->notify(colock::watch_event_type::deleted, path, own);
         }
     }
-    trigger(kind::children, parent_of(path), colock::watch_event_type::children_changed);
+    trigger(kind::children, parent_of(path), colock::watch_event_type::children_changed, parent);
 }
 
-void watches::changed(const std::string& path)
+void watches::changed(const std::string& path, const colock::access_control_list& own)
 {
-    trigger(kind::data, path, colock::watch_event_type::changed);
+    trigger(kind::data, path, colock::watch_event_type::changed, own);
 }
 
 } // namespace world

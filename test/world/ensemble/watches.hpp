@@ -20,7 +20,9 @@ public:
     // A connection.
     class watcher {
     public:
-        virtual void notify(colock::watch_event_type type, const std::string& path) = 0;
+        // `acl`: of the node.
+        virtual void notify(colock::watch_event_type type, const std::string& path,
+                            const colock::access_control_list& acl) = 0;
 
     protected:
         ~watcher() = default;
@@ -35,9 +37,11 @@ public:
     bool remove(kind k, const std::string& path, watcher& w);
     void drop(watcher& w);
 
-    void created(const std::string& path);
-    void removed(const std::string& path);
-    void changed(const std::string& path);
+    void created(const std::string& path, const colock::access_control_list& own,
+                 const colock::access_control_list& parent);
+    void removed(const std::string& path, const colock::access_control_list& own,
+                 const colock::access_control_list& parent);
+    void changed(const std::string& path, const colock::access_control_list& own);
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
@@ -46,7 +50,8 @@ private:
     using table = std::unordered_map<std::string, watchers>;
 
     [[nodiscard]] watchers take(kind k, const std::string& path);
-    void trigger(kind k, const std::string& path, colock::watch_event_type type);
+    void trigger(kind k, const std::string& path, colock::watch_event_type type,
+                 const colock::access_control_list& acl);
 
     std::array<table, 2> tables_;
     std::size_t size_ = 0;

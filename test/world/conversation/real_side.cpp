@@ -1,0 +1,221 @@
+#include <support/snapshot.hpp>
+#include <support/zookeeper_server.hpp>
+
+#include "side.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+namespace world::conversation {
+
+namespace {
+
+using namespace std::chrono_literals;
+using colock::test::zookeeper_options;
+using colock::test::zookeeper_server;
+using colock::zk::handle;
+using steady = std::chrono::steady_clock;
+
+zookeeper_options options_with(std::chrono::milliseconds container_check)
+{
+    zookeeper_options o;
+    o.tick_time = 500ms;
+    o.extended_types = true;
+    o.container_check_interval = container_check;
+    o.jvm_flags = {"-Dzookeeper.digest.enabled=false"};
+    return o;
+}
+
+class real_side : public real_server {
+public:
+    real_side(const counters& from, std::chrono::milliseconds container_check)
+        : server_{options_with(container_check)}
+    {
+        if (from.empty()) {
+            return;
+        }
+        open(0, {}, {});
+        for (const auto& [path, counter] : from) {
+            ask(0, {{.op = colock::zk::opcode::create, .path = path, .acl = colock::open_acl()}},
+                0);
+        }
+        close(0);
+        static_cast<void>(take());
+        colock::test::set_sequence_counters(server_, from);
+    }
+
+    bool open(std::size_t session, const std::vector<colock::credential>& credentials,
+              const colock::zk::session_identity& as) override
+    {
+        auto& s = sessions_[session];
+        s = std::make_unique<session_state>(*this, session);
+        s->connection =
+            std::make_unique<handle>(server_.connect_string(), "", 2000ms, as, credentials, *s);
+        wait([&] { return s->connection->state() != handle::status::connecting; });
+        if (s->connection->state() == handle::status::connected) {
+            s->identity = s->connection->session();
+            return true;
+        }
+        return false;
+    }
+
+    void ask(std::size_t session, const std::vector<colock::zk::call>& calls,
+             std::size_t number) override
+    {
+        auto& s = *sessions_[session];
+        for (const auto& c : calls) {
+            auto to = std::make_unique<receiver>(*this, session, number++);
+            ++awaited_;
+            if (const auto error = s.connection->send(c, *to)) {
+                to->answered({.error = error});
+            }
+            s.receivers.push_back(std::move(to));
+        }
+        wait([this] { return awaited_ == 0; });
+        s.receivers.clear();
+    }
+
+    void close(std::size_t session) override
+    {
+        auto& s = *sessions_[session];
+        const int descriptor = s.connection->next_interest().descriptor;
+        if (!s.connection->send_close()) {
+            throw std::runtime_error{"a session cannot be closed"};
+        }
+        char bytes[256];
+        const auto end = steady::now() + 20s;
+        for (;;) {
+            pollfd wanted{descriptor, POLLIN, 0};
+            static_cast<void>(::poll(&wanted, 1, 100));
+            const auto count = ::recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
+            if (count == 0) {
+                break;
+            }
+            if (steady::now() > end) {
+                throw std::runtime_error{"the server does not close a connection"};
+            }
+        }
+        s.connection.reset();
+    }
+
+    void drop(std::size_t session) override { sessions_[session]->connection.reset(); }
+
+    void pass(std::chrono::milliseconds time) override
+    {
+        const auto end = steady::now() + time;
+        while (steady::now() < end) {
+            pump(std::chrono::ceil<std::chrono::milliseconds>(end - steady::now()));
+        }
+    }
+
+    colock::zk::session_identity identity(std::size_t session) const override
+    {
+        return sessions_.at(session)->identity;
+    }
+
+    std::vector<heard> take() override { return std::exchange(heard_, {}); }
+
+    bool exists_needs_read() const override
+    {
+        const auto text = server_.four_letter_word("srvr");
+        int major = 0, minor = 0, patch = 0;
+        if (std::sscanf(text.c_str(), "Zookeeper version: %d.%d.%d", &major, &minor, &patch) != 3) {
+            throw std::runtime_error{"the server does not tell its version: " + text};
+        }
+        return std::tuple{major, minor} > std::tuple{3, 9} ||
+               (minor == 9 ? patch >= 2 : minor == 8 && patch >= 4);
+    }
+
+private:
+    struct receiver : colock::zk::receiver {
+        receiver(real_side& o, std::size_t s, std::size_t n) : owner{o}, session{s}, number{n} {}
+
+        void answered(colock::zk::reply&& r) noexcept override
+        {
+            owner.heard_.push_back({session, answer{number, std::move(r)}});
+            --owner.awaited_;
+        }
+
+        real_side& owner;
+        std::size_t session;
+        std::size_t number;
+    };
+    struct session_state : colock::zk::watch_receiver {
+        session_state(real_side& o, std::size_t n) : owner{o}, number{n} {}
+
+        void watch_fired(colock::watch_event&& event) noexcept override
+        {
+            owner.heard_.push_back({number, std::move(event)});
+        }
+
+        real_side& owner;
+        std::size_t number;
+        std::vector<std::unique_ptr<receiver>> receivers; // behind the connection
+        std::unique_ptr<handle> connection;
+        colock::zk::session_identity identity;
+    };
+
+    // All connections, once.
+    void pump(std::chrono::milliseconds longest)
+    {
+        std::vector<pollfd> wanted;
+        std::vector<handle*> of;
+        for (const auto& [number, s] : sessions_) {
+            if (!s->connection) {
+                continue;
+            }
+            const auto next = s->connection->next_interest();
+            if (next.descriptor >= 0) {
+                wanted.push_back(
+                    {next.descriptor,
+                     static_cast<short>((next.read ? POLLIN : 0) | (next.write ? POLLOUT : 0)), 0});
+                of.push_back(s->connection.get());
+            }
+            longest = std::min(longest, std::chrono::ceil<std::chrono::milliseconds>(next.timeout));
+        }
+        static_cast<void>(::poll(wanted.data(), static_cast<nfds_t>(wanted.size()),
+                                 static_cast<int>(std::max(longest, 0ms).count())));
+        for (std::size_t i = 0; i != wanted.size(); ++i) {
+            if ((wanted[i].revents & (POLLOUT | POLLERR | POLLHUP)) != 0) {
+                of[i]->process_write();
+            }
+            if ((wanted[i].revents & (POLLIN | POLLERR | POLLHUP)) != 0) {
+                while (of[i]->process_read()) {
+                }
+            }
+        }
+    }
+
+    template <class Condition>
+    void wait(Condition until)
+    {
+        const auto end = steady::now() + 20s;
+        while (!until()) {
+            if (steady::now() > end) {
+                throw std::runtime_error{"the server does not answer"};
+            }
+            pump(100ms);
+        }
+    }
+
+    zookeeper_server server_;
+    std::size_t awaited_ = 0;
+    std::vector<heard> heard_;
+    std::map<std::size_t, std::unique_ptr<session_state>> sessions_;
+};
+
+} // namespace
+
+std::unique_ptr<real_server> make_real_side(const counters& from,
+                                            std::chrono::milliseconds container_check)
+{
+    return std::make_unique<real_side>(from, container_check);
+}
+
+} // namespace world::conversation

@@ -1,0 +1,69 @@
+// Sessions with ZooKeeper that are spoken for by a script: with real servers, or with simulated ones.
+#pragma once
+
+#include <colock/client_options.hpp>
+#include <colock/node.hpp>
+
+#include "zk/call.hpp"
+#include "zk/handle.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace world::conversation {
+
+// What a session hears.
+struct answer {
+    std::size_t number = 0; // of the call
+    colock::zk::reply body = {};
+};
+struct heard {
+    std::size_t session = 0;
+    std::variant<answer, colock::watch_event> what = {};
+};
+
+// Each function waits until it is done, and throws `std::runtime_error` when that takes too long.
+class side {
+public:
+    virtual ~side() = default;
+
+    // Begins a session, or takes the given one over. False when the servers do not know it.
+    virtual bool open(std::size_t session, const std::vector<colock::credential>& credentials,
+                      const colock::zk::session_identity& as) = 0;
+    // Sends all of them at once, numbered from this on, and waits for the answers.
+    virtual void ask(std::size_t session, const std::vector<colock::zk::call>& calls,
+                     std::size_t number) = 0;
+    // Ends the session.
+    virtual void close(std::size_t session) = 0;
+    // Breaks the connection.
+    virtual void drop(std::size_t session) = 0;
+    // Meanwhile the other sessions stay alive.
+    virtual void pass(std::chrono::milliseconds time) = 0;
+    [[nodiscard]] virtual colock::zk::session_identity identity(std::size_t session) const = 0;
+
+    // What was heard since the last time.
+    [[nodiscard]] virtual std::vector<heard> take() = 0;
+};
+
+// While no session is open.
+using counters = std::map<std::string, std::int32_t>;
+
+std::unique_ptr<side> make_simulated_side(const counters& from,
+                                          std::chrono::milliseconds container_check,
+                                          bool exists_needs_read);
+class real_server : public side {
+public:
+    // The server's version is 3.8.4, 3.9.2 or later.
+    [[nodiscard]] virtual bool exists_needs_read() const = 0;
+};
+std::unique_ptr<real_server> make_real_side(const counters& from,
+                                            std::chrono::milliseconds container_check);
+
+} // namespace world::conversation

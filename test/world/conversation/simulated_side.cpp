@@ -1,0 +1,152 @@
+#include "../ensemble/ensemble.hpp"
+#include "../network.hpp"
+#include "side.hpp"
+
+#include <functional>
+#include <stdexcept>
+#include <utility>
+
+namespace world::conversation {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+class simulated_side : public side {
+public:
+    simulated_side(const counters& from, std::chrono::milliseconds container_check,
+                   bool exists_needs_read)
+        : net_{time_, random{1}}, servers_{time_,
+                                           net_,
+                                           random{2},
+                                           {.servers = 1,
+                                            .tick = 500ms,
+                                            .container_check = container_check,
+                                            .exists_needs_read = exists_needs_read,
+                                            .pauses = 0}},
+          host_{time_, "127.0.0.1"}
+    {
+        wait([this] { return servers_.leader().has_value(); });
+        for (const auto& [path, counter] : from) {
+            servers_.by_hand(
+                {.op = colock::zk::opcode::create, .path = path, .acl = colock::open_acl()});
+            wait([this, &path = path] { return servers_.decided().find(path) != nullptr; });
+            time_.run_until(time_.now() + 100ms);
+            servers_.set_counter(path, counter);
+        }
+    }
+
+    bool open(std::size_t session, const std::vector<colock::credential>& credentials,
+              const colock::zk::session_identity& as) override
+    {
+        auto& s = sessions_[session];
+        s = {};
+        bool ended = false;
+        s.link = net_.connect(
+            host_, servers_.address(0),
+            {.connected =
+                 [&] {
+                     s.link->send(connect_request{as, 2s});
+                     for (const auto& c : credentials) {
+                         s.link->send(auth_request{c});
+                     }
+                 },
+             .received = [this, session](message&& m) { received(session, std::move(m)); },
+             .ended = [&] { ended = true; }});
+        wait([&] { return s.identity.id != 0 || ended; });
+        s.link->handle(
+            {.received = [this, session](message&& m) { received(session, std::move(m)); }});
+        return s.identity.id != 0;
+    }
+
+    void ask(std::size_t session, const std::vector<colock::zk::call>& calls,
+             std::size_t number) override
+    {
+        awaited_ += calls.size();
+        for (const auto& c : calls) {
+            sessions_[session].link->send(request{static_cast<std::int32_t>(number++), c});
+        }
+        wait([this] { return awaited_ == 0; });
+    }
+
+    void close(std::size_t session) override
+    {
+        bool closed = false;
+        auto& s = sessions_[session];
+        s.link->handle(
+            {.ended = [&] { closed = true; }}); // nobody listens to the events of its own end
+        s.link->send(close_request{});
+        wait([&] { return closed; });
+        s.link = nullptr;
+    }
+
+    void drop(std::size_t session) override { sessions_[session].link = nullptr; }
+
+    void pass(std::chrono::milliseconds time) override
+    {
+        const auto end = time_.now() + time;
+        for (; time_.now() < end; time_.run_until(std::min(end, time_.now() + 300ms))) {
+            for (auto& [number, s] : sessions_) {
+                if (s.link) {
+                    s.link->send(ping_request{});
+                }
+            }
+        }
+    }
+
+    colock::zk::session_identity identity(std::size_t session) const override
+    {
+        return sessions_.at(session).identity;
+    }
+
+    std::vector<heard> take() override { return std::exchange(heard_, {}); }
+
+private:
+    struct session_state {
+        std::shared_ptr<stream> link = {};
+        colock::zk::session_identity identity = {};
+    };
+
+    template <class Condition>
+    void wait(Condition until)
+    {
+        const auto end = time_.now() + 60s;
+        while (!until()) {
+            if (time_.now() > end || !time_.run_next()) {
+                throw std::runtime_error{"the simulated servers do not answer"};
+            }
+        }
+    }
+
+    void received(std::size_t session, message&& m)
+    {
+        if (const auto* r = std::get_if<connect_reply>(&m)) {
+            sessions_[session].identity = r->session;
+        } else if (auto* a = std::get_if<reply>(&m)) {
+            heard_.push_back(
+                {session, answer{static_cast<std::size_t>(a->number), std::move(a->body)}});
+            --awaited_;
+        } else if (auto* e = std::get_if<event>(&m)) {
+            heard_.push_back({session, std::move(e->what)});
+        }
+    }
+
+    timeline time_;
+    network net_;
+    ensemble servers_;
+    machine host_;
+    std::map<std::size_t, session_state> sessions_;
+    std::size_t awaited_ = 0;
+    std::vector<heard> heard_;
+};
+
+} // namespace
+
+std::unique_ptr<side> make_simulated_side(const counters& from,
+                                          std::chrono::milliseconds container_check,
+                                          bool exists_needs_read)
+{
+    return std::make_unique<simulated_side>(from, container_check, exists_needs_read);
+}
+
+} // namespace world::conversation
