@@ -2,6 +2,8 @@
 
 #include "core.hpp"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace colock::detail {
@@ -16,7 +18,7 @@ context_service::context_service(boost::asio::execution_context& context)
 void context_service::add(const std::shared_ptr<client_core>& core)
 {
     const std::lock_guard lock{mutex_};
-    cores_.emplace(core.get(), core);
+    cores_[core.get()] = {++added_, core};
 }
 
 void context_service::remove(client_core& core) noexcept
@@ -27,17 +29,19 @@ void context_service::remove(client_core& core) noexcept
 
 void context_service::shutdown()
 {
-    std::vector<std::shared_ptr<client_core>> alive;
+    std::vector<std::pair<std::uint64_t, std::shared_ptr<client_core>>> alive;
     {
         const std::lock_guard lock{mutex_};
-        for (const auto& [address, core] : cores_) {
-            if (auto held = core.lock()) {
-                alive.push_back(std::move(held));
+        for (const auto& [address, each] : cores_) {
+            if (auto held = each.core.lock()) {
+                alive.emplace_back(each.number, std::move(held));
             }
         }
         cores_.clear();
     }
-    for (const auto& core : alive) {
+    // Not in the order of their addresses, which is another one in each run.
+    std::ranges::sort(alive);
+    for (const auto& [number, core] : alive) {
         core->context_gone();
     }
 }

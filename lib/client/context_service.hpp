@@ -3,6 +3,7 @@
 
 #include <boost/asio/execution_context.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -26,8 +27,14 @@ public:
 private:
     void shutdown() override;
 
+    struct entry {
+        std::uint64_t number = 0;
+        std::weak_ptr<client_core> core = {};
+    };
+
     std::mutex mutex_;
-    std::unordered_map<client_core*, std::weak_ptr<client_core>> cores_;
+    std::uint64_t added_ = 0;
+    std::unordered_map<client_core*, entry> cores_;
 };
 
 } // namespace colock::detail

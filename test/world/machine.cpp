@@ -23,9 +23,13 @@ machine::machine(timeline& time, std::string name, int drift, std::chrono::nanos
 
 std::chrono::nanoseconds machine::clock() const noexcept
 {
-    const auto now = time_.now().count();
-    const auto shown = now + gained(now, drift_) + up_.count();
-    return std::chrono::nanoseconds{shown - shown % 1000};
+    // It is looked at several times in an instant.
+    if (const auto now = time_.now().count(); now != looked_at_) {
+        looked_at_ = now;
+        const auto shown = now + gained(now, drift_) + up_.count();
+        shown_ = std::chrono::nanoseconds{shown - shown % 1000};
+    }
+    return shown_;
 }
 
 instant machine::when(std::chrono::nanoseconds clock) const noexcept

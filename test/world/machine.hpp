@@ -102,6 +102,8 @@ private:
     std::uint32_t number_;
     std::int64_t drift_;
     std::chrono::nanoseconds up_;
+    mutable std::int64_t looked_at_ = -1;
+    mutable std::chrono::nanoseconds shown_{0}; // then
     std::chrono::nanoseconds slept_{0};
     std::chrono::nanoseconds asleep_since_{-1}; // -1: awake
     bool alive_ = true;

@@ -46,12 +46,9 @@ void timeline::drop_cancelled()
     }
 }
 
-bool timeline::run_next()
+// The first one, which has not been cancelled.
+void timeline::happen()
 {
-    drop_cancelled();
-    if (heap_.empty()) {
-        return false;
-    }
     const auto next = heap_.front();
     std::pop_heap(heap_.begin(), heap_.end(), later{});
     heap_.pop_back();
@@ -61,13 +58,22 @@ bool timeline::run_next()
     free_.push_back(next.slot);
     ++happened_;
     what();
+}
+
+bool timeline::run_next()
+{
+    drop_cancelled();
+    if (heap_.empty()) {
+        return false;
+    }
+    happen();
     return true;
 }
 
 void timeline::run_until(instant when)
 {
     for (drop_cancelled(); !heap_.empty() && heap_.front().when <= when; drop_cancelled()) {
-        run_next();
+        happen();
     }
     now_ = std::max(now_, when);
 }

@@ -60,6 +60,7 @@ private:
     };
 
     void drop_cancelled();
+    void happen();
 
     instant now_{0};
     std::uint64_t planned_ = 0;
