@@ -188,7 +188,8 @@ void simulation::parts::live()
         p->start();
     }
     const auto trouble_ends = whole - 2 * std::chrono::nanoseconds{all.most_timeout} - 15s;
-    troubles->begin(trouble_ends, chance.between(500ms, 10s));
+    constexpr std::chrono::milliseconds apart[] = {200ms, 500ms, 1s, 2s, 5s, 10s};
+    troubles->begin(trouble_ends, apart[chance.below(std::size(apart))]);
     time.run_until(trouble_ends);
     troubles->end();
     // Sessions of processes that were killed expire, and the others settle.

@@ -206,8 +206,7 @@ void holds::node_gone(const std::string& path, std::int64_t session, queues::cau
         deleted_by_hand_.insert(path);
     }
     for (auto& [n, h] : active_) {
-        if (h.stepping_down || h.is_over ||
-            std::ranges::find(h.g.nodes, path) == h.g.nodes.end()) {
+        if (h.stepping_down || h.is_over || std::ranges::find(h.g.nodes, path) == h.g.nodes.end()) {
             continue;
         }
         if (why == queues::cause::hand) {

@@ -122,6 +122,13 @@ void queues::deleted(const std::string& path, std::int64_t session, cause why)
     }
     journal_.note(why == cause::hand ? deed::by_hand : deed::node_deleted, ensemble_, session,
                   [&] { return path; });
+    const auto& p = places_[at->place].what;
+    if (p.type == kind::queue && !p.has_onlookers && p.shared_marker.empty()) {
+        if (gone_.size() == 1000) {
+            gone_.pop_front();
+        }
+        gone_.push_back({path, session, {}});
+    }
     auto& all = places_[at->place].contenders;
     // A holder that steps down may have put another node in the place of this one.
     if (const auto it = all.find(at->number); it != all.end() && it->second.path == path) {
@@ -149,16 +156,16 @@ void queues::changed(const change& c, std::int64_t session)
     it->second = std::max(it->second, c.data);
 }
 
-void queues::woken(const std::string& path, std::size_t others)
+void queues::woken(std::int64_t session, colock::watch_event_type type, const std::string& path)
 {
-    const auto at = find(path);
-    if (!at || others <= 2) {
+    if (type != colock::watch_event_type::deleted) {
         return;
     }
-    const auto& p = places_[at->place].what;
-    if (p.type == kind::queue && !p.has_onlookers && !at->shared && p.shared_marker.empty()) {
-        found_.add("G7 herd",
-                   "the deletion of " + path + " wakes " + std::to_string(others) + " clients");
+    const auto it = std::ranges::find(gone_, path, &gone::path);
+    if (it != gone_.end() && session != it->session && it->woken.insert(session).second &&
+        it->woken.size() > 2) {
+        found_.add("G7 herd", "the deletion of " + path + " wakes " +
+                                  std::to_string(it->woken.size()) + " clients");
     }
 }
 

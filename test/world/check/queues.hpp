@@ -6,6 +6,7 @@
 #include "journal.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -63,8 +64,9 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return places_.size(); }
 
     void committed(const transaction& t) override;
-    // So many sessions other than the owner's were woken by the deletion of the node: at most two in a queue of writers.
-    void woken(const std::string& path, std::size_t others);
+    // G7: a deletion wakes at most two others in a queue of writers.
+    void woken(std::int64_t session, colock::watch_event_type type,
+               const std::string& path) override;
 
     // ---- for the other checks
 
@@ -89,6 +91,11 @@ private:
         std::map<std::int64_t, contender> contenders; // by number
         instant moved{};                              // another one is the first since then
     };
+    struct gone {
+        std::string path;
+        std::int64_t session;
+        std::set<std::int64_t> woken; // others
+    };
     struct location {
         std::size_t place;
         std::int64_t number;
@@ -109,6 +116,7 @@ private:
     std::unordered_map<std::string, std::size_t> by_path_;
     std::unordered_map<std::string, std::string> written_; // by node: the greatest token
     std::set<std::int64_t> sessions_;
+    std::deque<gone> gone_; // the last ones
 };
 
 template <class Holds>

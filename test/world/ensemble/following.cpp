@@ -70,6 +70,7 @@ public:
         send({.what = peer_message::kind::revalidate, .session = session, .timeout = timeout});
     }
 
+    [[nodiscard]] observer* told() const noexcept override { return server_.shared().told; }
     void applied(const transaction&) override {}
 
 private:

@@ -23,6 +23,8 @@
 
 namespace world {
 
+class upstream;
+
 class connection : public watches::watcher {
 public:
     void notify(colock::watch_event_type type, const std::string& path,
@@ -31,6 +33,7 @@ public:
 private:
     friend class front;
 
+    upstream* role_ = nullptr;     // of the server
     std::shared_ptr<stream> link_; // empty once closed
     std::int64_t session_ = 0;
     std::chrono::milliseconds timeout_{10'000};
@@ -54,6 +57,8 @@ public:
     virtual void revalidate(std::int64_t session, std::chrono::milliseconds timeout) = 0;
     // The server has carried it out.
     virtual void applied(const transaction& t) = 0;
+    // That of the ensemble, or null.
+    [[nodiscard]] virtual observer* told() const noexcept = 0;
 
 protected:
     ~upstream() = default;

@@ -62,6 +62,7 @@ public:
     void process(shared_request r) override;
     bool touch(std::int64_t session, std::chrono::milliseconds timeout) override;
     void revalidate(std::int64_t session, std::chrono::milliseconds timeout) override;
+    [[nodiscard]] observer* told() const noexcept override { return server_.shared().told; }
     void applied(const transaction& t) override;
 
 private:
