@@ -85,6 +85,7 @@ int main(int argc, char** argv)
             ("replay", po::value<std::uint64_t>(), "print the history of this seed")           //
             ("picture", po::value<std::string>(), "draw the history that is replayed, as SVG") //
             ("verbose", "print the figures of each seed")                                      //
+            ("stop", "run no further seed when one has a violation")                           //
             ("help", "");
         po::store(po::parse_command_line(argc, argv, known), given);
         po::notify(given);
@@ -125,7 +126,11 @@ int main(int argc, char** argv)
                       << std::setfill('0') << o.hash << std::dec << ", "
                       << world::check::text_of(o.end) << " s, " << o.troubles << " troubles, "
                       << o.operations << " operations, " << o.grants << " grants, "
-                      << o.transactions << " transactions, " << o.violations << " violations\n";
+                      << o.transactions << " transactions, " << o.violations << " violations"
+                      << std::endl; // the next seed may crash
+        }
+        if (o.violations != 0 && given.count("stop") != 0) {
+            break;
         }
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;

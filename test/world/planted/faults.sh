@@ -1,0 +1,216 @@
+# The faults that the simulated world has to find: planted.sh reads them. Each is an error that a change of the library
+# could make. What lib/protocol does is left to test/model/mutations.sh.
+# shellcheck shell=bash disable=SC2034
+
+# Found within a few seeds, in sources that compile quickly: what CI plants.
+quick=(
+    "does not remove the node of a lock"
+    "believes the answer to prove that the session lived until then"
+    "lets others be admitted to a lock that is not released"
+)
+
+# ---- the session, and its connections
+
+plant "sends no barrier when it resumes its session" lib/client/core_session.cpp \
+    "$(in_function established 's/send_barrier\(\);/backoff_.reset();/')"
+plant "sends what has waited before the barrier" lib/client/core_session.cpp \
+    "$(in_function established 's/send_barrier\(\);/;/; s/^    become_connected\(\);/    become_connected();\n    if (resumed) { send_barrier(); }/')"
+plant "offers its session where an old socket is" lib/client/core_session.cpp \
+    "$(in_function choose_addresses 's/boot_clock::now\(\) < over/false/; s/const auto over = .*//')"
+plant "forgets all old sockets when it is connected again" lib/client/core_session.cpp \
+    "$(in_function become_connected 's/unanswered_ = 0;/unanswered_ = 0; old_sockets_.clear();/')"
+plant "takes every old socket for closed" lib/zk/old_sockets.cpp \
+    "$(in_function contains 's/each.address == address/each.address == address \&\& each.socket->is_over()/')"
+plant "does not tell anybody that the session has expired" lib/client/core_session.cpp \
+    "$(in_function expire_session 's/notify\(.*expired\(\).*//')"
+plant "does not tell anybody that the connection is lost" lib/client/core_session.cpp \
+    "$(in_function broken 's/notify\(.*suspended\(\).*//')"
+plant "does not tell anybody that the client is closed" lib/client/core_session.cpp \
+    "$(in_function begin_close 's/notify\(.*closed\(why\).*//')"
+plant "does not tell anybody that it is connected again" lib/client/core_session.cpp \
+    "$(in_function become_connected 's/notify\(.*connected\(session_.id\).*//')"
+plant "ends its session while answers are outstanding" lib/client/core_session.cpp \
+    "$(in_function end_session_when_quiet 's/ \|\| !sent_.empty\(\)//')"
+plant "forgets the requests that wait when it is closed" lib/client/core_session.cpp \
+    "$(in_function begin_close 's/^ +fail_waiting\(why\);//')"
+plant "counts the time-out from when the connection was made" lib/client/core_session.cpp \
+    "$(in_function become_connected 's/attempt_began_/boot_clock::now()/')"
+plant "does not draw in the bound when the time-out shrinks" lib/client/core_session.cpp \
+    "$(in_function become_connected 's/session_timeout_\)/granted_first_)/; s/publish_bound.*//');
+     s/^void client_core::become_connected/static std::chrono::milliseconds granted_first_{10'000};\n&/"
+plant "keeps the watches of a connection that is gone" lib/client/core_session.cpp \
+    "$(in_function drop_connection 's/watches_.clear\(\);//')"
+plant "does not pause between attempts to connect" lib/client/core_session.cpp \
+    "$(in_function next_attempt 's/const auto delay = .*;/const auto delay = clock::duration{};/')"
+plant "does not let go of the session when the client is destroyed" lib/client/client.cpp \
+    "$(in_function '~client' 's/core->release\(\);/(void)core;/')"
+
+# ---- requests and watches
+
+plant "repeats every request whose answer was lost" lib/client/core_requests.cpp \
+    "$(in_function answered 's/r.policy == on_loss::repeat \&\& \(loss/r.policy != on_loss::fail \&\& (loss/')"
+plant "reports the loss of a read instead of repeating it" lib/client/core_requests.cpp \
+    "$(in_function answered 's/ \&\& \(loss \|\| / \&\& (/')"
+plant "does not send what has waited for a connection" lib/client/core_requests.cpp \
+    "$(in_function flush_waiting 's/all.splice.*waiting_\);//')"
+plant "tells one subscriber alone that a watch has fired" lib/zk/watch_registry.cpp \
+    "$(in_function take 's/e.subscribers.end\(\)\)/e.subscribers.empty() ? e.subscribers.end() : e.subscribers.begin() + 1)/')"
+plant "does not set a watch again behind a reconnection" lib/client/watch_state.cpp \
+    "$(in_function connected 's/core_->submit.*//')"
+plant "does not look what happened while nobody watched" lib/client/watch_state.cpp \
+    "$(in_function difference 's/return found->pzxid != .*/return false ? std::optional{watch_event_type::children_changed}/; s/return found->mzxid != .*/return std::nullopt;/')"
+
+# ---- heartbeats, and the bound
+
+plant "believes the answer to prove that the session lived until then" lib/client/core.cpp \
+    "$(in_function take_note 's/answered\(r.sent_at_, /answered(now, /')"
+plant "takes a read for a write" lib/client/core.cpp \
+    "$(in_function take_note 's/: op == zk::opcode::multi/: true || op == zk::opcode::multi/')"
+plant "does not look at the holders when the bound passes" lib/client/core.cpp \
+    "$(in_function beat 's/if \(orders.check\)/if (false)/')"
+plant "sends no heartbeats" lib/client/core.cpp \
+    "$(in_function beat 's/if \(orders.(read|write)\)/if (false)/')"
+plant "does not publish the bound" lib/client/core.cpp \
+    "$(in_function take_note 's/publish_bound\(\);//')"
+plant "does not know of the leads" lib/client/core.cpp \
+    "$(in_function hold 's/hold\(lead\)/hold({})/'); $(in_function let_go 's/let_go\(lead\)/let_go({})/')"
+plant "does not tell that the proof has come" lib/client/core_requests.cpp \
+    "$(in_function answered 's/notify\(.*proved\(\).*//')"
+plant "reads a clock that stands still while the machine sleeps" lib/client/boot_clock.hpp \
+    's/CLOCK_BOOTTIME, /CLOCK_MONOTONIC, /' \
+    lib/client/{core,core_requests,core_session}.cpp lib/lock/{queue_member,queue_member_requests,queue_member_pace,held_lock,held_nodes,local_queue}.cpp
+
+# ---- a contender's node
+
+plant "does not remove the node of a lock" lib/lock/queue_member.cpp \
+    "$(in_function perform 's/remove\(c.name\); break;/break;/')"
+plant "writes the note and keeps the node" lib/lock/queue_member_requests.cpp \
+    "$(in_function remove_and_note 's/remove_op\(child\(name\)\)/check_op(child(name))/')"
+plant "does not take the lead off the bound" lib/lock/queue_member.cpp \
+    "$(in_function remaining 's/ - options_.lost_lead//')"
+plant "does not tell the holder when the bound passes" lib/lock/queue_member.cpp \
+    "$(in_function check 's/holding_ \&\& lost\(\)/false/')"
+plant "does not tell who waits for the loss" lib/lock/queue_member.cpp \
+    "$(in_function lose 's/waiting_for_loss_.complete_all.*//')"
+plant "never completes an unlock" lib/lock/queue_member.cpp \
+    "$(in_function gone 's/std::exchange\(unlocking_, \{\}\).complete.*//')"
+plant "completes an unlock before the node is gone" lib/lock/queue_member.cpp \
+    "$(in_function unlock 's/unlocking_ = std::move\(op\);/op.complete({}); return leave();/')"
+plant "does not leave the queue when a try is cancelled" lib/lock/queue_member.cpp \
+    "$(in_function cancel 's/^ +leave\(\);//')"
+plant "does not go on behind a reconnection" lib/lock/queue_member.cpp \
+    "$(in_function connected 's/^ +feed\(.*//')"
+plant "does not join again when the session has expired" lib/lock/queue_member.cpp \
+    "$(in_function expired 's/^ +feed\(.*//')"
+plant "ignores that the client is closed" lib/lock/queue_member.cpp \
+    "$(in_function closed 's/lose\(errc::client_closed\);//')"
+plant "leaves the writer's node when it steps down" lib/lock/queue_member_requests.cpp \
+    "$(in_function exchange 's/remove_op\(child\(own_name\(\)\)\)/check_op(child(own_name()))/')"
+plant "ignores that it is asked to let go" lib/lock/queue_member.cpp \
+    "$(in_function announce_revocation 's/waiting_for_revocation_.complete_all.*//')"
+plant "does not see a request to let go" lib/lock/queue_member_requests.cpp \
+    "$(in_function watch 's/r.text == revocation_request/false/')"
+plant "never watches the node of a holder" lib/client/core.cpp \
+    "$(in_function remind_due 's/listener->reminded\(\);//')"
+plant "watches the nodes of the first holders only" lib/client/core.cpp \
+    "$(in_function remind_due 's/^ +wait_to_remind\(\);//')"
+plant "does not claim the node of a single_node_mutex" lib/lock/queue_member.cpp \
+    "$(in_function claim 's/queue_->claim/(void)std::pair/')"
+plant "keeps its watch when nobody wants it any more" lib/lock/queue_member_requests.cpp \
+    "$(in_function unwatch 's/core_.watches\(\).unsubscribe.*//')"
+
+# ---- those who share a contender
+
+plant "lets others be admitted to a lock that is not released" lib/lock/local_queue.cpp \
+    "$(in_function end_turn 's/const auto v = cohort_.release\(now\);/const cohort::verdict v;/')"
+plant "hands a lock on that is lost" lib/lock/local_queue.cpp \
+    "$(in_function dismiss_loser 's/holder_->lost\(now\)/false/'); $(in_function end_turn 's/if \(why \&\& holder_ == member\)/if (false)/');
+     $(in_function lost 's/holder_.get\(\) == \&member/false/')"
+plant "counts a waiter that was cancelled" lib/lock/local_queue.cpp \
+    "$(in_function cancel 's/const auto v = cohort_.withdraw\(\);/const cohort::verdict v;/')"
+plant "does not end a wait at its deadline" lib/lock/local_queue.cpp \
+    "$(in_function wait 's/if \(until != never\)/if (false)/')"
+plant "keeps the node of a grant that nobody wants any more" lib/lock/local_queue.cpp \
+    "$(in_function granted 's/todo.more\(\).leaving.push_back\(\{member, \{\}\}\);//')"
+plant "ignores max_local_grants and max_local_time" lib/lock/local_queue.cpp \
+    's/= o.max_local_grants,/= 1'"'"'000'"'"'000,/; s/= o.max_local_time,/= std::chrono::hours{1},/'
+plant "does not hear who comes while it keeps the node" lib/lock/local_queue.cpp \
+    "$(in_function met 's/holder_.get\(\) == \&member/false/')"
+plant "lingers for ever" lib/lock/local_queue.cpp \
+    "$(in_function settle 's/lingering_ \&\& !linger_timer_/false/')"
+plant "forgets those who wait when the lock cannot be had" lib/lock/local_queue.cpp \
+    "$(in_function fail_all 's/op.complete\(why, unique_lock\{core_, \{\}\}\);/(void)op.release();/')"
+plant "does not count what is released" lib/lock/local_queue.cpp \
+    "$(in_function take_user_off 's/core_->count.locks_released.fetch_add.*//')"
+plant "does not let others join when the holder steps down" lib/lock/local_queue.cpp \
+    "$(in_function step_down 's/follow\(cohort_.lost\(\), todo\);//')"
+plant "does not wait for the server when it unlocks" lib/lock/local_queue.cpp \
+    "$(in_function unlock 's/todo.more\(\).leaving.back\(\).unlocking = std::move\(op\);//')"
+plant "does not join again for those who wait when a node goes" lib/lock/local_queue.cpp \
+    "$(in_function settle 's/\} else if \(!contender_\) \{/} else if (!contender_ \&\& todo.leaving.empty()) {/')"
+
+# ---- guards
+
+plant "does not release a lock whose guard is destroyed" lib/lock/held_lock.cpp \
+    "$(in_function release_in_background 's/^ +queue.release\(.*//')"
+plant "does not release permits whose guard is destroyed" lib/lock/permit.cpp \
+    "$(in_function '~permit' 's/held->release\(nodes, \{\}\);//')"
+plant "releases a recursive mutex with an inner guard" lib/lock/nest.cpp \
+    "$(in_function leave 's/return \{in_order, self.over_\};/return {in_order, true};/')"
+plant "never releases a recursive mutex" lib/lock/nest.cpp \
+    "$(in_function leave 's/return \{in_order, self.over_\};/return {in_order, false};/')"
+plant "tells of the loss of the first of several locks only" lib/lock/multi_guard.cpp \
+    "$(in_function watched 's/all.parts.push_back/if (all.parts.empty()) &/')"
+plant "completes a joint release with the first lock" lib/lock/multi_guard.cpp \
+    's/if \(--left_ == 0 \&\& op_\)/if (op_)/'
+
+# ---- semaphores
+
+plant "takes one permit too many" lib/lock/semaphore.cpp \
+    's/if \(\*found \+ n <= most\) \{/if (*found + n <= most + 1) {/'
+plant "believes a list that is older than its place in the queue" lib/lock/semaphore.cpp \
+    's/if \(granted_before_list \&\& /if (/'
+plant "keeps the queue's lock of a semaphore when it fails" lib/lock/semaphore.cpp \
+    's/co_await held.async_unlock\(asio::as_tuple\(asio::use_awaitable\)\);/new unique_lock{std::move(held)};/'
+plant "leaves permits whose creation has an unknown outcome" lib/lock/semaphore.cpp \
+    's/if \(name.starts_with\(prefix\) \&\& core_->session\(\) == session\)/if (false)/'
+plant "does not give back the permits that a caller does not want any more" lib/lock/semaphore.cpp \
+    's/std::exchange\(op, \{\}\).complete\(e \? code_of\(e\) : error_code\{\}, std::move\(p\)\);/&\n        } else {\n            new permit{std::move(p)};/'
+plant "does not wait for permits that are released" lib/lock/semaphore.cpp \
+    "$(in_function wait_for_change 's/leases.async_wait\(asio::deferred\)/held.async_wait_lost(asio::deferred)/')"
+plant "ignores the deadline of a semaphore" lib/lock/semaphore.cpp \
+    's/if \(until != at_once \&\& until != never\)/if (false)/'
+plant "does not remove the nodes of permits" lib/lock/held_nodes.cpp \
+    "$(in_function remove 's/core_->submit\(.*/of->left = 1; removed(path, *of, {});/')"
+plant "does not repeat the removal of permits behind a reconnection" lib/lock/held_nodes.cpp \
+    "$(in_function connected 's/remove\(path, of\);//')"
+plant "does not tell the holder of permits when the bound passes" lib/lock/held_nodes.cpp \
+    "$(in_function check 's/over_ \|\| !lost\(\)/true/')"
+plant "does not count permits as held" lib/lock/held_nodes.cpp \
+    "$(in_function rely 's/const bool relying = .*/const bool relying = false;/')"
+plant "does not notice that permits were deleted" lib/lock/held_nodes.cpp \
+    "$(in_function changed 's/lose\(errc::node_deleted\);//')"
+plant "does not take the lead off the bound of permits" lib/lock/held_nodes.cpp \
+    "$(in_function remaining 's/ - lost_lead_//')"
+
+# ---- several locks, bodies
+
+plant "keeps what is behind the lock that it waits for" lib/lock/multi_lock.cpp \
+    's/give_up_from\(\*waiting_for_ \+ 1\);//'
+plant "delivers several locks of which one is lost" lib/lock/multi_lock.cpp \
+    's/if \(!why\) \{/if (true) {/'
+plant "does not give up its locks when it is cancelled" lib/lock/multi_lock.cpp \
+    's/^ +give_up_from\(0\);//'
+plant "keeps what it has when one of several locks fails" lib/lock/multi_lock.cpp \
+    's/^ +p.guard = \{\};/            new gathering::part{std::move(p.guard)};/'
+plant "does not cancel the body when the lock is lost" include/colock/detail/with_lock.hpp \
+    's/^( +)self->stop\(asio::cancellation_type::all\);/\1(void)self;/' test/world/workload/bodies.cpp
+plant "says nothing of the loss of the lock of a body" include/colock/detail/with_lock.hpp \
+    's/if \(lost_ \&\& \(!e/if (false \&\& (!e/' test/world/workload/bodies.cpp
+plant "begins a body though the lock is lost" include/colock/detail/with_lock.hpp \
+    's/\} else if \(self->lost_ = self->held_.lost\(\); self->lost_\) \{/} else if (false) {/' test/world/workload/bodies.cpp
+plant "completes within the function that starts it" include/colock/detail/operation.hpp \
+    's/post_to\(work, std::move\(bound\)\);/bound();/' test/world/workload/crowd.cpp
+plant "gives the memory back when the handler has run" include/colock/detail/operation.hpp \
+    's/^        free\(allocator_of\(bound.get_allocator\(\)\)\);/        const auto kept = bound.get_allocator();/; s/post_to\(work, std::move\(bound\)\);/& free(allocator_of(kept));/' \
+    test/world/workload/crowd.cpp
