@@ -301,9 +301,14 @@ void simulated_connection::understand(message&& m)
         root_.strip(fired->what.path);
         watches_->watch_fired(std::move(fired->what));
     } else if (const auto* accepted = std::get_if<connect_reply>(&m)) {
-        if (accepted->session.id == 0 ||
-            (session_.id != 0 && session_.id != accepted->session.id)) {
+        if (accepted->session.id == 0 && session_.id != 0) {
             break_off(status::expired, zookeeper_errc::session_expired, "");
+            return;
+        }
+        // As zk::frame_guard has it.
+        if (session_.id != 0 && session_.id != accepted->session.id) {
+            break_off(status::broken, zookeeper_errc::connection_loss,
+                      "the server sent the server takes the session over under another number");
             return;
         }
         session_ = accepted->session;
