@@ -33,18 +33,19 @@ void compare(const transcript& real, const transcript& simulated)
                         << "\nsimulated: " << (other == b.end() ? "(the end)" : *other));
 }
 
-} // namespace
-
-BOOST_AUTO_TEST_SUITE(conversation)
-
-BOOST_AUTO_TEST_CASE(about_anything)
+// How many scripts about anything; by default as many as fit into ten seconds.
+unsigned long number_of_scripts()
 {
-    const auto real = make_real_side({}, 1h);
-    const auto simulated = make_simulated_side({}, 1h, real->exists_needs_read());
-    const auto chosen = std::getenv("COLOCK_TEST_CONVERSATIONS");
-    const auto count = chosen != nullptr ? std::strtoul(chosen, nullptr, 10) : 10;
+    const auto* chosen = std::getenv("COLOCK_TEST_CONVERSATIONS");
+    return chosen != nullptr ? std::strtoul(chosen, nullptr, 10) : 3;
+}
+
+void talk_about_anything(const side_options& o)
+{
+    const auto real = make_real_side(o);
+    const auto simulated = make_simulated_side(o, real->exists_needs_read());
     std::size_t lines = 0;
-    for (std::uint64_t seed = 1; seed <= count; ++seed) {
+    for (std::uint64_t seed = 1; seed <= number_of_scripts(); ++seed) {
         BOOST_TEST_CONTEXT("seed " << seed)
         {
             const auto said = anything(*real, seed, 150);
@@ -53,19 +54,36 @@ BOOST_AUTO_TEST_CASE(about_anything)
         }
     }
     BOOST_TEST_MESSAGE(lines << " lines");
+    BOOST_TEST(lines > 300 * number_of_scripts());
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(conversation)
+
+BOOST_AUTO_TEST_CASE(about_anything)
+{
+    talk_about_anything({});
+}
+
+BOOST_AUTO_TEST_CASE(about_anything_with_three_servers)
+{
+    talk_about_anything({.servers = 3});
 }
 
 BOOST_AUTO_TEST_CASE(about_the_end_of_the_numbers)
 {
-    const auto real = make_real_side(near_the_end(), 1h);
-    const auto simulated = make_simulated_side(near_the_end(), 1h, real->exists_needs_read());
+    const side_options o{.from = near_the_end()};
+    const auto real = make_real_side(o);
+    const auto simulated = make_simulated_side(o, real->exists_needs_read());
     compare(the_end_of_the_numbers(*real, 1), the_end_of_the_numbers(*simulated, 1));
 }
 
 BOOST_AUTO_TEST_CASE(about_what_the_server_removes)
 {
-    const auto real = make_real_side({}, 100ms);
-    const auto simulated = make_simulated_side({}, 100ms, real->exists_needs_read());
+    const side_options o{.container_check = 100ms};
+    const auto real = make_real_side(o);
+    const auto simulated = make_simulated_side(o, real->exists_needs_read());
     compare(what_the_server_removes(*real), what_the_server_removes(*simulated));
 }
 

@@ -22,41 +22,50 @@ using colock::test::zookeeper_server;
 using colock::zk::handle;
 using steady = std::chrono::steady_clock;
 
-zookeeper_options options_with(std::chrono::milliseconds container_check)
+zookeeper_options options_with(const side_options& wanted)
 {
     zookeeper_options o;
     o.tick_time = 500ms;
     o.extended_types = true;
-    o.container_check_interval = container_check;
+    o.container_check_interval = wanted.container_check;
     o.jvm_flags = {"-Dzookeeper.digest.enabled=false"};
     return o;
 }
 
-class real_side : public real_server {
+class over_c_client : public real_side {
 public:
-    real_side(const counters& from, std::chrono::milliseconds container_check)
-        : server_{options_with(container_check)}
+    explicit over_c_client(const side_options& o)
     {
-        if (from.empty()) {
+        if (o.servers > 1) {
+            ensemble_ =
+                std::make_unique<colock::test::zookeeper_ensemble>(options_with(o), o.servers);
             return;
         }
-        open(0, {}, {});
-        for (const auto& [path, counter] : from) {
+        alone_ = std::make_unique<zookeeper_server>(options_with(o));
+        if (o.from.empty()) {
+            return;
+        }
+        open(0, 0, {}, {});
+        for (const auto& [path, counter] : o.from) {
             ask(0, {{.op = colock::zk::opcode::create, .path = path, .acl = colock::open_acl()}},
                 0);
         }
         close(0);
         static_cast<void>(take());
-        colock::test::set_sequence_counters(server_, from);
+        colock::test::set_sequence_counters(*alone_, o.from);
     }
 
-    bool open(std::size_t session, const std::vector<colock::credential>& credentials,
+    std::size_t servers() const override { return ensemble_ ? ensemble_->size() : 1; }
+
+    bool open(std::size_t session, std::size_t server,
+              const std::vector<colock::credential>& credentials,
               const colock::zk::session_identity& as) override
     {
         auto& s = sessions_[session];
         s = std::make_unique<session_state>(*this, session);
+        const auto& at = ensemble_ ? (*ensemble_)[server] : *alone_;
         s->connection =
-            std::make_unique<handle>(server_.connect_string(), "", 2000ms, as, credentials, *s);
+            std::make_unique<handle>(at.connect_string(), "", 2000ms, as, credentials, *s);
         wait([&] { return s->connection->state() != handle::status::connecting; });
         if (s->connection->state() == handle::status::connected) {
             s->identity = s->connection->session();
@@ -123,7 +132,7 @@ public:
 
     bool exists_needs_read() const override
     {
-        const auto text = server_.four_letter_word("srvr");
+        const auto text = (ensemble_ ? (*ensemble_)[0] : *alone_).four_letter_word("srvr");
         int major = 0, minor = 0, patch = 0;
         if (std::sscanf(text.c_str(), "Zookeeper version: %d.%d.%d", &major, &minor, &patch) != 3) {
             throw std::runtime_error{"the server does not tell its version: " + text};
@@ -134,7 +143,9 @@ public:
 
 private:
     struct receiver : colock::zk::receiver {
-        receiver(real_side& o, std::size_t s, std::size_t n) : owner{o}, session{s}, number{n} {}
+        receiver(over_c_client& o, std::size_t s, std::size_t n) : owner{o}, session{s}, number{n}
+        {
+        }
 
         void answered(colock::zk::reply&& r) noexcept override
         {
@@ -142,19 +153,19 @@ private:
             --owner.awaited_;
         }
 
-        real_side& owner;
+        over_c_client& owner;
         std::size_t session;
         std::size_t number;
     };
     struct session_state : colock::zk::watch_receiver {
-        session_state(real_side& o, std::size_t n) : owner{o}, number{n} {}
+        session_state(over_c_client& o, std::size_t n) : owner{o}, number{n} {}
 
         void watch_fired(colock::watch_event&& event) noexcept override
         {
             owner.heard_.push_back({number, std::move(event)});
         }
 
-        real_side& owner;
+        over_c_client& owner;
         std::size_t number;
         std::vector<std::unique_ptr<receiver>> receivers; // behind the connection
         std::unique_ptr<handle> connection;
@@ -167,7 +178,7 @@ private:
         std::vector<pollfd> wanted;
         std::vector<handle*> of;
         for (const auto& [number, s] : sessions_) {
-            if (!s->connection) {
+            if (!s->connection || s->connection->state() > handle::status::connected) {
                 continue;
             }
             const auto next = s->connection->next_interest();
@@ -204,7 +215,8 @@ private:
         }
     }
 
-    zookeeper_server server_;
+    std::unique_ptr<zookeeper_server> alone_; // or
+    std::unique_ptr<colock::test::zookeeper_ensemble> ensemble_;
     std::size_t awaited_ = 0;
     std::vector<heard> heard_;
     std::map<std::size_t, std::unique_ptr<session_state>> sessions_;
@@ -212,10 +224,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<real_server> make_real_side(const counters& from,
-                                            std::chrono::milliseconds container_check)
+std::unique_ptr<real_side> make_real_side(const side_options& o)
 {
-    return std::make_unique<real_side>(from, container_check);
+    return std::make_unique<over_c_client>(o);
 }
 
 } // namespace world::conversation

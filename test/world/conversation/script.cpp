@@ -19,7 +19,8 @@ using colock::zk::call;
 using colock::zk::opcode;
 
 constexpr std::size_t sessions = 4;
-constexpr std::size_t unheard = 0; // the number of calls whose answers are left out
+constexpr std::size_t guest = sessions;    // another connection of one of them
+constexpr std::size_t unheard = 1'000'000; // the numbers from there on: answers that are left out
 
 const std::array<std::vector<colock::credential>, sessions> credentials{
     {{}, {{"digest", "me:secret"}}, {{"digest", "you:secret"}, {"digest", "me too:secret"}}, {}}};
@@ -38,7 +39,8 @@ public:
 
     void open(std::size_t s, const colock::zk::session_identity& as = {})
     {
-        const bool known = side_.open(s, credentials[s], as);
+        at_[s] = random_.below(side_.servers());
+        const bool known = side_.open(s, at_[s], credentials[s], as);
         open_[s] = known;
         text.opened(s, known ? side_.identity(s) : as, known);
     }
@@ -58,13 +60,15 @@ public:
     {
         for (std::size_t s = 0; s != sessions; ++s) {
             if (s != who && open_[s]) {
-                side_.ask(s, {{.op = opcode::exists, .path = "/"}}, unheard);
+                side_.ask(s,
+                          {{.op = opcode::sync, .path = "/"}, {.op = opcode::exists, .path = "/"}},
+                          unheard);
             }
         }
         auto all = side_.take();
         std::erase_if(all, [](const heard& h) {
             const auto* a = std::get_if<answer>(&h.what);
-            return a != nullptr && a->number == unheard;
+            return a != nullptr && a->number >= unheard;
         });
         text.told(std::move(all), in_order);
     }
@@ -93,6 +97,23 @@ public:
         drop(s);
         wait_until_gone((s + 1) % sessions, "/alive");
         hear(false);
+    }
+
+    // Its session is taken over at another server; the connection that it has does not know.
+    void move(std::size_t s)
+    {
+        text.note(std::to_string(s) + " is somewhere else");
+        const auto as = side_.identity(s);
+        static_cast<void>(side_.open(guest, (at_[s] + 1) % side_.servers(), credentials[s], as));
+        say(guest, {{.op = opcode::create,
+                     .path = root + "/moved",
+                     .mode = create_mode::ephemeral_sequential,
+                     .acl = colock::open_acl()}});
+        say(s, {{.op = opcode::create, .path = root + "/moved", .acl = colock::open_acl()},
+                {.op = opcode::exists, .path = root + "/moved"}});
+        drop(s);
+        side_.drop(guest);
+        open(s, as);
     }
 
     void wait_until_gone(std::size_t asker, const std::string& path)
@@ -142,6 +163,8 @@ public:
             const auto as = side_.identity(s);
             expire(s);
             open(s, as);
+        } else if (kind < 74 && side_.servers() > 1) {
+            move(s);
         } else {
             std::vector<call> calls;
             const auto count = random_.per_mille(700) ? 1 : 2 + random_.below(3);
@@ -176,7 +199,8 @@ private:
         if (random_.per_mille(20)) {
             constexpr std::array special{"/", "/zookeeper", "/zookeeper/quota",
                                          "/zookeeper/config"};
-            return special[random_.below(special.size())];
+            // What the servers know of each other is in the last one.
+            return special[random_.below(special.size() - (side_.servers() > 1 ? 1 : 0))];
         }
         auto path = root;
         for (auto depth = random_.below(100) < 10 ? 0 : 1 + random_.below(2); depth != 0; --depth) {
@@ -295,6 +319,7 @@ private:
     side& side_;
     random random_;
     std::array<bool, sessions> open_{};
+    std::array<std::size_t, sessions> at_{}; // which server
     std::size_t number_ = 1;
 };
 

@@ -34,10 +34,12 @@ class side {
 public:
     virtual ~side() = default;
 
+    [[nodiscard]] virtual std::size_t servers() const = 0;
     // Begins a session, or takes the given one over. False when the servers do not know it.
-    virtual bool open(std::size_t session, const std::vector<colock::credential>& credentials,
+    virtual bool open(std::size_t session, std::size_t server,
+                      const std::vector<colock::credential>& credentials,
                       const colock::zk::session_identity& as) = 0;
-    // Sends all of them at once, numbered from this on, and waits for the answers.
+    // Sends all of them at once, numbered from this on, and waits for the answers: a loss when the connection ends.
     virtual void ask(std::size_t session, const std::vector<colock::zk::call>& calls,
                      std::size_t number) = 0;
     // Ends the session.
@@ -52,18 +54,22 @@ public:
     [[nodiscard]] virtual std::vector<heard> take() = 0;
 };
 
-// While no session is open.
+// Of directories that are there from the beginning: how many children have been created in them.
 using counters = std::map<std::string, std::int32_t>;
 
-std::unique_ptr<side> make_simulated_side(const counters& from,
-                                          std::chrono::milliseconds container_check,
-                                          bool exists_needs_read);
-class real_server : public side {
+struct side_options {
+    std::size_t servers = 1;
+    std::chrono::milliseconds container_check = std::chrono::hours{1};
+    counters from = {}; // with one server only
+};
+
+class real_side : public side {
 public:
-    // The server's version is 3.8.4, 3.9.2 or later.
+    // The servers' version is 3.8.4, 3.9.2 or later.
     [[nodiscard]] virtual bool exists_needs_read() const = 0;
 };
-std::unique_ptr<real_server> make_real_side(const counters& from,
-                                            std::chrono::milliseconds container_check);
+
+std::unique_ptr<side> make_simulated_side(const side_options& o, bool exists_needs_read);
+std::unique_ptr<real_side> make_real_side(const side_options& o);
 
 } // namespace world::conversation

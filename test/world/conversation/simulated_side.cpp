@@ -2,7 +2,7 @@
 #include "../network.hpp"
 #include "side.hpp"
 
-#include <functional>
+#include <deque>
 #include <stdexcept>
 #include <utility>
 
@@ -14,20 +14,25 @@ using namespace std::chrono_literals;
 
 class simulated_side : public side {
 public:
-    simulated_side(const counters& from, std::chrono::milliseconds container_check,
-                   bool exists_needs_read)
+    simulated_side(const side_options& o, bool exists_needs_read)
         : net_{time_, random{1}}, servers_{time_,
                                            net_,
                                            random{2},
-                                           {.servers = 1,
+                                           {.servers = o.servers,
                                             .tick = 500ms,
-                                            .container_check = container_check,
-                                            .exists_needs_read = exists_needs_read,
-                                            .pauses = 0}},
+                                            .container_check = o.container_check,
+                                            .exists_needs_read = exists_needs_read}},
           host_{time_, "127.0.0.1"}
     {
-        wait([this] { return servers_.leader().has_value(); });
-        for (const auto& [path, counter] : from) {
+        wait([this] {
+            for (std::size_t i = 0; i != servers_.size(); ++i) {
+                if (!servers_.serves(i)) {
+                    return false;
+                }
+            }
+            return true;
+        });
+        for (const auto& [path, counter] : o.from) {
             servers_.by_hand(
                 {.op = colock::zk::opcode::create, .path = path, .acl = colock::open_acl()});
             wait([this, &path = path] { return servers_.decided().find(path) != nullptr; });
@@ -36,37 +41,41 @@ public:
         }
     }
 
-    bool open(std::size_t session, const std::vector<colock::credential>& credentials,
+    std::size_t servers() const override { return servers_.size(); }
+
+    bool open(std::size_t session, std::size_t server,
+              const std::vector<colock::credential>& credentials,
               const colock::zk::session_identity& as) override
     {
         auto& s = sessions_[session];
         s = {};
-        bool ended = false;
         s.link = net_.connect(
-            host_, servers_.address(0),
+            host_, servers_.address(server),
             {.connected =
-                 [&] {
+                 [&s, as, credentials] {
                      s.link->send(connect_request{as, 2s});
                      for (const auto& c : credentials) {
                          s.link->send(auth_request{c});
                      }
                  },
              .received = [this, session](message&& m) { received(session, std::move(m)); },
-             .ended = [&] { ended = true; }});
-        wait([&] { return s.identity.id != 0 || ended; });
-        s.link->handle(
-            {.received = [this, session](message&& m) { received(session, std::move(m)); }});
+             .ended = [this, session] { ended(session); }});
+        wait([&] { return s.identity.id != 0 || s.ended; });
         return s.identity.id != 0;
     }
 
     void ask(std::size_t session, const std::vector<colock::zk::call>& calls,
              std::size_t number) override
     {
-        awaited_ += calls.size();
+        auto& s = sessions_[session];
         for (const auto& c : calls) {
-            sessions_[session].link->send(request{static_cast<std::int32_t>(number++), c});
+            s.unanswered.push_back(number);
+            s.link->send(request{static_cast<std::int32_t>(number++), c});
         }
-        wait([this] { return awaited_ == 0; });
+        if (s.ended) {
+            ended(session);
+        }
+        wait([&s] { return s.unanswered.empty(); });
     }
 
     void close(std::size_t session) override
@@ -105,6 +114,8 @@ private:
     struct session_state {
         std::shared_ptr<stream> link = {};
         colock::zk::session_identity identity = {};
+        std::deque<std::size_t> unanswered = {};
+        bool ended = false;
     };
 
     template <class Condition>
@@ -125,9 +136,19 @@ private:
         } else if (auto* a = std::get_if<reply>(&m)) {
             heard_.push_back(
                 {session, answer{static_cast<std::size_t>(a->number), std::move(a->body)}});
-            --awaited_;
+            sessions_[session].unanswered.pop_front();
         } else if (auto* e = std::get_if<event>(&m)) {
             heard_.push_back({session, std::move(e->what)});
+        }
+    }
+
+    void ended(std::size_t session)
+    {
+        auto& s = sessions_[session];
+        s.ended = true;
+        for (; !s.unanswered.empty(); s.unanswered.pop_front()) {
+            heard_.push_back({session, answer{s.unanswered.front(),
+                                              {.error = colock::zookeeper_errc::connection_loss}}});
         }
     }
 
@@ -136,17 +157,14 @@ private:
     ensemble servers_;
     machine host_;
     std::map<std::size_t, session_state> sessions_;
-    std::size_t awaited_ = 0;
     std::vector<heard> heard_;
 };
 
 } // namespace
 
-std::unique_ptr<side> make_simulated_side(const counters& from,
-                                          std::chrono::milliseconds container_check,
-                                          bool exists_needs_read)
+std::unique_ptr<side> make_simulated_side(const side_options& o, bool exists_needs_read)
 {
-    return std::make_unique<simulated_side>(from, container_check, exists_needs_read);
+    return std::make_unique<simulated_side>(o, exists_needs_read);
 }
 
 } // namespace world::conversation

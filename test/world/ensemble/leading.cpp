@@ -478,7 +478,12 @@ void leading::prepare(asked a)
     const auto& r = *a.request;
     const bool own = a.who == itself;
     if (r.is_sync() && !own) {
-        answer_sync(a.who);
+        // Behind all that is being decided.
+        if (outstanding_.empty()) {
+            answer_sync(a.who);
+        } else {
+            syncs_.emplace(outstanding_.back()->zxid, a.who);
+        }
         return;
     }
     const bool of_session = r.what == submitted::kind::call || r.what == submitted::kind::ping;
@@ -555,13 +560,8 @@ void leading::try_to_commit()
     }
 }
 
-// Behind all that is being decided.
 void leading::answer_sync(session_tracker::owner to)
 {
-    if (!outstanding_.empty() && outstanding_.front()->zxid != decided_) {
-        syncs_.emplace(outstanding_.back()->zxid, to);
-        return;
-    }
     for (const auto& l : learners_) {
         if (l->id == to) {
             send(*l, {.what = peer_message::kind::synced});

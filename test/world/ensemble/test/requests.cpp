@@ -191,6 +191,28 @@ BOOST_AUTO_TEST_CASE(watches_can_be_taken_back_and_end_with_the_connection)
     BOOST_TEST(t.s.wait(1s, [&] { return t.s.servers.watches() == 0; }));
 }
 
+BOOST_AUTO_TEST_CASE(a_sync_waits_for_what_is_being_decided)
+{
+    one_client t;
+    hand_client at_leader{t.s}, reader{t.s};
+    BOOST_REQUIRE(at_leader.open(*t.s.servers.leader()));
+    BOOST_REQUIRE(reader.open(t.s.follower(1)));
+    for (int i = 0; i != 200; ++i) {
+        for (int n = 0; n != 5; ++n) {
+            at_leader.send({.op = opcode::create,
+                            .path = "/a",
+                            .mode = create_mode::persistent_sequential,
+                            .acl = colock::open_acl()});
+        }
+        t.s.time.run_until(t.s.time.now() + std::chrono::microseconds{i * 10});
+        t.c.send({.op = opcode::sync, .path = "/"});
+        reader.send({.op = opcode::sync, .path = "/"});
+        const auto decided = t.s.servers.decided().size();
+        BOOST_TEST(t.c.call({.op = opcode::children, .path = "/"}).names.size() + 3 >= decided);
+        BOOST_TEST(reader.call({.op = opcode::children, .path = "/"}).names.size() + 3 >= decided);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(permissions_are_checked)
 {
     one_client t;
