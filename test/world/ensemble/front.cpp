@@ -56,7 +56,13 @@ front::front(machine& host, std::size_t index, const ensemble_options& options, 
       apply_{host,
              random_.branch(),
              {options.pauses, options.longest_pause},
-             [this](std::int64_t zxid) { apply(zxid); }}
+             [this](std::int64_t zxid) {
+                 if (zxid == sync_answered) {
+                     answer_sync();
+                 } else {
+                     apply(zxid);
+                 }
+             }}
 {
 }
 

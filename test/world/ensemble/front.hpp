@@ -81,8 +81,8 @@ public:
     void enqueue(shared_request r, colock::error_code refused = {});
     // All up to this is decided, and logged here.
     void commit(std::int64_t zxid);
-    // The leader has answered the next `sync`.
-    void synced();
+    // The leader has answered the next `sync`, behind all that it had told to commit.
+    void synced() { apply_.put(sync_answered); }
     void revalidated(std::int64_t session, bool valid);
 
     // The sessions that were used since the last time.
@@ -109,7 +109,9 @@ private:
     void look_for_idle();
 
     [[nodiscard]] bool waits_for_commit(const submitted& r) const noexcept;
+    static constexpr std::int64_t sync_answered = -1; // in place of a zxid
     void apply(std::int64_t zxid);
+    void answer_sync();
     void go_on(std::int64_t session);
     void finish(const submitted& r, colock::error_code error, const transaction* t,
                 std::vector<tree::result>* results);

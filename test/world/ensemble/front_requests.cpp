@@ -28,7 +28,7 @@ void front::enqueue(shared_request r, colock::error_code refused)
     }
 }
 
-void front::synced()
+void front::answer_sync()
 {
     if (syncs_.empty()) {
         return;

@@ -63,8 +63,7 @@ public:
     // Already carried out in ensemble::decided(). Sessions are opened and closed by transactions, too.
     virtual void committed(const transaction& t) = 0;
     // A server sends an event to a client.
-    virtual void woken(std::int64_t session, colock::watch_event_type type,
-                       const std::string& path)
+    virtual void woken(std::int64_t session, colock::watch_event_type type, const std::string& path)
     {
         static_cast<void>(session);
         static_cast<void>(type);
