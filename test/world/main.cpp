@@ -4,13 +4,21 @@
 
 #include <boost/program_options.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <sstream>
+#include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -24,6 +32,15 @@ struct summary {
     std::uint64_t operations = 0;
     std::size_t troubles = 0;
 
+    void add(const summary& other)
+    {
+        seeds += other.seeds;
+        violations += other.violations;
+        simulated += other.simulated;
+        grants += other.grants;
+        operations += other.operations;
+        troubles += other.troubles;
+    }
     void add(const world::outcome& o)
     {
         ++seeds;
@@ -33,6 +50,11 @@ struct summary {
         operations += o.operations;
         troubles += o.troubles;
     }
+};
+
+struct habits {
+    bool verbose;
+    bool stops; // at a violation
 };
 
 void report(const world::outcome& o)
@@ -70,6 +92,93 @@ int replay(world::world_options options, const std::string& picture)
     return o.violations == 0 ? 0 : 1;
 }
 
+void describe(const world::outcome& o)
+{
+    std::cout << "seed " << o.seed << ": history " << std::hex << std::setw(16) << std::setfill('0')
+              << o.hash << std::dec << ", " << world::check::text_of(o.end) << " s, " << o.troubles
+              << " troubles, " << o.operations << " operations, " << o.grants << " grants, "
+              << o.transactions << " transactions, " << o.violations << " violations\n";
+}
+
+summary run_some(world::world_options options, std::uint64_t first, std::uint64_t end,
+                 std::uint64_t step, habits how)
+{
+    summary sum;
+    for (auto seed = first; seed < end; seed += step) {
+        options.seed = seed;
+        const auto o = run_one(options);
+        sum.add(o);
+        if (how.verbose) {
+            describe(o);
+        }
+        std::cout.flush(); // the next seed may crash
+        if (o.violations != 0 && how.stops) {
+            break;
+        }
+    }
+    return sum;
+}
+
+// Worlds share nothing but the process that they are in, so each job is one.
+summary run_all(const world::world_options& options, std::uint64_t first, std::uint64_t count,
+                unsigned jobs, habits how)
+{
+    if (jobs <= 1) {
+        return run_some(options, first, first + count, 1, how);
+    }
+    std::vector<std::pair<pid_t, int>> children;
+    for (unsigned j = 0; j < jobs; ++j) {
+        int ends[2];
+        if (::pipe(ends) != 0) {
+            throw std::runtime_error{"no pipe"};
+        }
+        const auto child = ::fork();
+        if (child == 0) {
+            ::close(ends[0]);
+            const auto sum = run_some(options, first + j, first + count, jobs, how);
+            const bool told = ::write(ends[1], &sum, sizeof sum) == sizeof sum;
+            std::_Exit(told ? 0 : 2);
+        }
+        ::close(ends[1]);
+        children.emplace_back(child, ends[0]);
+    }
+    summary all;
+    for (const auto& [child, end] : children) {
+        summary one;
+        int status = 0;
+        const bool told = ::read(end, &one, sizeof one) == sizeof one;
+        ::close(end);
+        ::waitpid(child, &status, 0);
+        if (!told || status != 0) {
+            std::cout << "violation: a process that ran worlds has ended badly\n";
+            ++all.violations;
+        }
+        all.add(one);
+    }
+    return all;
+}
+
+int run_list(const std::string& path)
+{
+    std::ifstream list{path};
+    if (!list) {
+        std::cerr << "world: cannot read " << path << '\n';
+        return 2;
+    }
+    std::size_t violations = 0;
+    for (std::string line; std::getline(list, line);) {
+        world::world_options options;
+        std::istringstream words{line};
+        if (line.starts_with('#') || !(words >> options.seed >> options.minutes)) {
+            continue;
+        }
+        const auto o = run_one(options);
+        describe(o);
+        violations += o.violations;
+    }
+    return violations == 0 ? 0 : 1;
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -84,6 +193,8 @@ int main(int argc, char** argv)
             ("minutes", po::value<unsigned>()->default_value(1), "simulated minutes of each")  //
             ("replay", po::value<std::uint64_t>(), "print the history of this seed")           //
             ("picture", po::value<std::string>(), "draw the history that is replayed, as SVG") //
+            ("regressions", po::value<std::string>(), "run the seeds of this list")            //
+            ("jobs", po::value<unsigned>()->default_value(1), "so many at the same time")      //
             ("verbose", "print the figures of each seed")                                      //
             ("stop", "run no further seed when one has a violation")                           //
             ("help", "");
@@ -106,6 +217,9 @@ int main(int argc, char** argv)
         return replay(options, given.count("picture") != 0 ? given["picture"].as<std::string>()
                                                            : std::string{});
     }
+    if (given.count("regressions") != 0) {
+        return run_list(given["regressions"].as<std::string>());
+    }
     auto first = given["from"].as<std::uint64_t>();
     auto count = given["seeds"].as<std::uint64_t>();
     bool verbose = given.count("verbose") != 0;
@@ -115,24 +229,9 @@ int main(int argc, char** argv)
         verbose = true;
     }
 
-    summary sum;
+    const auto jobs = given["jobs"].as<unsigned>();
     const auto begun = std::chrono::steady_clock::now();
-    for (std::uint64_t seed = first; seed < first + count; ++seed) {
-        options.seed = seed;
-        const auto o = run_one(options);
-        sum.add(o);
-        if (verbose) {
-            std::cout << "seed " << seed << ": history " << std::hex << std::setw(16)
-                      << std::setfill('0') << o.hash << std::dec << ", "
-                      << world::check::text_of(o.end) << " s, " << o.troubles << " troubles, "
-                      << o.operations << " operations, " << o.grants << " grants, "
-                      << o.transactions << " transactions, " << o.violations << " violations"
-                      << std::endl; // the next seed may crash
-        }
-        if (o.violations != 0 && given.count("stop") != 0) {
-            break;
-        }
-    }
+    const auto sum = run_all(options, first, count, jobs, {verbose, given.count("stop") != 0});
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
     std::cout << sum.troubles << " troubles, " << sum.operations << " operations, " << sum.grants
               << " grants\n"

@@ -123,15 +123,15 @@ void queues::deleted(const std::string& path, std::int64_t session, cause why)
     journal_.note(why == cause::hand ? deed::by_hand : deed::node_deleted, ensemble_, session,
                   [&] { return path; });
     const auto& p = places_[at->place].what;
-    if (p.type == kind::queue && !p.has_onlookers && p.shared_marker.empty()) {
-        if (gone_.size() == 1000) {
-            gone_.pop_front();
-        }
-        gone_.push_back({path, session, {}});
-    }
     auto& all = places_[at->place].contenders;
     // A holder that steps down may have put another node in the place of this one.
     if (const auto it = all.find(at->number); it != all.end() && it->second.path == path) {
+        if (p.type == kind::queue && !p.has_onlookers && p.shared_marker.empty()) {
+            if (gone_.size() == 1000) {
+                gone_.pop_front();
+            }
+            gone_.push_back({path, it->second.session, {}});
+        }
         if (it == all.begin()) {
             places_[at->place].moved = time_.now();
         }

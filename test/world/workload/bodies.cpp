@@ -160,6 +160,13 @@ asio::awaitable<void> candidate(customer::ptr me, std::size_t place, random chan
             co_await me->pause(1ms, 20ms);
         }
         if (!me->is_over() && chance.per_mille(100)) {
+            auto [ec, identities] =
+                co_await post.async_participants(me->tuple("async_participants"));
+            if (ec) {
+                me->ended("async_participants", ec);
+            }
+        }
+        if (!me->is_over() && chance.per_mille(100)) {
             canceller enough{*me, chance};
             enough.after(chance.between(1ms, 2s), asio::cancellation_type::terminal);
             auto [ec, leader] =

@@ -31,9 +31,11 @@ customer::customer(scene& in, process& on, std::shared_ptr<const check::life> of
 {
     colock::client_options options;
     options.hosts = all.hosts;
-    options.tick = all.tick;
     options.session_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(
         chance.between(all.least_timeout, all.most_timeout));
+    // Too great a tick is safe; with a session that is long enough for it.
+    const bool patient = options.session_timeout >= 4 * all.tick && chance.per_mille(200);
+    options.tick = patient ? all.tick * 5 / 4 : all.tick;
     options.connect_timeout = chance.per_mille(500) ? std::chrono::milliseconds::max() : 10s;
     options.close_timeout = std::chrono::milliseconds{chance.between(100, 5000)};
     if (chance.per_mille(300)) {
@@ -106,8 +108,8 @@ void customer::ended(const char* what, colock::error_code ec) const
         errc::request_too_large,   errc::cannot_guard,       errc::unlock_out_of_order};
     if (std::ranges::any_of(surprises, [&](errc e) { return ec == e; })) {
         all.found.add("errors", std::string{what} + " of " + all.journal.name_of(who) +
-                                    " ends with \"" + ec.message() + "\": " +
-                                    (zk ? zk->last_error_detail() : ""));
+                                    " ends with \"" + ec.message() +
+                                    "\": " + (zk ? zk->last_error_detail() : ""));
     }
 }
 

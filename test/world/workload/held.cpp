@@ -2,6 +2,8 @@
 
 #include <boost/asio/detached.hpp>
 
+#include <memory>
+#include <mutex>
 #include <type_traits>
 #include <utility>
 
@@ -204,7 +206,13 @@ asio::awaitable<void> held::use(random& chance)
     const auto me = inner_->by;
     const auto until = me->all.time.now() + some_time(chance, 1s);
     write();
-    while (*this && me->all.time.now() < until) {
+    const auto revoked = std::make_shared<bool>(false);
+    if (const auto* const u = std::get_if<colock::unique_lock>(&inner_->guard);
+        u != nullptr && chance.per_mille(200)) {
+        u->async_wait_revoked(me->counted("async_wait_revoked",
+                                          [revoked](colock::error_code ec) { *revoked = !ec; }));
+    }
+    while (*this && !*revoked && me->all.time.now() < until) {
         if (chance.per_mille(150)) {
             co_await write_guarded();
         }
@@ -240,6 +248,9 @@ asio::awaitable<void> held::release(random& chance)
         }
     };
     if (auto* const p = std::get_if<colock::permit>(&let_go->guard)) {
+        if (p->count() > 1 && chance.per_mille(300)) {
+            const auto part = p->split(1); // which is destroyed
+        }
         if (awaited) {
             auto [ec] = co_await p->async_release(me->tuple("async_release", stop.slot()));
             unlocked(ec);
@@ -247,6 +258,9 @@ asio::awaitable<void> held::release(random& chance)
             p->async_release(me->counted("async_release", unlocked));
         }
     } else if (auto* const u = std::get_if<colock::unique_lock>(&let_go->guard)) {
+        if (chance.per_mille(100)) {
+            *u = colock::unique_lock{u->release(), std::adopt_lock};
+        }
         if (awaited) {
             auto [ec] = co_await u->async_unlock(me->tuple("async_unlock", stop.slot()));
             unlocked(ec);

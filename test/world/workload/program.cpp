@@ -164,7 +164,7 @@ asio::awaitable<void> program::some_user(customer& c, std::size_t at, random& ch
     if (drawn < 5) {
         return nodes(me, chance.branch());
     }
-    if (drawn < 15) {
+    if (drawn < 15 && all_.several) {
         return several(me, chance.branch());
     }
     if (drawn < 25 && all_.onlookers) {

@@ -53,6 +53,7 @@ struct scene {
     std::chrono::milliseconds most_timeout;
     bool onlookers = false; // look into queues, and ask holders to let go
     bool peers = false;     // take mutexes in Curator's way
+    bool several = false;   // are taken at once: some are held while others are waited for
     std::vector<place> places;
     bool draining = false; // programs end what they do, and begin nothing
 };
