@@ -1,6 +1,7 @@
 #ifndef COLOCK_TEST_SUPPORT_PRIVATE_NETWORK_HPP
 #define COLOCK_TEST_SUPPORT_PRIVATE_NETWORK_HPP
 
+#include "network_namespace.hpp"
 #include "zookeeper_server.hpp"
 
 #include <cstddef>
@@ -46,10 +47,8 @@ public:
     void restore(std::size_t host, lan where);
 
 private:
-    // A network namespace that exists for as long as this object, or anything in it.
-    class name_space;
-
-    std::vector<name_space> spaces_; // where the thread was before, where it is now, the hosts
+    std::vector<network_namespace>
+        spaces_; // where the thread was before, where it is now, the hosts
 };
 
 } // namespace colock::test
