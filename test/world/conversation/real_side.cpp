@@ -66,8 +66,9 @@ public:
         const auto& at = ensemble_ ? (*ensemble_)[server] : *alone_;
         s->connection =
             std::make_unique<handle>(at.connect_string(), "", 2000ms, as, credentials, *s);
-        wait([&] { return s->connection->state() != handle::status::connecting; });
-        if (s->connection->state() == handle::status::connected) {
+        wait(
+            [&] { return !s->connection || s->connection->state() != handle::status::connecting; });
+        if (s->connection && s->connection->state() == handle::status::connected) {
             s->identity = s->connection->session();
             return true;
         }
@@ -81,7 +82,9 @@ public:
         for (const auto& c : calls) {
             auto to = std::make_unique<receiver>(*this, session, number++);
             ++awaited_;
-            if (const auto error = s.connection->send(c, *to)) {
+            const auto error =
+                s.connection ? s.connection->send(c, *to) : colock::zookeeper_errc::connection_loss;
+            if (error) {
                 to->answered({.error = error});
             }
             s.receivers.push_back(std::move(to));
@@ -178,7 +181,10 @@ private:
         std::vector<pollfd> wanted;
         std::vector<handle*> of;
         for (const auto& [number, s] : sessions_) {
-            if (!s->connection || s->connection->state() > handle::status::connected) {
+            if (s->connection && s->connection->state() > handle::status::connected) {
+                s->connection.reset(); // some requests are answered by this only
+            }
+            if (!s->connection) {
                 continue;
             }
             const auto next = s->connection->next_interest();

@@ -93,6 +93,14 @@ std::string transcript::text_of(const heard& h)
         return session + " event " + std::to_string(static_cast<int>(e->type)) + " " + e->path;
     }
     const auto& a = std::get<answer>(h.what);
+    // How a connection is lost is the C client's affair.
+    const bool lost = a.body.error == colock::zookeeper_errc::connection_loss ||
+                      a.body.error == colock::zookeeper_errc::operation_timeout ||
+                      a.body.error == colock::zookeeper_errc::closing ||
+                      a.body.error == colock::zookeeper_errc::runtime_inconsistency;
+    if (lost) {
+        return session + " #" + std::to_string(a.number) + " -> no answer";
+    }
     auto line = session + " #" + std::to_string(a.number) + " -> " +
                 conversation::text_of(a.body.error) + " '" + a.body.text + "'" +
                 text_of(a.body.stat);

@@ -49,10 +49,10 @@ void connection::notify(colock::watch_event_type type, const std::string& path,
 }
 
 front::front(machine& host, std::size_t index, const ensemble_options& options, random chance,
-             std::uint64_t& origins, disk& store, upstream& role, bool syncs_wait)
+             std::uint64_t& origins, disk& store, upstream& role, bool follows)
     : host_{host}, options_{options}, random_{chance}, origins_{origins}, disk_{store}, role_{role},
-      syncs_wait_{syncs_wait}, next_session_{static_cast<std::int64_t>(index + 1) << 56 |
-                                             (clock_of(host).count() + 1) << 16},
+      follows_{follows}, next_session_{static_cast<std::int64_t>(index + 1) << 56 |
+                                       (clock_of(host).count() + 1) << 16},
       apply_{host,
              random_.branch(),
              {options.pauses, options.longest_pause},
@@ -230,7 +230,7 @@ void front::submit(const shared_connection& c, submitted::kind what, std::int32_
     if (!role_.touch(c->session_, c->timeout_)) {
         return;
     }
-    if (!c->touched_) {
+    if (follows_ && !c->touched_) {
         c->touched_ = true;
         touched_.emplace_back(c->session_, c->timeout_);
         touched_connections_.push_back(c);

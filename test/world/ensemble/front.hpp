@@ -68,7 +68,7 @@ protected:
 class front : public std::enable_shared_from_this<front>, private tree::witness {
 public:
     front(machine& host, std::size_t index, const ensemble_options& options, random chance,
-          std::uint64_t& origins, disk& store, upstream& role, bool syncs_wait);
+          std::uint64_t& origins, disk& store, upstream& role, bool follows);
     ~front();
 
     // To be called once, when it is owned. `decided`: up to where the history is.
@@ -138,7 +138,7 @@ private:
     std::uint64_t& origins_;
     disk& disk_;
     upstream& role_;
-    bool syncs_wait_; // for the leader; it answers those of its own clients at once
+    bool follows_; // a leader, which answers a sync, and has to hear of sessions
     std::int64_t next_session_;
     bool over_ = false;
 

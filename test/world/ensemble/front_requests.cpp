@@ -9,7 +9,7 @@ using colock::zookeeper_errc;
 
 bool front::waits_for_commit(const submitted& r) const noexcept
 {
-    return !r.throttled && (r.is_write() || (syncs_wait_ && r.is_sync()));
+    return !r.throttled && (r.is_write() || (follows_ && r.is_sync()));
 }
 
 // What a session asks for behind a write of its own waits for that.

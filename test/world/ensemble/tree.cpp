@@ -180,7 +180,7 @@ void tree::create(const change& c, const transaction& t)
     nodes_.emplace(c.path, std::move(made));
     switch (ephemeral_owner::type_of(c.owner)) {
     case ephemeral_owner::type::none: break;
-    case ephemeral_owner::type::session: ephemerals_[c.owner].push_back(c.path); break;
+    case ephemeral_owner::type::session: ephemerals_[c.owner].insert(c.path); break;
     case ephemeral_owner::type::container: containers_.insert(c.path); break;
     case ephemeral_owner::type::ttl: with_ttl_.insert(c.path); break;
     }
@@ -199,7 +199,7 @@ void tree::remove(const std::string& path, std::int64_t zxid)
     case ephemeral_owner::type::none: break;
     case ephemeral_owner::type::session:
         if (const auto own = ephemerals_.find(gone.owner); own != ephemerals_.end()) {
-            std::erase(own->second, path);
+            own->second.erase(path);
             if (own->second.empty()) {
                 ephemerals_.erase(own);
             }
@@ -214,7 +214,8 @@ void tree::remove(const std::string& path, std::int64_t zxid)
 std::vector<std::string> tree::ephemerals(std::int64_t session) const
 {
     const auto at = ephemerals_.find(session);
-    return at == ephemerals_.end() ? std::vector<std::string>{} : at->second;
+    return at == ephemerals_.end() ? std::vector<std::string>{}
+                                   : std::vector<std::string>{at->second.begin(), at->second.end()};
 }
 
 void tree::set_counter(std::string_view path, std::int32_t next)

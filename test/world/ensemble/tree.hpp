@@ -97,7 +97,6 @@ public:
     {
         return sessions_;
     }
-    // In the order in which they were created.
     [[nodiscard]] std::vector<std::string> ephemerals(std::int64_t session) const;
     [[nodiscard]] const std::set<std::string>& containers() const noexcept { return containers_; }
     [[nodiscard]] const std::set<std::string>& with_ttl() const noexcept { return with_ttl_; }
@@ -118,7 +117,7 @@ private:
     node* root_ = nullptr;
     std::int64_t last_zxid_ = 0;
     std::map<std::int64_t, std::chrono::milliseconds> sessions_;
-    std::map<std::int64_t, std::vector<std::string>> ephemerals_;
+    std::map<std::int64_t, std::set<std::string>> ephemerals_;
     std::set<std::string> containers_;
     std::set<std::string> with_ttl_;
 };
