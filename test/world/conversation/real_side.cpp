@@ -65,7 +65,7 @@ public:
         s = std::make_unique<session_state>(*this, session);
         const auto& at = ensemble_ ? (*ensemble_)[server] : *alone_;
         s->connection =
-            std::make_unique<handle>(at.connect_string(), "", 2000ms, as, credentials, *s);
+            std::make_unique<handle>(at.connect_string(), "", session_timeout, as, credentials, *s);
         wait(
             [&] { return !s->connection || s->connection->state() != handle::status::connecting; });
         if (s->connection && s->connection->state() == handle::status::connected) {
@@ -96,8 +96,8 @@ public:
     void close(std::size_t session) override
     {
         auto& s = *sessions_[session];
-        const int descriptor = s.connection->next_interest().descriptor;
-        if (!s.connection->send_close()) {
+        const int descriptor = s.connection ? s.connection->next_interest().descriptor : -1;
+        if (descriptor < 0 || !s.connection->send_close()) {
             throw std::runtime_error{"a session cannot be closed"};
         }
         char bytes[256];

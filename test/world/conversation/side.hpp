@@ -29,6 +29,9 @@ struct heard {
     std::variant<answer, colock::watch_event> what = {};
 };
 
+// Long enough for a server on a busy machine.
+inline constexpr std::chrono::milliseconds session_timeout{6000};
+
 // Each function waits until it is done, and throws `std::runtime_error` when that takes too long.
 class side {
 public:

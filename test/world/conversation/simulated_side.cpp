@@ -53,7 +53,7 @@ public:
             host_, servers_.address(server),
             {.connected =
                  [&s, as, credentials] {
-                     s.link->send(connect_request{as, 2s});
+                     s.link->send(connect_request{as, session_timeout});
                      for (const auto& c : credentials) {
                          s.link->send(auth_request{c});
                      }
