@@ -9,11 +9,12 @@ using namespace std::chrono_literals;
 using check::deed;
 
 trouble::trouble(timeline& time, network& net, ensemble& servers, programs& clients,
-                 check::queues& queues, check::journal& notes,
+                 check::queues& queues, check::holds& holds, check::journal& notes,
                  std::vector<check::journal::actor> server_names, random chance,
                  std::chrono::milliseconds session)
     : time_{time}, network_{net}, servers_{servers}, clients_{clients}, queues_{queues},
-      journal_{notes}, names_{std::move(server_names)}, random_{chance}, session_{session}
+      holds_{holds}, journal_{notes}, names_{std::move(server_names)}, random_{chance}, session_{
+                                                                                            session}
 {
     constexpr maker all[] = {
         &trouble::cut_client_off_one, &trouble::cut_client_off_all, &trouble::cut_servers_apart,
@@ -234,6 +235,7 @@ void trouble::stop_client()
     c.on().stop();
     later(some_time(), [this, &c] {
         note(deed::resumed, c.name(), {});
+        holds_.resumed(c.on());
         c.on().go_on();
     });
 }
@@ -248,6 +250,7 @@ void trouble::suspend_client()
     c.on().suspend();
     later(some_time(), [this, &c] {
         note(deed::resumed, c.name(), {});
+        holds_.resumed(c.on());
         c.on().go_on();
     });
 }

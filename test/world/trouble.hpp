@@ -1,6 +1,7 @@
 // What goes wrong in a world: links, machines, operators. All of it is over some time before the end.
 #pragma once
 
+#include "check/holds.hpp"
 #include "check/journal.hpp"
 #include "check/queues.hpp"
 #include "ensemble/ensemble.hpp"
@@ -23,7 +24,7 @@ public:
     using programs = std::vector<std::unique_ptr<workload::program>>;
 
     trouble(timeline& time, network& net, ensemble& servers, programs& clients,
-            check::queues& queues, check::journal& notes,
+            check::queues& queues, check::holds& holds, check::journal& notes,
             std::vector<check::journal::actor> server_names, random chance,
             std::chrono::milliseconds session);
     trouble(const trouble&) = delete;
@@ -72,6 +73,7 @@ private:
     ensemble& servers_;
     programs& clients_;
     check::queues& queues_;
+    check::holds& holds_;
     check::journal& journal_;
     std::vector<check::journal::actor> names_;
     random random_;

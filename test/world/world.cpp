@@ -70,7 +70,7 @@ struct simulation::parts {
         draw_places();
         draw_programs();
         troubles = std::make_unique<trouble>(
-            time, net, servers, programs, queues, notes, server_names, chance.branch(),
+            time, net, servers, programs, queues, holds, notes, server_names, chance.branch(),
             std::chrono::duration_cast<std::chrono::milliseconds>(all.most_timeout));
     }
 

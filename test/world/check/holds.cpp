@@ -233,7 +233,10 @@ void holds::session_over(std::int64_t session, bool expired)
                                        (expired ? " expires" : " is closed") + ", but " +
                                        text_of(n, h) + " is safe for " + time_of(left));
         }
-        if (!expired || !h.watched || h.robbed) {
+        const auto resumed = resumed_.find(h.g.where);
+        const bool paused = resumed != resumed_.end() &&
+                            (h.is_told ? h.told_at : time_.now()) - resumed->second < 1ms;
+        if (!expired || !h.watched || h.robbed || paused) {
             continue;
         }
         if (!h.is_told) {

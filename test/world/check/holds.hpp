@@ -17,6 +17,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace world::check {
@@ -59,6 +60,8 @@ public:
     void stepping_down(number hold);
 
     void process_over(const life& of);
+    // After a pause its process is told when it goes on.
+    void resumed(const machine& m) { resumed_[&m] = time_.now(); }
 
     [[nodiscard]] std::uint64_t grants() const noexcept { return last_; }
     [[nodiscard]] std::size_t active() const noexcept { return active_.size(); }
@@ -100,6 +103,7 @@ private:
     journal& journal_;
     queues& queues_;
     number last_ = 0;
+    std::unordered_map<const machine*, instant> resumed_;
     std::map<number, hold> active_;
     std::set<std::string> deleted_by_hand_;
     std::map<std::size_t, store> stores_;

@@ -130,7 +130,7 @@ void queues::deleted(const std::string& path, std::int64_t session, cause why)
             if (gone_.size() == 1000) {
                 gone_.pop_front();
             }
-            gone_.push_back({path, it->second.session, {}});
+            gone_.push_back({path, it->second.session, {}, at->place, time_.now()});
         }
         if (it == all.begin()) {
             places_[at->place].moved = time_.now();
@@ -162,11 +162,20 @@ void queues::woken(std::int64_t session, colock::watch_event_type type, const st
         return;
     }
     const auto it = std::ranges::find(gone_, path, &gone::path);
-    if (it != gone_.end() && session != it->session && it->woken.insert(session).second &&
-        it->woken.size() > 2) {
+    // Whoever has left a moment ago has asked the server to forget its watch, and the request is on its way.
+    if (it != gone_.end() && session != it->session && !has_just_left(session, it->place) &&
+        it->woken.insert(session).second && it->woken.size() > 2) {
         found_.add("G7 herd", "the deletion of " + path + " wakes " +
                                   std::to_string(it->woken.size()) + " clients");
     }
+}
+
+bool queues::has_just_left(std::int64_t session, std::size_t in) const
+{
+    return std::any_of(gone_.rbegin(), gone_.rend(), [&](const gone& g) {
+        return g.session == session && g.place == in &&
+               time_.now() - g.when < std::chrono::seconds{1};
+    });
 }
 
 bool queues::exists(const std::string& path) const

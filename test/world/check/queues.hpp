@@ -95,6 +95,8 @@ private:
         std::string path;
         std::int64_t session;
         std::set<std::int64_t> woken; // others
+        std::size_t place;
+        instant when;
     };
     struct location {
         std::size_t place;
@@ -103,6 +105,7 @@ private:
     };
 
     [[nodiscard]] std::optional<location> find(std::string_view path) const;
+    [[nodiscard]] bool has_just_left(std::int64_t session, std::size_t in) const;
     void created(const change& c);
     void deleted(const std::string& path, std::int64_t session, cause why);
     void changed(const change& c, std::int64_t session);
