@@ -30,7 +30,8 @@ process::process(machine& on, network& net, random chance)
         }
     });
     enter();
-    context_ = std::make_unique<boost::asio::io_context>(1);
+    // The world has one thread.
+    context_ = std::make_unique<boost::asio::io_context>(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE);
     // With a timer comes the loop that looks at timers, in which the kernel notices a process that runs for ever.
     const boost::asio::steady_timer unused{*context_};
     leave();
