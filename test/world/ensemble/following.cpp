@@ -227,6 +227,7 @@ private:
         clients_ = std::make_shared<front>(server_.host(), server_.index(), server_.options(),
                                            server_.chance().branch(), server_.shared().origins,
                                            server_.store(), *this, true);
+        server_.serves();
         clients_->start(decided_);
     }
 

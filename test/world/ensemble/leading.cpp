@@ -342,6 +342,7 @@ void leading::establish()
                                        server_.chance().branch(), server_.shared().origins, disk_,
                                        *this, false);
     sessions_ = std::make_unique<session_tracker>(server_.options().tick, server_.clock());
+    server_.serves();
     clients_->start(decided_);
     // A whole time-out for each: nobody knows when it was heard of last.
     for (const auto& [session, timeout] : disk_.applied.sessions()) {

@@ -45,13 +45,9 @@ void server::boot()
 {
     flushing_ = false;
     host_.on_kill([this] { killed(); });
-    shared_.net.listen(host_, client_address_, [this](std::shared_ptr<stream> link) {
-        if (auto* clients = role_->clients(); clients != nullptr) {
-            clients->accept(std::move(link));
-        } else {
-            link->close();
-        }
-    });
+    has_served_ = false;
+    shared_.net.listen(host_, client_address_,
+                       [this](std::shared_ptr<stream> link) { accept_client(std::move(link)); });
     if (shared_.options.servers > 1) {
         shared_.net.listen(host_, peer_address(index_), [this](std::shared_ptr<stream> link) {
             role_->accept_follower(std::move(link));
@@ -68,7 +64,7 @@ void server::killed()
         role_->end();
         shared_.time.at(shared_.time.now(), [old = std::exchange(role_, nullptr)] {});
     }
-    for (const auto& link : std::exchange(asking_, {})) {
+    for (const auto& link : std::exchange(kept_, {})) {
         link->close();
     }
     disk_.lose_unflushed();
@@ -141,31 +137,40 @@ peer_message server::description(peer_message::kind what) const
             .zxid = disk_.last_zxid()};
 }
 
+void server::accept_client(std::shared_ptr<stream> link)
+{
+    if (auto* clients = role_->clients(); clients != nullptr) {
+        clients->accept(std::move(link));
+    } else if (!has_served_ && random_.per_mille(500)) {
+        keep(std::move(link), {}); // as a real server that is just starting: it never answers
+    } else {
+        link->close();
+    }
+}
+
 // Another server asks what this one does, in any role.
 void server::answer(std::shared_ptr<stream> link)
 {
     auto* of = link.get();
-    const auto forget = [this, of] {
-        std::erase_if(asking_, [of](const auto& s) { return s.get() == of; });
-    };
-    link->handle({.connected = {},
-                  .received =
-                      [this, of](message&& m) {
-                          const auto asked = std::get<std::shared_ptr<const peer_message>>(m);
-                          of->send(to_message(description(peer_message::kind::answer)));
-                          role_->asked(*asked);
-                      },
-                  .ended =
-                      [this, of, forget] {
-                          const auto at =
-                              std::ranges::find(asking_, of, &std::shared_ptr<stream>::get);
-                          if (at != asking_.end()) {
-                              const auto held = *at;
-                              asking_.erase(at);
-                              held->close();
-                          }
-                      }});
-    asking_.push_back(std::move(link));
+    keep(std::move(link), [this, of](message&& m) {
+        const auto asked = std::get<std::shared_ptr<const peer_message>>(m);
+        of->send(to_message(description(peer_message::kind::answer)));
+        role_->asked(*asked);
+    });
+}
+
+void server::keep(std::shared_ptr<stream> link, std::function<void(message&&)> received)
+{
+    auto* of = link.get();
+    link->handle({.connected = {}, .received = std::move(received), .ended = [this, of] {
+                      const auto at = std::ranges::find(kept_, of, &std::shared_ptr<stream>::get);
+                      if (at != kept_.end()) {
+                          const auto held = *at;
+                          kept_.erase(at);
+                          held->close();
+                      }
+                  }});
+    kept_.push_back(std::move(link));
 }
 
 } // namespace world

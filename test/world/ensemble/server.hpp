@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -70,6 +71,7 @@ public:
     void look();
     void lead();
     void follow(std::size_t leader);
+    void serves() noexcept { has_served_ = true; }
     // Writes the log to the disk, and tells the role.
     void flush();
 
@@ -86,7 +88,9 @@ public:
 
 private:
     void become(std::shared_ptr<class role> next);
+    void accept_client(std::shared_ptr<stream> link);
     void answer(std::shared_ptr<stream> link);
+    void keep(std::shared_ptr<stream> link, std::function<void(message&&)> received);
     void killed();
 
     common& shared_;
@@ -97,7 +101,8 @@ private:
     disk disk_;
     std::shared_ptr<class role> role_; // null: no process
     bool flushing_ = false;
-    std::vector<std::shared_ptr<stream>> asking_;
+    bool has_served_ = false;                   // this process
+    std::vector<std::shared_ptr<stream>> kept_; // until the other end closes them
 };
 
 inline message to_message(peer_message m)

@@ -239,6 +239,23 @@ BOOST_AUTO_TEST_CASE(permissions_are_checked)
     BOOST_TEST((said != nullptr && said->error == zookeeper_errc::auth_failed));
 }
 
+BOOST_AUTO_TEST_CASE(events_go_to_those_who_may_read)
+{
+    one_client t;
+    auto& c = t.c;
+    hand_client other{t.s};
+    BOOST_REQUIRE(other.open(*t.s.servers.leader()));
+    BOOST_TEST((other.exists("/mine", true).error == zookeeper_errc::no_node));
+    c.link->send(auth_request{{"digest", "me:secret"}});
+    BOOST_TEST(!c.exists("/mine", true).stat.czxid);
+    BOOST_TEST(
+        !c.call({.op = opcode::create, .path = "/mine", .acl = colock::creator_acl()}).error);
+    BOOST_TEST(!other.call({.op = opcode::sync, .path = "/"}).error);
+    BOOST_TEST(c.events().size() == 1u);
+    BOOST_TEST(other.events().empty());
+    BOOST_TEST(t.s.servers.watches() == 0u); // used up all the same
+}
+
 BOOST_AUTO_TEST_CASE(a_secret_is_kept_as_its_digest)
 {
     // As ZooKeeper's own DigestAuthenticationProvider prints it.
