@@ -122,8 +122,10 @@ public:
         for (int i = 0; i != 400; ++i) {
             side_.ask(asker, {{.op = opcode::exists, .path = path}}, unheard);
             auto all = side_.take();
-            const auto answered = std::ranges::find_if(
-                all, [](const heard& h) { return std::holds_alternative<answer>(h.what); });
+            const auto answered = std::ranges::find_if(all, [](const heard& h) {
+                const auto* a = std::get_if<answer>(&h.what);
+                return a != nullptr && a->number == unheard;
+            });
             const bool gone =
                 std::get<answer>(answered->what).body.error == colock::zookeeper_errc::no_node;
             all.erase(answered);
@@ -409,7 +411,8 @@ transcript what_the_server_removes(side& to)
             s.drop(0);
             s.wait_until_gone(1, s.root + "/used");
         } else {
-            s.say(0, {{.op = opcode::remove, .path = s.root + "/used/x"}});
+            // The server may be quicker than the next question.
+            s.to().ask(0, {{.op = opcode::remove, .path = s.root + "/used/x"}}, 0);
             s.wait_until_gone(1, s.root + "/used");
         }
         s.hear(false);

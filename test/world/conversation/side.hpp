@@ -30,7 +30,7 @@ struct heard {
 };
 
 // Long enough for a server on a busy machine.
-inline constexpr std::chrono::milliseconds session_timeout{6000};
+inline constexpr std::chrono::milliseconds session_timeout{9000};
 
 // Each function waits until it is done, and throws `std::runtime_error` when that takes too long.
 class side {
