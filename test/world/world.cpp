@@ -43,6 +43,26 @@ ensemble_options draw_ensemble(random& chance)
     return o;
 }
 
+// In times of trouble a server tells connections, too, that their clients have given up: those wake nobody.
+class listener final : public observer {
+public:
+    explicit listener(check::queues& to) noexcept : queues_{to} {}
+
+    void committed(const transaction& t) override { queues_.committed(t); }
+    void woken(std::int64_t session, colock::watch_event_type type,
+               const std::string& path) override
+    {
+        if (calm) {
+            queues_.woken(session, type, path);
+        }
+    }
+
+    bool calm = false;
+
+private:
+    check::queues& queues_;
+};
+
 } // namespace
 
 struct simulation::parts {
@@ -63,7 +83,7 @@ struct simulation::parts {
         all.onlookers = chance.per_mille(300);
         all.peers = chance.per_mille(300);
         all.several = chance.per_mille(600);
-        servers.observe(&queues);
+        servers.observe(&ear);
         for (std::size_t i = 0; i < servers.size(); ++i) {
             server_names.push_back(notes.add_actor(servers.machine_of(i).name()));
         }
@@ -91,6 +111,7 @@ struct simulation::parts {
     network net;
     ensemble servers;
     check::queues queues;
+    listener ear{queues};
     check::operations operations;
     check::holds holds;
     workload::scene all;
@@ -204,6 +225,7 @@ void simulation::parts::live()
 // No trouble, but programs that come and go, and holders and nodes that linger for some seconds.
 void simulation::parts::calm()
 {
+    ear.calm = true;
     for (int i = 0; i < 10; ++i) {
         time.run_until(time.now() + 1s);
         // Whoever takes several locks holds some of them for long before it is granted all.
