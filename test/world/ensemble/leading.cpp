@@ -302,14 +302,12 @@ void leading::synchronise(learner& l)
     peer_message m{.what = peer_message::kind::synchronise, .zxid = decided_};
     if (!disk_.difference(l.last_zxid, decided_, m.keep, m.records)) {
         m.snapshot = std::make_shared<const tree>(disk_.applied);
-        std::int64_t all = 0;
         m.records.clear();
         for (const auto& t : disk_.undecided()) {
             if (t->zxid <= decided_) {
                 m.records.push_back(t);
             }
         }
-        m.keep = all;
     }
     send(l, std::move(m));
     send(l, {.what = peer_message::kind::new_leader, .epoch = epoch_});
