@@ -11,8 +11,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace chaos {
@@ -29,8 +29,8 @@ struct findings {
 findings check(const std::vector<journal>& journals, const std::vector<register_entry>& accepted,
                std::uint64_t permits);
 
-// How many turns at a lock were granted to this process since then.
-std::size_t granted_since(const journal& j, std::string_view lock, nanoseconds since);
+// How many turns at each lock were granted to this process since then.
+std::map<std::string, std::size_t> granted_at(const journal& j, nanoseconds since = 0);
 
 } // namespace chaos
 

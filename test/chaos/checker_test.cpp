@@ -81,9 +81,8 @@ BOOST_AUTO_TEST_CASE(turns_one_after_the_other_are_sound)
                                journal_of("c", turn("rw exclusive", "01", 150, 250))};
     is_sound(journals);
     BOOST_TEST(check(journals, {}, permits).turns == 3U);
-    BOOST_TEST(granted_since(journals[1], "mutex", 200) == 1U);
-    BOOST_TEST(granted_since(journals[1], "mutex", 201) == 0U);
-    BOOST_TEST(granted_since(journals[1], "rw", 0) == 0U);
+    BOOST_TEST(granted_at(journals[1], 200).at("mutex") == 1U);
+    BOOST_TEST(granted_at(journals[1], 201).empty());
 }
 
 BOOST_AUTO_TEST_CASE(two_who_hold_a_mutex_at_once_are_found)

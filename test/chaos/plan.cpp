@@ -28,7 +28,7 @@ constexpr std::array<weight, 15> weights{{
     {kind::restart_server, 4, "server restarted", 300ms, 3s},
     {kind::cut_client_server, 8, "client|server", 500ms, 8s},
     {kind::cut_client, 12, "client|servers", 500ms, 14s},
-    {kind::cut_follower_leader, 12, "follower|leader", 2s, 16s},
+    {kind::cut_follower_leader, 16, "follower|leader", 3s, 18s},
     {kind::cut_leader_rest, 6, "leader|rest", 1s, 10s},
     {kind::cut_server_clients, 5, "server|clients", 500ms, 8s},
     {kind::delay_clients, 4, "delay at a client", 1s, 8s},
