@@ -227,6 +227,9 @@ private:
                                  : " was told of its loss at " + seconds(*before->told) +
                                        " only, and ran at " + seconds(*before->ran) + " (G5)"));
             }
+            if (before && before->told && *before->told < *t.first) {
+                result.leads.push_back(*t.first - *before->told);
+            }
             const auto later = [&](const turn* a) { return !a || a->end() < t.end() ? &t : a; };
             any = later(any);
             exclusive = t.exclusive ? later(exclusive) : exclusive;
@@ -300,6 +303,7 @@ findings check(const std::vector<journal>& journals, const std::vector<register_
     }
     c.compare(permits);
     c.follow(accepted);
+    std::ranges::sort(c.result.leads);
     return std::move(c.result);
 }
 

@@ -22,6 +22,8 @@ struct findings {
     std::size_t turns = 0;    // that were granted
     std::size_t lost = 0;     // of these: the holder was told of a loss
     std::size_t rejected = 0; // writes that the register refused
+    // How long before the next one's grant those were told who ran then, the shortest first.
+    std::vector<nanoseconds> leads;
 };
 
 // Exclusion (G1), tokens that rise with the turns (G1, and with them the order of G2), holders that are told before

@@ -153,6 +153,11 @@ BOOST_AUTO_TEST_CASE(a_holder_that_is_told_too_late_is_found)
     // It ran at 205, when the next one had been granted, and was not told.
     finds({told("205"), journal_of("b", turn("mutex exclusive", "02", 200, 300))},
           "ran at 0.000000 (G5)");
+    // It was told before.
+    BOOST_TEST(
+        check({told("199"), journal_of("b", turn("mutex exclusive", "02", 300, 400))}, {}, permits)
+                .leads == std::vector<nanoseconds>{40},
+        boost::test_tools::per_element());
     // It did not run then.
     is_sound({told("199"), journal_of("b", turn("mutex exclusive", "02", 200, 300))});
     // It held two of three permits, and two more were granted.

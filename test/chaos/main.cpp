@@ -266,6 +266,12 @@ private:
         for (const auto& [what, number] : turns) {
             std::cout << "figure: turns of " << what << ": " << number << '\n';
         }
+        if (const auto& leads = found.leads; !leads.empty()) {
+            std::cout << "figure: told before the next was granted: " << leads.size()
+                      << " times, by " << static_cast<double>(leads.front()) / 1e9
+                      << " s at least and " << static_cast<double>(leads[leads.size() / 2]) / 1e9
+                      << " s in the median\n";
+        }
         std::cout << "figure: " << journals.size() << " processes, " << found.lost
                   << " holders told of a loss, " << scene_.accepted().size()
                   << " writes accepted by the register, " << found.rejected << " refused\n"
