@@ -75,6 +75,7 @@ std::vector<fault> plan(std::uint64_t seed, milliseconds time, int faults_a_minu
         const auto own = last * i / number + milliseconds{draw(0, last.count() / number)};
         f.at = combined ? faults.back().at : own;
         f.lasts = w->shortest + milliseconds{draw(0, (w->longest - w->shortest).count())};
+        f.lasts = std::min(f.lasts, time - f.at);
         f.client = static_cast<std::size_t>(draw(0, static_cast<std::int64_t>(clients) - 1));
         f.holder = draw(0, 1) == 0;
         f.leader = draw(0, 1) == 0;
