@@ -227,6 +227,9 @@ private:
                                  : " was told of its loss at " + seconds(*before->told) +
                                        " only, and ran at " + seconds(*before->ran) + " (G5)"));
             }
+            if (before && before->told && *before->told < *t.first) {
+                result.leads.push_back(*t.first - *before->told);
+            }
             const auto later = [&](const turn* a) { return !a || a->end() < t.end() ? &t : a; };
             any = later(any);
             exclusive = t.exclusive ? later(exclusive) : exclusive;
@@ -300,21 +303,22 @@ findings check(const std::vector<journal>& journals, const std::vector<register_
     }
     c.compare(permits);
     c.follow(accepted);
+    std::ranges::sort(c.result.leads);
     return std::move(c.result);
 }
 
-std::size_t granted_since(const journal& j, std::string_view lock, nanoseconds since)
+std::map<std::string, std::size_t> granted_at(const journal& j, nanoseconds since)
 {
-    std::map<std::uint64_t, bool> at_lock;
-    std::size_t number = 0;
+    std::map<std::uint64_t, std::string> locks;
+    std::map<std::string, std::size_t> granted;
     for (const auto& e : j.events) {
         if (e.what == what::asked) {
-            at_lock[e.turn] = word(e, 0) == lock;
-        } else if (e.what == what::granted && e.at >= since && at_lock[e.turn]) {
-            ++number;
+            locks[e.turn] = word(e, 0);
+        } else if (e.what == what::granted && e.at >= since) {
+            ++granted[locks[e.turn]];
         }
     }
-    return number;
+    return granted;
 }
 
 } // namespace chaos

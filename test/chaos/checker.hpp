@@ -11,8 +11,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace chaos {
@@ -22,6 +22,8 @@ struct findings {
     std::size_t turns = 0;    // that were granted
     std::size_t lost = 0;     // of these: the holder was told of a loss
     std::size_t rejected = 0; // writes that the register refused
+    // How long before the next one's grant those were told who ran then, the shortest first.
+    std::vector<nanoseconds> leads;
 };
 
 // Exclusion (G1), tokens that rise with the turns (G1, and with them the order of G2), holders that are told before
@@ -29,8 +31,8 @@ struct findings {
 findings check(const std::vector<journal>& journals, const std::vector<register_entry>& accepted,
                std::uint64_t permits);
 
-// How many turns at a lock were granted to this process since then.
-std::size_t granted_since(const journal& j, std::string_view lock, nanoseconds since);
+// How many turns at each lock were granted to this process since then.
+std::map<std::string, std::size_t> granted_at(const journal& j, nanoseconds since = 0);
 
 } // namespace chaos
 

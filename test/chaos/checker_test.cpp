@@ -81,9 +81,8 @@ BOOST_AUTO_TEST_CASE(turns_one_after_the_other_are_sound)
                                journal_of("c", turn("rw exclusive", "01", 150, 250))};
     is_sound(journals);
     BOOST_TEST(check(journals, {}, permits).turns == 3U);
-    BOOST_TEST(granted_since(journals[1], "mutex", 200) == 1U);
-    BOOST_TEST(granted_since(journals[1], "mutex", 201) == 0U);
-    BOOST_TEST(granted_since(journals[1], "rw", 0) == 0U);
+    BOOST_TEST(granted_at(journals[1], 200).at("mutex") == 1U);
+    BOOST_TEST(granted_at(journals[1], 201).empty());
 }
 
 BOOST_AUTO_TEST_CASE(two_who_hold_a_mutex_at_once_are_found)
@@ -154,6 +153,11 @@ BOOST_AUTO_TEST_CASE(a_holder_that_is_told_too_late_is_found)
     // It ran at 205, when the next one had been granted, and was not told.
     finds({told("205"), journal_of("b", turn("mutex exclusive", "02", 200, 300))},
           "ran at 0.000000 (G5)");
+    // It was told before.
+    BOOST_TEST(
+        check({told("199"), journal_of("b", turn("mutex exclusive", "02", 300, 400))}, {}, permits)
+                .leads == std::vector<nanoseconds>{40},
+        boost::test_tools::per_element());
     // It did not run then.
     is_sound({told("199"), journal_of("b", turn("mutex exclusive", "02", 200, 300))});
     // It held two of three permits, and two more were granted.

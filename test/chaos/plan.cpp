@@ -28,7 +28,7 @@ constexpr std::array<weight, 15> weights{{
     {kind::restart_server, 4, "server restarted", 300ms, 3s},
     {kind::cut_client_server, 8, "client|server", 500ms, 8s},
     {kind::cut_client, 12, "client|servers", 500ms, 14s},
-    {kind::cut_follower_leader, 12, "follower|leader", 2s, 16s},
+    {kind::cut_follower_leader, 16, "follower|leader", 3s, 18s},
     {kind::cut_leader_rest, 6, "leader|rest", 1s, 10s},
     {kind::cut_server_clients, 5, "server|clients", 500ms, 8s},
     {kind::delay_clients, 4, "delay at a client", 1s, 8s},
@@ -75,6 +75,7 @@ std::vector<fault> plan(std::uint64_t seed, milliseconds time, int faults_a_minu
         const auto own = last * i / number + milliseconds{draw(0, last.count() / number)};
         f.at = combined ? faults.back().at : own;
         f.lasts = w->shortest + milliseconds{draw(0, (w->longest - w->shortest).count())};
+        f.lasts = std::min(f.lasts, time - f.at);
         f.client = static_cast<std::size_t>(draw(0, static_cast<std::int64_t>(clients) - 1));
         f.holder = draw(0, 1) == 0;
         f.leader = draw(0, 1) == 0;

@@ -46,8 +46,8 @@ struct fault {
     std::chrono::milliseconds delay{0};
 };
 
-// In the order of their times; the same for the same arguments. Some come together. The last one has ended when the
-// time is over.
+// In the order of their times; the same for the same arguments. Some come together. All have ended
+// when the time is over.
 std::vector<fault> plan(std::uint64_t seed, std::chrono::milliseconds time, int faults_a_minute,
                         std::size_t clients);
 

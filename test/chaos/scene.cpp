@@ -41,7 +41,7 @@ zookeeper_options server_options()
     o.tick_time = tick;
     o.container_check_interval = 3s; // directories of locks come and go
     // A follower that is cut off serves its clients for longer than their sessions last.
-    o.sync_limit = 12;
+    o.sync_limit = 16;
     return o;
 }
 
@@ -125,7 +125,7 @@ void scene::start(client& c)
                                      static_cast<std::uint64_t>(c.launches));
     auto line = network_.launcher(c.host);
     if (c.is_colock) {
-        const std::size_t sessions[] = {5000, 6000, 8000};
+        const std::size_t sessions[] = {5000, 7000, 10000};
         line.insert(line.end(),
                     {settings_.worker, servers_.connect_string(), file, register_.socket(), name,
                      std::to_string(number), std::to_string(sessions[number % 3]),

@@ -21,6 +21,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <unistd.h>
 
@@ -32,9 +33,12 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
@@ -47,6 +51,10 @@ namespace {
 
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 constexpr std::int64_t permits = 3;
+// The loops of a process: two at the mutex, one at the shared mutex, one at the semaphore; and one at each mutex that
+// is held for so long that faults come to its holder.
+constexpr int first_long = 4;
+constexpr int long_locks = 8;
 constexpr auto look = 15ms; // how often a holder looks at its guard
 constexpr auto long_enough_to_tell =
     10s; // a holder that has found out by itself is told within this time
@@ -93,6 +101,18 @@ std::string text_of(const error_code& ec)
     std::ostringstream text;
     text << ec;
     return text.str();
+}
+
+std::string text_of(const std::exception_ptr& failure)
+{
+    try {
+        if (failure) {
+            std::rethrow_exception(failure);
+        }
+        return "0";
+    } catch (const boost::system::system_error& e) {
+        return text_of(e.code());
+    }
 }
 
 std::string token_of(const colock::held_lock& guard)
@@ -142,6 +162,9 @@ public:
           mutex_{zk_, "/chaos/mutex", options()}, shared_{zk_, "/chaos/rw", shared_options()},
           semaphore_{zk_, "/chaos/semaphore", permits}, pulse_{io}, input_{io, ::dup(0)}
     {
+        for (int i = 0; i != long_locks; ++i) {
+            long_.emplace_back(zk_, "/chaos/long-" + std::to_string(i), options());
+        }
         asio::co_spawn(io_, run(), rethrow);
         asio::co_spawn(io_, obey(), rethrow);
     }
@@ -205,7 +228,7 @@ private:
         if (!failed) {
             started_ = true;
             journal_.write(now(), what::started, 0);
-            for (int kind = 0; kind != 4; ++kind) {
+            for (int kind = 0; kind != first_long + long_locks; ++kind) {
                 ++loops_;
                 asio::co_spawn(io_, take_turns(kind), [this](std::exception_ptr failure) {
                     rethrow(failure);
@@ -245,7 +268,17 @@ private:
                              : chosen < 70 ? manner::tries
                              : chosen < 85 ? manner::tries_for
                                            : manner::is_cancelled;
-            if (kind < 2) {
+            if (kind >= first_long) {
+                auto& lock = long_[static_cast<std::size_t>(kind - first_long)];
+                const auto name = lock.path().substr(std::string_view{"/chaos/"}.size());
+                if (draw(0, 1) == 0) {
+                    co_await run_body(name, lock);
+                } else {
+                    co_await take_lock<colock::unique_lock>(name, lock, manner::waits, to_register);
+                }
+            } else if (kind < 2 && draw(0, 3) == 0) {
+                co_await run_body("mutex", mutex_);
+            } else if (kind < 2) {
                 co_await take_lock<colock::unique_lock>("mutex", mutex_, how, to_register);
             } else if (kind == 2 && draw(0, 99) < 30) {
                 co_await take_lock<colock::unique_lock>("rw", shared_, how, to_register);
@@ -301,6 +334,72 @@ private:
             }
         };
         co_await turn<colock::permit>("semaphore", std::to_string(count), how, start, to_register);
+    }
+
+    // With async_with_lock: who loses the lock is told by being cancelled.
+    asio::awaitable<void> run_body(const std::string& lock, colock::mutex& m)
+    {
+        const auto number = ++turns_;
+        const auto a = std::make_shared<attempt<colock::unique_lock>>(io_);
+        journal_.write(now(), what::asked, number, lock + " exclusive");
+        const auto time = time_to_hold(lock);
+        const auto body = [this, number, time](colock::unique_lock& held) {
+            return hold_in_body(number, time, held);
+        };
+        m.async_with_lock(
+            body, asio::bind_cancellation_slot(a->cancel.slot(), [this, number,
+                                                                  a](std::exception_ptr failure) {
+                const bool ran = bodies_.erase(number) != 0;
+                journal_.write(now(), ran ? what::left : what::refused, number, text_of(failure));
+                a->completed = true;
+                a->wake.cancel();
+            }));
+        cancels_[number] = [a] { a->cancel.emit(asio::cancellation_type::terminal); };
+        if (finishing_) {
+            cancels_[number]();
+        }
+        while (!a->completed) {
+            a->wake.expires_at(asio::steady_timer::time_point::max());
+            co_await a->wake.async_wait(as_result);
+        }
+        cancels_.erase(number);
+    }
+
+    asio::awaitable<void> hold_in_body(std::uint64_t number, milliseconds time,
+                                       colock::unique_lock& held)
+    {
+        asio::steady_timer timer{io_};
+        auto at = now();
+        const auto until = std::chrono::steady_clock::now() + time;
+        bodies_.insert(number);
+        journal_.write(at, what::granted, number, token_of(held));
+        bool lapsed = !held;
+        bool cancelled = false;
+        if (!lapsed) {
+            journal_.write(at, what::holds, number);
+        }
+        while (!lapsed && !cancelled && !quiet_ && std::chrono::steady_clock::now() < until) {
+            timer.expires_at(std::min(until, std::chrono::steady_clock::now() + look));
+            co_await timer.async_wait(as_result);
+            // It may have come when the timer had expired.
+            const auto state = co_await asio::this_coro::cancellation_state;
+            cancelled = state.cancelled() != asio::cancellation_type::none;
+            at = now();
+            lapsed = !held;
+            journal_.write(at, lapsed ? what::lapsed : what::holds, number);
+        }
+        if (lapsed && !cancelled) {
+            timer.expires_after(long_enough_to_tell);
+            co_await timer.async_wait(as_result);
+            // It may have come when the timer had expired.
+            const auto state = co_await asio::this_coro::cancellation_state;
+            cancelled = state.cancelled() != asio::cancellation_type::none;
+        }
+        if (lapsed) {
+            journal_.write(now(), cancelled ? what::told : what::untold, number,
+                           std::to_string(pulse_.ran()) + ' ' + text_of(held.lost()));
+        }
+        journal_.write(now(), what::leaving, number);
     }
 
     template <class Guard, class Start>
@@ -367,8 +466,11 @@ private:
     }
 
     // Mostly some milliseconds; seldom so long that a fault comes meanwhile, and the session may end.
-    milliseconds time_to_hold()
+    milliseconds time_to_hold(const std::string& lock)
     {
+        if (lock.starts_with("long")) {
+            return milliseconds{draw(1'000, 20'000)};
+        }
         const auto chosen = draw(0, 999);
         return milliseconds{chosen < 850   ? draw(0, 25)
                             : chosen < 970 ? draw(25, 300)
@@ -381,7 +483,7 @@ private:
     asio::awaitable<void> hold(const std::string& lock, bool writes, std::uint64_t number,
                                attempt<Guard>& a, asio::local::stream_protocol::socket& to_register)
     {
-        const auto until = std::chrono::steady_clock::now() + time_to_hold();
+        const auto until = std::chrono::steady_clock::now() + time_to_hold(lock);
         bool held = true;
         bool wrote = false;
         const auto look_at_guard = [&] {
@@ -389,7 +491,7 @@ private:
             held = static_cast<bool>(a.guard);
             journal_.write(at, held ? what::holds : what::lapsed, number);
         };
-        while (held && !a.told && !finishing_ && std::chrono::steady_clock::now() < until) {
+        while (held && !a.told && !quiet_ && std::chrono::steady_clock::now() < until) {
             a.wake.expires_at(std::min(until, std::chrono::steady_clock::now() + look));
             co_await a.wake.async_wait(as_result);
             if (a.told) {
@@ -466,10 +568,12 @@ private:
     colock::mutex mutex_;
     colock::shared_mutex shared_;
     colock::semaphore semaphore_;
+    std::vector<colock::mutex> long_;
     pulse pulse_;
     asio::posix::stream_descriptor input_;
     std::uint64_t turns_ = 0;
     std::map<std::uint64_t, std::function<void()>> cancels_; // of the operations under way
+    std::set<std::uint64_t> bodies_;                         // the turns whose body has run
     int loops_ = 0;
     bool started_ = false;
     bool quiet_ = false;

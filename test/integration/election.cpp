@@ -443,7 +443,7 @@ BOOST_AUTO_TEST_CASE(bad_input)
     auto too_long = make(c, std::string(2'000'000, 'x'));
     too_long.stand();
     BOOST_TEST(until([&] { return too_long.state->ends == 1; }));
-    BOOST_TEST(too_long.state->why == errc::invalid_option);
+    BOOST_TEST(too_long.state->why == errc::request_too_large);
 }
 
 BOOST_AUTO_TEST_CASE(another_kind_of_use_is_refused)
