@@ -226,6 +226,7 @@ void simulation::parts::live()
 void simulation::parts::calm()
 {
     ear.calm = true;
+    holds.calm();
     for (int i = 0; i < 10; ++i) {
         time.run_until(time.now() + 1s);
         // Whoever takes several locks holds some of them for long before it is granted all.

@@ -33,6 +33,7 @@ holds::number holds::granted(grant g)
         check_node(n, h);
         check_exclusion(n, h);
         check_token(h);
+        check_bounds(n, h);
     }
     by_place_[h.g.place].push_back(n);
     return n;
@@ -103,13 +104,47 @@ void holds::check_token(const hold& h)
     }
 }
 
+// In the calm a client hears of somebody who waits within a few round trips.
+void holds::check_bounds(number n, const hold& h)
+{
+    const auto& p = queues_.of(h.g.place);
+    if (!calm_ || h.robbed || h.g.how != mode::exclusive || p.type != queues::kind::queue) {
+        return;
+    }
+    const auto* const other = queues_.waiting_beside(h.g.place, h.g.nodes.front(), h.g.session);
+    auto& r = runs_[h.g.place];
+    if (other == nullptr || time_.now() - other->since < 100ms) {
+        r = {};
+        return;
+    }
+    if (r.node != h.g.nodes.front()) {
+        r = {h.g.nodes.front(), 0};
+    }
+    const auto known = std::max(other->since + 100ms, queues_.moved(h.g.place));
+    if (++r.grants > h.g.local_grants + 1 ||
+        (r.grants > 1 && time_.now() - known > h.g.local_time + 10ms)) {
+        found_.add("G2 local bounds", text_of(n, h) + " is granted, the " +
+                                          std::to_string(r.grants) + "th one on its node in " +
+                                          time_of(time_.now() - known) + " while " + other->path +
+                                          " waits");
+    }
+}
+
 void holds::let_go(number n)
 {
     const auto it = active_.find(n);
     if (it == active_.end()) {
         return;
     }
-    journal_.note(deed::let_go, it->second.g.who, static_cast<std::int64_t>(n));
+    auto& h = it->second;
+    journal_.note(deed::let_go, h.g.who, static_cast<std::int64_t>(n));
+    if (calm_ && h.waits_for_request && !h.is_asked && !h.robbed) {
+        const auto since = queues_.asked(h.g.nodes.front());
+        if (since && h.g.remaining() > 0ns && time_.now() - *since > 300ms) {
+            found_.add("revocation", text_of(n, h) + " was asked to let go at " +
+                                         check::text_of(*since) + ", and has not been told");
+        }
+    }
     std::erase(by_place_[it->second.g.place], n);
     active_.erase(it);
 }
@@ -132,6 +167,20 @@ void holds::told(number n, colock::error_code why)
     h.told_at = time_.now();
     h.why = why;
     journal_.note(deed::lost, h.g.who, static_cast<std::int64_t>(n), [&] { return why.message(); });
+}
+
+void holds::waits_for_request(number n)
+{
+    if (const auto it = active_.find(n); it != active_.end()) {
+        it->second.waits_for_request = true;
+    }
+}
+
+void holds::asked(number n)
+{
+    if (const auto it = active_.find(n); it != active_.end()) {
+        it->second.is_asked = true;
+    }
 }
 
 bool holds::write(number n)

@@ -36,7 +36,8 @@ public:
         std::vector<std::string> nodes; // as the ensemble knows them
         colock::fencing_token token;    // of permits, none
         std::chrono::milliseconds lead{0};
-        bool is_single_node = false;
+        std::uint64_t local_grants = 0; // lock_options::max_local_grants, and max_local_time
+        std::chrono::milliseconds local_time{0};
         // For how long the guard says that the lock is safe; zero when it is lost. As its process sees the time.
         std::function<std::chrono::nanoseconds()> remaining;
     };
@@ -54,6 +55,9 @@ public:
     // Somebody waits for the loss, and is told.
     void watched(number hold);
     void told(number hold, colock::error_code why);
+    // Somebody waits for a request to let go, and is told.
+    void waits_for_request(number hold);
+    void asked(number hold);
     // The holder writes down its token, somewhere where greater ones are known. Whether it is taken.
     bool write(number hold);
     // The holder exchanges its node for another one: nothing is expected of the old one any more.
@@ -67,7 +71,9 @@ public:
     [[nodiscard]] std::size_t active() const noexcept { return active_.size(); }
 
     [[nodiscard]] bool is_held(const std::string& node) const;
-    // At a quiet time: who believes to hold a lock has a node.
+    // There is no trouble from now on.
+    void calm() noexcept { calm_ = true; }
+    // In the calm: who believes to hold a lock has a node.
     void look();
 
     // ---- from the ensemble
@@ -79,6 +85,8 @@ private:
         grant g;
         bool watched = false;
         bool is_told = false;
+        bool waits_for_request = false;
+        bool is_asked = false;
         bool robbed = false; // somebody deleted its node by hand
         bool stepping_down = false;
         bool is_over = false; // its session is, and its node with it
@@ -86,6 +94,11 @@ private:
         instant told_at{};
         instant robbed_at{};
         colock::error_code why;
+    };
+    // On one node, while somebody elsewhere is known to wait.
+    struct run {
+        std::string node;
+        std::uint64_t grants = 0;
     };
     struct store {
         colock::fencing_token exclusive; // the greatest ones that were granted
@@ -96,6 +109,7 @@ private:
     void check_node(number n, hold& h);
     void check_exclusion(number n, const hold& h);
     void check_token(const hold& h);
+    void check_bounds(number n, const hold& h);
     [[nodiscard]] std::string text_of(number n, const hold& h) const;
 
     timeline& time_;
@@ -107,7 +121,9 @@ private:
     std::map<number, hold> active_;
     std::set<std::string> deleted_by_hand_;
     std::map<std::size_t, store> stores_;
+    std::map<std::size_t, run> runs_; // by place
     std::map<std::size_t, std::vector<number>> by_place_;
+    bool calm_ = false;
 };
 
 } // namespace world::check

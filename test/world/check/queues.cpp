@@ -1,5 +1,7 @@
 #include "queues.hpp"
 
+#include <colock/queue_view.hpp>
+
 #include <algorithm>
 #include <iterator>
 
@@ -111,7 +113,8 @@ void queues::created(const change& c)
     if (p.contenders.empty()) {
         p.moved = time_.now();
     }
-    p.contenders.insert_or_assign(at->number, contender{c.path, c.owner, at->shared, time_.now()});
+    p.contenders.insert_or_assign(at->number,
+                                  contender{c.path, c.owner, at->shared, time_.now(), {}});
 }
 
 void queues::deleted(const std::string& path, std::int64_t session, cause why)
@@ -145,6 +148,16 @@ void queues::deleted(const std::string& path, std::int64_t session, cause why)
 // Tokens as text have the order of the tokens.
 void queues::changed(const change& c, std::int64_t session)
 {
+    if (c.data == colock::revocation_request) {
+        if (const auto at = find(c.path)) {
+            const auto found = places_[at->place].contenders.find(at->number);
+            if (found != places_[at->place].contenders.end() && found->second.path == c.path &&
+                found->second.asked == instant{0}) {
+                found->second.asked = time_.now();
+            }
+        }
+        return;
+    }
     const auto it = written_.find(c.path);
     if (it == written_.end()) {
         return;
@@ -204,6 +217,32 @@ const queues::contender* queues::blocking(std::size_t in, const std::string& pat
         }
     }
     return nullptr;
+}
+
+const queues::contender* queues::waiting_beside(std::size_t in, const std::string& path,
+                                                std::int64_t session) const
+{
+    const auto own = find(path);
+    for (const auto& [number, other] : places_[in].contenders) {
+        if (own && number > own->number && other.session != session) {
+            return &other;
+        }
+    }
+    return nullptr;
+}
+
+std::optional<instant> queues::asked(const std::string& path) const
+{
+    const auto at = find(path);
+    if (!at) {
+        return std::nullopt;
+    }
+    const auto& all = places_[at->place].contenders;
+    const auto it = all.find(at->number);
+    if (it == all.end() || it->second.path != path || it->second.asked == instant{0}) {
+        return std::nullopt;
+    }
+    return it->second.asked;
 }
 
 const queues::contender* queues::at(std::size_t in, std::size_t position) const

@@ -51,6 +51,7 @@ public:
         std::int64_t session = 0;
         bool shared = false;
         instant since{};
+        instant asked{}; // to let go; zero: never
     };
 
     queues(timeline& time, findings& found, journal& notes, journal::actor ensemble)
@@ -74,6 +75,13 @@ public:
     [[nodiscard]] bool lives(std::int64_t session) const { return sessions_.contains(session); }
     // Somebody whom this node has to wait for.
     [[nodiscard]] const contender* blocking(std::size_t in, const std::string& path) const;
+    // Of another session, right behind this node: somebody who waits for it.
+    [[nodiscard]] const contender* waiting_beside(std::size_t in, const std::string& path,
+                                                  std::int64_t session) const;
+    // When the first one came to be the first.
+    [[nodiscard]] instant moved(std::size_t in) const { return places_[in].moved; }
+    // When somebody has asked the owner of this node to let go.
+    [[nodiscard]] std::optional<instant> asked(const std::string& path) const;
     // The one at this position of the queue, or null.
     [[nodiscard]] const contender* at(std::size_t in, std::size_t position) const;
     [[nodiscard]] std::size_t count(std::size_t in) const { return places_[in].contenders.size(); }

@@ -50,6 +50,8 @@ ticket::ticket(customer& by, std::size_t place, check::mode how, const colock::h
     g.nodes = {by.whole(guard.node())};
     g.token = guard.token();
     g.lead = by.options(place).lost_lead;
+    g.local_grants = by.options(place).max_local_grants;
+    g.local_time = by.options(place).max_local_time;
     g.remaining = [&guard, &home = by.home] {
         return home.look([&] { return guard ? guard.remaining() : 0ns; });
     };
@@ -209,8 +211,15 @@ asio::awaitable<void> held::use(random& chance)
     const auto revoked = std::make_shared<bool>(false);
     if (const auto* const u = std::get_if<colock::unique_lock>(&inner_->guard);
         u != nullptr && chance.per_mille(200)) {
-        u->async_wait_revoked(me->counted("async_wait_revoked",
-                                          [revoked](colock::error_code ec) { *revoked = !ec; }));
+        const auto number = first().number();
+        me->all.holds.waits_for_request(number);
+        u->async_wait_revoked(me->counted(
+            "async_wait_revoked", [revoked, number, all = &me->all.holds](colock::error_code ec) {
+                if (!ec) {
+                    *revoked = true;
+                    all->asked(number);
+                }
+            }));
     }
     while (*this && !*revoked && me->all.time.now() < until) {
         if (chance.per_mille(150)) {
@@ -235,6 +244,21 @@ asio::awaitable<void> held::release(random& chance)
     const auto me = inner_->by;
     const auto let_go = std::exchange(inner_, nullptr);
     let_go->tickets.clear();
+    // Where waiters do not share nodes, that of a lock that is unlocked is gone.
+    std::string node;
+    if (const auto* const u = std::get_if<colock::unique_lock>(&let_go->guard)) {
+        const auto place = let_go->places.front();
+        const auto kind = me->at(place).kind;
+        if (me->options(place).max_local_grants == 0 &&
+            (kind == lock_kind::mutex || kind == lock_kind::shared_mutex)) {
+            node = me->whole(u->node());
+        }
+    } else if (auto* const p = std::get_if<colock::permit>(&let_go->guard)) {
+        if (p->count() > 1 && chance.per_mille(300)) {
+            const auto part = p->split(1); // which is destroyed
+        }
+        node = me->whole(p->nodes().front());
+    }
     const auto way = chance.below(10);
     if (way < 2) {
         co_return; // destroyed
@@ -242,15 +266,16 @@ asio::awaitable<void> held::release(random& chance)
     canceller stop{*me, chance};
     stop.perhaps(150);
     const bool awaited = way < 8;
-    const auto unlocked = [me](colock::error_code ec) {
+    const auto unlocked = [me, node](colock::error_code ec) {
         if (ec) {
             me->ended("async_unlock", ec);
+        } else if (!node.empty() && me->all.queues.exists(node)) {
+            me->all.found.add("G3 unlock", me->all.journal.name_of(me->who) +
+                                               " is told that it has unlocked, and " + node +
+                                               " is still there");
         }
     };
     if (auto* const p = std::get_if<colock::permit>(&let_go->guard)) {
-        if (p->count() > 1 && chance.per_mille(300)) {
-            const auto part = p->split(1); // which is destroyed
-        }
         if (awaited) {
             auto [ec] = co_await p->async_release(me->tuple("async_release", stop.slot()));
             unlocked(ec);
