@@ -452,6 +452,7 @@ BOOST_AUTO_TEST_CASE(a_killed_program_says_nothing_more)
         }(std::make_shared<last_words>(std::move(connection))),
         asio::detached);
     program.enter([] {});
+    strand.reset(); // it belongs to the context
     program.kill();
     pass(5ms);
     BOOST_TEST(take(heard) == "end ");
