@@ -1,7 +1,5 @@
 #include "queues.hpp"
 
-#include <colock/queue_view.hpp>
-
 #include <algorithm>
 #include <iterator>
 
@@ -10,6 +8,9 @@ namespace world::check {
 namespace {
 
 constexpr std::size_t digits = 10;
+
+// As colock::revocation_request, whose header needs all of the library.
+constexpr std::string_view revocation_request = "__REVOKE__";
 
 // The number at the end of a name, or nothing.
 std::optional<std::int64_t> number_of(std::string_view name)
@@ -148,7 +149,7 @@ void queues::deleted(const std::string& path, std::int64_t session, cause why)
 // Tokens as text have the order of the tokens.
 void queues::changed(const change& c, std::int64_t session)
 {
-    if (c.data == colock::revocation_request) {
+    if (c.data == revocation_request) {
         if (const auto at = find(c.path)) {
             const auto found = places_[at->place].contenders.find(at->number);
             if (found != places_[at->place].contenders.end() && found->second.path == c.path &&
