@@ -2,10 +2,10 @@
 # could make. What lib/protocol does is left to test/model/mutations.sh.
 # shellcheck shell=bash disable=SC2034
 
-# Found within a few seeds, in sources that compile quickly: what CI plants.
+# Found within three seeds: what CI plants.
 quick=(
     "does not remove the node of a lock"
-    "believes the answer to prove that the session lived until then"
+    "does not claim the node of a single_node_mutex"
     "lets others be admitted to a lock that is not released"
 )
 
@@ -35,9 +35,10 @@ plant "forgets the requests that wait when it is closed" lib/client/core_session
     "$(in_function begin_close 's/^ +fail_waiting\(why\);//')"
 plant "counts the time-out from when the connection was made" lib/client/core_session.cpp \
     "$(in_function become_connected 's/attempt_began_/boot_clock::now()/')"
-plant "does not draw in the bound when the time-out shrinks" lib/client/core_session.cpp \
-    "$(in_function become_connected 's/session_timeout_\)/granted_first_)/; s/publish_bound.*//');
-     s/^void client_core::become_connected/static std::chrono::milliseconds granted_first_{10'000};\n&/"
+plant "does not publish the bound at once when the time-out shrinks" lib/client/core_session.cpp \
+    "$(in_function become_connected 's/publish_bound.*//')"
+plant "keeps the time-out that the first connection was granted" lib/client/core_session.cpp \
+    "$(in_function established 's/session_timeout_ = resumed .*/if (!resumed) { session_timeout_ = granted; }/')"
 plant "keeps the watches of a connection that is gone" lib/client/core_session.cpp \
     "$(in_function drop_connection 's/watches_.clear\(\);//')"
 plant "does not pause between attempts to connect" lib/client/core_session.cpp \

@@ -2,30 +2,30 @@
 # Proves that the simulated world finds faults: plants those of faults.sh one after the other in a copy of the library's
 # sources, links each with the other objects of the build, and runs seeds until a check finds something.
 #
-#   planted.sh BUILD_DIR [--seeds N] [--jobs N] [--quick | NAME]
+#   planted.sh BUILD_DIR [--seeds N] [--jobs N] [--quick | NAME...]
 #
 #   BUILD_DIR   a build directory of the Ninja generator, with the program simulated_world up to date
 #   --seeds N   the most seeds of a simulated minute for each fault (300)
 #   --jobs N    so many faults at a time (1)
 #   --quick     those alone that are marked as quick
-#   NAME        those alone whose names contain that
+#   NAME        those alone whose names contain one of them
 set -euo pipefail
 
 build=$(cd "$1" && pwd)
 shift
-seeds=300 jobs=1 only_quick='' wanted=''
+seeds=300 jobs=1 only_quick='' wanted=()
 while (($#)); do
     case $1 in
         --seeds) seeds=$2; shift ;;
         --jobs) jobs=$2; shift ;;
         --quick) only_quick=1 ;;
-        *) wanted=$1 ;;
+        *) wanted+=("$1") ;;
     esac
     shift
 done
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source_dir=${here%/test/world/planted}
-work=$build/planted
+work=$build/planted${only_quick:+-quick}
 clean=$build/bin/simulated_world
 processor_seconds=900 # a world that does not end is a finding, too
 
@@ -101,14 +101,24 @@ plant_one() # FOLDER NAME FILE SCRIPT UNIT...
     run "$folder" "$name"
 }
 
-planted=0
+is_wanted() # NAME
+{
+    local each
+    ((${#wanted[@]})) || return 0
+    for each in "${wanted[@]}"; do
+        [[ $1 != *"$each"* ]] || return 0
+    done
+    return 1
+}
+
+planted=0 quick=()
 plant() # NAME FILE SCRIPT [UNIT...]: the script for sed -E, and what is to be compiled for it if the file is a header
 {
     local name=$1 file=$2 script=$3 folder
     shift 3
     local units=("$@")
     (($#)) || units=("$file")
-    [[ $name == *"$wanted"* ]] || return 0
+    is_wanted "$name" || return 0
     [[ -z $only_quick || " ${quick[*]} " == *" $name "* ]] || return 0
     planted=$((planted + 1))
     while (($(jobs -rp | wc -l) >= jobs)); do
@@ -129,7 +139,7 @@ in_function() # NAME SCRIPT: the script, applied to one function that is a membe
     echo "/^[a-z].*::$1\(/,/^\}/ { $2 }"
 }
 
-# shellcheck source=faults.sh
+# shellcheck source=test/world/planted/faults.sh
 . "$here/faults.sh"
 wait
 missed=$(cat "$work"/*/verdict 2> /dev/null | grep -c '^MISSED' || true)
