@@ -27,7 +27,7 @@ asio::awaitable<int> work(customer::ptr me, std::size_t place, check::mode how, 
     }
     me->all.holds.write(mine.number());
     const auto until = me->all.time.now() + some_time(chance, 1s);
-    while (me->all.time.now() < until) {
+    while (!me->is_over() && me->all.time.now() < until) {
         asio::steady_timer timer{me->home.context(), chance.between(1us, 50ms)};
         co_await timer.async_wait(asio::use_awaitable); // throws when the body is cancelled
         me->all.holds.write(mine.number());

@@ -221,7 +221,7 @@ asio::awaitable<void> held::use(random& chance)
                 }
             }));
     }
-    while (*this && !*revoked && me->all.time.now() < until) {
+    while (*this && !*revoked && !me->is_over() && me->all.time.now() < until) {
         if (chance.per_mille(150)) {
             co_await write_guarded();
         }
