@@ -6,7 +6,9 @@
 // "finish" (close the client in order, and return 0), one a line. The end of its input is "finish".
 #include <colock/colock.hpp>
 
+#include "attempt.hpp"
 #include "journal.hpp"
+#include "pulse.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -42,7 +44,12 @@
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
+using chaos::attempt;
 using chaos::now;
+using chaos::pulse;
+using chaos::text_of;
+using chaos::token_of;
+using chaos::unlock;
 using chaos::what;
 using colock::error_code;
 using std::chrono::milliseconds;
@@ -64,89 +71,6 @@ struct settings {
     int number = 0;
     milliseconds session{0}, tick{0};
     std::uint64_t seed = 0;
-};
-
-// Proves that the event loop runs.
-class pulse {
-public:
-    explicit pulse(asio::io_context& io) : timer_{io} { beat(); }
-    void stop()
-    {
-        stopped_ = true; // the next beat may be on its way
-        timer_.cancel();
-    }
-
-    // The loop ran then, and at least twice for 5 ms since: whatever was ready then has been carried out.
-    [[nodiscard]] chaos::nanoseconds ran() const noexcept { return beats_.front(); }
-
-private:
-    void beat()
-    {
-        beats_ = {beats_[1], beats_[2], now()};
-        timer_.expires_after(5ms);
-        timer_.async_wait([this](error_code ec) {
-            if (!ec && !stopped_) {
-                beat();
-            }
-        });
-    }
-
-    bool stopped_ = false;
-    asio::steady_timer timer_;
-    std::array<chaos::nanoseconds, 3> beats_{};
-};
-
-std::string text_of(const error_code& ec)
-{
-    std::ostringstream text;
-    text << ec;
-    return text.str();
-}
-
-std::string text_of(const std::exception_ptr& failure)
-{
-    try {
-        if (failure) {
-            std::rethrow_exception(failure);
-        }
-        return "0";
-    } catch (const boost::system::system_error& e) {
-        return text_of(e.code());
-    }
-}
-
-std::string token_of(const colock::held_lock& guard)
-{
-    return to_string(guard.token());
-}
-std::string token_of(const colock::permit&)
-{
-    return "-";
-}
-
-template <class Handler>
-void unlock(colock::held_lock& guard, Handler handler)
-{
-    guard.async_unlock(std::move(handler));
-}
-template <class Handler>
-void unlock(colock::permit& guard, Handler handler)
-{
-    guard.async_release(std::move(handler));
-}
-
-// How one operation ends, and the lock that it brings.
-template <class Guard>
-struct attempt {
-    explicit attempt(asio::io_context& io) : wake{io} {}
-
-    asio::steady_timer wake; // something below has changed
-    asio::cancellation_signal cancel;
-    bool completed = false;
-    Guard guard;
-    bool told = false;
-    bool leaving = false;
-    bool left = false;
 };
 
 enum class manner { waits, tries, tries_for, is_cancelled };
