@@ -21,13 +21,13 @@ struct weight {
 
 constexpr std::array<weight, 15> weights{{
     {kind::kill_client, 12, "client killed", 200ms, 4s},
-    {kind::stop_client, 12, "client stopped", 200ms, 14s},
+    {kind::stop_client, 12, "client stopped", 200ms, 16s},
     {kind::restart_client, 6, "client restarted", 0ms, 2s},
     {kind::kill_server, 9, "server killed", 300ms, 5s},
     {kind::stop_server, 9, "server stopped", 200ms, 8s},
     {kind::restart_server, 4, "server restarted", 300ms, 3s},
     {kind::cut_client_server, 8, "client|server", 500ms, 8s},
-    {kind::cut_client, 12, "client|servers", 500ms, 14s},
+    {kind::cut_client, 14, "client|servers", 500ms, 20s},
     {kind::cut_follower_leader, 16, "follower|leader", 3s, 18s},
     {kind::cut_leader_rest, 6, "leader|rest", 1s, 10s},
     {kind::cut_server_clients, 5, "server|clients", 500ms, 8s},

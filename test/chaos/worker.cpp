@@ -6,7 +6,9 @@
 // "finish" (close the client in order, and return 0), one a line. The end of its input is "finish".
 #include <colock/colock.hpp>
 
+#include "attempt.hpp"
 #include "journal.hpp"
+#include "pulse.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -42,7 +44,12 @@
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
+using chaos::attempt;
 using chaos::now;
+using chaos::pulse;
+using chaos::text_of;
+using chaos::token_of;
+using chaos::unlock;
 using chaos::what;
 using colock::error_code;
 using std::chrono::milliseconds;
@@ -64,89 +71,6 @@ struct settings {
     int number = 0;
     milliseconds session{0}, tick{0};
     std::uint64_t seed = 0;
-};
-
-// Proves that the event loop runs.
-class pulse {
-public:
-    explicit pulse(asio::io_context& io) : timer_{io} { beat(); }
-    void stop()
-    {
-        stopped_ = true; // the next beat may be on its way
-        timer_.cancel();
-    }
-
-    // The loop ran then, and at least twice for 5 ms since: whatever was ready then has been carried out.
-    [[nodiscard]] chaos::nanoseconds ran() const noexcept { return beats_.front(); }
-
-private:
-    void beat()
-    {
-        beats_ = {beats_[1], beats_[2], now()};
-        timer_.expires_after(5ms);
-        timer_.async_wait([this](error_code ec) {
-            if (!ec && !stopped_) {
-                beat();
-            }
-        });
-    }
-
-    bool stopped_ = false;
-    asio::steady_timer timer_;
-    std::array<chaos::nanoseconds, 3> beats_{};
-};
-
-std::string text_of(const error_code& ec)
-{
-    std::ostringstream text;
-    text << ec;
-    return text.str();
-}
-
-std::string text_of(const std::exception_ptr& failure)
-{
-    try {
-        if (failure) {
-            std::rethrow_exception(failure);
-        }
-        return "0";
-    } catch (const boost::system::system_error& e) {
-        return text_of(e.code());
-    }
-}
-
-std::string token_of(const colock::held_lock& guard)
-{
-    return to_string(guard.token());
-}
-std::string token_of(const colock::permit&)
-{
-    return "-";
-}
-
-template <class Handler>
-void unlock(colock::held_lock& guard, Handler handler)
-{
-    guard.async_unlock(std::move(handler));
-}
-template <class Handler>
-void unlock(colock::permit& guard, Handler handler)
-{
-    guard.async_release(std::move(handler));
-}
-
-// How one operation ends, and the lock that it brings.
-template <class Guard>
-struct attempt {
-    explicit attempt(asio::io_context& io) : wake{io} {}
-
-    asio::steady_timer wake; // something below has changed
-    asio::cancellation_signal cancel;
-    bool completed = false;
-    Guard guard;
-    bool told = false;
-    bool leaving = false;
-    bool left = false;
 };
 
 enum class manner { waits, tries, tries_for, is_cancelled };
@@ -343,8 +267,8 @@ private:
         const auto a = std::make_shared<attempt<colock::unique_lock>>(io_);
         journal_.write(now(), what::asked, number, lock + " exclusive");
         const auto time = time_to_hold(lock);
-        const auto body = [this, number, time](colock::unique_lock& held) {
-            return hold_in_body(number, time, held);
+        const auto body = [this, lock, number, time](colock::unique_lock& held) {
+            return hold_in_body(lock, number, time, held);
         };
         m.async_with_lock(
             body, asio::bind_cancellation_slot(a->cancel.slot(), [this, number,
@@ -365,41 +289,55 @@ private:
         cancels_.erase(number);
     }
 
-    asio::awaitable<void> hold_in_body(std::uint64_t number, milliseconds time,
+    asio::awaitable<void> hold_in_body(std::string lock, std::uint64_t number, milliseconds time,
                                        colock::unique_lock& held)
     {
+        // Its cancellation is what it is told; it goes on.
+        co_await asio::this_coro::throw_if_cancelled(false);
         asio::steady_timer timer{io_};
-        auto at = now();
         const auto until = std::chrono::steady_clock::now() + time;
         bodies_.insert(number);
-        journal_.write(at, what::granted, number, token_of(held));
-        bool lapsed = !held;
+        journal_.write(now(), what::granted, number, token_of(held));
+        bool lapsed = false;
         bool cancelled = false;
-        if (!lapsed) {
-            journal_.write(at, what::holds, number);
-        }
-        while (!lapsed && !cancelled && !quiet_ && std::chrono::steady_clock::now() < until) {
-            timer.expires_at(std::min(until, std::chrono::steady_clock::now() + look));
-            co_await timer.async_wait(as_result);
-            // It may have come when the timer had expired.
-            const auto state = co_await asio::this_coro::cancellation_state;
-            cancelled = state.cancelled() != asio::cancellation_type::none;
-            at = now();
+        for (bool first = true; !lapsed && !cancelled; first = false) {
+            const auto at = now();
             lapsed = !held;
             journal_.write(at, lapsed ? what::lapsed : what::holds, number);
-        }
-        if (lapsed && !cancelled) {
-            timer.expires_after(long_enough_to_tell);
-            co_await timer.async_wait(as_result);
+            if (lapsed || quiet_ || std::chrono::steady_clock::now() >= until) {
+                break;
+            }
+            if (first) {
+                co_await write_once(lock, number, token_of(held));
+            } else {
+                timer.expires_at(std::min(until, std::chrono::steady_clock::now() + look));
+                co_await timer.async_wait(as_result);
+            }
             // It may have come when the timer had expired.
             const auto state = co_await asio::this_coro::cancellation_state;
             cancelled = state.cancelled() != asio::cancellation_type::none;
+        }
+        lapsed = !held;
+        if (lapsed && !cancelled) {
+            timer.expires_after(long_enough_to_tell);
+            const auto [ec] = co_await timer.async_wait(as_result);
+            cancelled = static_cast<bool>(ec);
         }
         if (lapsed) {
             journal_.write(now(), cancelled ? what::told : what::untold, number,
                            std::to_string(pulse_.ran()) + ' ' + text_of(held.lost()));
         }
         journal_.write(now(), what::leaving, number);
+    }
+
+    // On a connection of its own: a write that is cancelled leaves an answer behind.
+    asio::awaitable<void> write_once(const std::string& lock, std::uint64_t number,
+                                     const std::string& token)
+    {
+        asio::local::stream_protocol::socket to_register{io_};
+        const asio::local::stream_protocol::endpoint place{settings_.register_socket};
+        to_register.connect(place);
+        co_await write(lock, number, token, to_register);
     }
 
     template <class Guard, class Start>
@@ -518,8 +456,8 @@ private:
             journal_.write(now(), what::untold, number);
         }
         // A late-comer does no harm.
-        if (writes && draw(0, 1) == 0) {
-            co_await pause(milliseconds{draw(0, 2000)});
+        if (writes) {
+            co_await pause(milliseconds{draw(0, 6000)});
             co_await write(lock, number, token_of(a.guard), to_register);
         }
     }
@@ -533,10 +471,16 @@ private:
         const auto text = line.str();
         std::string answer;
         const auto sent = asio::buffer(text);
-        co_await asio::async_write(to_register, sent, asio::use_awaitable);
+        const auto [failed, size] = co_await asio::async_write(to_register, sent, as_result);
+        if (failed) { // a body that is cancelled
+            co_return;
+        }
         auto received = asio::dynamic_buffer(answer);
-        co_await asio::async_read_until(to_register, received, '\n', asio::use_awaitable);
-        journal_.write(now(), answer == "accepted\n" ? what::accepted : what::rejected, number);
+        const auto [unanswered, length] =
+            co_await asio::async_read_until(to_register, received, '\n', as_result);
+        if (!unanswered) {
+            journal_.write(now(), answer == "accepted\n" ? what::accepted : what::rejected, number);
+        }
     }
 
     template <class Guard>
