@@ -211,7 +211,7 @@ plant "does not see that the nearest one has gone before the note came" contende
     notes/G1_G2_G4_undisturbed G4
 plant "writes a note without having held the lock" contender \
     "$(in_function may_note 's/held_ && //')" \
-    notes/G3_one_cancels G1
+    notes/G3_one_cancels contract
 plant "waits for a note of the connection before" contender \
     "$(in_function forget_connection 's/asked_after_ = -1;//')" \
     notes/G4_a_connection_breaks G4
