@@ -44,7 +44,7 @@ std::string seconds(nanoseconds t)
     return text.str();
 }
 
-// Whoever reads a word of a line that has none gets an empty one.
+// A line that ends early reads as empty words.
 std::string word(const event& e, std::size_t number)
 {
     return number < e.words.size() ? e.words[number] : std::string{};

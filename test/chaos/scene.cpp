@@ -421,7 +421,7 @@ std::string scene::disturb_network(const fault& f)
 void scene::calm_down()
 {
     network_.heal();
-    // What is due later is what undoes the faults.
+    // The actions that are still planned undo the faults.
     while (!due_.empty() || std::ranges::any_of(clients_, [](const auto& c) {
         return c.condition != condition::runs;
     })) {

@@ -44,7 +44,7 @@ public:
     // Begins it, and orders its end. Says what was done, and to whom; empty when there is nobody to do it to.
     std::string begin(const fault& f);
 
-    // What is due by now. To be called often.
+    // Carries out the actions that are due. The caller has to call it often.
     void go_on();
 
     // Undoes every fault, and returns when all servers and clients run. Throws std::runtime_error.

@@ -26,21 +26,6 @@ namespace {
 
 using answer = hostile_server::answer;
 
-// What a server does with one reply, and what the log then has to say.
-struct row {
-    const char* name;
-    opcode kind;
-    std::function<answer(std::string honest)> misdeed;
-    const char* why;
-
-    friend std::ostream& operator<<(std::ostream& out, const row& r) { return out << r.name; }
-};
-
-answer with_length(std::string honest, std::int32_t length)
-{
-    return honest.replace(0, 4, number(length));
-}
-
 // A frame whose length says that this is all.
 answer cut(const std::string& honest, std::size_t left)
 {

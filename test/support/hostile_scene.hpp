@@ -16,8 +16,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <fstream>
+#include <functional>
 #include <memory>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -36,6 +39,21 @@ inline std::string text(const std::string& value)
 inline std::string framed(const std::string& body)
 {
     return text(body);
+}
+
+/// What a server does with one reply, and what the log then has to say.
+struct row {
+    const char* name;
+    opcode kind;
+    std::function<hostile_server::answer(std::string honest)> misdeed;
+    const char* why;
+
+    friend std::ostream& operator<<(std::ostream& out, const row& r) { return out << r.name; }
+};
+
+inline hostile_server::answer with_length(std::string honest, std::int32_t length)
+{
+    return honest.replace(0, 4, number(length));
 }
 
 /// Bytes of this process that lie in memory.

@@ -1,4 +1,4 @@
-// Who holds which lock, as far as the programs know: G1, G5 and the tokens.
+// The locks that the programs hold, as far as the programs know: G1, G5 and the tokens.
 #pragma once
 
 #include <colock/error.hpp>

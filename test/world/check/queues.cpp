@@ -176,7 +176,7 @@ void queues::woken(std::int64_t session, colock::watch_event_type type, const st
         return;
     }
     const auto it = std::ranges::find(gone_, path, &gone::path);
-    // Whoever has left a moment ago has asked the server to forget its watch, and the request is on its way.
+    // A client that has left a moment ago has asked the server to forget its watch. The request may be on its way.
     if (it != gone_.end() && session != it->session && !has_just_left(session, it->place) &&
         it->woken.insert(session).second && it->woken.size() > 2) {
         found_.add("G7 herd", "the deletion of " + path + " wakes " +

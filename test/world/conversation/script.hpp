@@ -1,4 +1,4 @@
-// What is said to ZooKeeper, drawn from a seed.
+// The requests that both sides of a conversation send to ZooKeeper, drawn from a seed.
 #pragma once
 
 #include "side.hpp"

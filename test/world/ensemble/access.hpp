@@ -1,4 +1,4 @@
-// Who may do what: ZooKeeper's access control, with the schemes "world", "digest", "auth" and "ip".
+// ZooKeeper's access control, with the schemes "world", "digest", "auth" and "ip".
 #pragma once
 
 #include <colock/client_options.hpp>
