@@ -45,11 +45,17 @@ public:
 
     [[nodiscard]] bool is_alive() const noexcept { return alive_; }
     [[nodiscard]] bool is_running() const noexcept { return alive_ && !stopped_; }
+    // How often its process was stopped: what has waited since before may be late.
+    [[nodiscard]] std::uint64_t stops() const noexcept { return stops_; }
     // Counts the processes that it has had.
     [[nodiscard]] std::uint64_t process() const noexcept { return process_; }
 
     // SIGSTOP and SIGCONT. What is to run meanwhile runs when it goes on, in its order.
-    void stop() noexcept { stopped_ = true; }
+    void stop() noexcept
+    {
+        stopped_ = true;
+        ++stops_;
+    }
     void go_on();
     // Sleeps until go_on(). Its network goes on, unless somebody cuts it off.
     void suspend() noexcept;
@@ -109,6 +115,7 @@ private:
     bool alive_ = true;
     bool stopped_ = false;
     std::uint64_t process_ = 1;
+    std::uint64_t stops_ = 0;
     resident* resident_ = nullptr;
     fifo<action> waiting_;
     std::vector<std::function<void()>> on_kill_;

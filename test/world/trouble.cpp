@@ -21,7 +21,8 @@ trouble::trouble(timeline& time, network& net, ensemble& servers, programs& clie
         &trouble::isolate_server,     &trouble::slow_link,          &trouble::slow_client,
         &trouble::reset_client,       &trouble::stop_client,        &trouble::suspend_client,
         &trouble::kill_client,        &trouble::destroy_client,     &trouble::stop_server,
-        &trouble::kill_server,        &trouble::kill_leader,        &trouble::delete_by_hand};
+        &trouble::kill_server,        &trouble::kill_leader,        &trouble::delete_by_hand,
+        &trouble::lose_client_slowly};
     // Each world knows some kinds only: what happens together by all of them is less varied.
     const auto likely = static_cast<unsigned>(random_.between(100, 700));
     for (const auto m : all) {
@@ -212,6 +213,39 @@ void trouble::slow_client()
     network_.delay(c.on(), s, most / 10, most);
     note(deed::trouble, c.name(), "slow to " + s.name());
     later(some_time(), [this, &c, &s] { network_.delay(c.on(), s, 100us, 500us); });
+}
+
+// What it sends and what it hears takes long, then nothing goes through any more.
+void trouble::lose_client_slowly()
+{
+    auto& c = some_client();
+    const auto most = std::chrono::microseconds{random_.between(100'000, 1'000'000)};
+    note(deed::trouble, c.name(), "slow to all servers, until it is cut off");
+    for (std::size_t s = 0; s < servers_.size(); ++s) {
+        auto& server = servers_.machine_of(s);
+        network_.delay(c.on(), server, most / 2, most);
+        if (random_.per_mille(300)) {
+            network_.reset(c.on(), server); // it has to connect again, slowly
+        }
+    }
+    const auto slow = random_.between(1s, std::chrono::nanoseconds{session_});
+    const auto until = slow + random_.between(session_, 2 * session_);
+    later(slow, [this, &c] {
+        note(deed::trouble, c.name(), "cut off all servers");
+        for (std::size_t s = 0; s < servers_.size() && !over_; ++s) {
+            network_.cut(c.on(), servers_.machine_of(s));
+            network_.cut(servers_.machine_of(s), c.on());
+        }
+    });
+    later(until, [this, &c] {
+        note(deed::calm, c.name(), "mended");
+        for (std::size_t s = 0; s < servers_.size(); ++s) {
+            auto& server = servers_.machine_of(s);
+            network_.mend(c.on(), server);
+            network_.mend(server, c.on());
+            network_.delay(c.on(), server, 100us, 500us);
+        }
+    });
 }
 
 void trouble::reset_client()

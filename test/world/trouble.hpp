@@ -56,6 +56,7 @@ private:
     void isolate_server();
     void slow_link();
     void slow_client();
+    void lose_client_slowly();
     void reset_client();
     void stop_client();
     void suspend_client();

@@ -40,6 +40,12 @@ ensemble_options draw_ensemble(random& chance)
     for (std::size_t i = 0; i < o.servers; ++i) {
         o.drifts.push_back(exact ? 0 : some_drift(chance));
     }
+    if (chance.per_mille(200)) {
+        // Sessions get a shorter time-out when they move to another server.
+        for (std::size_t i = 0; i < o.servers; ++i) {
+            o.most_sessions.push_back(chance.between(4, 6) * o.tick);
+        }
+    }
     return o;
 }
 
@@ -214,8 +220,12 @@ void simulation::parts::live()
     const auto trouble_ends = whole - 2 * std::chrono::nanoseconds{all.most_timeout} - 15s;
     constexpr std::chrono::milliseconds apart[] = {200ms, 500ms, 1s, 2s, 5s, 10s};
     troubles->begin(trouble_ends, apart[chance.below(std::size(apart))]);
-    time.run_until(trouble_ends);
+    while (time.now() < trouble_ends) {
+        time.run_until(std::min<instant>(trouble_ends, time.now() + 1s));
+        holds.look(all.most_timeout + all.tick);
+    }
     troubles->end();
+    all.calm = true;
     // Sessions of processes that were killed expire, and the others settle.
     time.run_until(time.now() + 2 * std::chrono::nanoseconds{all.most_timeout});
     calm();
@@ -237,7 +247,7 @@ void simulation::parts::calm()
                                   [&](const std::string& node) { return holds.is_held(node); });
         }
     }
-    holds.look();
+    holds.look(all.most_timeout + all.tick);
 }
 
 bool simulation::parts::is_quiet() const

@@ -168,6 +168,9 @@ void holds::told(number n, colock::error_code why)
     h.told_at = time_.now();
     h.why = why;
     journal_.note(deed::lost, h.g.who, static_cast<std::int64_t>(n), [&] { return why.message(); });
+    if (calm_ && (why == colock::errc::safe_until_passed || why == colock::errc::session_expired)) {
+        found_.add("G5 calm", text_of(n, h) + " is lost without any trouble: " + why.message());
+    }
 }
 
 void holds::waits_for_request(number n)
@@ -232,17 +235,17 @@ bool holds::is_held(const std::string& node) const
     });
 }
 
-void holds::look()
+// Only guards of which something is to be expected: whoever looks at a guard makes it see its loss.
+void holds::look(std::chrono::nanoseconds limit)
 {
     for (const auto& [n, h] : active_) {
-        if (h.g.remaining() <= 0ns || h.stepping_down) {
-            continue;
-        }
-        for (const auto& node : h.g.nodes) {
-            if (!queues_.exists(node) && h.robbed && time_.now() - h.robbed_at > 5s) {
-                found_.add("G5 silent loss", text_of(n, h) + " counts as held, but " + node +
-                                                 " was deleted at " + check::text_of(h.robbed_at));
-            }
+        const bool robbed =
+            h.robbed && !h.stepping_down && time_.now() - h.robbed_at > limit &&
+            std::ranges::any_of(h.g.nodes, [&](const auto& node) { return !queues_.exists(node); });
+        if (robbed && h.g.remaining() > 0ns) {
+            found_.add("G5 silent loss", text_of(n, h) +
+                                             " counts as held, but its node was deleted at " +
+                                             check::text_of(h.robbed_at));
         }
     }
 }

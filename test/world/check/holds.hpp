@@ -73,8 +73,8 @@ public:
     [[nodiscard]] bool is_held(const std::string& node) const;
     // There is no trouble from now on.
     void calm() noexcept { calm_ = true; }
-    // In the calm: who believes to hold a lock has a node.
-    void look();
+    // Who believes to hold a lock has a node, or had one until so long ago.
+    void look(std::chrono::nanoseconds limit);
 
     // ---- from the ensemble
     void node_gone(const std::string& path, std::int64_t session, queues::cause why) override;

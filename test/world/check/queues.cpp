@@ -130,7 +130,10 @@ void queues::deleted(const std::string& path, std::int64_t session, cause why)
     auto& all = places_[at->place].contenders;
     // A holder that steps down may have put another node in the place of this one.
     if (const auto it = all.find(at->number); it != all.end() && it->second.path == path) {
-        if (p.type == kind::queue && !p.has_onlookers && p.shared_marker.empty()) {
+        // What operators have deleted is not missed by everybody at once: for a while more than two watch a node.
+        places_[at->place].tampered |= why == cause::hand;
+        if (p.type == kind::queue && !p.has_onlookers && p.shared_marker.empty() &&
+            !places_[at->place].tampered) {
             if (gone_.size() == 1000) {
                 gone_.pop_front();
             }

@@ -97,6 +97,7 @@ private:
     struct entry {
         place what;
         std::map<std::int64_t, contender> contenders; // by number
+        bool tampered = false;                        // operators have deleted nodes
         instant moved{};                              // another one is the first since then
     };
     struct gone {

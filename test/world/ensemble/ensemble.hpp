@@ -26,6 +26,8 @@ struct ensemble_options {
     // Of a session; zero: two ticks, and twenty.
     std::chrono::milliseconds least_session{0};
     std::chrono::milliseconds most_session{0};
+    // Instead of most_session, by server; those that are not there have no limit of their own.
+    std::vector<std::chrono::milliseconds> most_sessions = {};
     std::chrono::milliseconds container_check{60'000};
     bool extended_types = true;     // nodes with a time to live
     bool exists_needs_read = false; // 3.8.4, 3.9.2 and later

@@ -165,8 +165,10 @@ void front::connect(const shared_connection& c, const connect_request& m)
     c->asked_ = true;
     const auto least =
         options_.least_session.count() > 0 ? options_.least_session : 2 * options_.tick;
-    const auto most =
-        options_.most_session.count() > 0 ? options_.most_session : 20 * options_.tick;
+    const auto& own = options_.most_sessions; // the machines of the servers are the first ones
+    const auto most = host_.number() < own.size()         ? own[host_.number()]
+                      : options_.most_session.count() > 0 ? options_.most_session
+                                                          : 20 * options_.tick;
     c->timeout_ = std::clamp(m.timeout, least, std::max(least, most));
     c->idle_until_ = idle_end(host_, c->timeout_);
     c->receiving_ = false;

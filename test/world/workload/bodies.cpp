@@ -4,7 +4,9 @@
 #include <boost/system/system_error.hpp>
 
 #include <exception>
+#include <memory>
 #include <stdexcept>
+#include <string>
 
 namespace world::workload {
 
@@ -16,25 +18,49 @@ struct gives_up : std::runtime_error {
     gives_up() : std::runtime_error{"the body gives up"} {}
 };
 
+// How a body has ended.
+struct ending {
+    bool was_lost = false; // its lock, when it gave its result
+};
+
 // What is done under the lock. Everything that it needs is its own: it may be destroyed behind its caller.
 template <class Guard>
 asio::awaitable<int> work(customer::ptr me, std::size_t place, check::mode how, Guard& guard,
-                          random chance)
+                          random chance, std::shared_ptr<ending> how_it_ended)
 {
     ticket mine{*me, place, how, guard};
     if (chance.per_mille(500)) {
         mine.watch(*me, guard);
     }
     me->all.holds.write(mine.number());
-    const auto until = me->all.time.now() + some_time(chance, 1s);
-    while (!me->is_over() && me->all.time.now() < until) {
+    const bool patient = !me->all.calm && chance.per_mille(40);
+    const auto until =
+        me->all.time.now() +
+        (patient ? chance.between(1s, 2 * std::chrono::nanoseconds{me->all.most_timeout})
+                 : some_time(chance, 1s));
+    const auto& machine = me->home.on();
+    instant lost_at = instant::max();
+    std::uint64_t stops = 0;
+    // At the end each of those who wait, who may be very many, has one more turn.
+    while (me->all.time.now() < until && !(patient && me->all.calm) && !me->all.draining &&
+           !me->is_over()) {
         asio::steady_timer timer{me->home.context(), chance.between(1us, 50ms)};
         co_await timer.async_wait(asio::use_awaitable); // throws when the body is cancelled
         me->all.holds.write(mine.number());
+        if (guard.lost() && lost_at == instant::max()) {
+            lost_at = me->all.time.now();
+            stops = machine.stops();
+        } else if (guard.lost() && me->all.time.now() - lost_at > 1ms && stops == machine.stops()) {
+            me->all.found.add("G5 body", "a body of " + me->all.journal.name_of(me->who) +
+                                             " goes on, though its lock was lost at " +
+                                             check::text_of(lost_at));
+            break;
+        }
     }
     if (chance.per_mille(50)) {
         throw gives_up{};
     }
+    how_it_ended->was_lost = static_cast<bool>(guard.lost());
     co_return 7;
 }
 
@@ -49,15 +75,25 @@ void judge(customer& me, const char* what, const std::exception_ptr& e)
     }
 }
 
+// It has given a result.
+void judge(customer& me, const char* what, const ending& how)
+{
+    if (how.was_lost) {
+        me.all.found.add("G5 body", std::string{what} + " of " + me.all.journal.name_of(me.who) +
+                                        " does not say that its lock was lost");
+    }
+}
+
 template <class Lock>
 asio::awaitable<void> run_body(customer::ptr me, std::size_t place, Lock& lock, random& chance)
 {
     canceller stop{*me, chance};
     stop.perhaps(250);
     std::exception_ptr failure;
+    const auto how_it_ended = std::make_shared<ending>();
     try {
         auto body = [&](colock::unique_lock& g) {
-            return work(me, place, check::mode::exclusive, g, chance.branch());
+            return work(me, place, check::mode::exclusive, g, chance.branch(), how_it_ended);
         };
         const auto result = co_await lock.async_with_lock(
             body, me->counted("async_with_lock",
@@ -65,6 +101,7 @@ asio::awaitable<void> run_body(customer::ptr me, std::size_t place, Lock& lock, 
         if (result != 7) {
             me->all.found.add("errors", "a body gave 7, and async_with_lock gives something else");
         }
+        judge(*me, "async_with_lock", *how_it_ended);
     } catch (...) {
         failure = std::current_exception();
     }
@@ -80,13 +117,15 @@ asio::awaitable<void> run_body_shared(customer::ptr me, std::size_t place,
     canceller stop{*me, chance};
     stop.perhaps(250);
     std::exception_ptr failure;
+    const auto how_it_ended = std::make_shared<ending>();
     try {
         auto body = [&](colock::shared_lock& g) {
-            return work(me, place, check::mode::shared, g, chance.branch());
+            return work(me, place, check::mode::shared, g, chance.branch(), how_it_ended);
         };
         co_await lock.async_with_lock_shared(
             body, me->counted("async_with_lock_shared",
                               asio::bind_cancellation_slot(stop.slot(), asio::use_awaitable)));
+        judge(*me, "async_with_lock_shared", *how_it_ended);
     } catch (...) {
         failure = std::current_exception();
     }
@@ -145,13 +184,15 @@ asio::awaitable<void> candidate(customer::ptr me, std::size_t place, random chan
         canceller stop{*me, chance};
         stop.perhaps(250);
         std::exception_ptr failure;
+        const auto how_it_ended = std::make_shared<ending>();
         try {
             auto body = [&](colock::unique_lock& g) {
-                return work(me, place, check::mode::exclusive, g, chance.branch());
+                return work(me, place, check::mode::exclusive, g, chance.branch(), how_it_ended);
             };
             co_await post.async_lead(
                 body, me->counted("async_lead",
                                   asio::bind_cancellation_slot(stop.slot(), asio::use_awaitable)));
+            judge(*me, "async_lead", *how_it_ended);
         } catch (...) {
             failure = std::current_exception();
         }

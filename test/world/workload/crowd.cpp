@@ -41,8 +41,14 @@ public:
             in_line_ = me_->stand_in_line(place_);
             lock_->async_lock(me_->counted("async_lock", handler));
         } else {
-            lock_->async_try_lock_for(some_time(random_, 2s),
-                                      me_->counted("async_try_lock_for", handler));
+            const auto limit = some_time(random_, 2s);
+            lock_->async_try_lock_for(
+                limit, me_->counted("async_try_lock_for",
+                                    [handler, me = me_, of = me_->begin_limited(limit)](
+                                        colock::error_code ec, colock::unique_lock guard) {
+                                        me->ended_limited("a limited attempt", of, ec);
+                                        handler(ec, std::move(guard));
+                                    }));
         }
         if (random_.per_mille(100)) {
             lock_.reset(); // the operation goes on

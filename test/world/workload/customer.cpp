@@ -113,6 +113,25 @@ void customer::ended(const char* what, colock::error_code ec) const
     }
 }
 
+customer::limited customer::begin_limited(std::chrono::nanoseconds limit) const
+{
+    return {limit, all.time.now(), home.on().stops()};
+}
+
+void customer::ended_limited(const char* what, const limited& of, colock::error_code ec) const
+{
+    const auto took = all.time.now() - of.since;
+    if (ec == asio::error::operation_aborted) {
+        return; // a total cancellation lasts until the node is gone, whatever the limit was
+    }
+    // One whose limit passes before it begins asks a server once. Clocks differ by a hundredth.
+    if (of.limit > 10ms && took > of.limit + of.limit / 50 + 1ms && of.stops == home.on().stops()) {
+        all.found.add("deadline", std::string{what} + " of " + all.journal.name_of(who) +
+                                      " has a limit of " + check::text_of(of.limit) +
+                                      " s, and ends after " + check::text_of(took));
+    }
+}
+
 std::uint64_t customer::stand_in_line(std::size_t place)
 {
     lines_[place].insert(++came_);

@@ -72,6 +72,16 @@ public:
     // An operation has ended with it. Whether that is to be expected in this world.
     void ended(const char* what, colock::error_code ec) const;
 
+    // An operation with a limit has ended. It is late only if its process was stopped meanwhile, or if it was
+    // cancelled, and waits for the removal of its node.
+    struct limited {
+        std::chrono::nanoseconds limit;
+        instant since;
+        std::uint64_t stops;
+    };
+    [[nodiscard]] limited begin_limited(std::chrono::nanoseconds limit) const;
+    void ended_limited(const char* what, const limited& of, colock::error_code ec) const;
+
     // G2: those who wait for a place without a limit are granted it in the order in which they came.
     [[nodiscard]] std::uint64_t stand_in_line(std::size_t place);
     void leave_line(std::size_t place, std::uint64_t number, bool granted);

@@ -56,6 +56,10 @@ ticket::ticket(customer& by, std::size_t place, check::mode how, const colock::h
         return home.look([&] { return guard ? guard.remaining() : 0ns; });
     };
     number_ = all_->granted(std::move(g));
+    if (!guard) {
+        by.all.found.add("G5 lost already", by.all.journal.name_of(by.who) + " is granted " +
+                                                by.at(place).path + ", which is lost");
+    }
 }
 
 ticket::ticket(customer& by, std::size_t place, const colock::permit& guard) : all_{&by.all.holds}
@@ -129,8 +133,10 @@ held::held(customer::ptr by, std::vector<std::size_t> places, any_guard guard)
     const auto place = inner_->places.front();
     // Of some nobody waits for the loss: those are only looked at.
     const bool watched = me.chance.per_mille(700);
+    const auto* const several = std::get_if<colock::multi_guard>(&inner_->guard);
+    const bool together = several != nullptr && me.chance.per_mille(500);
     const auto add = [&](const auto& g, ticket t) {
-        if (watched) {
+        if (watched && !together) {
             t.watch(me, g);
         }
         tickets.push_back(std::move(t));
@@ -150,7 +156,30 @@ held::held(customer::ptr by, std::vector<std::size_t> places, any_guard guard)
                 add((*m)[i], ticket{me, at, check::mode::exclusive, (*m)[i]});
             }
         }
+        if (watched && together) {
+            watch_together(*m);
+        }
     }
+}
+
+// The first loss is that of all.
+void held::watch_together(const colock::multi_guard& guard)
+{
+    auto& me = *inner_->by;
+    std::vector<check::holds::number> numbers;
+    for (const auto& t : inner_->tickets) {
+        me.all.holds.watched(t.number());
+        numbers.push_back(t.number());
+    }
+    guard.async_wait_lost(
+        me.counted("multi async_wait_lost",
+                   [&holds = me.all.holds, numbers](colock::error_code ec, colock::error_code why) {
+                       for (const auto n : numbers) {
+                           if (!ec) {
+                               holds.told(n, why);
+                           }
+                       }
+                   }));
 }
 
 held::operator bool() const
@@ -203,25 +232,52 @@ asio::awaitable<void> held::write_guarded()
     }
 }
 
+// For a request to let go. Whether it comes is what counts.
+std::shared_ptr<bool> held::listen()
+{
+    auto revoked = std::make_shared<bool>(false);
+    const auto* const u = std::get_if<colock::unique_lock>(&inner_->guard);
+    if (u == nullptr) {
+        return revoked;
+    }
+    auto& me = by();
+    const auto number = first().number();
+    me.all.holds.waits_for_request(number);
+    u->async_wait_revoked(me.counted("async_wait_revoked",
+                                     [revoked, number, all = &me.all.holds](colock::error_code ec) {
+                                         if (!ec) {
+                                             *revoked = true;
+                                             all->asked(number);
+                                         }
+                                     }));
+    return revoked;
+}
+
+// For about as long as a session lives. It does not look whether the lock is lost: it relies on being told.
+asio::awaitable<void> held::use_for_long(random& chance)
+{
+    const auto me = inner_->by;
+    const auto longest = 2 * std::chrono::nanoseconds{me->all.most_timeout};
+    const auto until = me->all.time.now() + chance.between(1s, longest);
+    const auto revoked = listen();
+    while (!me->is_over() && !me->all.calm && !*revoked && me->all.time.now() < until) {
+        co_await me->pause(10ms, 1s);
+    }
+    write();
+}
+
 asio::awaitable<void> held::use(random& chance)
 {
     const auto me = inner_->by;
+    if (!me->all.calm && chance.per_mille(40)) {
+        co_await use_for_long(chance);
+        co_return;
+    }
     const auto until = me->all.time.now() + some_time(chance, 1s);
     write();
-    const auto revoked = std::make_shared<bool>(false);
-    if (const auto* const u = std::get_if<colock::unique_lock>(&inner_->guard);
-        u != nullptr && chance.per_mille(200)) {
-        const auto number = first().number();
-        me->all.holds.waits_for_request(number);
-        u->async_wait_revoked(me->counted(
-            "async_wait_revoked", [revoked, number, all = &me->all.holds](colock::error_code ec) {
-                if (!ec) {
-                    *revoked = true;
-                    all->asked(number);
-                }
-            }));
-    }
-    while (*this && !*revoked && !me->is_over() && me->all.time.now() < until) {
+    const auto revoked = chance.per_mille(200) ? listen() : std::make_shared<bool>(false);
+    while (*this && !*revoked && me->all.time.now() < until && !me->all.draining &&
+           !me->is_over()) {
         if (chance.per_mille(150)) {
             co_await write_guarded();
         }

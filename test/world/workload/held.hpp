@@ -64,6 +64,10 @@ public:
     [[nodiscard]] const ticket& first() const { return inner_->tickets.front(); }
 
 private:
+    std::shared_ptr<bool> listen();
+    [[nodiscard]] asio::awaitable<void> use_for_long(random& chance);
+    void watch_together(const colock::multi_guard& guard);
+
     struct inner {
         customer::ptr by;
         std::vector<std::size_t> places;

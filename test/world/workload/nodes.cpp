@@ -45,6 +45,11 @@ asio::awaitable<void> nodes(customer::ptr me, random chance)
                 co_await me->zk->async_watch(path, me->tuple("async_watch", stop.slot()));
             if (ec) {
                 me->ended("async_watch", ec);
+                if (ec == colock::zookeeper_errc::connection_loss) {
+                    me->all.found.add("own reads", me->all.journal.name_of(me->who) +
+                                                       " hears of a lost connection, though a "
+                                                       "read is repeated");
+                }
                 co_await me->pause(1ms, 20ms);
                 continue;
             }

@@ -92,6 +92,8 @@ asio::awaitable<void> program::employ(std::shared_ptr<customer> c, random chance
     }
     all_.journal.note(check::deed::connected, c->who, c->zk->session_id());
     engage(*c, chance);
+    const auto since = all_.time.now();
+    const auto attempts_before = c->zk->stats().connect_attempts;
 
     enum class end { quiet, close, destroy };
     auto how = end::quiet;
@@ -114,6 +116,13 @@ asio::awaitable<void> program::employ(std::shared_ptr<customer> c, random chance
         co_await nothing_held(c);
     }
     c->leaving = true;
+    const auto attempts = c->zk->stats().connect_attempts - attempts_before;
+    const std::chrono::duration<double> lived = all_.time.now() - since;
+    if (static_cast<double>(attempts) > 10 * lived.count() * 1.01 + 11) {
+        all_.found.add("attempts", all_.journal.name_of(c->who) + " has tried to connect " +
+                                       std::to_string(attempts) + " times in " +
+                                       std::to_string(lived.count()) + " s");
+    }
     if (how == end::destroy) {
         all_.journal.note(check::deed::destroyed, c->who);
         c->zk.reset();

@@ -55,6 +55,7 @@ struct scene {
     bool peers = false;     // take mutexes in Curator's way
     bool several = false;   // are taken at once: some are held while others are waited for
     std::vector<place> places;
+    bool calm = false;     // no more trouble, and nobody holds a lock for long
     bool draining = false; // programs end what they do, and begin nothing
 };
 

@@ -30,8 +30,10 @@ asio::awaitable<taken> take_exclusive(customer::ptr by, Lock& lock, wish how,
         break;
     }
     case wish::way::limited: {
+        const auto limit = by->begin_limited(how.limit);
         auto [ec, guard] = co_await lock.async_try_lock_for(
             owner..., how.limit, by->tuple("async_try_lock_for", std::move(stop)));
+        by->ended_limited("a limited attempt", limit, ec);
         t.error = ec;
         t.guard = std::move(guard);
         break;
@@ -60,8 +62,10 @@ asio::awaitable<taken> take_shared(customer::ptr by, colock::shared_mutex& lock,
         break;
     }
     case wish::way::limited: {
+        const auto limit = by->begin_limited(how.limit);
         auto [ec, guard] = co_await lock.async_try_lock_shared_for(
             how.limit, by->tuple("async_try_lock_shared_for", std::move(stop)));
+        by->ended_limited("a limited attempt", limit, ec);
         t.error = ec;
         t.guard = std::move(guard);
         break;
@@ -90,8 +94,10 @@ asio::awaitable<taken> take_permits(customer::ptr by, colock::semaphore& from, w
         break;
     }
     case wish::way::limited: {
+        const auto limit = by->begin_limited(how.limit);
         auto [ec, guard] = co_await from.async_try_acquire_for(
             how.permits, how.limit, by->tuple("async_try_acquire_for", std::move(stop)));
+        by->ended_limited("a limited attempt", limit, ec);
         t.error = ec;
         t.guard = std::move(guard);
         break;

@@ -1,9 +1,25 @@
 #include "taking.hpp"
 #include "workloads.hpp"
 
+#include <string>
+
 namespace world::workload {
 
 using namespace std::chrono_literals;
+
+namespace {
+
+// Of one who has a place of its own: when its session expires while it waits.
+bool may_join_again(const customer& me, std::size_t place)
+{
+    const auto kind = me.at(place).kind;
+    const auto& options = me.options(place);
+    const bool queue = kind == lock_kind::mutex || kind == lock_kind::recursive_mutex ||
+                       kind == lock_kind::shared_mutex;
+    return !queue || options.max_local_grants > 0 || options.rejoin_on_expiry;
+}
+
+} // namespace
 
 asio::awaitable<void> turns(customer::ptr me, std::size_t place, random chance)
 {
@@ -24,7 +40,16 @@ asio::awaitable<void> turns(customer::ptr me, std::size_t place, random chance)
         stop.perhaps(250);
         const auto how = draw_wish(*me, place, chance);
         me->all.journal.note(check::deed::waiting, me->who, static_cast<std::int64_t>(place));
+        const bool connected = me->zk->state() == colock::connection_state::connected;
+        const auto session = me->zk->session_id();
         taken t = co_await take(me, lock, how, stop.slot());
+        if (connected && !t.error && holds_something(t.guard) && me->zk &&
+            me->zk->session_id() != session && !may_join_again(*me, place)) {
+            me->all.found.add("rejoin", me->all.journal.name_of(me->who) + " waited for " +
+                                            me->at(place).path + " in session " +
+                                            std::to_string(session) +
+                                            ", and is granted it in another one");
+        }
         if (t.error) {
             me->ended("turns", t.error);
             co_await me->pause(1ms, 20ms);

@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(an_operator_may_delete_it)
     grant(join(2, bob), bob, 2);
     BOOST_TEST(findings.count() == 0u);
     time.run_until(10s);
-    holds.look();
+    holds.look(5s);
     BOOST_TEST(found("G5 silent loss"));
 }
 
