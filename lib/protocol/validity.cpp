@@ -12,7 +12,8 @@ void validity::connected(time_point began, duration timeout)
         safe_until_ = std::min(safe_until_, began + timeout - rate_margin(timeout));
     }
     timeout_ = timeout;
-    // Sessions are made, and taken over, by the leader: it has heard of this one without a ping.
+    // Sessions are made, and taken over, by the leader: it has heard of this one without a ping, and nothing has to
+    // settle.
     contacts_ = {{began, began - settling()}};
 }
 
@@ -44,7 +45,14 @@ void validity::answered(time_point sent, time_point now)
 bool validity::acknowledged(time_point sent, time_point now)
 {
     if (now - sent > tick_ / 2) {
-        return false; // the leader's ping may have been held up as well
+        // Something has stalled until now, and may have held up the leader's pings as well. The leader may hear only
+        // from now on of what was answered meanwhile.
+        for (auto& c : contacts_) {
+            if (c.answered >= c.sent) { // else it is the leader's own
+                c.answered = std::max(c.answered, now);
+            }
+        }
+        return false;
     }
     const auto heard_of = std::find_if(contacts_.rbegin(), contacts_.rend(), [&](const contact& c) {
         return c.answered <= sent - settling();

@@ -126,6 +126,31 @@ BOOST_AUTO_TEST_CASE(a_write_slower_than_half_a_tick_is_no_evidence)
     }
 }
 
+// The server was cut off from its leader. The leader's pings and a write go through together when the cut is over.
+BOOST_AUTO_TEST_CASE(behind_a_slow_write_contacts_settle_anew)
+{
+    for (const auto& [later, counts] : {std::pair{1499ms, false}, std::pair{1500ms, true}}) {
+        heartbeat beat{tick};
+        beat.connected(epoch, timeout);
+        static_cast<void>(beat.answered(epoch + 1ms, epoch + 2ms, true));
+        static_cast<void>(beat.answered(epoch + 4s, epoch + 4s + 1ms, false));
+        const auto mended = epoch + 7s;
+        static_cast<void>(beat.answered(epoch + 3s, mended, true));
+        static_cast<void>(beat.answered(mended + later, mended + later + 1ms, true));
+        BOOST_TEST((beat.safe_until() == (counts ? epoch + 4s : epoch) + timeout - margin));
+    }
+}
+
+// The leader itself has heard of the session then.
+BOOST_AUTO_TEST_CASE(the_beginning_of_a_connection_has_not_to_settle_behind_a_slow_write)
+{
+    heartbeat beat{tick};
+    beat.connected(epoch, timeout);
+    static_cast<void>(beat.answered(epoch + 1ms, epoch + 2s, true));
+    static_cast<void>(beat.answered(epoch + 2s, epoch + 2s + 1ms, true));
+    BOOST_TEST((beat.safe_until() == epoch + timeout - margin));
+}
+
 BOOST_AUTO_TEST_CASE(contacts_of_one_connection_prove_nothing_on_the_next)
 {
     heartbeat beat{tick};
