@@ -53,9 +53,9 @@ struct client_options {
     std::chrono::milliseconds backoff_min = std::chrono::milliseconds{50};
     std::chrono::milliseconds backoff_max = std::chrono::seconds{1};
 
-    /// `tickTime` of the servers, or twice that behind an `observerMasterPort`. The client computes a lock's
-    /// `safe_until` with it. Too great a value shortens the time for which a lock is known to be safe. With
-    /// too small a value a holder may be told of a loss too late.
+    /// `tickTime` of the servers, or twice that behind an `observerMasterPort`: for a lock's `safe_until`. A
+    /// larger value is safe, and ends `safe_until` earlier. With a smaller value a holder may take its lock for
+    /// safe after the servers have ended its session, and have granted the lock to somebody else.
     std::chrono::milliseconds tick = std::chrono::seconds{2};
 
     /// The largest request that the servers take, in bytes: their `jute.maxbuffer`. The client refuses a

@@ -12,6 +12,7 @@
 #include "workload/program.hpp"
 #include "workload/scene.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <iterator>
 #include <string>
@@ -85,7 +86,12 @@ struct simulation::parts {
         all.chroot = base;
         all.tick = servers.options().tick;
         all.least_timeout = 3 * all.tick;
-        all.most_timeout = 5 * all.tick;
+        all.most_timeout = (all.tick <= 1s && chance.per_mille(200) ? 8 : 5) * all.tick;
+        all.surest_timeout = 20 * all.tick;
+        for (const auto most : servers.options().most_sessions) {
+            all.surest_timeout = std::min(all.surest_timeout, most);
+        }
+        all.too_small_ticks = o.too_small_ticks;
         all.onlookers = chance.per_mille(300);
         all.peers = chance.per_mille(300);
         all.several = chance.per_mille(600);

@@ -33,9 +33,7 @@ customer::customer(scene& in, process& on, std::shared_ptr<const check::life> of
     options.hosts = all.hosts;
     options.session_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(
         chance.between(all.least_timeout, all.most_timeout));
-    // Too great a tick is safe; with a session that is long enough for it.
-    const bool patient = options.session_timeout >= 4 * all.tick && chance.per_mille(200);
-    options.tick = patient ? all.tick * 5 / 4 : all.tick;
+    options.tick = draw_tick(options.session_timeout);
     options.connect_timeout = chance.per_mille(500) ? std::chrono::milliseconds::max() : 10s;
     options.close_timeout = std::chrono::milliseconds{chance.between(100, 5000)};
     if (chance.per_mille(300)) {
@@ -45,6 +43,29 @@ customer::customer(scene& in, process& on, std::shared_ptr<const check::life> of
     zk.emplace(home.context(), options);
     draw_lock_options();
     lines_.resize(all.places.size());
+}
+
+// Some clients believe that the servers' ticks are longer than they are, by as much as their session leaves room for.
+std::chrono::milliseconds customer::draw_tick(std::chrono::milliseconds session)
+{
+    if (all.too_small_ticks) {
+        return all.tick / chance.between(4, 16);
+    }
+    if (!chance.per_mille(250)) {
+        return all.tick;
+    }
+    // What attainable() of protocol/validity.hpp leaves of the session is to be longer than each lead. A server may
+    // grant the shortest session instead of the one that the client asks for.
+    const auto sure = std::min(session, all.surest_timeout);
+    const auto most = (sure * 65 / 100 - longest_lead()) * 4 / 5;
+    return most <= all.tick
+               ? all.tick
+               : std::chrono::milliseconds{chance.between(all.tick.count(), most.count())};
+}
+
+std::chrono::milliseconds customer::longest_lead() const
+{
+    return all.least_timeout / 5;
 }
 
 void customer::draw_lock_options()
@@ -66,8 +87,7 @@ void customer::draw_lock_options()
         }
         o.rejoin_on_expiry = chance.per_mille(700);
         if (chance.per_mille(300)) {
-            o.lost_lead =
-                std::chrono::milliseconds{chance.between(1, all.least_timeout.count() / 5)};
+            o.lost_lead = std::chrono::milliseconds{chance.between(1, longest_lead().count())};
         }
         o.cancel_when_revoked = chance.per_mille(500);
         if (chance.per_mille(300)) {

@@ -91,6 +91,8 @@ public:
     [[nodiscard]] asio::awaitable<void> all_done();
 
 private:
+    [[nodiscard]] std::chrono::milliseconds draw_tick(std::chrono::milliseconds session);
+    [[nodiscard]] std::chrono::milliseconds longest_lead() const; // of lock_options::lost_lead
     void draw_lock_options();
 
     std::string chroot_;

@@ -56,7 +56,8 @@ ticket::ticket(customer& by, std::size_t place, check::mode how, const colock::h
         return home.look([&] { return guard ? guard.remaining() : 0ns; });
     };
     number_ = all_->granted(std::move(g));
-    if (!guard) {
+    // Between the grant and its handler the client may be destroyed, or the node be deleted by hand.
+    if (guard.lost() == colock::errc::safe_until_passed) {
         by.all.found.add("G5 lost already", by.all.journal.name_of(by.who) + " is granted " +
                                                 by.at(place).path + ", which is lost");
     }

@@ -51,9 +51,12 @@ struct scene {
     std::chrono::milliseconds tick;
     std::chrono::milliseconds least_timeout; // of sessions
     std::chrono::milliseconds most_timeout;
-    bool onlookers = false; // look into queues, and ask holders to let go
-    bool peers = false;     // take mutexes in Curator's way
-    bool several = false;   // are taken at once: some are held while others are waited for
+    std::chrono::milliseconds surest_timeout; // no server grants less to somebody who asks for it
+    bool onlookers = false;                   // look into queues, and ask holders to let go
+    bool peers = false;                       // take mutexes in Curator's way
+    bool too_small_ticks =
+        false;            // client_options::tick is wrong, in the direction that is not safe
+    bool several = false; // are taken at once: some are held while others are waited for
     std::vector<place> places;
     bool calm = false;     // no more trouble, and nobody holds a lock for long
     bool draining = false; // programs end what they do, and begin nothing
