@@ -207,6 +207,7 @@ int main(int argc, char** argv)
             ("minutes", po::value<unsigned>()->default_value(1), "simulated minutes of each")  //
             ("replay", po::value<std::uint64_t>(), "print the history of this seed")           //
             ("picture", po::value<std::string>(), "draw the history that is replayed, as SVG") //
+            ("thronged", "thousands of clients")                                               //
             ("too-small-ticks", "clients expect shorter ticks than the servers have")          //
             ("regressions", po::value<std::string>(), "run the seeds of this list")            //
             ("jobs", po::value<unsigned>()->default_value(1), "so many at the same time")      //
@@ -229,6 +230,7 @@ int main(int argc, char** argv)
 
     world::world_options options;
     options.minutes = given["minutes"].as<unsigned>();
+    options.thronged = given.count("thronged") != 0;
     options.too_small_ticks = given.count("too-small-ticks") != 0;
     if (given.count("replay") != 0) {
         options.seed = given["replay"].as<std::uint64_t>();

@@ -1,11 +1,15 @@
 #include "world.hpp"
 
+#include "check/counter.hpp"
 #include "check/holds.hpp"
 #include "check/operations.hpp"
 #include "check/queues.hpp"
 #include "ensemble/ensemble.hpp"
+#include "limits.hpp"
 #include "machine.hpp"
 #include "network.hpp"
+#include "protocol/directory_data.hpp"
+#include "protocol/naming.hpp"
 #include "random.hpp"
 #include "timeline.hpp"
 #include "trouble.hpp"
@@ -15,6 +19,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -99,7 +104,9 @@ struct simulation::parts {
         for (std::size_t i = 0; i < servers.size(); ++i) {
             server_names.push_back(notes.add_actor(servers.machine_of(i).name()));
         }
+        holds.set_delay(all.most_timeout + 2 * all.tick);
         draw_places();
+        draw_ends();
         draw_programs();
         troubles = std::make_unique<trouble>(
             time, net, servers, programs, queues, holds, notes, server_names, chance.branch(),
@@ -108,7 +115,10 @@ struct simulation::parts {
 
     void draw_places();
     void draw_programs();
-    void make_by_hand(const std::string& path);
+    void draw_ends();
+    void make_by_hand(const std::string& path, const std::string& data = {},
+                      colock::create_mode mode = colock::create_mode::persistent);
+    void bring_to_the_end();
     void live();
     void calm();
     void come_to_an_end();
@@ -129,6 +139,15 @@ struct simulation::parts {
     workload::scene all;
     std::vector<check::journal::actor> server_names;
     std::vector<std::unique_ptr<machine>> machines;
+    limits counters{time, servers, notes, cloud, chance.branch()};
+    // A directory that has had very many nodes already.
+    struct old_directory {
+        std::string path;
+        std::int32_t next; // number
+        bool is_ours;      // colock has made it
+    };
+    std::optional<old_directory> old;
+    bool thronged = false; // by thousands of clients, for a shorter time
     trouble::programs programs;
     std::unique_ptr<trouble> troubles;
 };
@@ -167,12 +186,18 @@ void simulation::parts::draw_places()
             q.type = check::queues::kind::single_node;
         } else if (p.kind == lock_kind::semaphore) {
             p.permits = chance.between(1, 4);
+            if (chance.per_mille(400)) {
+                p.counter = base + ("/limit" + std::to_string(i));
+                counters.add(p.counter, p.permits);
+                all.expected.push_back(colock::errc::invalid_counter);
+            }
             q.path = p.path + "/locks";
             queues.add(q);
             q.path = p.path + "/leases";
             q.marker = "lease-";
             q.type = check::queues::kind::leases;
             q.permits = p.permits;
+            q.counter = p.counter;
         }
         p.queue = queues.add(std::move(q));
         all.places.push_back(std::move(p));
@@ -181,15 +206,18 @@ void simulation::parts::draw_places()
 
 void simulation::parts::draw_programs()
 {
-    // Seldom there are very many.
-    const bool crowded = chance.per_mille(10);
+    // Seldom there are very many, and very seldom thousands.
+    thronged = chance.per_mille(1) || options.thronged;
+    const bool crowded = chance.per_mille(10) || thronged;
     const auto count = crowded ? 20 + chance.below(20) : 2 + chance.below(5);
     for (std::size_t i = 0; i < count; ++i) {
         const auto name = "p" + std::to_string(i);
         machines.push_back(std::make_unique<machine>(time, name, some_drift(chance)));
         workload::program::habits h;
-        h.clients = crowded ? 1 + chance.below(20) : 1 + chance.below(2);
-        h.users = 1 + chance.below(4);
+        h.clients = thronged  ? 30 + chance.below(50)
+                    : crowded ? 1 + chance.below(20)
+                              : 1 + chance.below(2);
+        h.users = 1 + chance.below(thronged ? 2 : 4);
         h.restless = chance.per_mille(500);
         h.is_peer = all.peers && chance.per_mille(400);
         programs.push_back(std::make_unique<workload::program>(
@@ -197,11 +225,54 @@ void simulation::parts::draw_programs()
     }
 }
 
-void simulation::parts::make_by_hand(const std::string& path)
+// Seldom one of the directories is so old that its numbers come to their end.
+void simulation::parts::draw_ends()
+{
+    const auto& p = all.places[chance.below(all.places.size())];
+    if (!chance.per_mille(120) || p.kind == workload::lock_kind::single_node_mutex) {
+        return;
+    }
+    const bool last = chance.per_mille(300);
+    const auto from = last ? colock::protocol::last_number : colock::protocol::drain_from;
+    old = old_directory{p.kind == workload::lock_kind::semaphore ? p.path + "/locks" : p.path,
+                        static_cast<std::int32_t>(from - chance.between(0, 100)),
+                        chance.per_mille(800)};
+    queues.ends(old->path);
+    if (last) {
+        all.expected.push_back(colock::errc::sequence_exhausted);
+    }
+}
+
+void simulation::parts::bring_to_the_end()
+{
+    if (old->path.ends_with("/locks")) {
+        make_by_hand(old->path.substr(0, old->path.rfind('/')));
+    }
+    make_by_hand(old->path,
+                 old->is_ours ? std::string{colock::protocol::directory_mark} : std::string{},
+                 old->is_ours ? colock::create_mode::container : colock::create_mode::persistent);
+    time.run_until(time.now() + 1s);
+    servers.set_counter(old->path, old->next);
+    // What is created now has the new number in all logs.
+    const auto first = old->path + "/first-";
+    servers.by_hand({.op = colock::zk::opcode::create,
+                     .path = first,
+                     .mode = colock::create_mode::persistent_sequential,
+                     .acl = colock::open_acl()});
+    time.run_until(time.now() + 1s);
+    servers.remove_by_hand(first + std::to_string(old->next));
+    time.run_until(time.now() + 1s);
+}
+
+void simulation::parts::make_by_hand(const std::string& path, const std::string& data,
+                                     colock::create_mode mode)
 {
     while (servers.decided().find(path) == nullptr) {
-        servers.by_hand(
-            {.op = colock::zk::opcode::create, .path = path, .acl = colock::open_acl()});
+        servers.by_hand({.op = colock::zk::opcode::create,
+                         .path = path,
+                         .data = data,
+                         .mode = mode,
+                         .acl = colock::open_acl()});
         time.run_until(time.now() + 100ms);
     }
 }
@@ -219,11 +290,19 @@ void simulation::parts::live()
         if (!p.written.empty()) {
             make_by_hand(p.written);
         }
+        if (!p.counter.empty()) {
+            make_by_hand(p.counter, check::bytes_of(p.permits));
+        }
+    }
+    if (old) {
+        bring_to_the_end();
     }
     for (auto& p : programs) {
         p->start();
     }
-    const auto trouble_ends = whole - 2 * std::chrono::nanoseconds{all.most_timeout} - 15s;
+    counters.begin();
+    const auto trouble_ends =
+        thronged ? time.now() + 5s : whole - 2 * std::chrono::nanoseconds{all.most_timeout} - 15s;
     constexpr std::chrono::milliseconds apart[] = {200ms, 500ms, 1s, 2s, 5s, 10s};
     troubles->begin(trouble_ends, apart[chance.below(std::size(apart))]);
     while (time.now() < trouble_ends) {
@@ -269,6 +348,7 @@ bool simulation::parts::is_quiet() const
 void simulation::parts::come_to_an_end()
 {
     all.draining = true;
+    counters.end();
     const auto latest = time.now() + 2 * std::chrono::nanoseconds{all.most_timeout} + 60s;
     while (!is_quiet() && time.now() < latest) {
         time.run_until(time.now() + 250ms);

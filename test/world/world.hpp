@@ -15,6 +15,7 @@ struct world_options {
     std::uint64_t seed = 1;
     unsigned minutes = 1; // simulated
     bool keeps_journal = false;
+    bool thronged = false;        // by thousands of clients, as one world in a thousand is
     bool too_small_ticks = false; // client_options::tick is too small: G5 is not promised then
 };
 

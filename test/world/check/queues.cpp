@@ -1,5 +1,7 @@
 #include "queues.hpp"
 
+#include "counter.hpp"
+
 #include <algorithm>
 #include <iterator>
 
@@ -33,6 +35,9 @@ std::optional<std::int64_t> number_of(std::string_view name)
 std::size_t queues::add(place p)
 {
     by_path_.emplace(p.path, places_.size());
+    if (!p.counter.empty()) {
+        counts_.try_emplace(p.counter);
+    }
     if (!p.written.empty()) {
         written_.emplace(p.written, std::string{});
     }
@@ -89,15 +94,22 @@ void queues::committed(const transaction& t)
     }
     for (const auto& c : t.changes) {
         switch (c.what) {
-        case change::kind::create: created(c); break;
+        case change::kind::create:
+            created(c);
+            counted(c.path, c.data);
+            break;
         case change::kind::remove:
+            counted(c.path, {});
             // Only operators have no session here: empty containers are no contenders.
             deleted(c.path, t.session,
                     over             ? cause::session_over
                     : t.session == 0 ? cause::hand
                                      : cause::client);
             break;
-        case change::kind::set: changed(c, t.session); break;
+        case change::kind::set:
+            changed(c, t.session);
+            counted(c.path, c.data);
+            break;
         case change::kind::check: break;
         }
     }
@@ -132,7 +144,7 @@ void queues::deleted(const std::string& path, std::int64_t session, cause why)
     if (const auto it = all.find(at->number); it != all.end() && it->second.path == path) {
         // What operators have deleted is not missed by everybody at once: for a while more than two watch a node.
         places_[at->place].tampered |= why == cause::hand;
-        if (p.type == kind::queue && !p.has_onlookers && p.shared_marker.empty() &&
+        if (p.type == kind::queue && !p.has_onlookers && !p.ending && p.shared_marker.empty() &&
             !places_[at->place].tampered) {
             if (gone_.size() == 1000) {
                 gone_.pop_front();
@@ -147,6 +159,45 @@ void queues::deleted(const std::string& path, std::int64_t session, cause why)
     if (witness_ != nullptr) {
         witness_->node_gone(path, session, why);
     }
+}
+
+// Without a number there are no permits to be had.
+void queues::counted(const std::string& path, std::string_view data)
+{
+    if (const auto at = counts_.find(path); at != counts_.end()) {
+        const auto number = number_in(data).value_or(0);
+        journal_.note(deed::node_changed, ensemble_, number, [&] { return path; });
+        at->second.push_back({time_.now(), number});
+    }
+}
+
+std::int64_t queues::most_permits(std::size_t in, instant from) const
+{
+    const auto& p = places_[in].what;
+    if (p.counter.empty()) {
+        return p.permits;
+    }
+    std::int64_t most = 0;
+    const auto& all = counts_.at(p.counter);
+    for (auto at = all.rbegin(); at != all.rend(); ++at) {
+        most = std::max(most, at->permits);
+        if (at->since <= from) {
+            break;
+        }
+    }
+    return most;
+}
+
+std::optional<instant> queues::made(const std::string& path) const
+{
+    const auto at = find(path);
+    if (!at) {
+        return std::nullopt;
+    }
+    const auto& all = places_[at->place].contenders;
+    const auto it = all.find(at->number);
+    return it != all.end() && it->second.path == path ? std::optional{it->second.since}
+                                                      : std::nullopt;
 }
 
 // Tokens as text have the order of the tokens.
@@ -182,8 +233,12 @@ void queues::woken(std::int64_t session, colock::watch_event_type type, const st
     // A client that has left a moment ago has asked the server to forget its watch. The request may be on its way.
     if (it != gone_.end() && session != it->session && !has_just_left(session, it->place) &&
         it->woken.insert(session).second && it->woken.size() > 2) {
-        found_.add("G7 herd", "the deletion of " + path + " wakes " +
-                                  std::to_string(it->woken.size()) + " clients");
+        std::string whom;
+        for (const auto each : it->woken) {
+            whom += (whom.empty() ? "" : ", ") + std::to_string(each);
+        }
+        found_.add("G7 herd", "the deletion of " + path + " wakes the clients of " +
+                                  std::to_string(it->woken.size()) + " sessions: " + whom);
     }
 }
 

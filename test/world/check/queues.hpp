@@ -30,6 +30,8 @@ public:
         std::string marker;
         std::string shared_marker = {};
         std::int64_t permits = 1;
+        std::string counter = {}; // a node that holds the number of permits instead
+        bool ending = false;      // the numbers of the directory come to their end: see G7
         // Holders write their tokens into this node, with the condition that they hold the lock.
         std::string written = {};
         // Others than contenders have watches there, and are woken too.
@@ -60,6 +62,8 @@ public:
     }
 
     std::size_t add(place p);
+    // The numbers of this directory come to their end.
+    void ends(const std::string& directory) { places_[by_path_.at(directory)].what.ending = true; }
     void set_witness(witness* w) noexcept { witness_ = w; }
     [[nodiscard]] const place& of(std::size_t number) const { return places_[number].what; }
     [[nodiscard]] std::size_t size() const noexcept { return places_.size(); }
@@ -80,6 +84,10 @@ public:
                                                   std::int64_t session) const;
     // When the first one came to be the first.
     [[nodiscard]] instant moved(std::size_t in) const { return places_[in].moved; }
+    // How many permits there were, at most, at some time from then on.
+    [[nodiscard]] std::int64_t most_permits(std::size_t in, instant from) const;
+    // When the node was made, or nothing.
+    [[nodiscard]] std::optional<instant> made(const std::string& path) const;
     // When somebody has asked the owner of this node to let go.
     [[nodiscard]] std::optional<instant> asked(const std::string& path) const;
     // The one at this position of the queue, or null.
@@ -100,6 +108,11 @@ private:
         bool tampered = false;                        // operators have deleted nodes
         instant moved{};                              // another one is the first since then
     };
+    // How many permits there are since then.
+    struct counted_from {
+        instant since;
+        std::int64_t permits;
+    };
     struct gone {
         std::string path;
         std::int64_t session;
@@ -118,6 +131,7 @@ private:
     void created(const change& c);
     void deleted(const std::string& path, std::int64_t session, cause why);
     void changed(const change& c, std::int64_t session);
+    void counted(const std::string& path, std::string_view data);
 
     timeline& time_;
     findings& found_;
@@ -126,7 +140,8 @@ private:
     witness* witness_ = nullptr;
     std::vector<entry> places_;
     std::unordered_map<std::string, std::size_t> by_path_;
-    std::unordered_map<std::string, std::string> written_; // by node: the greatest token
+    std::unordered_map<std::string, std::string> written_;       // by node: the greatest token
+    std::unordered_map<std::string, std::vector<counted_from>> counts_; // by node
     std::set<std::int64_t> sessions_;
     std::deque<gone> gone_; // the last ones
 };

@@ -126,7 +126,8 @@ void customer::ended(const char* what, colock::error_code ec) const
         errc::conflicting_maximum, errc::invalid_counter,    errc::path_twice,
         errc::several_clients,     errc::nothing_to_lock,    errc::not_ephemeral,
         errc::request_too_large,   errc::cannot_guard,       errc::unlock_out_of_order};
-    if (std::ranges::any_of(surprises, [&](errc e) { return ec == e; })) {
+    const auto is_it = [&](errc e) { return ec == e; };
+    if (std::ranges::any_of(surprises, is_it) && std::ranges::none_of(all.expected, is_it)) {
         all.found.add("errors", std::string{what} + " of " + all.journal.name_of(who) +
                                     " ends with \"" + ec.message() +
                                     "\": " + (zk ? zk->last_error_detail() : ""));
@@ -197,18 +198,22 @@ struct canceller::state {
 
     asio::cancellation_signal signal;
     asio::steady_timer timer;
+    std::optional<instant> ended; // by a type that does not wait
 };
 
 canceller::canceller(customer& of, random& chance)
-    : chance_{chance}, state_{std::make_shared<state>(of.home.context())}
+    : of_{of}, chance_{chance}, state_{std::make_shared<state>(of.home.context())}
 {
 }
 
 void canceller::after(std::chrono::nanoseconds delay, asio::cancellation_type type)
 {
     state_->timer.expires_after(delay);
-    state_->timer.async_wait([s = state_, type](colock::error_code ec) {
+    state_->timer.async_wait([s = state_, type, &time = of_.all.time](colock::error_code ec) {
         if (!ec) {
+            if (type != asio::cancellation_type::total) {
+                s->ended = time.now();
+            }
             s->signal.emit(type);
         }
     });
@@ -221,6 +226,16 @@ void canceller::perhaps(unsigned per_mille)
             asio::cancellation_type::terminal, asio::cancellation_type::partial,
             asio::cancellation_type::total, asio::cancellation_type::all};
         after(some_time(chance_, 3s), types[chance_.below(4)]);
+    }
+}
+
+void canceller::completed(const char* what) const
+{
+    if (state_->ended && of_.all.time.now() != *state_->ended) {
+        of_.all.found.add("cancellation", std::string{what} + " of " +
+                                              of_.all.journal.name_of(of_.who) +
+                                              " was cancelled at " +
+                                              check::text_of(*state_->ended) + ", and goes on");
     }
 }
 

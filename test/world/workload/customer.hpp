@@ -114,9 +114,12 @@ public:
     // Of so many in a thousand, at any instant.
     void perhaps(unsigned per_mille);
     [[nodiscard]] asio::cancellation_slot slot();
+    // An acquisition has completed: at once, if it was cancelled so.
+    void completed(const char* what) const;
 
 private:
     struct state;
+    const customer& of_;
     random& chance_;
     std::shared_ptr<state> state_;
 };

@@ -1,6 +1,7 @@
 // What all programs of a world have in common.
 #pragma once
 
+#include <colock/error.hpp>
 #include <colock/layout.hpp>
 
 #include "../check/findings.hpp"
@@ -35,6 +36,7 @@ struct place {
     std::string path;
     colock::layout layout;
     std::int64_t permits = 1;
+    std::string counter = {}; // a node that holds the number of permits: so many at most
     std::size_t queue = 0;    // of check::queues
     std::string written = {}; // a node whose data are the token of the last holder that wrote it
 };
@@ -58,8 +60,9 @@ struct scene {
         false;            // client_options::tick is wrong, in the direction that is not safe
     bool several = false; // are taken at once: some are held while others are waited for
     std::vector<place> places;
-    bool calm = false;     // no more trouble, and nobody holds a lock for long
-    bool draining = false; // programs end what they do, and begin nothing
+    std::vector<colock::errc> expected; // which say elsewhere that a program is wrong
+    bool calm = false;                  // no more trouble, and nobody holds a lock for long
+    bool draining = false;              // programs end what they do, and begin nothing
 };
 
 } // namespace world::workload

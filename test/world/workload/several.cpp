@@ -84,6 +84,7 @@ asio::awaitable<void> several(customer::ptr me, random chance)
         stop.perhaps(250);
         const auto how = draw_wish(*me, places.front(), chance);
         taken t = co_await take_all(me, all, how, stop.slot());
+        stop.completed("a multi_lock");
         if (t.error) {
             me->ended("several", t.error);
             co_await me->pause(1ms, 20ms);

@@ -120,7 +120,10 @@ any_lock make_lock(customer& by, std::size_t place)
                            std::make_shared<colock::lock_owner>()};
     case lock_kind::shared_mutex: return colock::shared_mutex{zk, path, options};
     case lock_kind::single_node_mutex: return colock::single_node_mutex{zk, path, options};
-    case lock_kind::semaphore: return colock::semaphore{zk, path, p.permits, options};
+    case lock_kind::semaphore:
+        return p.counter.empty()
+                   ? colock::semaphore{zk, path, p.permits, options}
+                   : colock::semaphore{zk, path, colock::counter_node{by.path(p.counter)}, options};
     case lock_kind::mutex:
     case lock_kind::election: break;
     }

@@ -1,3 +1,4 @@
+#include "../check/counter.hpp"
 #include "taking.hpp"
 #include "workloads.hpp"
 
@@ -36,6 +37,18 @@ asio::awaitable<void> turns(customer::ptr me, std::size_t place, random chance)
         if (chance.per_mille(50)) {
             lock = make_lock(*me, place); // the other one has gone
         }
+        if (const auto& p = me->at(place); !p.counter.empty() && chance.per_mille(30)) {
+            const auto number = chance.between(0, p.permits);
+            auto [ec, stat] =
+                co_await me->zk->async_set(me->path(p.counter), check::bytes_of(number),
+                                           colock::any_version, me->tuple("async_set"));
+            if (ec) {
+                me->ended("async_set", ec);
+            }
+            if (me->is_over()) {
+                break;
+            }
+        }
         canceller stop{*me, chance};
         stop.perhaps(250);
         const auto how = draw_wish(*me, place, chance);
@@ -43,6 +56,7 @@ asio::awaitable<void> turns(customer::ptr me, std::size_t place, random chance)
         const bool connected = me->zk->state() == colock::connection_state::connected;
         const auto session = me->zk->session_id();
         taken t = co_await take(me, lock, how, stop.slot());
+        stop.completed("an acquisition");
         if (connected && !t.error && holds_something(t.guard) && me->zk &&
             me->zk->session_id() != session && !may_join_again(*me, place)) {
             me->all.found.add("rejoin", me->all.journal.name_of(me->who) + " waited for " +

@@ -1,4 +1,5 @@
 // Each check sees what it is there for, and nothing in what is right.
+#include "check/counter.hpp"
 #include "check/findings.hpp"
 #include "check/holds.hpp"
 #include "check/journal.hpp"
@@ -36,6 +37,10 @@ struct scene {
                               .path = "/leases",
                               .marker = "lease-",
                               .permits = 2});
+        counted = queues.add({.type = world::check::queues::kind::leases,
+                              .path = "/counted",
+                              .marker = "lease-",
+                              .counter = "/limit"});
         for (const auto session : {alice, bob, std::int64_t{3}, std::int64_t{4}}) {
             commit({.what = transaction::kind::open_session, .session = session});
         }
@@ -73,7 +78,7 @@ struct scene {
                                       std::chrono::nanoseconds safe = 1s)
     {
         world::check::holds::grant g;
-        g.place = how == mode::permits ? permits : lock;
+        g.place = how != mode::permits ? lock : node.starts_with("/counted") ? counted : permits;
         g.how = how;
         g.owner = life;
         g.where = &machine;
@@ -102,6 +107,20 @@ struct scene {
     std::shared_ptr<world::check::life> life = std::make_shared<world::check::life>();
     std::size_t lock = 0;
     std::size_t permits = 0;
+    std::size_t counted = 0; // by a node
+
+    void limit(std::int64_t permits_now)
+    {
+        commit({.what = transaction::kind::single,
+                .changes = {{.what = change::kind::set,
+                             .path = "/limit",
+                             .data = world::check::bytes_of(permits_now)}}});
+    }
+    void take_counted(int number)
+    {
+        grant(create("/counted", "lease-000000000" + std::to_string(number), alice), alice, 0,
+              mode::permits, 60s);
+    }
 };
 
 } // namespace
@@ -186,6 +205,36 @@ BOOST_AUTO_TEST_CASE(the_node_of_a_holder_is_deleted)
     remove(next, alice);
     BOOST_TEST(found("G1 foreign node"));
     holds.let_go(n);
+}
+
+BOOST_AUTO_TEST_CASE(permits_that_are_held_stay_when_their_number_falls)
+{
+    holds.set_delay(3s);
+    limit(2);
+    take_counted(1);
+    take_counted(2);
+    time.run_until(10s);
+    limit(1);
+    BOOST_TEST(findings.count() == 0u);
+    time.run_until(20s);
+    limit(3);
+    take_counted(3);
+    BOOST_TEST(findings.count() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(permits_beyond_a_number_that_has_fallen)
+{
+    holds.set_delay(3s);
+    limit(2);
+    take_counted(1);
+    time.run_until(10s);
+    limit(1);
+    time.run_until(12s); // somebody may not have heard of it
+    take_counted(2);
+    BOOST_TEST(findings.count() == 0u);
+    time.run_until(15s);
+    take_counted(3);
+    BOOST_TEST(found("G1 permits"));
 }
 
 BOOST_AUTO_TEST_CASE(an_operator_may_delete_it)
