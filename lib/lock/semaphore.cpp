@@ -387,6 +387,7 @@ awaitable<std::optional<permit>> semaphore_state::take_as_holder(acquisition& a,
             }
             co_await pause(a);
             found.reset();
+            most = co_await limit(limit_changes); // it may have changed meanwhile
             continue;
         }
         auto [ec, leases] =
@@ -395,6 +396,7 @@ awaitable<std::optional<permit>> semaphore_state::take_as_holder(acquisition& a,
             co_await pause(a);
             co_await make_directory(); // there has to be one to wait for a higher limit, too
             found = 0;
+            most = co_await limit(limit_changes);
             continue;
         }
         if (ec) {
