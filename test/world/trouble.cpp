@@ -32,6 +32,11 @@ trouble::trouble(timeline& time, network& net, ensemble& servers, programs& clie
     }
 }
 
+void trouble::only_between_servers()
+{
+    makers_ = {&trouble::cut_servers_apart, &trouble::isolate_server};
+}
+
 void trouble::begin(instant until, std::chrono::nanoseconds apart)
 {
     until_ = until;

@@ -30,6 +30,8 @@ public:
     trouble(const trouble&) = delete;
     trouble& operator=(const trouble&) = delete;
 
+    // No other trouble than that servers do not hear of each other.
+    void only_between_servers();
     // From now until then, so far apart on average.
     void begin(instant until, std::chrono::nanoseconds apart);
     // Everything is as it was before, and stays so.

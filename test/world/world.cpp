@@ -100,6 +100,7 @@ struct simulation::parts {
         all.onlookers = chance.per_mille(300);
         all.peers = chance.per_mille(300);
         all.several = chance.per_mille(600);
+        all.guarded = chance.per_mille(150);
         servers.observe(&ear);
         for (std::size_t i = 0; i < servers.size(); ++i) {
             server_names.push_back(notes.add_actor(servers.machine_of(i).name()));
@@ -111,6 +112,9 @@ struct simulation::parts {
         troubles = std::make_unique<trouble>(
             time, net, servers, programs, queues, holds, notes, server_names, chance.branch(),
             std::chrono::duration_cast<std::chrono::milliseconds>(all.most_timeout));
+        if (all.too_small_ticks) {
+            troubles->only_between_servers();
+        }
     }
 
     void draw_places();
@@ -207,8 +211,8 @@ void simulation::parts::draw_places()
 void simulation::parts::draw_programs()
 {
     // Seldom there are very many, and very seldom thousands.
-    thronged = chance.per_mille(1) || options.thronged;
-    const bool crowded = chance.per_mille(10) || thronged;
+    const bool crowded = chance.per_mille(10) || options.thronged;
+    thronged = crowded && (chance.per_mille(100) || options.thronged);
     const auto count = crowded ? 20 + chance.below(20) : 2 + chance.below(5);
     for (std::size_t i = 0; i < count; ++i) {
         const auto name = "p" + std::to_string(i);

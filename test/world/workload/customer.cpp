@@ -27,7 +27,8 @@ std::chrono::nanoseconds some_time(random& chance, std::chrono::nanoseconds most
 
 customer::customer(scene& in, process& on, std::shared_ptr<const check::life> of,
                    check::journal::actor name, random r)
-    : all{in}, home{on}, life{std::move(of)}, who{name}, chance{r}, done_{on.context()}
+    : all{in}, home{on}, life{std::move(of)}, who{name}, chance{r},
+      foreign{in.guarded && chance.per_mille(200)}, done_{on.context()}
 {
     colock::client_options options;
     options.hosts = all.hosts;
@@ -39,6 +40,12 @@ customer::customer(scene& in, process& on, std::shared_ptr<const check::life> of
     if (chance.per_mille(300)) {
         chroot_ = all.chroot;
         options.chroot = chroot_;
+    }
+    if (all.guarded && !foreign) {
+        options.credentials = {{"digest", "program:secret"}};
+        options.acl = colock::creator_acl();
+    } else if (foreign && chance.per_mille(500)) {
+        options.credentials = {{"digest", "stranger:secret"}};
     }
     zk.emplace(home.context(), options);
     draw_lock_options();
@@ -126,6 +133,11 @@ void customer::ended(const char* what, colock::error_code ec) const
         errc::conflicting_maximum, errc::invalid_counter,    errc::path_twice,
         errc::several_clients,     errc::nothing_to_lock,    errc::not_ephemeral,
         errc::request_too_large,   errc::cannot_guard,       errc::unlock_out_of_order};
+    // What those without credentials create is open to all.
+    if (ec == colock::zookeeper_errc::no_auth && !foreign) {
+        all.found.add("errors", std::string{what} + " of " + all.journal.name_of(who) +
+                                    " ends with \"" + ec.message() + "\", with credentials");
+    }
     const auto is_it = [&](errc e) { return ec == e; };
     if (std::ranges::any_of(surprises, is_it) && std::ranges::none_of(all.expected, is_it)) {
         all.found.add("errors", std::string{what} + " of " + all.journal.name_of(who) +

@@ -41,6 +41,7 @@ public:
     random chance;
     std::optional<colock::client> zk; // gone when it was destroyed before its users
     bool leaving = false;             // its users end what they do
+    const bool foreign;               // has no credentials, where the others need some
 
     [[nodiscard]] bool is_over() const noexcept { return leaving || all.draining || !zk; }
     [[nodiscard]] const place& at(std::size_t number) const { return all.places[number]; }

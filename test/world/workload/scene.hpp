@@ -59,6 +59,7 @@ struct scene {
     bool too_small_ticks =
         false;            // client_options::tick is wrong, in the direction that is not safe
     bool several = false; // are taken at once: some are held while others are waited for
+    bool guarded = false; // what programs create is for those with their credentials only
     std::vector<place> places;
     std::vector<colock::errc> expected; // which say elsewhere that a program is wrong
     bool calm = false;                  // no more trouble, and nobody holds a lock for long
