@@ -296,6 +296,7 @@ private:
     bool proof_has_come_ = false;   // of those that were waited for
     bool options_accepted_ = false; // the servers have the chroot, and take the credentials
     bool barrier_refused_ = false;  // what this connection answers from now on is not believed
+    bool lost_write_ = false;       // a write on this connection was answered with its loss
     bool closing_ = false;
     bool ending_ = false;             // the close has been handed to the connection
     std::uint64_t connection_id_ = 0; // 0 while not connected

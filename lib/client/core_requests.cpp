@@ -219,6 +219,7 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
         reply = {.error = zookeeper_errc::connection_loss};
     }
     const bool loss = is_loss(reply.error);
+    lost_write_ |= loss && r.call.is_write();
     if ((reply.error == zookeeper_errc::session_expired ||
          reply.error == zookeeper_errc::session_moved) &&
         is_connected()) {

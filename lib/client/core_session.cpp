@@ -154,9 +154,10 @@ void client_core::start_pass(bool paused)
     }
 }
 
-// The session is not offered where a server may still have requests of an earlier connection to read. An attempt that
-// the client gives up there is read by that server all the same. It makes the server the owner of the session again,
-// and the leader then accepts the old requests, behind all that the client has done meanwhile at another server.
+// The session is not offered where a server may still have requests of an earlier connection to read, or to pass on to
+// the leader. An attempt that the client gives up there is read by that server all the same. It makes the server the
+// owner of the session again, and the leader then accepts the old requests, behind all that the client has done
+// meanwhile at another server.
 // There are two exceptions. With one address only, there is no other server. And when the client has been without a
 // connection for a whole time-out and a tick, the session has ended, unless the leader was away, too: the leader ends
 // sessions at ticks of its own.
@@ -182,9 +183,15 @@ void client_core::left_behind(const std::string& address,
     if (context_gone_ || closing_ || session_.id == 0) {
         return;
     }
+    // The leader gives up a follower that it does not hear of, after five ticks unless it is told otherwise (syncLimit).
+    constexpr int sync_limit = 10; // ticks: amply
+    const bool lost_write = lost_write_ || std::ranges::any_of(sent_, [](const request& r) {
+                                return r.call.is_write();
+                            });
     last_lost_ = address;
     lost_at_ = boot_clock::now();
-    old_sockets_.add(address, std::move(socket));
+    old_sockets_.add(address, std::move(socket),
+                     lost_write ? sync_limit * options_.tick : std::chrono::milliseconds{0});
 }
 
 void client_core::next_attempt()
@@ -271,6 +278,7 @@ void client_core::established()
 {
     // One look at the socket, at the end: it may show that the connection is gone again.
     const batch together{*this};
+    lost_write_ = false;
     const auto session = connection_->session();
     const bool resumed = session_.id != 0 && session.id == session_.id;
     const auto granted = connection_->session_timeout();

@@ -3,6 +3,7 @@
 
 #include <colock/node.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -36,6 +37,15 @@ struct call {
     std::chrono::milliseconds ttl{};
     access_control_list acl = {};
     std::vector<transaction_op> ops = {};
+
+    // Whether it may change anything on the servers.
+    [[nodiscard]] bool is_write() const noexcept
+    {
+        return op == opcode::create || op == opcode::remove || op == opcode::set ||
+               (op == opcode::multi && std::ranges::any_of(ops, [](const transaction_op& each) {
+                    return each.type != transaction_op::kind::check;
+                }));
+    }
 };
 
 // What came back. Which members have a meaning depends on the request.

@@ -18,9 +18,10 @@ constexpr std::size_t most_sockets = 64;
 
 } // namespace
 
-void old_sockets::add(const std::string& address, std::shared_ptr<old_socket> socket)
+void old_sockets::add(const std::string& address, std::shared_ptr<old_socket> socket,
+                      std::chrono::milliseconds on_the_way)
 {
-    forget_closed();
+    forget_harmless();
     std::erase_if(all_, [&](const entry& each) {
         const bool same = each.address == address;
         if (same) {
@@ -32,13 +33,14 @@ void old_sockets::add(const std::string& address, std::shared_ptr<old_socket> so
         all_.front().socket->close();
         all_.erase(all_.begin());
     }
-    all_.push_back({address, clock::now(), std::move(socket)});
+    const auto now = clock::now();
+    all_.push_back({address, now, now + on_the_way, std::move(socket)});
     all_.back().socket->finish();
 }
 
 bool old_sockets::contains(const std::string& address)
 {
-    forget_closed();
+    forget_harmless();
     return std::ranges::any_of(all_, [&](const entry& each) { return each.address == address; });
 }
 
@@ -49,10 +51,12 @@ void old_sockets::clear() noexcept
     }
 }
 
-void old_sockets::forget_closed()
+void old_sockets::forget_harmless()
 {
-    std::erase_if(all_, [](const entry& each) {
-        const bool over = each.socket->is_over() || clock::now() - each.since > longest_wait;
+    const auto now = clock::now();
+    std::erase_if(all_, [now](const entry& each) {
+        const bool over = (each.socket->is_over() && now >= each.at_least_until) ||
+                          now - each.since > longest_wait;
         if (over) {
             each.socket->close();
         }

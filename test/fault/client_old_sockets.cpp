@@ -74,6 +74,38 @@ BOOST_AUTO_TEST_CASE(the_session_is_offered_there_again_when_the_server_has_clos
     s.close();
 }
 
+// The server has read the write, so it is on its way, and may arrive behind what the client does elsewhere.
+BOOST_AUTO_TEST_CASE(G3_the_session_is_not_offered_where_a_write_was_not_answered)
+{
+    two_addresses s;
+    const auto session = s.zk->session_id();
+    s.first.on_reply(opcode::create2, reaction::drop_and_cut);
+    const outcome<create_result> created;
+    s.zk->async_create(own_node() + "/written", "", create_mode::ephemeral, created.handler());
+    BOOST_REQUIRE(s.until(connection_state::suspended));
+    const auto attempts = s.zk->stats().connect_attempts;
+    BOOST_TEST(becomes_true(s.io, [&] { return s.zk->stats().connect_attempts > attempts + 5; }));
+    BOOST_TEST(s.first.accepted() == s.reached);
+    s.second.refuse(false);
+    BOOST_TEST(s.until(connection_state::connected));
+    BOOST_TEST(s.zk->session_id() == session);
+    BOOST_TEST(s.first.accepted() == s.reached);
+    s.close();
+}
+
+// A read may be late. Nothing comes of that.
+BOOST_AUTO_TEST_CASE(the_session_is_offered_again_where_a_read_was_not_answered)
+{
+    two_addresses s;
+    s.first.on_reply(opcode::get_data, reaction::drop_and_cut);
+    const outcome<get_result> read;
+    s.zk->async_get("/", read.handler());
+    BOOST_REQUIRE(s.until(connection_state::suspended));
+    BOOST_TEST(s.until(connection_state::connected));
+    BOOST_TEST(s.first.accepted() == s.reached + 1);
+    s.close();
+}
+
 BOOST_AUTO_TEST_CASE(the_only_address_is_offered_the_session_at_once)
 {
     two_addresses s{false};

@@ -21,12 +21,12 @@ const std::string address = "127.0.0.1:2181";
 
 // One socket that is left behind. The other end is the server's.
 struct scene {
-    scene()
+    explicit scene(std::chrono::milliseconds on_the_way = {})
     {
         int ends[2];
         BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
         server = ends[1];
-        sockets.add(address, make_old_socket(strand, ends[0]));
+        sockets.add(address, make_old_socket(strand, ends[0]), on_the_way);
     }
     ~scene() { ::close(server); }
 
@@ -67,6 +67,19 @@ BOOST_AUTO_TEST_CASE(a_socket_sends_the_end_and_is_kept_until_the_server_sends_i
     ::shutdown(s.server, SHUT_WR);
     s.run();
     BOOST_TEST(!s.sockets.contains(address));
+}
+
+BOOST_AUTO_TEST_CASE(a_socket_that_is_closed_counts_for_as_long_as_requests_may_be_on_their_way)
+{
+    constexpr auto time = std::chrono::milliseconds{200};
+    const auto before = std::chrono::steady_clock::now();
+    scene s{time};
+    ::shutdown(s.server, SHUT_WR);
+    while (s.sockets.contains(address)) {
+        s.io.restart();
+        s.io.run_for(std::chrono::milliseconds{1});
+    }
+    BOOST_TEST((std::chrono::steady_clock::now() - before >= time));
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_sends_without_end_is_read_up_to_a_limit)
