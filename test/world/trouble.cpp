@@ -32,9 +32,9 @@ trouble::trouble(timeline& time, network& net, ensemble& servers, programs& clie
     }
 }
 
-void trouble::only_between_servers()
+void trouble::only_followers_alone()
 {
-    makers_ = {&trouble::cut_servers_apart, &trouble::isolate_server};
+    makers_ = {&trouble::isolate_follower};
 }
 
 void trouble::begin(instant until, std::chrono::nanoseconds apart)
@@ -173,27 +173,62 @@ void trouble::cut_servers_apart()
         servers_.machine_of(a).name() + "|" + servers_.machine_of(b).name());
 }
 
-// From the other servers, not from the clients.
+// With the clients, who cannot move to another server. One at a time: the others go on without it.
+void trouble::isolate_follower()
+{
+    const auto leader = servers_.leader();
+    const auto s = some_server();
+    if (leader && s != *leader && time_.now() > alone_until_) {
+        const auto length = random_.between(session_, session_ * 3 / 2);
+        alone_until_ = time_.now() + length + 2s;
+        isolate(s, length);
+        for (const auto& c : clients_) {
+            cut_off_others(c->on(), s);
+        }
+        later(length, [this, s] {
+            for (const auto& c : clients_) {
+                mend_others(c->on(), s);
+            }
+        });
+    }
+}
+
+void trouble::cut_off_others(machine& m, std::size_t s)
+{
+    for (std::size_t o = 0; o < servers_.size(); ++o) {
+        if (o != s) {
+            network_.cut(m, servers_.machine_of(o));
+            network_.cut(servers_.machine_of(o), m);
+        }
+    }
+}
+
+void trouble::mend_others(machine& m, std::size_t s)
+{
+    for (std::size_t o = 0; o < servers_.size(); ++o) {
+        if (o != s) {
+            network_.mend(m, servers_.machine_of(o));
+            network_.mend(servers_.machine_of(o), m);
+        }
+    }
+}
+
 void trouble::isolate_server()
 {
     const auto leader = servers_.leader();
     const auto s = leader && random_.per_mille(600) ? *leader : some_server();
+    isolate(s, some_time());
+}
+
+// From the other servers, not from the clients.
+void trouble::isolate(std::size_t s, std::chrono::nanoseconds length)
+{
     auto& alone = servers_.machine_of(s);
     note(deed::trouble, names_[s], "cut off the other servers");
-    for (std::size_t o = 0; o < servers_.size(); ++o) {
-        if (o != s) {
-            network_.cut(alone, servers_.machine_of(o));
-            network_.cut(servers_.machine_of(o), alone);
-        }
-    }
-    later(some_time(), [this, s, &alone] {
+    cut_off_others(alone, s);
+    later(length, [this, s, &alone] {
         note(deed::calm, names_[s], "mended");
-        for (std::size_t o = 0; o < servers_.size(); ++o) {
-            if (o != s) {
-                network_.mend(alone, servers_.machine_of(o));
-                network_.mend(servers_.machine_of(o), alone);
-            }
-        }
+        mend_others(alone, s);
     });
 }
 

@@ -30,8 +30,8 @@ public:
     trouble(const trouble&) = delete;
     trouble& operator=(const trouble&) = delete;
 
-    // No other trouble than that servers do not hear of each other.
-    void only_between_servers();
+    // No other trouble than that a follower, and all clients, are cut off the leader for longer than sessions last.
+    void only_followers_alone();
     // From now until then, so far apart on average.
     void begin(instant until, std::chrono::nanoseconds apart);
     // Everything is as it was before, and stays so.
@@ -56,6 +56,7 @@ private:
     void cut_client_off_all();
     void cut_servers_apart();
     void isolate_server();
+    void isolate_follower();
     void slow_link();
     void slow_client();
     void lose_client_slowly();
@@ -69,6 +70,10 @@ private:
     void kill_leader();
     void delete_by_hand();
 
+    // Of all servers but this one.
+    void cut_off_others(machine& m, std::size_t server);
+    void mend_others(machine& m, std::size_t server);
+    void isolate(std::size_t server, std::chrono::nanoseconds length);
     void cut(machine& a, machine& b, const std::string& names);
 
     timeline& time_;
@@ -86,6 +91,7 @@ private:
     std::vector<maker> makers_; // those of this world
     std::vector<std::shared_ptr<std::function<void()>>> undos_;
     bool over_ = false;
+    instant alone_until_{}; // a follower
     std::size_t count_ = 0;
 };
 

@@ -113,7 +113,7 @@ struct simulation::parts {
             time, net, servers, programs, queues, holds, notes, server_names, chance.branch(),
             std::chrono::duration_cast<std::chrono::milliseconds>(all.most_timeout));
         if (all.too_small_ticks) {
-            troubles->only_between_servers();
+            troubles->only_followers_alone();
         }
     }
 
@@ -308,7 +308,8 @@ void simulation::parts::live()
     const auto trouble_ends =
         thronged ? time.now() + 5s : whole - 2 * std::chrono::nanoseconds{all.most_timeout} - 15s;
     constexpr std::chrono::milliseconds apart[] = {200ms, 500ms, 1s, 2s, 5s, 10s};
-    troubles->begin(trouble_ends, apart[chance.below(std::size(apart))]);
+    const auto drawn = apart[chance.below(std::size(apart))];
+    troubles->begin(trouble_ends, all.too_small_ticks ? 1s : drawn);
     while (time.now() < trouble_ends) {
         time.run_until(std::min<instant>(trouble_ends, time.now() + 1s));
         holds.look(all.most_timeout + all.tick);

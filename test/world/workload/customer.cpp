@@ -56,7 +56,7 @@ customer::customer(scene& in, process& on, std::shared_ptr<const check::life> of
 std::chrono::milliseconds customer::draw_tick(std::chrono::milliseconds session)
 {
     if (all.too_small_ticks) {
-        return all.tick / chance.between(4, 16);
+        return all.tick / chance.between(8, 16);
     }
     if (!chance.per_mille(250)) {
         return all.tick;
@@ -93,7 +93,7 @@ void customer::draw_lock_options()
             o.max_linger = o.linger * chance.between(1, 5);
         }
         o.rejoin_on_expiry = chance.per_mille(700);
-        if (chance.per_mille(300)) {
+        if (chance.per_mille(300) && !all.too_small_ticks) {
             o.lost_lead = std::chrono::milliseconds{chance.between(1, longest_lead().count())};
         }
         o.cancel_when_revoked = chance.per_mille(500);

@@ -270,7 +270,7 @@ asio::awaitable<void> held::use_for_long(random& chance)
 asio::awaitable<void> held::use(random& chance)
 {
     const auto me = inner_->by;
-    if (!me->all.calm && chance.per_mille(me->all.too_small_ticks ? 500 : 40)) {
+    if (!me->all.calm && chance.per_mille(me->all.too_small_ticks ? 900 : 40)) {
         co_await use_for_long(chance);
         co_return;
     }
