@@ -213,6 +213,12 @@ void simulation::parts::draw_programs()
     // Seldom there are very many, and very seldom thousands.
     const bool crowded = chance.per_mille(10) || options.thronged;
     thronged = crowded && (chance.per_mille(100) || options.thronged);
+    // Each release of a single_node_mutex wakes all who wait: the square of thousands is too much.
+    if (std::ranges::any_of(all.places, [](const auto& p) {
+            return p.kind == workload::lock_kind::single_node_mutex;
+        })) {
+        thronged = false;
+    }
     const auto count = crowded ? 20 + chance.below(20) : 2 + chance.below(5);
     for (std::size_t i = 0; i < count; ++i) {
         const auto name = "p" + std::to_string(i);
