@@ -149,11 +149,17 @@ void network::mend_all()
 void network::delay(const machine& a, const machine& b, std::chrono::microseconds least,
                     std::chrono::microseconds most)
 {
-    for (auto* l : {&between(a, b), &between(b, a)}) {
-        l->own_delay = true;
-        l->least = least;
-        l->most = most;
-    }
+    delay_one_way(a, b, least, most);
+    delay_one_way(b, a, least, most);
+}
+
+void network::delay_one_way(const machine& from, const machine& to, std::chrono::microseconds least,
+                            std::chrono::microseconds most)
+{
+    auto& l = between(from, to);
+    l.own_delay = true;
+    l.least = least;
+    l.most = most;
 }
 
 void network::delay_all(std::chrono::microseconds least, std::chrono::microseconds most)

@@ -90,6 +90,8 @@ public:
     // Both directions; the same for both.
     void delay(const machine& a, const machine& b, std::chrono::microseconds least,
                std::chrono::microseconds most);
+    void delay_one_way(const machine& from, const machine& to, std::chrono::microseconds least,
+                       std::chrono::microseconds most);
     void delay_all(std::chrono::microseconds least, std::chrono::microseconds most);
     // Both ends of each connection between the two find it reset: a firewall has forgotten it. What is under way is lost.
     void reset(const machine& a, const machine& b);

@@ -13,16 +13,19 @@ trouble::trouble(timeline& time, network& net, ensemble& servers, programs& clie
                  std::vector<check::journal::actor> server_names, random chance,
                  std::chrono::milliseconds session)
     : time_{time}, network_{net}, servers_{servers}, clients_{clients}, queues_{queues},
-      holds_{holds}, journal_{notes}, names_{std::move(server_names)}, random_{chance}, session_{
-                                                                                            session}
+      holds_{holds}, journal_{notes}, names_{std::move(server_names)}, random_{chance},
+      session_{session}, servers_usual_{servers.options().threads}
 {
-    constexpr maker all[] = {
-        &trouble::cut_client_off_one, &trouble::cut_client_off_all, &trouble::cut_servers_apart,
-        &trouble::isolate_server,     &trouble::slow_link,          &trouble::slow_client,
-        &trouble::reset_client,       &trouble::stop_client,        &trouble::suspend_client,
-        &trouble::kill_client,        &trouble::destroy_client,     &trouble::stop_server,
-        &trouble::kill_server,        &trouble::kill_leader,        &trouble::delete_by_hand,
-        &trouble::lose_client_slowly};
+    constexpr maker all[] = {&trouble::cut_client_off_one, &trouble::cut_client_off_all,
+                             &trouble::cut_servers_apart,  &trouble::isolate_server,
+                             &trouble::slow_link,          &trouble::slow_client,
+                             &trouble::reset_client,       &trouble::stop_client,
+                             &trouble::suspend_client,     &trouble::kill_client,
+                             &trouble::destroy_client,     &trouble::stop_server,
+                             &trouble::kill_server,        &trouble::kill_leader,
+                             &trouble::delete_by_hand,     &trouble::lose_client_slowly,
+                             &trouble::stall_server,       &trouble::slow_threads,
+                             &trouble::flaky_client,       &trouble::lose_server_behind_handshake};
     // Each world knows some kinds only: what happens together by all of them is less varied.
     const auto likely = static_cast<unsigned>(random_.between(100, 700));
     for (const auto m : all) {
@@ -259,7 +262,11 @@ void trouble::slow_client()
 void trouble::lose_client_slowly()
 {
     auto& c = some_client();
-    const auto most = std::chrono::microseconds{random_.between(100'000, 1'000'000)};
+    // Answers come, but some of them too late to prove anything.
+    const auto part = std::chrono::duration_cast<std::chrono::microseconds>(session_).count();
+    const auto most =
+        std::chrono::microseconds{random_.per_mille(500) ? random_.between(100'000, 1'000'000)
+                                                         : random_.between(part / 10, part / 3)};
     note(deed::trouble, c.name(), "slow to all servers, until it is cut off");
     for (std::size_t s = 0; s < servers_.size(); ++s) {
         auto& server = servers_.machine_of(s);
@@ -268,7 +275,7 @@ void trouble::lose_client_slowly()
             network_.reset(c.on(), server); // it has to connect again, slowly
         }
     }
-    const auto slow = random_.between(1s, std::chrono::nanoseconds{session_});
+    const auto slow = random_.between(1s, 3 * session_);
     const auto until = slow + random_.between(session_, 2 * session_);
     later(slow, [this, &c] {
         note(deed::trouble, c.name(), "cut off all servers");
@@ -284,6 +291,89 @@ void trouble::lose_client_slowly()
             network_.mend(c.on(), server);
             network_.mend(server, c.on());
             network_.delay(c.on(), server, 100us, 500us);
+        }
+    });
+}
+
+// Its connections are reset again and again, while requests are under way.
+void trouble::flaky_client()
+{
+    auto& c = some_client();
+    const auto most = std::chrono::microseconds{random_.between(5'000, 200'000)};
+    note(deed::trouble, c.name(), "slow to all servers, and often reset");
+    const auto length = random_.between(1s, 4s);
+    for (std::size_t s = 0; s < servers_.size(); ++s) {
+        network_.delay(c.on(), servers_.machine_of(s), most / 2, most);
+    }
+    for (auto resets = random_.between(2, 8); resets > 0; --resets) {
+        time_.after(random_.between(0ns, length), [this, &c] {
+            for (std::size_t s = 0; s < servers_.size() && !over_; ++s) {
+                network_.reset(c.on(), servers_.machine_of(s));
+            }
+        });
+    }
+    later(length, [this, &c] {
+        note(deed::calm, c.name(), "mended");
+        for (std::size_t s = 0; s < servers_.size(); ++s) {
+            network_.delay(c.on(), servers_.machine_of(s), 100us, 500us);
+        }
+    });
+}
+
+// The client has one server only, whose answers come late, and which dies before it has told the leader of the client.
+void trouble::lose_server_behind_handshake()
+{
+    auto& c = some_client();
+    const auto s = some_server();
+    auto& m = servers_.machine_of(s);
+    if (!m.is_running() || servers_.leader() == s) {
+        return;
+    }
+    note(deed::trouble, c.name(), "cut off all servers but " + m.name() + ", which answers late");
+    const auto late = std::chrono::duration_cast<std::chrono::microseconds>(
+        random_.between(session_ / 50, session_ / 12));
+    network_.delay_one_way(m, c.on(), late, late);
+    for (std::size_t o = 0; o < servers_.size(); ++o) {
+        if (o != s) {
+            network_.cut(c.on(), servers_.machine_of(o));
+            network_.cut(servers_.machine_of(o), c.on());
+        }
+        network_.reset(c.on(), servers_.machine_of(o));
+    }
+    for (auto pause = 1ms; pause <= 10ms; pause += 1ms) { // it does not wait for the others
+        time_.after(pause, [this, &c, s] {
+            for (std::size_t o = 0; o < servers_.size() && !over_; ++o) {
+                if (o != s) {
+                    network_.reset(c.on(), servers_.machine_of(o));
+                }
+            }
+        });
+    }
+    // Often between the answer to the handshake and that to the first request.
+    const std::chrono::nanoseconds once = late;
+    later(random_.between(2 * once, random_.per_mille(400) ? 3 * once : session_ / 2),
+          [this, &m, s] {
+              if (m.is_alive()) {
+                  note(deed::killed, names_[s], {});
+                  m.kill();
+                  later(some_time(), [this, s] {
+                      note(deed::started, names_[s], {});
+                      servers_.start(s);
+                  });
+              }
+          });
+    time_.after(session_ / 2, [this, &m, &c] {
+        if (!over_) {
+            network_.cut(c.on(), m);
+            network_.cut(m, c.on());
+        }
+    });
+    later(2 * session_, [this, &c] {
+        note(deed::calm, c.name(), "mended");
+        for (std::size_t o = 0; o < servers_.size(); ++o) {
+            network_.mend(c.on(), servers_.machine_of(o));
+            network_.mend(servers_.machine_of(o), c.on());
+            network_.delay(c.on(), servers_.machine_of(o), 100us, 500us);
         }
     });
 }
@@ -366,6 +456,45 @@ void trouble::stop_server()
     });
 }
 
+// It stalls with requests in its socket, while its clients move on to another server, and from there to the next one.
+// When it wakes, its threads and those of the leader do not keep up: what may overtake does so.
+void trouble::stall_server()
+{
+    const auto s = some_server();
+    auto& m = servers_.machine_of(s);
+    if (!m.is_running()) {
+        return;
+    }
+    note(deed::stopped, names_[s], "SIGSTOP, while clients move on");
+    m.stop();
+    const auto length = random_.between(session_ / 2, session_);
+    for (auto resets = random_.between(1, 6); resets > 0; --resets) {
+        time_.after(random_.between(length / 2, length), [this, &m] {
+            for (std::size_t o = 0; o < servers_.size() && !over_ && !m.is_running(); ++o) {
+                for (const auto& c : clients_) {
+                    if (&servers_.machine_of(o) != &m) {
+                        network_.reset(c->on(), servers_.machine_of(o));
+                    }
+                }
+            }
+        });
+    }
+    later(length, [this, s, &m] {
+        note(deed::resumed, names_[s], {});
+        servers_.set_pauses({500, 50ms});
+        m.go_on();
+        later(50ms, [this] { servers_.set_pauses(servers_usual_); });
+    });
+}
+
+void trouble::slow_threads()
+{
+    note(deed::trouble, names_.front(), "the threads of all servers do not keep up");
+    servers_.set_pauses(
+        {static_cast<unsigned>(random_.between(10, 300)), random_.between(2ms, 20ms)});
+    later(some_time(), [this] { servers_.set_pauses(servers_usual_); });
+}
+
 void trouble::kill_server()
 {
     const auto s = some_server();
@@ -405,7 +534,14 @@ void trouble::delete_by_hand()
         return;
     }
     const auto position = random_.per_mille(600) ? 0 : random_.below(queues_.count(place));
-    servers_.remove_by_hand(queues_.at(place, position)->path);
+    const auto path = queues_.at(place, position)->path;
+    const auto* const next = queues_.at(place, position + 1);
+    const auto next_path = next == nullptr ? std::string{} : next->path;
+    servers_.remove_by_hand(path);
+    // Whoever would be granted the lock then loses it at once.
+    if (!next_path.empty() && random_.per_mille(300)) {
+        servers_.remove_by_hand(next_path);
+    }
 }
 
 } // namespace world

@@ -60,12 +60,16 @@ private:
     void slow_link();
     void slow_client();
     void lose_client_slowly();
+    void flaky_client();
+    void lose_server_behind_handshake();
     void reset_client();
     void stop_client();
     void suspend_client();
     void kill_client();
     void destroy_client();
     void stop_server();
+    void stall_server();
+    void slow_threads();
     void kill_server();
     void kill_leader();
     void delete_by_hand();
@@ -86,6 +90,7 @@ private:
     std::vector<check::journal::actor> names_;
     random random_;
     std::chrono::nanoseconds session_;
+    const pauses servers_usual_;
     instant until_{};
     std::chrono::nanoseconds apart_{};
     std::vector<maker> makers_; // those of this world

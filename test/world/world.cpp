@@ -49,7 +49,7 @@ ensemble_options draw_ensemble(random& chance)
     if (chance.per_mille(200)) {
         // Sessions get a shorter time-out when they move to another server.
         for (std::size_t i = 0; i < o.servers; ++i) {
-            o.most_sessions.push_back(chance.between(4, 6) * o.tick);
+            o.most_sessions.push_back(chance.between(3500, 5000) * o.tick / 1000);
         }
     }
     return o;

@@ -242,6 +242,11 @@ bool holds::is_held(const std::string& node) const
 void holds::look(std::chrono::nanoseconds limit)
 {
     for (const auto& [n, h] : active_) {
+        // To look is enough to make a loss final, and whoever waits for it is told then: it is too late for that.
+        if (h.watched && !h.is_told && !h.robbed && !h.stepping_down && !h.is_over &&
+            h.g.where->is_running() && h.g.where->stops() == h.g.stops && h.g.remaining() <= 0ns) {
+            found_.add("G5 told", text_of(n, h) + " is lost, and has not been told");
+        }
         const bool robbed =
             h.robbed && !h.stepping_down && time_.now() - h.robbed_at > limit &&
             std::ranges::any_of(h.g.nodes, [&](const auto& node) { return !queues_.exists(node); });
@@ -249,6 +254,10 @@ void holds::look(std::chrono::nanoseconds limit)
             found_.add("G5 silent loss", text_of(n, h) +
                                              " counts as held, but its node was deleted at " +
                                              check::text_of(h.robbed_at));
+        } else if (robbed && h.watched && !h.is_told && h.g.where->is_running()) {
+            found_.add("G5 told", text_of(n, h) +
+                                      " has not been told that its node was deleted at " +
+                                      check::text_of(h.robbed_at));
         }
     }
 }

@@ -40,6 +40,7 @@ public:
         std::chrono::milliseconds local_time{0};
         // For how long the guard says that the lock is safe; zero when it is lost. As its process sees the time.
         std::function<std::chrono::nanoseconds()> remaining;
+        std::uint64_t stops = 0; // of its machine until then
     };
 
     holds(timeline& time, findings& found, journal& notes, queues& in)

@@ -93,7 +93,8 @@ public:
     // The one at this position of the queue, or null.
     [[nodiscard]] const contender* at(std::size_t in, std::size_t position) const;
     [[nodiscard]] std::size_t count(std::size_t in) const { return places_[in].contenders.size(); }
-    // G4, while there is no trouble: who has been the first one for so long, and does not hold the lock?
+    // While there is no trouble. G4: who has been the first one for so long, and does not hold the lock? G3: which
+    // permit has been there for so long, and nobody has it?
     template <class Holds>
     void report_waiting(std::chrono::nanoseconds limit, Holds&& holds);
 
@@ -140,7 +141,7 @@ private:
     witness* witness_ = nullptr;
     std::vector<entry> places_;
     std::unordered_map<std::string, std::size_t> by_path_;
-    std::unordered_map<std::string, std::string> written_;       // by node: the greatest token
+    std::unordered_map<std::string, std::string> written_; // by node: the greatest token
     std::unordered_map<std::string, std::vector<counted_from>> counts_; // by node
     std::set<std::int64_t> sessions_;
     std::deque<gone> gone_; // the last ones
@@ -150,7 +151,19 @@ template <class Holds>
 void queues::report_waiting(std::chrono::nanoseconds limit, Holds&& holds)
 {
     for (auto& p : places_) {
-        if (p.what.type == kind::leases || p.contenders.empty() || time_.now() - p.moved < limit) {
+        if (p.what.type == kind::leases) {
+            for (auto& [number, permit] : p.contenders) {
+                if (time_.now() - permit.since >= limit && !holds(permit.path)) {
+                    found_.add("G3 permit", permit.path + " of session " +
+                                                std::to_string(permit.session) +
+                                                " is there since " + text_of(permit.since) +
+                                                ", and nobody has it");
+                    permit.since = time_.now(); // tell it once
+                }
+            }
+            continue;
+        }
+        if (p.contenders.empty() || time_.now() - p.moved < limit) {
             continue;
         }
         if (const auto& first = p.contenders.begin()->second; !holds(first.path)) {

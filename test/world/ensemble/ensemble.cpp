@@ -48,6 +48,11 @@ const ensemble_options& ensemble::options() const noexcept
     return impl_->shared.options;
 }
 
+void ensemble::set_pauses(pauses p) noexcept
+{
+    impl_->shared.options.threads = p;
+}
+
 machine& ensemble::machine_of(std::size_t i)
 {
     return impl_->servers[i]->host();

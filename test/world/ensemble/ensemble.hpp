@@ -5,6 +5,7 @@
 #include "../network.hpp"
 #include "../random.hpp"
 #include "../timeline.hpp"
+#include "stage.hpp"
 #include "transaction.hpp"
 #include "tree.hpp"
 #include "zk/call.hpp"
@@ -37,10 +38,8 @@ struct ensemble_options {
     std::chrono::nanoseconds least_disk = std::chrono::microseconds{20};
     std::chrono::nanoseconds most_disk = std::chrono::microseconds{500};
 
-    // Servers handle requests in threads with queues between them. So many times in a thousand a thread falls behind
-    // when something comes to it, for up to so long.
-    unsigned pauses = 5;
-    std::chrono::nanoseconds longest_pause = std::chrono::milliseconds{3};
+    // Servers handle requests in threads with queues between them.
+    pauses threads{5, std::chrono::milliseconds{3}};
 
     // So many requests in a thousand wait for too long, and are answered `throttled_op`.
     unsigned throttled = 0;
@@ -61,6 +60,9 @@ public:
     [[nodiscard]] const std::string& address(std::size_t i) const;
     [[nodiscard]] std::size_t size() const noexcept;
     [[nodiscard]] const ensemble_options& options() const noexcept;
+
+    // How the threads of all servers fall behind from now on.
+    void set_pauses(pauses p) noexcept;
 
     // To be stopped, killed, cut off.
     [[nodiscard]] machine& machine_of(std::size_t i);

@@ -17,9 +17,7 @@ class following : public role, public upstream, public std::enable_shared_from_t
 public:
     following(server& of, std::size_t leader)
         : server_{of}, leader_{leader}, forward_{
-                                            of.host(),
-                                            of.chance().branch(),
-                                            {of.options().pauses, of.options().longest_pause},
+                                            of.host(), of.chance().branch(), of.options().threads,
                                             [this](shared_request r) { forward(std::move(r)); }}
     {
     }

@@ -53,10 +53,7 @@ front::front(machine& host, std::size_t index, const ensemble_options& options, 
     : host_{host}, options_{options}, random_{chance}, origins_{origins}, disk_{store}, role_{role},
       follows_{follows}, next_session_{static_cast<std::int64_t>(index + 1) << 56 |
                                        (clock_of(host).count() + 1) << 16},
-      apply_{host,
-             random_.branch(),
-             {options.pauses, options.longest_pause},
-             [this](std::int64_t zxid) {
+      apply_{host, random_.branch(), options.threads, [this](std::int64_t zxid) {
                  if (zxid == sync_answered) {
                      answer_sync();
                  } else {

@@ -41,9 +41,7 @@ class leading : public role, public upstream, public std::enable_shared_from_thi
 public:
     explicit leading(server& of)
         : server_{of}, disk_{of.store()}, preparation_{disk_.applied, of.options().extended_types},
-          prepare_{of.host(),
-                   of.chance().branch(),
-                   {of.options().pauses, of.options().longest_pause},
+          prepare_{of.host(), of.chance().branch(), of.options().threads,
                    [this](asked a) { prepare(std::move(a)); }}
     {
     }

@@ -12,6 +12,7 @@
 
 namespace world {
 
+// So many times in a thousand a thread falls behind when something comes to it, for up to so long.
 struct pauses {
     unsigned per_mille = 0;
     std::chrono::nanoseconds longest{};
@@ -20,7 +21,8 @@ struct pauses {
 template <class Item>
 class stage {
 public:
-    stage(machine& host, random chance, pauses p, std::function<void(Item)> handle)
+    // The pauses may change at any time, and have to live as long as this does.
+    stage(machine& host, random chance, const pauses& p, std::function<void(Item)> handle)
         : host_{host}, random_{chance}, pauses_{p}, handle_{std::move(handle)}
     {
     }
@@ -69,7 +71,7 @@ private:
 
     machine& host_;
     random random_;
-    pauses pauses_;
+    const pauses& pauses_;
     std::function<void(Item)> handle_;
     std::deque<Item> waiting_;
     bool busy_ = false;

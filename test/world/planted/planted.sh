@@ -44,7 +44,7 @@ compile() # TREE SOURCE OBJECT
         command=${command//$source_dir\/$folder/$tree\/$folder}
     done
     # An unused variable is no reason to refuse a fault. The last -O counts.
-    command=$(sed -E 's/ -MD -MT [^ ]+ -MF [^ ]+//; s/ -Werror//; s/ -o [^ ]+ / -O1 -w -o OBJECT /' <<< "$command")
+    command=$(sed -E 's/ -MD -MT [^ ]+ -MF [^ ]+//; s/ -Werror//; s/ -o [^ ]+ / -O0 -w -o OBJECT /' <<< "$command")
     (cd "$build" && eval "${command/OBJECT/$3}") >&2
     echo "$original"
 }
@@ -97,7 +97,10 @@ plant_one() # FOLDER NAME FILE SCRIPT UNIT...
         link=${link/ $original / $object }
     done
     link=${link/-o bin\/simulated_world/-o $folder\/mutant}
-    (cd "$build" && eval "$link")
+    if ! (cd "$build" && eval "$link") 2> "$folder/errors"; then
+        echo "MISSED  $name: it cannot be linked"
+        return
+    fi
     run "$folder" "$name"
 }
 

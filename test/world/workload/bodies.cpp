@@ -29,6 +29,10 @@ asio::awaitable<int> work(customer::ptr me, std::size_t place, check::mode how, 
                           random chance, std::shared_ptr<ending> how_it_ended)
 {
     ticket mine{*me, place, how, guard};
+    if (guard.lost()) {
+        me->all.found.add("G5 body", "a body of " + me->all.journal.name_of(me->who) +
+                                         " begins, though its lock is lost");
+    }
     if (chance.per_mille(500)) {
         mine.watch(*me, guard);
     }

@@ -55,6 +55,7 @@ ticket::ticket(customer& by, std::size_t place, check::mode how, const colock::h
     g.remaining = [&guard, &home = by.home] {
         return home.look([&] { return guard ? guard.remaining() : 0ns; });
     };
+    g.stops = g.where->stops();
     number_ = all_->granted(std::move(g));
     // Between the grant and its handler the client may be destroyed, or the node be deleted by hand.
     if (guard.lost() == colock::errc::safe_until_passed) {
@@ -79,6 +80,7 @@ ticket::ticket(customer& by, std::size_t place, const colock::permit& guard) : a
     g.remaining = [&guard, &home = by.home] {
         return home.look([&] { return guard ? guard.remaining() : 0ns; });
     };
+    g.stops = g.where->stops();
     number_ = all_->granted(std::move(g));
 }
 
@@ -270,7 +272,10 @@ asio::awaitable<void> held::use_for_long(random& chance)
 asio::awaitable<void> held::use(random& chance)
 {
     const auto me = inner_->by;
-    if (!me->all.calm && chance.per_mille(me->all.too_small_ticks ? 900 : 40)) {
+    // Several locks are rarer, and may be lost one by one.
+    const bool several = std::holds_alternative<colock::multi_guard>(inner_->guard);
+    const unsigned patient = me->all.too_small_ticks ? 900 : several ? 200 : 40;
+    if (!me->all.calm && chance.per_mille(patient)) {
         co_await use_for_long(chance);
         co_return;
     }
@@ -302,19 +307,29 @@ asio::awaitable<void> held::release(random& chance)
     const auto let_go = std::exchange(inner_, nullptr);
     let_go->tickets.clear();
     // Where waiters do not share nodes, that of a lock that is unlocked is gone.
-    std::string node;
-    if (const auto* const u = std::get_if<colock::unique_lock>(&let_go->guard)) {
-        const auto place = let_go->places.front();
+    std::vector<std::string> nodes;
+    const auto expect = [&](std::size_t place, const colock::held_lock& lock) {
         const auto kind = me->at(place).kind;
         if (me->options(place).max_local_grants == 0 &&
             (kind == lock_kind::mutex || kind == lock_kind::shared_mutex)) {
-            node = me->whole(u->node());
+            nodes.push_back(me->whole(lock.node()));
+        }
+    };
+    if (const auto* const u = std::get_if<colock::unique_lock>(&let_go->guard)) {
+        expect(let_go->places.front(), *u);
+    } else if (const auto* const m = std::get_if<colock::multi_guard>(&let_go->guard)) {
+        for (std::size_t i = 0; i < m->size(); ++i) {
+            if (me->at(let_go->places[i]).kind == lock_kind::semaphore) {
+                nodes.push_back(me->whole(m->permits(i).nodes().front()));
+            } else {
+                expect(let_go->places[i], (*m)[i]);
+            }
         }
     } else if (auto* const p = std::get_if<colock::permit>(&let_go->guard)) {
         if (p->count() > 1 && chance.per_mille(300)) {
             const auto part = p->split(1); // which is destroyed
         }
-        node = me->whole(p->nodes().front());
+        nodes.push_back(me->whole(p->nodes().front()));
     }
     const auto way = chance.below(10);
     if (way < 2) {
@@ -323,13 +338,17 @@ asio::awaitable<void> held::release(random& chance)
     canceller stop{*me, chance};
     stop.perhaps(150);
     const bool awaited = way < 8;
-    const auto unlocked = [me, node](colock::error_code ec) {
+    const auto unlocked = [me, nodes](colock::error_code ec) {
         if (ec) {
             me->ended("async_unlock", ec);
-        } else if (!node.empty() && me->all.queues.exists(node)) {
-            me->all.found.add("G3 unlock", me->all.journal.name_of(me->who) +
-                                               " is told that it has unlocked, and " + node +
-                                               " is still there");
+            return;
+        }
+        for (const auto& node : nodes) {
+            if (me->all.queues.exists(node)) {
+                me->all.found.add("G3 unlock", me->all.journal.name_of(me->who) +
+                                                   " is told that it has unlocked, and " + node +
+                                                   " is still there");
+            }
         }
     };
     if (auto* const p = std::get_if<colock::permit>(&let_go->guard)) {

@@ -59,6 +59,12 @@ asio::awaitable<void> nodes(customer::ptr me, random chance)
                                                    seen.value.data + " behind " +
                                                    std::to_string(confirmed));
             }
+            if (seen.value.stat.version > tried) {
+                me->all.found.add("own writes", me->all.journal.name_of(me->who) + " has written " +
+                                                    std::to_string(tried) +
+                                                    " times at most, and is at version " +
+                                                    std::to_string(seen.value.stat.version));
+            }
             if (chance.per_mille(300)) {
                 canceller enough{*me, chance};
                 enough.after(chance.between(0ms, 1s), asio::cancellation_type::terminal);

@@ -128,14 +128,32 @@ asio::awaitable<void> program::employ(std::shared_ptr<customer> c, random chance
         c->zk.reset();
     } else {
         all_.journal.note(check::deed::closed, c->who);
+        const auto last = chance.per_mille(500) ? last_request(*c) : nullptr;
         canceller stop{*c, chance};
         stop.perhaps(100);
         const auto [ec] = co_await c->zk->async_close(c->tuple("async_close", stop.slot()));
         if (ec) {
             c->ended("async_close", ec);
+        } else if (last && (!*last || **last == colock::errc::client_closed ||
+                            **last == colock::zookeeper_errc::connection_loss)) {
+            all_.found.add("close", all_.journal.name_of(c->who) +
+                                        " has ended its session, but not waited for an answer");
         }
     }
     co_await c->all_done();
+}
+
+// A client that closes waits for the answers to what it has sent. Returns a null pointer when it sends nothing now.
+std::shared_ptr<std::optional<colock::error_code>> program::last_request(customer& c)
+{
+    if (c.zk->state() != colock::connection_state::connected) {
+        return nullptr;
+    }
+    auto answer = std::make_shared<std::optional<colock::error_code>>();
+    c.zk->async_exists("/", c.counted("async_exists", [answer](colock::error_code ec, const auto&) {
+        *answer = ec;
+    }));
+    return answer;
 }
 
 // When trouble is over, what is given up in the background is gone soon, and each grant has ended.

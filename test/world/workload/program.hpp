@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace world::workload {
@@ -49,6 +50,8 @@ private:
     [[nodiscard]] asio::awaitable<void> career(random chance);
     [[nodiscard]] asio::awaitable<void> employ(std::shared_ptr<customer> c, random chance);
     [[nodiscard]] asio::awaitable<void> nothing_held(std::shared_ptr<customer> c);
+    [[nodiscard]] static std::shared_ptr<std::optional<colock::error_code>>
+    last_request(customer& c);
     void engage(customer& c, random& chance);
     [[nodiscard]] asio::awaitable<void> some_user(customer& c, std::size_t at, random& chance);
 

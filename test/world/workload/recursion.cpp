@@ -52,6 +52,9 @@ asio::awaitable<void> recursion(customer::ptr me, std::size_t place, random chan
                 }
             }
         }
+        if (chance.per_mille(500)) {
+            co_await h.use(chance); // the inner guards have released nothing
+        }
         co_await h.release(chance);
     }
 }

@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(an_old_write_is_carried_out_behind_the_barrier)
     std::size_t late = 0, refused = 0;
     for (std::uint64_t seed = 1; seed != 20; ++seed) {
         for (const bool try_again : {true, false}) {
-            scene s{{.pauses = 1000, .longest_pause = 20ms}, seed};
+            scene s{{.threads = {1000, 20ms}}, seed};
             BOOST_REQUIRE(s.wait_for_service());
             const auto a = s.follower(0), b = s.follower(1);
             hand_client c{s};
