@@ -148,7 +148,7 @@ public:
     using executor_type = boost::asio::any_io_executor;
 
     /// Makes a client that is not yet connected. Does no I/O, and does not check the options:
-    /// `async_connect` does.
+    /// `async_connect` does. Throws `system_error` when the process may open no further descriptor.
     client(executor_type executor, client_options options);
 
     /// The same on the executor of a context, such as an `io_context` or a `thread_pool`.

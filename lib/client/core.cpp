@@ -46,9 +46,8 @@ client_core::~client_core()
 
 void client_core::attach()
 {
-    // Those of the descriptor come before ours.
+    // Behind the services of timers and descriptors, which the members have made.
     auto& context = asio::query(executor_, asio::execution::context);
-    const zk::stream unused{*strand_};
     asio::use_service<context_service>(context).add(shared_from_this());
 }
 
@@ -261,7 +260,7 @@ void client_core::wait_to_beat()
         return; // the timer fires early, and is set anew
     }
     beat_at_ = next;
-    beat_timer_->expires_after(std::max(next - boot_clock::now(), std::chrono::nanoseconds{0}));
+    beat_timer_->expires_at(next);
     beat_timer_->async_wait([weak = weak_from_this()](const error_code& ec) {
         if (const auto self = weak.lock(); self && !ec) {
             self->beat_at_ = std::chrono::nanoseconds::max();

@@ -4,6 +4,7 @@
 #include <colock/client.hpp>
 
 #include "boot_clock.hpp"
+#include "boot_timer.hpp"
 #include "protocol/directory_memory.hpp"
 #include "protocol/heartbeat.hpp"
 #include "request.hpp"
@@ -280,7 +281,7 @@ private:
     std::optional<zk::timer> attempt_timer_;  // back-off, or the attempt's deadline
     std::optional<zk::timer> deadline_timer_; // of connect or close
     std::optional<zk::timer> reminder_timer_;
-    std::optional<zk::timer> beat_timer_;
+    std::optional<boot_timer> beat_timer_;
     std::chrono::nanoseconds beat_at_ = std::chrono::nanoseconds::max(); // of the boot_clock
     std::size_t attempt_timer_use_ = 0; // tells an expiry that was too late to be cancelled
     std::size_t deadline_timer_use_ = 0;

@@ -37,8 +37,11 @@ void held_nodes::connected(std::int64_t)
 void held_nodes::expired()
 {
     const auto self = shared_from_this();
+    // They go with the session. A leader that was deposed and does not know it may say that a session has ended which
+    // lives on for a while, so this does not confirm a release.
     for (auto& [path, of] : std::exchange(unsettled_, {})) {
-        removed(path, *of, {}); // it went with the session
+        of->result = errc::session_expired;
+        removed(path, *of, {});
     }
     lose(errc::session_expired);
     nodes_.clear();

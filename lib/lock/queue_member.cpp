@@ -303,6 +303,9 @@ void queue_member::expired()
     watches_.clear();
     neighbours_.reset();
     crowded_ = false;
+    if (unlocking_) { // no server has confirmed it, as in held_nodes::expired()
+        std::exchange(unlocking_, {}).complete(errc::session_expired);
+    }
     feed([](auto& c, protocol::commands& out) { c.expired(out); });
 }
 

@@ -196,4 +196,21 @@ BOOST_AUTO_TEST_CASE(a_lost_permit_is_released_at_once)
     BOOST_TEST(s.released() == 0U);
 }
 
+// A leader that was deposed and does not know it says so, too, of a session that lives: nobody knows that the nodes are gone.
+BOOST_AUTO_TEST_CASE(a_release_whose_session_ends_first_is_not_confirmed)
+{
+    release_scene s;
+    auto& held = s.take();
+    const auto never = s.proxy.on_request({opcode::remove, opcode::multi}, reaction::hold,
+                                          {.times = 0, .path_prefix = s.directory});
+    held.start();
+    BOOST_REQUIRE(
+        !kill_session(s.server.connect_string(), s.zk.session_id(), s.zk.session_password()));
+    BOOST_TEST(s.until([&] { return held.done(); }, margin));
+    held.check(errc::session_expired);
+    BOOST_TEST(s.until([&] { return s.zk.stats().contenders == 0; }));
+    BOOST_TEST(s.released() == 2U);
+    BOOST_TEST(s.lost() == 0U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

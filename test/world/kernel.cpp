@@ -44,9 +44,22 @@ std::chrono::nanoseconds kernel::due() const noexcept
 {
     auto first = never;
     for (const auto& each : watched_) {
-        first = std::min(first, each.due);
+        if (each.due != never && !each.reported) {
+            first = std::min(first, each.due - now(each) + machine_.clock());
+        }
     }
     return first;
+}
+
+std::chrono::nanoseconds kernel::now(const watched& of) const noexcept
+{
+    return of.goes_on ? machine_.clock() : machine_.awake();
+}
+
+kernel::watched& kernel::entry(int descriptor)
+{
+    const auto at = std::ranges::find(watched_, descriptor, &watched::descriptor);
+    return at == watched_.end() ? watched_.emplace_back(watched{descriptor}) : *at;
 }
 
 int kernel::clock_gettime(clockid_t which, timespec& shown) const noexcept
@@ -58,35 +71,40 @@ int kernel::clock_gettime(clockid_t which, timespec& shown) const noexcept
     }
 }
 
-// Asio adds its own two descriptors, and touches one of them again to interrupt a wait, which is never needed here. No
-// other descriptor can be waited for.
-int kernel::epoll_ctl(int instance, int operation, int descriptor,
-                      const epoll_event* event) noexcept
+// Asio touches a descriptor again when somebody waits for it, and one of its own to interrupt a wait, which is never
+// needed here.
+int kernel::epoll_ctl(int instance, int operation, int descriptor, const epoll_event* event)
 {
-    if (operation == EPOLL_CTL_ADD) {
-        const auto at = std::ranges::find(watched_, descriptor, &watched::descriptor);
-        auto& added = at == watched_.end() ? watched_.emplace_back() : *at;
-        added = {instance, descriptor, *event, never};
+    if (operation != EPOLL_CTL_DEL) {
+        auto& of = entry(descriptor);
+        of.instance = instance;
+        of.event = *event;
+        of.reported = false;
     }
     return 0;
 }
 
-int kernel::epoll_wait(int instance, epoll_event* events)
+int kernel::epoll_wait(int instance, epoll_event* events, int most)
 {
     if (++waits_ > most_waits) {
         throw std::runtime_error{"the process on " + machine_.name() +
                                  " runs for ever in one instant"};
     }
     int count = 0;
-    const auto now = machine_.awake();
-    for (const auto& each : watched_) {
-        if (each.instance == instance && each.due <= now) {
+    for (auto& each : watched_) {
+        if (each.instance == instance && !each.reported && each.due <= now(each) && count != most) {
             events[count] = each.event;
             events[count].events = EPOLLIN;
             ++count;
+            each.reported = (each.event.events & EPOLLET) != 0;
         }
     }
     return count;
+}
+
+void kernel::timerfd_created(int descriptor, clockid_t by)
+{
+    entry(descriptor).goes_on = by == CLOCK_BOOTTIME;
 }
 
 int kernel::timerfd_settime(int descriptor, int flags, const itimerspec& value) noexcept
@@ -100,8 +118,15 @@ int kernel::timerfd_settime(int descriptor, int flags, const itimerspec& value) 
                       std::chrono::nanoseconds{value.it_value.tv_nsec};
     at->due = wait.count() == 0                  ? never
               : (flags & TFD_TIMER_ABSTIME) != 0 ? std::chrono::nanoseconds{wait}
-                                                 : machine_.awake() + wait;
+                                                 : now(*at) + wait;
+    at->reported = false;
     return 0;
+}
+
+void kernel::closed(int descriptor) noexcept
+{
+    std::erase_if(watched_,
+                  [descriptor](const auto& each) { return each.descriptor == descriptor; });
 }
 
 } // namespace world
@@ -132,10 +157,19 @@ __attribute__((visibility("default"))) int epoll_wait(int instance, struct epoll
                                                       int most, int timeout)
 {
     if (world::running != nullptr) {
-        return world::running->epoll_wait(instance, events);
+        return world::running->epoll_wait(instance, events, most);
     }
     return static_cast<int>(
         ::syscall(SYS_epoll_pwait, instance, events, most, timeout, nullptr, std::size_t{8}));
+}
+
+__attribute__((visibility("default"))) int timerfd_create(clockid_t clock, int flags) noexcept
+{
+    const auto made = static_cast<int>(::syscall(SYS_timerfd_create, clock, flags));
+    if (world::running != nullptr && made != -1) {
+        world::running->timerfd_created(made, clock);
+    }
+    return made;
 }
 
 __attribute__((visibility("default"))) int timerfd_settime(int descriptor, int flags,
@@ -146,6 +180,14 @@ __attribute__((visibility("default"))) int timerfd_settime(int descriptor, int f
         return world::running->timerfd_settime(descriptor, flags, *value);
     }
     return static_cast<int>(::syscall(SYS_timerfd_settime, descriptor, flags, value, old));
+}
+
+__attribute__((visibility("default"))) int close(int descriptor)
+{
+    if (world::running != nullptr) {
+        world::running->closed(descriptor);
+    }
+    return static_cast<int>(::syscall(SYS_close, descriptor));
 }
 
 } // extern "C"

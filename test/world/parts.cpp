@@ -1,4 +1,6 @@
 // The parts of the simulated world: time, machines, links, processes.
+#include "client/boot_clock.hpp"
+#include "client/boot_timer.hpp"
 #include "process.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -183,6 +185,60 @@ BOOST_AUTO_TEST_CASE(a_process_that_is_stopped_finds_its_timers_due_when_it_goes
     w.time.run_until(300s);
     BOOST_TEST((fired == std::vector<instant>{10s, 10s, 100s}));
     p.enter([&] { timers.clear(); });
+}
+
+BOOST_AUTO_TEST_CASE(a_timer_of_the_boot_clock_goes_on_while_the_machine_sleeps)
+{
+    using colock::detail::boot_clock;
+    using colock::detail::boot_timer;
+    nothing_here w;
+    machine m{w.time, "m"};
+    process p{m, w.net, random{1}};
+    std::vector<instant> fired;
+    std::unique_ptr<boot_timer> timer;
+    const auto wait = [&](std::chrono::nanoseconds delay) {
+        p.enter([&] {
+            if (!timer) {
+                timer = std::make_unique<boot_timer>(colock::zk::strand_type{
+                    colock::zk::strand_base{asio::any_io_executor{p.context().get_executor()}}});
+            }
+            timer->expires_at(boot_clock::now() + delay);
+            timer->async_wait([&](const boost::system::error_code& ec) {
+                if (!ec) {
+                    fired.push_back(w.time.now());
+                }
+            });
+        });
+    };
+    wait(10s);
+    w.time.run_until(5s);
+    m.suspend();
+    w.time.run_until(8s);
+    m.go_on();
+    w.time.run_until(50s);
+    BOOST_TEST((fired == std::vector<instant>{10s}));
+    wait(10s);
+    m.suspend();
+    w.time.run_until(90s);
+    BOOST_TEST(fired.size() == 1U);
+    m.go_on();
+    BOOST_TEST((fired == std::vector<instant>{10s, 90s}));
+    wait(10s);
+    wait(5s);  // instead
+    wait(20s); // instead
+    w.time.run_until(200s);
+    BOOST_TEST((fired == std::vector<instant>{10s, 90s, 110s}));
+    wait(10s);
+    p.enter([&] { timer->cancel(); });
+    w.time.run_until(300s);
+    BOOST_TEST(fired.size() == 3U);
+    wait(-5s);
+    BOOST_TEST(fired.size() == 4U);
+    p.enter([&] { timer.reset(); }); // its descriptor is used again
+    wait(10s);
+    w.time.run_until(400s);
+    BOOST_TEST((fired == std::vector<instant>{10s, 90s, 110s, 300s, 310s}));
+    p.enter([&] { timer.reset(); });
 }
 
 BOOST_AUTO_TEST_CASE(a_process_that_is_killed_does_no_more)

@@ -99,7 +99,7 @@ void process::plan()
     }
     time().cancel(wake_);
     planned_ = due;
-    wake_ = machine_.after(due - machine_.awake(), [this, alive = std::weak_ptr{alive_}] {
+    wake_ = machine_.after(due - machine_.clock(), [this, alive = std::weak_ptr{alive_}] {
         if (!alive.expired()) {
             planned_ = never; // being entered for this is all that it takes
         }

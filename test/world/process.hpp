@@ -78,7 +78,7 @@ private:
     std::unique_ptr<boost::asio::io_context> context_; // empty once killed
     std::size_t depth_ = 0;
     process* before_ = nullptr; // which ran when this one was entered
-    std::chrono::nanoseconds planned_ = std::chrono::nanoseconds::max(); // by machine::awake()
+    std::chrono::nanoseconds planned_ = std::chrono::nanoseconds::max(); // by machine::clock()
     timeline::event_id wake_{};
     std::shared_ptr<bool> alive_; // for what the machine keeps of it
 };

@@ -1,0 +1,48 @@
+#include "boot_timer.hpp"
+
+#include <boost/system/system_error.hpp>
+
+#include <sys/timerfd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace colock::detail {
+
+namespace {
+
+using std::chrono::nanoseconds;
+
+int new_timer()
+{
+    const int made = ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (made == -1) {
+        throw boost::system::system_error{{errno, boost::system::system_category()},
+                                          "the timer of a client"};
+    }
+    return made;
+}
+
+} // namespace
+
+boot_timer::boot_timer(const zk::strand_type& strand) : descriptor_{strand, new_timer()}
+{
+}
+
+void boot_timer::expires_at(nanoseconds when)
+{
+    cancel();
+    const auto at = std::max(when, nanoseconds{1}); // 0 would stop it
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at);
+    itimerspec value{};
+    value.it_value = {.tv_sec = seconds.count(), .tv_nsec = (at - seconds).count()};
+    // Nobody reads the descriptor: to set it makes it unreadable until it expires again.
+    ::timerfd_settime(descriptor_.native_handle(), TFD_TIMER_ABSTIME, &value, nullptr);
+}
+
+void boot_timer::cancel()
+{
+    descriptor_.cancel();
+}
+
+} // namespace colock::detail

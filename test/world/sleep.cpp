@@ -1,0 +1,140 @@
+// A machine sleeps while a program on it holds a lock.
+#include <colock/client.hpp>
+#include <colock/mutex.hpp>
+
+#include "ensemble/ensemble.hpp"
+#include "process.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <optional>
+
+namespace world {
+
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+
+namespace {
+
+// A program that holds a lock, and waits for its loss.
+struct holder {
+    holder()
+    {
+        program.enter([this] {
+            asio::co_spawn(program.context(), hold(), [](const std::exception_ptr& e) {
+                if (e) {
+                    std::rethrow_exception(e);
+                }
+            });
+        });
+        time.run_until(20s);
+        BOOST_REQUIRE(lock);
+        BOOST_REQUIRE(!told);
+    }
+    ~holder()
+    {
+        program.enter([this] { lock.reset(); });
+    }
+
+    asio::awaitable<void> hold()
+    {
+        const auto executor = co_await asio::this_coro::executor;
+        colock::client zk{executor, {.hosts = servers.hosts()}};
+        co_await zk.async_connect();
+        colock::mutex m{zk, "/lock"};
+        lock.emplace(co_await m.async_lock());
+        auto [ec, reason] = co_await lock->async_wait_lost(asio::as_tuple(asio::use_awaitable));
+        if (!ec) { // else the test is over
+            told = time.now();
+            why = reason;
+        }
+    }
+
+    // When the lock is lost unless the servers are heard of before.
+    instant bound()
+    {
+        return time.now() + program.look([this] { return lock->remaining(); });
+    }
+
+    // Nothing more comes to the program.
+    void cut_off()
+    {
+        for (std::size_t i = 0; i != servers.size(); ++i) {
+            net.cut(computer, servers.machine_of(i));
+            net.cut(servers.machine_of(i), computer);
+        }
+    }
+
+    void sleep_until(instant end)
+    {
+        computer.suspend();
+        time.run_until(end);
+        BOOST_TEST(!told);
+        computer.go_on();
+    }
+
+    random chance{1};
+    timeline time;
+    network net{time, chance.branch()};
+    ensemble servers{time, net, chance.branch()};
+    machine computer{time, "computer"};
+    process program{computer, net, chance.branch()};
+    std::optional<colock::unique_lock> lock;
+    std::optional<instant> told;
+    colock::error_code why;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(world_of_sleep)
+
+BOOST_AUTO_TEST_CASE(G5_who_wakes_behind_the_bound_is_told_at_once)
+{
+    for (const auto late : {1us, 1000us, 1'000'000us}) {
+        for (const bool alone : {false, true}) {
+            holder h;
+            if (alone) {
+                h.cut_off();
+            }
+            const auto end = h.bound() + late;
+            h.sleep_until(end);
+            BOOST_REQUIRE(h.told);
+            BOOST_TEST((*h.told == end));
+            BOOST_TEST((h.why == colock::errc::safe_until_passed));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(G5_who_wakes_before_the_bound_is_told_at_the_bound)
+{
+    for (const auto early : {1us, 1000us, 1'000'000us}) {
+        holder h;
+        h.cut_off();
+        const auto bound = h.bound();
+        h.sleep_until(bound - early);
+        BOOST_TEST(!h.told);
+        h.time.run_until(bound + 1ms);
+        BOOST_REQUIRE(h.told);
+        BOOST_TEST((*h.told - bound).count() <= 1000);
+        BOOST_TEST((h.why == colock::errc::safe_until_passed));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_short_sleep_costs_no_lock)
+{
+    holder h;
+    for (int i = 0; i != 10; ++i) {
+        h.sleep_until(h.time.now() + 500ms);
+        h.time.run_until(h.time.now() + 5s);
+        BOOST_TEST(!h.told);
+    }
+    BOOST_TEST((h.bound() > h.time.now()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace world
