@@ -122,12 +122,22 @@ private:
 
     asio::awaitable<bool> wait_for(std::string node)
     {
+        const auto session = me_->zk->session_id();
         auto [ec, seen] = co_await me_->zk->async_watch(node, me_->tuple("peer: watch"));
         if (ec) {
             co_return ec == colock::zookeeper_errc::no_node;
         }
-        auto [over, event] = co_await seen.changes.async_wait(me_->tuple("peer: wait"));
-        co_return !over;
+        // Curator's watches end with the session. Ours are set again in the next one, where this node matters no more.
+        while (me_->zk && me_->zk->session_id() == session) {
+            canceller stop{*me_, random_};
+            stop.after(1s, asio::cancellation_type::terminal);
+            auto [over, event] =
+                co_await seen.changes.async_wait(me_->tuple("peer: wait", stop.slot()));
+            if (over != asio::error::operation_aborted) {
+                co_return !over;
+            }
+        }
+        co_return true;
     }
 
     std::string guid()
