@@ -10,15 +10,21 @@ namespace colock::detail {
 
 namespace {
 
-std::variant<protocol::contender, protocol::single_node> make_contender(const local_queue& queue)
+using any_contender = std::variant<protocol::contender, protocol::single_node>;
+
+// In place: GCC 12 warns of the destructor of one that was moved from.
+any_contender make_contender(const local_queue& queue)
 {
+    using protocol::contender;
     const auto& o = queue.options();
     if (queue.kind() == lock_kind::single_node_mutex) {
         return protocol::single_node{{.rejoin_on_expiry = o.rejoin_on_expiry}};
     }
-    return protocol::contender{
-        {.layout = o.layout, .shared = queue.is_shared(), .rejoin_on_expiry = o.rejoin_on_expiry},
-        random_guid()};
+    return any_contender{std::in_place_type<contender>,
+                         contender::settings{.layout = o.layout,
+                                             .shared = queue.is_shared(),
+                                             .rejoin_on_expiry = o.rejoin_on_expiry},
+                         random_guid()};
 }
 
 } // namespace
@@ -398,8 +404,8 @@ void queue_member::perform(const protocol::command& c)
     case kind::look: look_at_node(); break;
     case kind::watch: watch(c.name); break;
     case kind::remove: remove(c.name); break;
-    case kind::remove_and_note: remove_and_note(c.name); break;
-    case kind::inspect: inspect(); break;
+    case kind::remove_and_mark: remove_and_mark(c.name); break;
+    case kind::read_directory: read_directory(); break;
     case kind::remove_directory: remove_directory(); break;
     case kind::unwatch: unwatch(c.name); break;
     case kind::step_down: exchange(c.name); break;

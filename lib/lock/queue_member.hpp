@@ -132,8 +132,8 @@ private:
     void unwatch(const std::string& name);
     std::shared_ptr<watch_target> drop_target(const watch_target& target);
     void remove(const std::string& name);
-    void remove_and_note(const std::string& name);
-    void inspect();
+    void remove_and_mark(const std::string& name);
+    void read_directory();
     void remove_directory();
     void exchange(const std::string& name);
     void shared(const error_code& ec);

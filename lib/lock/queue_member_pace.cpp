@@ -49,7 +49,7 @@ bool queue_member::repeats(const protocol::command& c)
         const bool again = std::exchange(joined_before_, true) && has_queue();
         return (!std::exchange(directory_first_, false) && again) || busy;
     }
-    case kind::inspect: return std::exchange(data_missing_, false) || busy;
+    case kind::read_directory: return std::exchange(data_missing_, false) || busy;
     default: return busy;
     }
 }

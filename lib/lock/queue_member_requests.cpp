@@ -183,7 +183,7 @@ void queue_member::get_to_know_directory()
         return;
     }
     if (directory.is_worth_reading()) {
-        inspect();
+        read_directory();
     } else if (directory.is_worth_marking()) {
         mark_directory();
     }
@@ -307,7 +307,7 @@ void queue_member::remove(const std::string& name)
 
 // The node first: nobody may see the note while the node is there. Whatever version the data have: who had the
 // lock before has changed them, too.
-void queue_member::remove_and_note(const std::string& name)
+void queue_member::remove_and_mark(const std::string& name)
 {
     const auto number = protocol::number_of(options_.layout, name);
     if (!number || !queue_->directory().is_writable()) {
@@ -326,7 +326,7 @@ void queue_member::remove_and_note(const std::string& name)
            });
 }
 
-void queue_member::inspect()
+void queue_member::read_directory()
 {
     submit({.op = zk::opcode::get, .path = path_}, [this, in_queue = !holds()](zk::reply&& r) {
         const bool ours = !r.error && protocol::is_marked(r.text);
@@ -337,7 +337,7 @@ void queue_member::inspect()
             queue_->directory().read(r.stat.czxid, r.stat.version, ours);
         }
         feed([&](protocol::contender& c, protocol::commands& out) {
-            c.inspected(r.error, ours, protocol::noted_number(options_.layout, r.text), out);
+            c.directory_read(r.error, ours, protocol::noted_number(options_.layout, r.text), out);
         });
     });
 }

@@ -101,7 +101,7 @@ public:
             }
             const auto next = open_.front();
             open_.pop_front();
-            const bool there = next.type != kind::watch && next.type != kind::inspect;
+            const bool there = next.type != kind::watch && next.type != kind::read_directory;
             answer(next, there ? error_code{} : zookeeper_errc::no_node, {});
         }
         fuzz::require(contender_.is_gone());
@@ -131,7 +131,7 @@ private:
         if (is_request(c.type)) {
             fuzz::require(connected_);
             fuzz::require(c.type == kind::make_directory || c.type == kind::list ||
-                          c.type == kind::inspect || !c.name.empty());
+                          c.type == kind::read_directory || !c.name.empty());
             open_.push_back(c);
             return;
         }
@@ -251,11 +251,11 @@ private:
                 }
                 contender_.watched(to.name, ec, identity(), out);
                 break;
-            case kind::inspect:
-                contender_.inspected(ec, in_.flag(), in_.flag() ? in_.number() : -1, out);
+            case kind::read_directory:
+                contender_.directory_read(ec, in_.flag(), in_.flag() ? in_.number() : -1, out);
                 break;
             case kind::remove:
-            case kind::remove_and_note: contender_.removed(ec, out); break;
+            case kind::remove_and_mark: contender_.removed(ec, out); break;
             case kind::step_down: contender_.stepped_down(ec, out); break;
             default: break; // nobody waits for it any more
             }
@@ -321,7 +321,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                            shares ? curator_shared_layout() : curator_layout(),
                                        .shared = shares && in.flag(),
                                        .rejoin_on_expiry = in.flag(),
-                                       .note_from = 1u + in.byte() % 4};
+                                       .mark_from = 1u + in.byte() % 4};
     driver d{in, settings};
     d.join(in.flag());
     while (!in.at_end()) {

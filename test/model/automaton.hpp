@@ -26,7 +26,7 @@ enum class input_kind : std::uint8_t {
     stepped_down,
     proved,
     step_down,
-    inspected,
+    directory_read,
 };
 
 enum class answer : std::uint8_t { ok, no_node, throttled, denied, unknown };
@@ -39,7 +39,7 @@ struct input {
     std::uint8_t session = 0; // also the owner
     std::uint8_t czxid = 0;
     text_id name = 0;
-    bool ours = false;      // what was inspected, or is recognised where it is listed
+    bool ours = false;      // what was directory_read, or is recognised where it is listed
     bool alone = false;     // what was counted
     std::uint8_t noted = 0; // likewise: what the note adds to the first number; 0 without one
     boost::container::static_vector<text_id, max_clients + 2> children = {};
@@ -150,7 +150,7 @@ private:
         case input_kind::watched: value.watched(name, ec, identity, out); break;
         case input_kind::changed: value.fired(name, false, out); break;
         case input_kind::deleted: value.fired(name, true, out); break;
-        case input_kind::inspected: value.inspected(ec, in.ours, in.noted - 1, out); break;
+        case input_kind::directory_read: value.directory_read(ec, in.ours, in.noted - 1, out); break;
         case input_kind::removed: value.removed(ec, out); break;
         case input_kind::stepped_down: value.stepped_down(ec, out); break;
         case input_kind::step_down: value.step_down(out); break;

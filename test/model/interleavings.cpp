@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(G3_is_broken_when_the_session_is_offered_where_old_requests
 
 BOOST_AUTO_TEST_CASE(G3_a_server_stalls_and_attempts_are_given_up)
 {
-    explore({.clients = 1, .cancels = 1, .breaks = 2, .stalls = true, .offers = 2}, 9'000);
+    explore({.clients = 1, .cancels = 1, .breaks = 2, .stalls = true, .offers = 2}, 8'000);
 }
 
 BOOST_AUTO_TEST_CASE(G3_a_server_stalls_while_two_contend)

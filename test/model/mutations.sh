@@ -192,22 +192,22 @@ plant "insists on counting" contender \
     counting_the_children/G4_the_directory_must_not_be_written_to G4
 
 plant "takes any note for one of the node that has gone" contender \
-    "$(in_function inspected 's/noted < departed/noted < 0/')" \
+    "$(in_function directory_read 's/noted < departed/noted < 0/')" \
     notes/G1_G2_G4_undisturbed G1
 plant "takes a directory without a note for an empty queue" contender \
-    "$(in_function inspected 's/ec \|\| noted < departed/ec/')" \
+    "$(in_function directory_read 's/ec \|\| noted < departed/ec/')" \
     notes/G1_G2_G4_undisturbed G1
 plant "takes a note for the end of the nearest one, too" contender \
-    "$(in_function inspected 's/blocking_ = in_sight\(\);/blocking_ = 0;/')" \
+    "$(in_function directory_read 's/blocking_ = in_sight\(\);/blocking_ = 0;/')" \
     notes/G1_G2_G4_undisturbed G1
 plant "trusts a note that cannot be true" contender \
-    "$(in_function inspected 's/ \|\| mark_refused_ \|\| noted >= number_//')" \
+    "$(in_function directory_read 's/ \|\| mark_refused_ \|\| noted >= number_//')" \
     notes/G1_a_note_cannot_be_true G1
 plant "does not list when the note does not help" contender \
-    "$(in_function inspected 's/^ +send_list\(out\);//')" \
+    "$(in_function directory_read 's/^ +send_list\(out\);//')" \
     notes/G1_G2_G4_undisturbed G4
 plant "does not see that the nearest one has gone before the note came" contender \
-    "$(in_function inspected 's/grant_or_list\(out\);//')" \
+    "$(in_function directory_read 's/grant_or_list\(out\);//')" \
     notes/G1_G2_G4_undisturbed G4
 plant "writes a note without having held the lock" contender \
     "$(in_function may_note 's/held_ && //')" \

@@ -541,8 +541,8 @@ private:
         case kind::create_and_count:
         case kind::mark_refused:
         case kind::list:
-        case kind::inspect:
-        case kind::remove_and_note:
+        case kind::read_directory:
+        case kind::remove_and_mark:
         case kind::remove_directory:
         case kind::step_down:
         case kind::shared: throw violation{"contract: it has no queue"};

@@ -137,7 +137,7 @@ public:
             settings.rejoin_on_expiry = s.rejoin_on_expiry;
             settings.layout = names();
             settings.shared = is_reader(i);
-            settings.note_from = s.notes && !is_silent(i) ? 1 : max_clients + 1000;
+            settings.mark_from = s.notes && !is_silent(i) ? 1 : max_clients + 1000;
             protocol::contender first{settings, {.high = i + 1, .low = 1}};
             first.expect_nobody(s.counts && !is_silent(i));
             automata_.push_back(std::make_unique<automaton>(text_, first, is_try(i)));
@@ -592,10 +592,10 @@ private:
             send(i, {operation::watch, o.name});
             break;
         case kind::remove: send(i, {operation::remove, o.name}); break;
-        case kind::remove_and_note:
+        case kind::remove_and_mark:
             require(lab.rules().notes && lab.rules().ours && !lab.is_silent(i),
                     "contract: a directory is written to that is not ours");
-            send(i, {operation::remove_and_note, o.name});
+            send(i, {operation::remove_and_mark, o.name});
             break;
         case kind::step_down:
             c.stepping_down = true;
@@ -607,7 +607,7 @@ private:
             c.held = lab.contenders(i).name(c.contender);
             break;
         case kind::look: throw violation{"contract: it has a queue"};
-        case kind::inspect: send(i, {operation::inspect}); break;
+        case kind::read_directory: send(i, {operation::read_directory}); break;
         case kind::mark_refused:
             require(lies_ != lab.rules().lies, "contract: a note is refused that is true");
             break;
@@ -766,7 +766,7 @@ private:
         static constexpr input_kind kinds[] = {
             input_kind::directory_made, input_kind::created,      input_kind::counted,
             input_kind::listed,         input_kind::watched,      input_kind::removed,
-            input_kind::removed,        input_kind::stepped_down, input_kind::inspected};
+            input_kind::removed,        input_kind::stepped_down, input_kind::directory_read};
         const auto kind = kinds[static_cast<std::size_t>(m.op)];
         if (code != answer::ok) {
             // The name is the client's own knowledge only of a watch.

@@ -58,9 +58,9 @@ enum class operation : std::uint8_t {
     list,
     watch,
     remove,
-    remove_and_note,  // and write to the directory up to which number nobody is left
+    remove_and_mark,  // and write to the directory up to which number nobody is left
     step_down,        // the node `name`, of a reader, in place of the client's own, a writer's
-    inspect,          // whether the directory may be deleted, and the note in it
+    read_directory,          // whether the directory may be deleted, and the note in it
     remove_directory, // unless it has children; nobody looks at the answer
     forget
 };
@@ -83,7 +83,7 @@ struct message {
     text_id name = 0;
     std::uint8_t owner = 0; // of the node created or read
     std::uint8_t czxid = 0;
-    bool ours = false;  // what was inspected
+    bool ours = false;  // what was directory_read
     bool alone = false; // the only child, when it was created
     std::uint8_t noted = 0;
     boost::container::static_vector<text_id, max_clients + 2> children = {};
@@ -199,7 +199,7 @@ public:
                 remove(at);
             }
             break;
-        case operation::remove_and_note:
+        case operation::remove_and_mark:
             if (at == nodes.size()) {
                 reply.code = result::no_node;
             } else if (!writable) {
@@ -223,7 +223,7 @@ public:
             }
             break;
         }
-        case operation::inspect:
+        case operation::read_directory:
             reply.code = directory ? result::ok : result::no_node;
             reply.ours = ours;
             reply.noted = noted;

@@ -149,14 +149,14 @@ public:
         contender_.fired(name(number), false, out_);
         return said();
     }
-    std::string inspected(bool ours, std::int64_t noted = -1)
+    std::string directory_read(bool ours, std::int64_t noted = -1)
     {
-        contender_.inspected({}, ours, noted, out_);
+        contender_.directory_read({}, ours, noted, out_);
         return said();
     }
-    std::string inspected(const error_code& ec)
+    std::string directory_read(const error_code& ec)
     {
-        contender_.inspected(ec, false, -1, out_);
+        contender_.directory_read(ec, false, -1, out_);
         return said();
     }
     std::string removed(const error_code& ec = {})
@@ -169,10 +169,10 @@ public:
     {
         std::string all;
         for (const auto request : open) {
-            all += request == "make"      ? directory_made(lost_connection)
-                   : request == "create"  ? created(lost_connection)
-                   : request == "list"    ? listed(lost_connection)
-                   : request == "inspect" ? inspected(lost_connection)
+            all += request == "make"             ? directory_made(lost_connection)
+                   : request == "create"         ? created(lost_connection)
+                   : request == "list"           ? listed(lost_connection)
+                   : request == "read directory" ? directory_read(lost_connection)
                    : request == "remove"
                        ? removed(lost_connection)
                        : watched(std::stoi(std::string{request}), lost_connection);
@@ -207,7 +207,7 @@ private:
                 text += " #" + std::to_string(std::stoi(c.name.substr(27, 12), nullptr, 16));
             } else if (!c.name.empty()) {
                 text += ' ' + std::to_string(std::stoll(c.name.substr(c.name.size() - 10)));
-                if (c.type == command::kind::remove || c.type == command::kind::remove_and_note) {
+                if (c.type == command::kind::remove || c.type == command::kind::remove_and_mark) {
                     BOOST_TEST(c.name == own_); // never anybody else's
                 }
             }
@@ -1148,17 +1148,17 @@ BOOST_AUTO_TEST_CASE(one_proof_is_asked_for_at_a_time)
 // ---- notes in long queues
 
 // Of the queue 1 to 6 with the number 6; 5 and 4 are watched, and 4 has gone.
-play asking(protocol::contender::settings s = {.note_from = 6})
+play asking(protocol::contender::settings s = {.mark_from = 6})
 {
     play p{std::move(s)};
     BOOST_TEST(p.join() == "create #1, list");
     BOOST_TEST(p.created(6) == "");
-    BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4, inspect");
+    BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4, read directory");
     BOOST_TEST(p.watched(6) == "");
     BOOST_TEST(p.watched(5) == "");
     BOOST_TEST(p.watched(4) == "");
-    BOOST_TEST(p.inspected(true) == "");
-    BOOST_TEST(p.deleted(4) == "inspect");
+    BOOST_TEST(p.directory_read(true) == "");
+    BOOST_TEST(p.deleted(4) == "read directory");
     return p;
 }
 
@@ -1166,7 +1166,7 @@ play asking(protocol::contender::settings s = {.note_from = 6})
 play holding_behind_a_note()
 {
     auto p = asking();
-    BOOST_TEST(p.inspected(true, 4) == "");
+    BOOST_TEST(p.directory_read(true, 4) == "");
     BOOST_TEST(p.deleted(5) == "granted");
     return p;
 }
@@ -1175,10 +1175,10 @@ BOOST_AUTO_TEST_CASE(a_note_spares_the_listing)
 {
     auto p = asking();
     BOOST_TEST(!(*p).is_next());
-    BOOST_TEST(p.inspected(true, 4) == "");
+    BOOST_TEST(p.directory_read(true, 4) == "");
     BOOST_TEST((*p).is_next());
     BOOST_TEST(p.deleted(5) == "granted");
-    BOOST_TEST(p.leave() == "remove and note 6");
+    BOOST_TEST(p.leave() == "remove and mark 6");
     BOOST_TEST(p.removed() == "unwatch 6, gone");
 }
 
@@ -1187,7 +1187,8 @@ BOOST_AUTO_TEST_CASE(G1_a_note_that_cannot_be_true_is_refused_for_good)
 {
     for (const std::int64_t noted : {5, 6, 7, 2147483647}) {
         auto p = asking();
-        BOOST_TEST(p.inspected(true, noted) == "mark refused " + std::to_string(noted) + ", list");
+        BOOST_TEST(p.directory_read(true, noted) ==
+                   "mark refused " + std::to_string(noted) + ", list");
         BOOST_TEST(p.listed({1, 2, 3, 5, 6}) == "watch 3");
         BOOST_TEST(p.watched(3) == "");
         BOOST_TEST(p.deleted(3) == "list"); // without another look at the note
@@ -1201,14 +1202,14 @@ BOOST_AUTO_TEST_CASE(G1_a_note_that_cannot_be_true_is_refused_for_good)
 
 BOOST_AUTO_TEST_CASE(G1_a_note_that_cannot_be_true_is_seen_when_the_directory_is_inspected)
 {
-    play p{{.note_from = 6}};
+    play p{{.mark_from = 6}};
     p.join();
     p.created(6);
     p.listed({1, 2, 3, 4, 5, 6});
     p.watched(6);
     p.watched(5);
     p.watched(4);
-    BOOST_TEST(p.inspected(true, 9) == "mark refused 9, list");
+    BOOST_TEST(p.directory_read(true, 9) == "mark refused 9, list");
     BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "");
     BOOST_TEST(p.deleted(4) == "list");
 }
@@ -1219,18 +1220,18 @@ BOOST_AUTO_TEST_CASE(G1_a_note_of_the_own_number_is_no_proof_while_the_own_node_
     auto p = asking();
     BOOST_TEST(p.changed(6) == "watch 6");
     BOOST_TEST(p.deleted(5) == "");
-    BOOST_TEST(p.inspected(true, 6) == "list");
+    BOOST_TEST(p.directory_read(true, 6) == "list");
 }
 
 BOOST_AUTO_TEST_CASE(a_note_comes_when_the_nearest_one_has_gone)
 {
     auto p = asking();
     BOOST_TEST(p.deleted(5) == "");
-    BOOST_TEST(p.inspected(true, 4) == "granted");
+    BOOST_TEST(p.directory_read(true, 4) == "granted");
 
     auto q = asking();
     BOOST_TEST(q.deleted(5) == "");
-    BOOST_TEST(q.inspected(true, 3) == "list");
+    BOOST_TEST(q.directory_read(true, 3) == "list");
     BOOST_TEST(q.listed({2, 6}) == "watch 2");
 }
 
@@ -1239,16 +1240,16 @@ BOOST_AUTO_TEST_CASE(without_a_note_of_the_one_that_has_gone_it_lists)
 {
     for (const std::int64_t noted : {-1, 0, 3}) {
         auto p = asking();
-        BOOST_TEST(p.inspected(true, noted) == "list");
+        BOOST_TEST(p.directory_read(true, noted) == "list");
         BOOST_TEST(p.listed({2, 5, 6, 7, 8, 9}) == "watch 2");
         BOOST_TEST(p.watched(2) == "");
         BOOST_TEST(p.deleted(2) == ""); // both were in sight
         BOOST_TEST(p.deleted(5) == "granted");
-        BOOST_TEST(p.leave() == "remove and note 6"); // it has seen whose the directory is
+        BOOST_TEST(p.leave() == "remove and mark 6"); // it has seen whose the directory is
     }
     for (const auto& ec : {throttled, no_auth, no_node}) {
         auto p = asking();
-        BOOST_TEST(p.inspected(ec) == "list");
+        BOOST_TEST(p.directory_read(ec) == "list");
         BOOST_TEST(p.listed({5, 6}) == "");
         BOOST_TEST(p.deleted(5) == "granted");
         BOOST_TEST(p.leave() == "remove 6"); // the queue is short now
@@ -1258,14 +1259,14 @@ BOOST_AUTO_TEST_CASE(without_a_note_of_the_one_that_has_gone_it_lists)
 BOOST_AUTO_TEST_CASE(somebody_elses_directory_is_not_written_to)
 {
     for (const auto& ec : {error_code{}, no_auth}) {
-        play p{{.note_from = 6}};
+        play p{{.mark_from = 6}};
         BOOST_TEST(p.join() == "create #1, list");
         BOOST_TEST(p.created(6) == "");
-        BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4, inspect");
+        BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4, read directory");
         BOOST_TEST(p.watched(6) == "");
         BOOST_TEST(p.watched(5) == "");
         BOOST_TEST(p.watched(4) == "");
-        BOOST_TEST((ec ? p.inspected(ec) : p.inspected(false)) == "");
+        BOOST_TEST((ec ? p.directory_read(ec) : p.directory_read(false)) == "");
         BOOST_TEST(p.deleted(4) == "list"); // nor asked for a note
         BOOST_TEST(p.listed({5, 6, 7, 8, 9, 10}) == "");
         BOOST_TEST(p.deleted(5) == "granted");
@@ -1277,29 +1278,29 @@ BOOST_AUTO_TEST_CASE(somebody_elses_directory_is_not_written_to)
 BOOST_AUTO_TEST_CASE(asks_for_a_note_before_it_knows_whose_the_directory_is)
 {
     for (const std::int64_t noted : {3, 4}) {
-        play p{{.note_from = 6}};
+        play p{{.mark_from = 6}};
         BOOST_TEST(p.join() == "create #1, list");
         BOOST_TEST(p.created(6) == "");
-        BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4, inspect");
+        BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4, read directory");
         BOOST_TEST(p.watched(6) == "");
         BOOST_TEST(p.watched(5) == "");
         BOOST_TEST(p.watched(4) == "");
-        BOOST_TEST(p.deleted(4) == "inspect");
-        BOOST_TEST(p.inspected(true, noted) == (noted == 4 ? "" : "list"));
-        BOOST_TEST(p.inspected(true, 4) == "");
+        BOOST_TEST(p.deleted(4) == "read directory");
+        BOOST_TEST(p.directory_read(true, noted) == (noted == 4 ? "" : "list"));
+        BOOST_TEST(p.directory_read(true, 4) == "");
     }
 }
 
 BOOST_AUTO_TEST_CASE(a_directory_that_is_recognised_is_not_inspected)
 {
-    play p{{.note_from = 6}};
+    play p{{.mark_from = 6}};
     BOOST_TEST(p.join() == "create #1, list");
     BOOST_TEST(p.created(6) == "");
     p.recognised = true;
     BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4");
     BOOST_TEST(p.watched(4) == "");
-    BOOST_TEST(p.deleted(4) == "inspect");
-    BOOST_TEST(p.inspected(true, 4) == "");
+    BOOST_TEST(p.deleted(4) == "read directory");
+    BOOST_TEST(p.directory_read(true, 4) == "");
 }
 
 // Which may be another one than that in which the own node comes to be.
@@ -1308,16 +1309,16 @@ BOOST_AUTO_TEST_CASE(a_directory_is_recognised_by_a_list_with_the_own_node)
     const auto join_again = [](play& p) {
         BOOST_TEST(p.created(6) == "");
         p.recognised = false;
-        BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4, inspect");
+        BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4, read directory");
     };
-    play trying{{.note_from = 6}};
+    play trying{{.mark_from = 6}};
     trying.recognised = true;
     BOOST_TEST(trying.try_join() == "list");
     BOOST_TEST(trying.listed({}) == "create #1, list");
     BOOST_TEST(trying.created(1) == "");
     BOOST_TEST(trying.listed({1}) == "granted");
 
-    play stale{{.note_from = 6}};
+    play stale{{.mark_from = 6}};
     BOOST_TEST(stale.join() == "create #1, list");
     BOOST_TEST(stale.created(4) == "");
     BOOST_TEST(stale.listed({1, 2, 3, 4}) == "watch 4, watch 3, watch 2");
@@ -1330,7 +1331,7 @@ BOOST_AUTO_TEST_CASE(a_directory_is_recognised_by_a_list_with_the_own_node)
     BOOST_TEST(stale.listed({1, 3}) == ""); // of the join before
     join_again(stale);
 
-    play removed{{.note_from = 6}};
+    play removed{{.mark_from = 6}};
     removed.recognised = true;
     BOOST_TEST(removed.join() == "create #1, list");
     BOOST_TEST(removed.created(4) == "");
@@ -1341,7 +1342,7 @@ BOOST_AUTO_TEST_CASE(a_directory_is_recognised_by_a_list_with_the_own_node)
 
 BOOST_AUTO_TEST_CASE(a_short_queue_has_no_notes)
 {
-    play p{{.note_from = 7}};
+    play p{{.mark_from = 7}};
     BOOST_TEST(p.join() == "create #1, list");
     BOOST_TEST(p.created(6) == "");
     BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4");
@@ -1354,7 +1355,7 @@ BOOST_AUTO_TEST_CASE(a_short_queue_has_no_notes)
 BOOST_AUTO_TEST_CASE(a_queue_with_readers_has_no_notes)
 {
     const auto layout = curator_shared_layout();
-    protocol::contender c{{.layout = layout, .note_from = 1}, guid{1, 1}};
+    protocol::contender c{{.layout = layout, .mark_from = 1}, guid{1, 1}};
     commands out;
     c.join(true, session, out);
     const auto own = out.front().name + digits(4);
@@ -1374,15 +1375,15 @@ BOOST_AUTO_TEST_CASE(a_queue_with_readers_has_no_notes)
 BOOST_AUTO_TEST_CASE(who_has_not_held_the_lock_writes_no_note)
 {
     auto p = asking();
-    BOOST_TEST(p.inspected(true, 4) == "");
+    BOOST_TEST(p.directory_read(true, 4) == "");
     BOOST_TEST(p.leave() == "unwatch 5, remove 6");
 }
 
 BOOST_AUTO_TEST_CASE(G3_a_note_that_is_refused_does_not_keep_the_node)
 {
     auto p = holding_behind_a_note();
-    BOOST_TEST(p.leave() == "remove and note 6");
-    BOOST_TEST(p.removed(throttled) == "remove and note 6");
+    BOOST_TEST(p.leave() == "remove and mark 6");
+    BOOST_TEST(p.removed(throttled) == "remove and mark 6");
     BOOST_TEST(p.removed(no_auth) == "remove 6");
     BOOST_TEST(p.removed(throttled) == "remove 6");
     BOOST_TEST(p.broken({"remove"}) == "");
@@ -1390,7 +1391,7 @@ BOOST_AUTO_TEST_CASE(G3_a_note_that_is_refused_does_not_keep_the_node)
     BOOST_TEST(p.removed() == "gone");
 
     auto q = holding_behind_a_note();
-    BOOST_TEST(q.leave() == "remove and note 6");
+    BOOST_TEST(q.leave() == "remove and mark 6");
     BOOST_TEST(q.removed(no_auth) == "remove 6");
     BOOST_TEST(q.removed(no_auth) == "unwatch 6, gone: " + std::to_string(no_auth.value()));
 }
@@ -1398,21 +1399,21 @@ BOOST_AUTO_TEST_CASE(G3_a_note_that_is_refused_does_not_keep_the_node)
 BOOST_AUTO_TEST_CASE(G5_a_note_that_comes_too_late_tells_of_the_loss)
 {
     auto p = holding_behind_a_note();
-    BOOST_TEST(p.leave() == "remove and note 6");
+    BOOST_TEST(p.leave() == "remove and mark 6");
     BOOST_TEST(p.removed(no_node) == "lost: node_deleted, unwatch 6, gone");
 
     // But it may have been the transaction itself, of which nothing was heard.
     auto q = holding_behind_a_note();
-    BOOST_TEST(q.leave() == "remove and note 6");
+    BOOST_TEST(q.leave() == "remove and mark 6");
     BOOST_TEST(q.broken({"remove"}) == "");
-    BOOST_TEST(q.connected() == "remove and note 6");
+    BOOST_TEST(q.connected() == "remove and mark 6");
     BOOST_TEST(q.removed(no_node) == "gone");
 }
 
 BOOST_AUTO_TEST_CASE(a_note_is_forgotten_with_the_connection)
 {
     auto p = asking();
-    BOOST_TEST(p.broken({"inspect"}) == "");
+    BOOST_TEST(p.broken({"read directory"}) == "");
     BOOST_TEST(p.connected() == "list");
     BOOST_TEST(p.listed({2, 3, 5, 6}) == "watch 6, watch 5, watch 3");
     BOOST_TEST(p.watched(6) == "");
@@ -1425,31 +1426,31 @@ BOOST_AUTO_TEST_CASE(a_note_for_an_earlier_join_is_not_taken)
 {
     auto p = asking();
     BOOST_TEST(p.deleted(6) == "unwatch 5, create #2, list");
-    BOOST_TEST(p.inspected(true, 4) == "");
+    BOOST_TEST(p.directory_read(true, 4) == "");
     BOOST_TEST(p.created(10) == "");
-    BOOST_TEST(p.listed({5, 6, 7, 8, 9, 10}) == "watch 10, watch 9, watch 8, inspect");
+    BOOST_TEST(p.listed({5, 6, 7, 8, 9, 10}) == "watch 10, watch 9, watch 8, read directory");
     for (const int number : {10, 9, 8}) {
         BOOST_TEST(p.watched(number) == "");
     }
-    BOOST_TEST(p.inspected(true, 4) == "");
-    BOOST_TEST(p.deleted(8) == "inspect"); // 5 to 7 may be there
+    BOOST_TEST(p.directory_read(true, 4) == "");
+    BOOST_TEST(p.deleted(8) == "read directory"); // 5 to 7 may be there
 }
 
 BOOST_AUTO_TEST_CASE(leaves_while_it_asks_for_a_note)
 {
     auto p = asking();
     BOOST_TEST(p.leave() == "unwatch 5, remove 6");
-    BOOST_TEST(p.inspected(true, 4) == "");
+    BOOST_TEST(p.directory_read(true, 4) == "");
     BOOST_TEST(p.removed() == "unwatch 6, gone");
 }
 
 BOOST_AUTO_TEST_CASE(near_their_end_numbers_are_not_noted)
 {
-    play p{{.note_from = 1}};
+    play p{{.mark_from = 1}};
     BOOST_TEST(p.join() == "create #1, list");
     BOOST_TEST(p.created(protocol::drain_from) == "");
-    BOOST_TEST(p.listed({p.made(protocol::drain_from)}) == "inspect, list");
-    BOOST_TEST(p.inspected(true) == "");
+    BOOST_TEST(p.listed({p.made(protocol::drain_from)}) == "read directory, list");
+    BOOST_TEST(p.directory_read(true) == "");
     BOOST_TEST(p.listed({p.made(protocol::drain_from)}) == "granted");
     BOOST_TEST(p.leave().starts_with("remove "));
 }
@@ -1463,17 +1464,17 @@ BOOST_AUTO_TEST_CASE(at_the_end_a_directory_that_is_recognised_is_inspected)
     joining.recognised = trying.recognised = lost.recognised = true;
     BOOST_TEST(joining.join() == "create #1, list");
     BOOST_TEST(joining.created(end) == "");
-    BOOST_TEST(joining.listed({joining.made(end)}) == "inspect, list");
+    BOOST_TEST(joining.listed({joining.made(end)}) == "read directory, list");
 
     BOOST_TEST(trying.try_join() == "list");
     BOOST_TEST(trying.listed({}) == "create #1, list"); // its number is not known yet
     BOOST_TEST(trying.created(end) == "");
-    BOOST_TEST(trying.listed({trying.made(end)}) == "inspect, list");
+    BOOST_TEST(trying.listed({trying.made(end)}) == "read directory, list");
 
     BOOST_TEST(lost.join() == "create #1, list");
     BOOST_TEST(lost.broken({"create", "list"}) == "");
     BOOST_TEST(lost.connected() == "list");
-    BOOST_TEST(lost.listed({lost.made(end)}) == "inspect, list");
+    BOOST_TEST(lost.listed({lost.made(end)}) == "read directory, list");
 }
 
 BOOST_AUTO_TEST_CASE(sequence_exhausted_by_the_own_number)
@@ -1482,8 +1483,8 @@ BOOST_AUTO_TEST_CASE(sequence_exhausted_by_the_own_number)
     BOOST_TEST(last.join() == "create #1, list");
     BOOST_TEST(last.created(protocol::last_number - 1) == "");
     last.recognised = true; // that is not enough to delete it
-    BOOST_TEST(last.listed({last.name(protocol::last_number - 1)}) == "inspect, list");
-    BOOST_TEST(last.inspected(false) == "");
+    BOOST_TEST(last.listed({last.name(protocol::last_number - 1)}) == "read directory, list");
+    BOOST_TEST(last.directory_read(false) == "");
     BOOST_TEST(last.listed({last.name(protocol::last_number - 1)}) == "granted");
 
     for (const std::int64_t number :
@@ -1491,8 +1492,8 @@ BOOST_AUTO_TEST_CASE(sequence_exhausted_by_the_own_number)
         play p;
         BOOST_TEST(p.join() == "create #1, list");
         BOOST_TEST(p.created(number) == "");
-        BOOST_TEST(p.listed({}) == "inspect, list");
-        BOOST_TEST(p.inspected(false) == "");
+        BOOST_TEST(p.listed({}) == "read directory, list");
+        BOOST_TEST(p.directory_read(false) == "");
         BOOST_TEST(p.listed({}).starts_with("failed: sequence_exhausted, remove "));
         BOOST_TEST(p.removed() == "gone");
     }
@@ -1504,8 +1505,8 @@ BOOST_AUTO_TEST_CASE(sequence_exhausted_by_a_recovered_number)
     BOOST_TEST(p.join() == "create #1, list");
     BOOST_TEST(p.broken({"create", "list"}) == "");
     BOOST_TEST(p.connected() == "list");
-    BOOST_TEST(p.listed({p.made(2147483647)}) == "inspect, list");
-    BOOST_TEST(p.inspected(false) == "");
+    BOOST_TEST(p.listed({p.made(2147483647)}) == "read directory, list");
+    BOOST_TEST(p.directory_read(false) == "");
     BOOST_TEST(p.listed({p.made(2147483647)}) == "failed: sequence_exhausted, remove 2147483647");
 }
 

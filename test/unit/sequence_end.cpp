@@ -54,7 +54,7 @@ struct play {
         c.listed(ec, children, false, out);
         return said();
     }
-    void inspected(bool ours, const error_code& ec = {}) { c.inspected(ec, ours, -1, out); }
+    void directory_read(bool ours, const error_code& ec = {}) { c.directory_read(ec, ours, -1, out); }
     std::string watched(std::int64_t number, const error_code& ec = {})
     {
         c.watched(foreign(number), ec, {}, out);
@@ -86,8 +86,8 @@ struct play {
         BOOST_TEST(join() == "create, list");
         BOOST_TEST(created(number) == "");
         others.push_back(own);
-        BOOST_TEST(listed(others) == "inspect, list");
-        inspected(ours);
+        BOOST_TEST(listed(others) == "read directory, list");
+        directory_read(ours);
         return listed(others);
     }
 
@@ -204,10 +204,10 @@ BOOST_AUTO_TEST_CASE(a_directory_that_must_not_be_read_is_to_stay)
     play p;
     BOOST_TEST(p.join() == "create, list");
     BOOST_TEST(p.created(drain_from) == "");
-    BOOST_TEST(p.listed({p.own}) == "inspect, list");
-    p.inspected(false, zookeeper_errc::throttled_op);
-    BOOST_TEST(p.listed({p.own}) == "inspect, list"); // again
-    p.inspected(false, zookeeper_errc::no_auth);
+    BOOST_TEST(p.listed({p.own}) == "read directory, list");
+    p.directory_read(false, zookeeper_errc::throttled_op);
+    BOOST_TEST(p.listed({p.own}) == "read directory, list"); // again
+    p.directory_read(false, zookeeper_errc::no_auth);
     BOOST_TEST(p.listed({p.own}) == "granted");
     BOOST_TEST(p.leave() == "remove 0");
 }

@@ -17,9 +17,9 @@ inline std::string word_for(protocol::command::kind type)
     case kind::create_and_count: return "create and count";
     case kind::list: return "list";
     case kind::watch: return "watch";
-    case kind::inspect: return "inspect";
+    case kind::read_directory: return "read directory";
     case kind::remove: return "remove";
-    case kind::remove_and_note: return "remove and note";
+    case kind::remove_and_mark: return "remove and mark";
     case kind::step_down: return "step down";
     case kind::look: return "look";
     case kind::remove_directory: return "remove directory";

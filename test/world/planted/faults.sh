@@ -90,7 +90,7 @@ plant "reads a clock that stands still while the machine sleeps" lib/client/boot
 plant "does not remove the node of a lock" lib/lock/queue_member.cpp \
     "$(in_function perform 's/remove\(c.name\); break;/break;/')"
 plant "writes the note and keeps the node" lib/lock/queue_member_requests.cpp \
-    "$(in_function remove_and_note 's/remove_op\(child\(name\)\)/check_op(child(name))/')"
+    "$(in_function remove_and_mark 's/remove_op\(child\(name\)\)/check_op(child(name))/')"
 plant "does not take the lead off the bound" lib/lock/queue_member.cpp \
     "$(in_function remaining 's/ - options_.lost_lead//')"
 plant "does not tell the holder when the bound passes" lib/lock/queue_member.cpp \

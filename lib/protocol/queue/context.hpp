@@ -1,0 +1,87 @@
+// What a contender knows, whichever stage it is in: what it was asked for, its connection, and what is under way on it.
+#pragma once
+
+#include <colock/layout.hpp>
+
+#include "protocol/command.hpp"
+#include "protocol/guid.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+
+namespace colock::protocol::queue {
+
+struct settings {
+    colock::layout layout = curator_layout();
+    bool shared = false; // a reader, which waits for writers only
+    bool rejoin_on_expiry = true;
+    // Optimisations, each of which the protocol does without when it is switched off.
+    bool fast_path = true;      // see join.hpp
+    std::size_t mark_from = 16; // contenders in the queue; see low_water_mark.hpp. 0: never
+    bool drains = true;         // see drain.hpp
+
+    friend bool operator==(const settings&, const settings&) = default;
+};
+
+// The listings that are not answered yet.
+class open_listings {
+public:
+    // Whether one is open that shows the own node.
+    [[nodiscard]] explicit operator bool() const noexcept { return open_ > outdated_; }
+
+    void send(commands& out)
+    {
+        ++open_;
+        out.push_back({command::kind::list});
+    }
+    // Those that are open were sent for an earlier node.
+    void outdate() noexcept { outdated_ = open_; }
+    void forget() noexcept { *this = {}; }
+
+    // One is answered: whether that is one to heed.
+    [[nodiscard]] bool answered() noexcept
+    {
+        if (open_ != 0) {
+            --open_;
+        }
+        if (outdated_ != 0) {
+            --outdated_;
+            return false;
+        }
+        return true;
+    }
+
+    friend bool operator==(const open_listings&, const open_listings&) = default;
+    friend std::ostream& operator<<(std::ostream& text, const open_listings& l);
+
+private:
+    unsigned open_ = 0;
+    unsigned outdated_ = 0;
+};
+
+struct context {
+    settings options;
+    guid identity; // of the present join
+
+    bool connected = false;
+    std::int64_t session = 0;
+    open_listings listings;
+
+    bool try_only = false; // never waits for its turn
+    bool safe = true;      // the session is known to live for a while
+    bool expects_nobody =
+        false; // nobody else is likely to be in the queue, and the directory may be written to
+    bool count_refused = false; // the directory is not what it was believed to be
+    bool mark_refused = false;  // the low-water mark was false: this contender trusts none any more
+    bool met_siblings = false;  // the directory had another child when it was last listed
+
+    // The name of the own node, up to its sequence number.
+    [[nodiscard]] std::string name_prefix() const;
+
+    friend bool operator==(const context&, const context&) = default;
+    friend std::ostream& operator<<(std::ostream& text, const context& c);
+};
+
+} // namespace colock::protocol::queue

@@ -1,0 +1,55 @@
+// Sequence exhaustion: a contender without a place waits until the queue has drained. It can be skipped at first reading.
+#pragma once
+
+#include "place.hpp"
+#include "predecessors.hpp"
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace colock::protocol::queue {
+
+class transition;
+
+// The server's sequence numbers end at 2^31. Near their end a contender that finds anybody before it removes its node,
+// and waits without one until the queue is empty; then it joins again. Each contender that leaves then deletes the
+// directory, if nothing else is in it, and with it the numbers begin anew. Of those that join after the queue was empty
+// the first one finds nobody before it. So for each contender that has to remove its node again another one has had
+// its turn.
+class drain {
+public:
+    static drain begin(place me, std::optional<predecessors> before,
+                       const std::vector<entry>& listing, commands& out);
+
+    transition leave(context& c, commands& out);
+    transition connected(context& c, commands& out);
+    void suspended() noexcept;
+    transition expired(context& c, commands& out);
+
+    transition listed(context& c, const error_code& ec, const std::vector<std::string>& children,
+                      bool recognised, commands& out);
+    transition watched(context& c, std::string_view name, const error_code& ec,
+                       node_identity identity, commands& out);
+    transition fired(context& c, std::string_view name, bool deleted, commands& out);
+    transition removed(context& c, const error_code& ec, commands& out);
+
+    // The own node, until its removal is confirmed.
+    [[nodiscard]] const std::optional<place>& me() const noexcept { return me_; }
+
+    friend bool operator==(const drain&, const drain&) = default;
+    friend std::ostream& operator<<(std::ostream& text, const drain& d);
+
+private:
+    drain(place me, watched_node last) noexcept;
+
+    transition failed(context& c, const error_code& ec, commands& out);
+    transition look_again(context& c, commands& out);
+
+    std::optional<place> me_;
+    watched_node last_; // the last one that stays until its turn has come
+};
+
+} // namespace colock::protocol::queue

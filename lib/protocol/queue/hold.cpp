@@ -1,0 +1,167 @@
+#include "hold.hpp"
+
+#include "protocol/naming.hpp"
+#include "stage.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+namespace colock::protocol::queue {
+
+transition hold::leave(context& c, commands& out)
+{
+    if (stepping_down_) {
+        abandoned_ = true;
+        return stay();
+    }
+    return leave::begin(c, std::move(me_), true, out);
+}
+
+transition hold::step_down(context& c, commands& out)
+{
+    if (stepping_down_) {
+        return stay();
+    }
+    stepping_down_ = true;
+    me_.watch.drop(out);
+    if (c.connected) {
+        out.push_back({command::kind::step_down, readers_name(c)});
+    }
+    return stay();
+}
+
+transition hold::guard(context& c, commands& out)
+{
+    if (!stepping_down_ && c.connected && !me_.watch) {
+        me_.watch.arm(me_.name, out);
+    }
+    return stay();
+}
+
+transition hold::connected(context& c, commands& out)
+{
+    if (stepping_down_) {
+        c.listings.send(out);
+    } else {
+        me_.watch.arm(me_.name, out);
+    }
+    return stay();
+}
+
+transition hold::expired(context&, commands& out)
+{
+    if (!abandoned_) {
+        out.push_back({command::kind::lost, {}, errc::session_expired});
+    }
+    return finish({}, out);
+}
+
+// What became of stepping down, when its answer was lost.
+transition hold::listed(context& c, const error_code& ec, const std::vector<std::string>& children,
+                        bool, commands& out)
+{
+    if (!stepping_down_ || outcome_unknown(ec)) {
+        return stay(); // listed again behind the reconnection
+    }
+    if (ec && ec != zookeeper_errc::no_node) {
+        if (is_retryable(ec)) {
+            c.listings.send(out);
+            return stay();
+        }
+        return stepped_down(c, ec, out);
+    }
+    if (std::ranges::find(children, readers_name(c)) != children.end()) {
+        return became_reader(c, out);
+    }
+    out.push_back({command::kind::step_down, readers_name(c)});
+    return stay();
+}
+
+transition hold::stepped_down(context& c, const error_code& ec, commands& out)
+{
+    if (!stepping_down_ || outcome_unknown(ec)) {
+        return stay(); // a listing tells, behind the reconnection
+    }
+    if (!ec) {
+        return became_reader(c, out);
+    }
+    if (is_retryable(ec)) {
+        out.push_back({command::kind::step_down, readers_name(c)});
+        return stay();
+    }
+    stepping_down_ = false;
+    if (abandoned_) {
+        return leave(c, out);
+    }
+    if (ec == zookeeper_errc::no_node) {
+        return own_node_vanished(out);
+    }
+    out.push_back({command::kind::shared, {}, ec});
+    return stay();
+}
+
+transition hold::became_reader(context& c, commands& out)
+{
+    me_.name = readers_name(c);
+    c.options.shared = true;
+    stepping_down_ = false;
+    if (abandoned_) {
+        return leave(c, out);
+    }
+    out.push_back({command::kind::shared});
+    return guard(c, out);
+}
+
+// The digits as the server wrote them.
+std::string hold::readers_name(const context& c) const
+{
+    return name_prefix(c.options.layout, c.identity, true) +
+           me_.name.substr(me_.name.size() - number_digits);
+}
+
+transition hold::watched(context& c, std::string_view name, const error_code& ec,
+                         node_identity identity, commands& out)
+{
+    if (!me_.watch.is(name)) {
+        return stay();
+    }
+    if (!ec) {
+        me_.watch.armed();
+        return identity.owner != c.session ? own_node_vanished(out) : stay();
+    }
+    me_.watch.forget();
+    if (ec == zookeeper_errc::no_node) {
+        return own_node_vanished(out);
+    }
+    if (is_retryable(ec) && !outcome_unknown(ec)) {
+        me_.watch.arm(me_.name, out); // or nobody would be told of the node's end
+    }
+    return stay();
+}
+
+transition hold::fired(context&, std::string_view name, bool deleted, commands& out)
+{
+    if (!me_.watch.is(name) || !me_.watch.is_armed()) {
+        return stay();
+    }
+    if (!deleted) {
+        me_.watch.arm(me_.name, out);
+        return stay();
+    }
+    me_.watch.forget();
+    return own_node_vanished(out);
+}
+
+transition hold::own_node_vanished(commands& out)
+{
+    me_.watch.drop(out);
+    out.push_back({command::kind::lost, {}, errc::node_deleted});
+    return finish({}, out);
+}
+
+std::ostream& operator<<(std::ostream& text, const hold& h)
+{
+    return text << h.me_ << h.stepping_down_ << h.abandoned_;
+}
+
+} // namespace colock::protocol::queue

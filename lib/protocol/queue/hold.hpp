@@ -1,0 +1,54 @@
+// The third stage of a contender: it holds the lock, and watches its node.
+#pragma once
+
+#include "place.hpp"
+
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace colock::protocol::queue {
+
+class transition;
+
+// A writer may step down to a reader without a gap, as Curator does: one transaction creates the reader's node, with
+// the writer's number, and removes the writer's.
+class hold {
+public:
+    explicit hold(place me) noexcept : me_{std::move(me)} {}
+
+    transition leave(context& c, commands& out);
+    transition step_down(context& c, commands& out);
+    // The lock is held for long enough that it is worth watching the own node.
+    transition guard(context& c, commands& out);
+    transition connected(context& c, commands& out);
+    void suspended() noexcept { me_.watch.forget(); }
+    transition expired(context& c, commands& out);
+
+    transition listed(context& c, const error_code& ec, const std::vector<std::string>& children,
+                      bool recognised, commands& out);
+    transition watched(context& c, std::string_view name, const error_code& ec,
+                       node_identity identity, commands& out);
+    transition fired(context& c, std::string_view name, bool deleted, commands& out);
+    transition stepped_down(context& c, const error_code& ec, commands& out);
+
+    [[nodiscard]] const place& me() const noexcept { return me_; }
+    [[nodiscard]] bool is_held() const noexcept { return !abandoned_; }
+
+    friend bool operator==(const hold&, const hold&) = default;
+    friend std::ostream& operator<<(std::ostream& text, const hold& h);
+
+private:
+    transition became_reader(context& c, commands& out);
+    transition own_node_vanished(commands& out);
+    [[nodiscard]] std::string readers_name(const context& c) const;
+
+    place me_;
+    bool stepping_down_ = false;
+    bool abandoned_ =
+        false; // the caller has left while it is not known which of the two nodes is there
+};
+
+} // namespace colock::protocol::queue

@@ -1,0 +1,213 @@
+#include "join.hpp"
+
+#include "protocol/blocking_rule.hpp"
+#include "protocol/naming.hpp"
+#include "stage.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <ostream>
+
+namespace colock::protocol::queue {
+
+join join::begin(context& c, commands& out)
+{
+    if (c.try_only) {
+        c.listings.send(out);
+        return join{step::probing};
+    }
+    const bool counts = c.options.fast_path && c.expects_nobody && !c.count_refused;
+    out.push_back(
+        {counts ? command::kind::create_and_count : command::kind::create, c.name_prefix()});
+    if (!counts) {
+        c.listings.send(out);
+    }
+    return join{step::creating};
+}
+
+join join::again(context& c, commands& out)
+{
+    c.identity.next();
+    c.listings.outdate();
+    return c.connected ? begin(c, out) : offline();
+}
+
+join join::make_directory(commands& out)
+{
+    out.push_back({command::kind::make_directory});
+    return join{step::making_directory};
+}
+
+transition join::leave(context&, commands& out)
+{
+    if (at_ == step::creating || at_ == step::lost_track) {
+        abandoned_ = true;
+        return stay();
+    }
+    return finish({}, out);
+}
+
+transition join::connected(context& c, commands& out)
+{
+    if (at_ == step::offline) {
+        return begin(c, out);
+    }
+    if (at_ == step::lost_track) {
+        c.listings.send(out);
+    }
+    return stay();
+}
+
+transition join::expired(context& c, commands& out)
+{
+    if (abandoned_) {
+        return finish({}, out);
+    }
+    if (at_ == step::not_begun) {
+        return stay();
+    }
+    if (at_ != step::creating && at_ != step::lost_track) {
+        return offline();
+    }
+    at_ = step::offline; // no node is left of that session
+    if (!c.options.rejoin_on_expiry) {
+        return fail(errc::session_expired, out);
+    }
+    c.identity.next();
+    return stay();
+}
+
+transition join::directory_made(context& c, const error_code& ec, commands& out)
+{
+    if (at_ != step::making_directory) {
+        return stay();
+    }
+    if (!ec) {
+        return again(c, out);
+    }
+    if (outcome_unknown(ec)) {
+        return offline();
+    }
+    if (is_retryable(ec)) {
+        return make_directory(out);
+    }
+    return fail(ec, out);
+}
+
+transition join::created(context& c, const error_code& ec, std::string_view name,
+                         node_identity identity, commands& out)
+{
+    if (!ec) {
+        place me{c, std::string{name}};
+        me.identity = identity;
+        if (abandoned_) {
+            return leave::begin(c, std::move(me), false, out);
+        }
+        return wait{std::move(me)};
+    }
+    if (outcome_unknown(ec)) {
+        at_ = step::lost_track;
+        return stay();
+    }
+    if (abandoned_) {
+        return finish({}, out);
+    }
+    if (ec == zookeeper_errc::no_node) {
+        c.listings.outdate();
+        return make_directory(out);
+    }
+    if (is_retryable(ec)) {
+        return again(c, out);
+    }
+    return fail(ec, out);
+}
+
+transition join::counted(context& c, const error_code& ec, std::string_view name,
+                         node_identity identity, bool alone, commands& out)
+{
+    const bool refused =
+        ec && !outcome_unknown(ec) && ec != zookeeper_errc::no_node && !is_retryable(ec);
+    if (refused && !abandoned_) {
+        c.count_refused = true; // no node was made
+        return again(c, out);
+    }
+    auto next = created(c, ec, name, identity, out);
+    if (auto* const waiting = next.get<wait>()) {
+        if (auto granted = waiting->counted(c, alone, out)) {
+            return granted;
+        }
+    }
+    return next;
+}
+
+transition join::listed(context& c, const error_code& ec, const std::vector<std::string>& children,
+                        bool recognised, commands& out)
+{
+    if (at_ != step::probing && at_ != step::lost_track) {
+        return stay();
+    }
+    if (outcome_unknown(ec)) {
+        return at_ == step::probing ? transition{offline()}
+                                    : stay(); // listed again behind the reconnection
+    }
+    if (ec && ec != zookeeper_errc::no_node) {
+        if (is_retryable(ec)) {
+            c.listings.send(out);
+            return stay();
+        }
+        return abandoned_ ? finish(ec, out) : fail(ec, out);
+    }
+    if (at_ == step::lost_track) {
+        return recover(c, children, recognised, out);
+    }
+    return ec ? transition{make_directory(out)} : probed(c, children, out);
+}
+
+// Whether a try would be granted.
+transition join::probed(context& c, const std::vector<std::string>& children, commands& out)
+{
+    const auto& layout = c.options.layout;
+    if (is_of_another_kind(layout, children, std::numeric_limits<std::int64_t>::max())) {
+        return fail(errc::conflicting_kind, out);
+    }
+    if (blocks_newcomer(contenders(layout, children), c.options.shared)) {
+        out.push_back({command::kind::busy});
+        return finish({}, out);
+    }
+    out.push_back({command::kind::create, c.name_prefix()});
+    c.listings.send(out);
+    return join{step::creating};
+}
+
+// What became of a create whose answer was lost. A directory that does not exist has no children.
+transition join::recover(context& c, const std::vector<std::string>& children, bool recognised,
+                         commands& out)
+{
+    const auto prefix = c.name_prefix();
+    const auto found = std::ranges::find_if(
+        children, [&](const std::string& child) { return child.starts_with(prefix); });
+    if (found == children.end()) {
+        return abandoned_ ? finish({}, out) : again(c, out);
+    }
+    place me{c, *found};
+    if (abandoned_) {
+        return leave::begin(c, std::move(me), false, out);
+    }
+    wait waiting{std::move(me)};
+    auto next = waiting.evaluate(c, children, recognised, out);
+    return next ? std::move(next) : transition{std::move(waiting)};
+}
+
+// When a create's outcome cannot be found out, its node may remain until the session ends.
+transition join::fail(const error_code& ec, commands& out) const
+{
+    out.push_back({command::kind::failed, {}, ec});
+    return finish(at_ == step::lost_track ? ec : error_code{}, out);
+}
+
+std::ostream& operator<<(std::ostream& text, const join& j)
+{
+    return text << static_cast<int>(j.at_) << j.abandoned_;
+}
+
+} // namespace colock::protocol::queue

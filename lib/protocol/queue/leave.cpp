@@ -1,0 +1,98 @@
+#include "leave.hpp"
+
+#include "low_water_mark.hpp"
+#include "stage.hpp"
+
+#include <ostream>
+
+namespace colock::protocol::queue {
+
+// The watch of the own node goes with the node, at no cost.
+leave leave::begin(const context& c, place me, bool held, commands& out)
+{
+    leave l{std::move(me)};
+    l.held_ = held;
+    if (c.connected) {
+        l.remove(c, out);
+    }
+    return l;
+}
+
+void leave::remove(const context& c, commands& out) const
+{
+    out.push_back({marks(c) ? command::kind::remove_and_mark : command::kind::remove, me_.name});
+    if (me_.drains(c)) {
+        out.push_back({command::kind::remove_directory}); // this may be the last contender
+    }
+}
+
+bool leave::marks(const context& c) const
+{
+    return held_ && !may_not_write_ && may_write_mark(c, me_);
+}
+
+transition leave::connected(context& c, commands& out)
+{
+    remove(c, out);
+    return stay();
+}
+
+transition leave::expired(context&, commands& out)
+{
+    return finish({}, out);
+}
+
+transition leave::removed(context& c, const error_code& ec, commands& out)
+{
+    if (outcome_unknown(ec)) {
+        remove_lost_ = true; // repeated behind the reconnection
+        return stay();
+    }
+    if (ec == zookeeper_errc::no_node && held_ && !remove_lost_) {
+        // Somebody else deleted it, while the lock was held and its node not watched yet.
+        out.push_back({command::kind::lost, {}, errc::node_deleted});
+    }
+    if (ec && ec != zookeeper_errc::no_node) {
+        if (!is_retryable(ec) && !marks(c)) {
+            me_.watch.drop(out);
+            return finish(ec, out);
+        }
+        may_not_write_ |= !is_retryable(ec); // the node was not removed, either
+        remove(c, out);
+        return stay();
+    }
+    me_.watch.drop(out);
+    return finish({}, out);
+}
+
+transition leave::watched(context& c, std::string_view name, const error_code& ec,
+                          node_identity identity, commands& out)
+{
+    if (!me_.watch.is(name)) {
+        return stay();
+    }
+    if (ec) {
+        me_.watch.forget();
+    } else if (identity.owner != c.session) {
+        me_.watch.drop(out); // what carries the own name is another client's
+    } else {
+        me_.watch.armed();
+        me_.identity = me_.identity.value_or(identity);
+    }
+    return stay();
+}
+
+transition leave::fired(context&, std::string_view name, bool, commands&)
+{
+    if (me_.watch.is(name) && me_.watch.is_armed()) {
+        me_.watch.forget();
+    }
+    return stay();
+}
+
+std::ostream& operator<<(std::ostream& text, const leave& l)
+{
+    return text << l.me_ << l.held_ << l.remove_lost_ << l.may_not_write_;
+}
+
+} // namespace colock::protocol::queue

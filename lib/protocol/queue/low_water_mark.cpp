@@ -1,0 +1,27 @@
+#include "low_water_mark.hpp"
+
+#include "protocol/naming.hpp"
+
+namespace colock::protocol::queue {
+
+bool may_read_mark(const context& c, const place& me)
+{
+    return me.long_queue && me.is_whose != place::directory::to_stay &&
+           c.options.layout.shared_marker.empty() && !me.is_late(c);
+}
+
+bool may_write_mark(const context& c, const place& me)
+{
+    return me.is_whose == place::directory::ours && may_read_mark(c, me);
+}
+
+bool is_false(std::int64_t mark, const context& c, const watched_node& own,
+              const watched_node& nearest)
+{
+    const auto covers = [&](const watched_node& w) {
+        return w.is_armed() && number_of(c.options.layout, w.name()).value_or(mark + 1) <= mark;
+    };
+    return mark >= 0 && (covers(own) || covers(nearest));
+}
+
+} // namespace colock::protocol::queue

@@ -1,0 +1,57 @@
+// The contenders before the own node that block it: two of them in sight, the rest counted.
+#pragma once
+
+#include "protocol/blocking_rule.hpp"
+#include "watched_node.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+
+namespace colock::protocol::queue {
+
+// Everything follows from one fact: once the own node is created, no node with a smaller number can appear. So the set
+// of those that block it only shrinks, and what a listing has shown stays true but for the nodes that have gone since.
+//
+// The next-in-line before the own node is watched, as in ZooKeeper's recipe. So is the one before that (the look-ahead):
+// when it goes first, the contender knows early that the next-in-line is all that is left.
+class predecessors {
+public:
+    // As a listing shows them. What is watched already stays so.
+    void update(const blockers& shown, commands& out);
+    // Watches this node alone.
+    void watch_only(const std::string& name, commands& out);
+    // None are watched any more.
+    void drop(commands& out);
+
+    // One of them has gone; `was_ahead` when it was the look-ahead.
+    void departed(bool was_ahead) noexcept;
+    // A listing shows none.
+    void none_left() noexcept { count_ = 0; }
+    // Only those in sight are left.
+    void only_in_sight() noexcept { count_ = in_sight(); }
+
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
+    [[nodiscard]] std::size_t in_sight() const noexcept
+    {
+        return std::size_t{bool{nearest_}} + std::size_t{bool{ahead_}};
+    }
+    // The watched node of that name; or none.
+    [[nodiscard]] watched_node* find(std::string_view name) noexcept;
+    [[nodiscard]] bool is_ahead(const watched_node& w) const noexcept { return &w == &ahead_; }
+    [[nodiscard]] const watched_node& nearest() const noexcept { return nearest_; }
+
+    friend bool operator==(const predecessors&, const predecessors&) = default;
+    friend std::ostream& operator<<(std::ostream& text, const predecessors& p);
+
+private:
+    void watch(std::string_view nearest, std::string_view ahead, commands& out);
+
+    std::size_t count_ = 0;
+    watched_node nearest_; // the next-in-line before the own node
+    watched_node ahead_;   // the look-ahead
+};
+
+} // namespace colock::protocol::queue

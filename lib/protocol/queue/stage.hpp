@@ -1,0 +1,64 @@
+// Where a contender is on its way through the queue.
+#pragma once
+
+#include "drain.hpp"
+#include "hold.hpp"
+#include "join.hpp"
+#include "leave.hpp"
+#include "wait.hpp"
+
+#include <concepts>
+#include <iosfwd>
+#include <optional>
+#include <utility>
+#include <variant>
+
+namespace colock::protocol::queue {
+
+// No node is left, and nothing is waited for.
+struct gone {
+    void suspended() noexcept {}
+
+    friend bool operator==(const gone&, const gone&) = default;
+    friend std::ostream& operator<<(std::ostream& text, const gone&);
+};
+
+using stage = std::variant<join, wait, hold, leave, drain, gone>;
+
+// What comes of an input: another stage, or none, so the present one goes on.
+class [[nodiscard]] transition {
+public:
+    transition() noexcept = default;
+    template <class Stage>
+        requires std::constructible_from<stage, Stage> transition(Stage to)
+            : to_{std::in_place, std::move(to)}
+        {
+        }
+
+        explicit operator bool() const noexcept
+        {
+            return to_.has_value();
+        }
+        template <class Stage>
+        [[nodiscard]] Stage* get() noexcept
+        {
+            return to_ ? std::get_if<Stage>(&*to_) : nullptr;
+        }
+        [[nodiscard]] stage& operator*() noexcept
+        {
+            return *to_;
+        }
+
+    private:
+        std::optional<stage> to_;
+};
+
+inline transition stay() noexcept
+{
+    return {};
+}
+
+// The end. `ec`: a node may remain.
+transition finish(const error_code& ec, commands& out);
+
+} // namespace colock::protocol::queue

@@ -1,0 +1,65 @@
+// The second stage of a contender: its node is in the queue, and it waits until no predecessor is left.
+#pragma once
+
+#include "place.hpp"
+#include "predecessors.hpp"
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace colock::protocol::queue {
+
+class transition;
+
+// It is granted when a listing, or the event of the last predecessor, shows that none is left. An event alone proves
+// that only while the watch on the own node is set and silent: events come in ZooKeeper's order, so the node was
+// there when the predecessor went.
+class wait {
+public:
+    explicit wait(place me) noexcept : me_{std::move(me)} {}
+
+    transition leave(context& c, commands& out);
+    transition proved(context& c, commands& out);
+    transition connected(context& c, commands& out);
+    void suspended() noexcept;
+    transition expired(context& c, commands& out);
+
+    // The own node was created by a transaction that counts the children of the directory.
+    transition counted(context& c, bool alone, commands& out);
+    transition listed(context& c, const error_code& ec, const std::vector<std::string>& children,
+                      bool recognised, commands& out);
+    // Evaluates a listing that shows the own node.
+    transition evaluate(context& c, const std::vector<std::string>& children, bool recognised,
+                        commands& out);
+    transition watched(context& c, std::string_view name, const error_code& ec,
+                       node_identity identity, commands& out);
+    transition fired(context& c, std::string_view name, bool deleted, commands& out);
+    transition directory_read(context& c, const error_code& ec, bool ours, std::int64_t mark,
+                              commands& out);
+
+    [[nodiscard]] const place& me() const noexcept { return me_; }
+    [[nodiscard]] bool is_next() const noexcept { return before_ && before_->count() <= 1; }
+
+    friend bool operator==(const wait&, const wait&) = default;
+    friend std::ostream& operator<<(std::ostream& text, const wait& w);
+
+private:
+    transition granted(context& c, commands& out);
+    transition granted_if_there(context& c, commands& out);
+    transition departed(context& c, watched_node& gone, commands& out);
+    transition own_node_vanished(context& c, commands& out);
+    transition failed(context& c, const error_code& ec, commands& out);
+
+    place me_;
+    std::optional<predecessors> before_; // nothing until a listing has shown them
+    std::optional<std::int64_t>
+        asked_after_;      // the look-ahead that has gone, while the low-water mark is read
+    bool proving_ = false; // nobody is before: granted as soon as the session is proved safe
+};
+
+} // namespace colock::protocol::queue

@@ -1,0 +1,28 @@
+#include "watched_node.hpp"
+
+#include <ostream>
+#include <utility>
+
+namespace colock::protocol::queue {
+
+void watched_node::arm(std::string name, commands& out)
+{
+    name_ = std::move(name);
+    armed_ = false;
+    out.push_back({command::kind::watch, name_});
+}
+
+void watched_node::drop(commands& out)
+{
+    if (*this) {
+        out.push_back({command::kind::unwatch, name_});
+    }
+    forget();
+}
+
+std::ostream& operator<<(std::ostream& text, const watched_node& w)
+{
+    return text << w.name_ << ':' << w.armed_ << ' ';
+}
+
+} // namespace colock::protocol::queue
