@@ -627,6 +627,7 @@ private:
             c.held = lab.contenders(i).name(c.contender);
             require(c.led == c.held,
                     "G1: granted without having seen that nobody blocks the own node");
+            require(c.safe, "G5: granted before the session is known to be safe");
             require(!is_exhausted(c.held, lab), "G1: granted a number that may come again");
             check_order(c.held,
                         static_cast<std::uint8_t>(lab.contenders(i)[c.contender].identity().czxid),

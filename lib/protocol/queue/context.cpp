@@ -1,10 +1,18 @@
 #include "context.hpp"
 
 #include "protocol/naming.hpp"
+#include "protocol/planted.hpp"
 
 #include <ostream>
 
 namespace colock::protocol::queue {
+
+void open_listings::outdate() noexcept
+{
+    if (!planted("listing of an earlier node")) {
+        outdated_ = open_;
+    }
+}
 
 std::string context::name_prefix() const
 {

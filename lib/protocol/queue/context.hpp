@@ -37,7 +37,7 @@ public:
         out.push_back({command::kind::list});
     }
     // Those that are open were sent for an earlier node.
-    void outdate() noexcept { outdated_ = open_; }
+    void outdate() noexcept;
     void forget() noexcept { *this = {}; }
 
     // One is answered: whether that is one to heed.

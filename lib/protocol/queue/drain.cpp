@@ -2,6 +2,7 @@
 
 #include "protocol/blocking_rule.hpp"
 #include "protocol/naming.hpp"
+#include "protocol/planted.hpp"
 #include "stage.hpp"
 
 #include <ostream>
@@ -25,7 +26,10 @@ drain drain::begin(place me, std::optional<predecessors> before, const std::vect
 transition drain::leave(context&, commands& out)
 {
     last_.drop(out);
-    return me_ ? transition{queue::leave{std::move(*me_)}} : finish({}, out);
+    if (!me_ || planted("draining node forgotten")) {
+        return finish({}, out);
+    }
+    return queue::leave{std::move(*me_)};
 }
 
 transition drain::connected(context& c, commands& out)
@@ -56,7 +60,7 @@ transition drain::expired(context& c, commands& out)
 // The own node is gone, or the one that was waited for.
 transition drain::look_again(context& c, commands& out)
 {
-    if (!me_ && !last_) {
+    if (!me_ && !last_ && !planted("waits behind nobody")) {
         c.listings.send(out);
     }
     return stay();
@@ -79,7 +83,8 @@ transition drain::listed(context& c, const error_code& ec, const std::vector<std
         return failed(c, ec, out);
     }
     const auto queue = contenders(c.options.layout, children);
-    if (!is_draining(queue) || queue.size() != children.size()) {
+    if (!is_draining(queue) || planted("joins while it drains") ||
+        queue.size() != children.size()) {
         return join::again(c, out);
     }
     const auto last = last_to_stay(queue).name;

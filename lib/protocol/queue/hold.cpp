@@ -1,6 +1,7 @@
 #include "hold.hpp"
 
 #include "protocol/naming.hpp"
+#include "protocol/planted.hpp"
 #include "stage.hpp"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace colock::protocol::queue {
 
 transition hold::leave(context& c, commands& out)
 {
-    if (stepping_down_) {
+    if (stepping_down_ && !planted("left while stepping down")) {
         abandoned_ = true;
         return stay();
     }
@@ -41,8 +42,10 @@ transition hold::guard(context& c, commands& out)
 transition hold::connected(context& c, commands& out)
 {
     if (stepping_down_) {
-        c.listings.send(out);
-    } else {
+        if (!planted("stepping down forgotten")) {
+            c.listings.send(out);
+        }
+    } else if (!planted("own node not watched again")) {
         me_.watch.arm(me_.name, out);
     }
     return stay();
@@ -50,7 +53,7 @@ transition hold::connected(context& c, commands& out)
 
 transition hold::expired(context&, commands& out)
 {
-    if (!abandoned_) {
+    if (!abandoned_ && !planted("expiry not told")) {
         out.push_back({command::kind::lost, {}, errc::session_expired});
     }
     return finish({}, out);
@@ -102,7 +105,9 @@ transition hold::stepped_down(context& c, const error_code& ec, commands& out)
 
 transition hold::became_reader(context& c, commands& out)
 {
-    me_.name = readers_name(c);
+    if (!planted("writer's name kept")) {
+        me_.name = readers_name(c);
+    }
     c.options.shared = true;
     stepping_down_ = false;
     if (abandoned_) {
@@ -133,7 +138,7 @@ transition hold::watched(context& c, std::string_view name, const error_code& ec
     if (ec == zookeeper_errc::no_node) {
         return own_node_vanished(out);
     }
-    if (is_retryable(ec) && !outcome_unknown(ec)) {
+    if (is_retryable(ec) && !outcome_unknown(ec) && !planted("own watch not retried")) {
         me_.watch.arm(me_.name, out); // or nobody would be told of the node's end
     }
     return stay();

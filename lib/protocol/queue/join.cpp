@@ -2,6 +2,7 @@
 
 #include "protocol/blocking_rule.hpp"
 #include "protocol/naming.hpp"
+#include "protocol/planted.hpp"
 #include "stage.hpp"
 
 #include <algorithm>
@@ -40,7 +41,9 @@ join join::make_directory(commands& out)
 
 transition join::leave(context&, commands& out)
 {
-    if (at_ == step::creating || at_ == step::lost_track) {
+    const bool creating =
+        at_ == step::creating && !planted("create forgotten") && !planted("lost create forgotten");
+    if (creating || (at_ == step::lost_track && !planted("lost create forgotten"))) {
         abandoned_ = true;
         return stay();
     }
@@ -88,7 +91,7 @@ transition join::directory_made(context& c, const error_code& ec, commands& out)
     if (outcome_unknown(ec)) {
         return offline();
     }
-    if (is_retryable(ec)) {
+    if (is_retryable(ec) && !planted("directory not retried")) {
         return make_directory(out);
     }
     return fail(ec, out);
@@ -128,7 +131,7 @@ transition join::counted(context& c, const error_code& ec, std::string_view name
     const bool refused =
         ec && !outcome_unknown(ec) && ec != zookeeper_errc::no_node && !is_retryable(ec);
     if (refused && !abandoned_) {
-        c.count_refused = true; // no node was made
+        c.count_refused = !planted("count insisted on"); // no node was made
         return again(c, out);
     }
     auto next = created(c, ec, name, identity, out);
@@ -186,7 +189,7 @@ transition join::recover(context& c, const std::vector<std::string>& children, b
     const auto prefix = c.name_prefix();
     const auto found = std::ranges::find_if(
         children, [&](const std::string& child) { return child.starts_with(prefix); });
-    if (found == children.end()) {
+    if (found == children.end() || planted("own node not looked for")) {
         return abandoned_ ? finish({}, out) : again(c, out);
     }
     place me{c, *found};

@@ -1,6 +1,7 @@
 #include "leave.hpp"
 
 #include "low_water_mark.hpp"
+#include "protocol/planted.hpp"
 #include "stage.hpp"
 
 #include <ostream>
@@ -20,20 +21,25 @@ leave leave::begin(const context& c, place me, bool held, commands& out)
 
 void leave::remove(const context& c, commands& out) const
 {
+    if (planted("directory before the node") && me_.drains(c)) {
+        out.push_back({command::kind::remove_directory});
+    }
     out.push_back({marks(c) ? command::kind::remove_and_mark : command::kind::remove, me_.name});
-    if (me_.drains(c)) {
+    if (me_.drains(c) && !planted("directory before the node")) {
         out.push_back({command::kind::remove_directory}); // this may be the last contender
     }
 }
 
 bool leave::marks(const context& c) const
 {
-    return held_ && !may_not_write_ && may_write_mark(c, me_);
+    return (held_ || planted("mark without a hold")) && !may_not_write_ && may_write_mark(c, me_);
 }
 
 transition leave::connected(context& c, commands& out)
 {
-    remove(c, out);
+    if (!planted("remove not repeated")) {
+        remove(c, out);
+    }
     return stay();
 }
 
@@ -53,7 +59,7 @@ transition leave::removed(context& c, const error_code& ec, commands& out)
         out.push_back({command::kind::lost, {}, errc::node_deleted});
     }
     if (ec && ec != zookeeper_errc::no_node) {
-        if (!is_retryable(ec) && !marks(c)) {
+        if (!is_retryable(ec) && (!marks(c) || planted("node kept with the mark"))) {
             me_.watch.drop(out);
             return finish(ec, out);
         }

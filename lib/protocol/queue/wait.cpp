@@ -3,6 +3,7 @@
 #include "low_water_mark.hpp"
 #include "protocol/blocking_rule.hpp"
 #include "protocol/naming.hpp"
+#include "protocol/planted.hpp"
 #include "stage.hpp"
 
 #include <algorithm>
@@ -25,8 +26,11 @@ transition wait::proved(context& c, commands& out)
     if (!std::exchange(proving_, false)) {
         return stay();
     }
-    if (me_.watch.is_armed()) {
+    if (me_.watch.is_armed() || planted("proof proves the node")) {
         return granted(c, out);
+    }
+    if (planted("proof forgotten")) {
+        return stay();
     }
     c.listings.send(out); // the own node may have been deleted meanwhile
     return stay();
@@ -34,6 +38,9 @@ transition wait::proved(context& c, commands& out)
 
 transition wait::connected(context& c, commands& out)
 {
+    if (planted("no list when connected again")) {
+        return stay();
+    }
     c.listings.send(out);
     return stay();
 }
@@ -43,7 +50,9 @@ void wait::suspended() noexcept
 {
     me_.watch.forget();
     before_.reset();
-    asked_after_.reset();
+    if (!planted("mark of an earlier connection awaited")) {
+        asked_after_.reset();
+    }
     proving_ = false;
 }
 
@@ -61,8 +70,11 @@ transition wait::expired(context& c, commands& out)
 
 transition wait::counted(context& c, bool alone, commands& out)
 {
-    if (!alone || me_.is_late(c)) {
-        c.listings.send(out);
+    if ((!alone && !planted("the only child")) ||
+        (me_.is_late(c) && !planted("counts near the end"))) {
+        if (!planted("no list beside others")) {
+            c.listings.send(out);
+        }
         return stay();
     }
     before_.emplace();
@@ -95,8 +107,9 @@ transition wait::evaluate(context& c, const std::vector<std::string>& children, 
     }
     const auto& layout = c.options.layout;
     const auto queue = contenders(layout, children);
-    me_.disposable = me_.is_whose == place::directory::ours && queue.size() == children.size();
-    if (me_.number < 0 || me_.number >= last_number ||
+    me_.disposable = (me_.is_whose == place::directory::ours && queue.size() == children.size()) ||
+                     planted("any directory is disposable");
+    if (me_.number < 0 || (me_.number >= last_number && !planted("numbers that repeat")) ||
         (!queue.empty() && queue.front().number < 0)) {
         return failed(c, errc::sequence_exhausted, out);
     }
@@ -117,10 +130,10 @@ transition wait::evaluate(context& c, const std::vector<std::string>& children, 
     const auto index = static_cast<std::size_t>(own - queue.begin());
     const auto b = blockers_of(queue, index);
     // Behind any contender, also a reader behind readers: or those that share would keep the queue from draining.
-    const bool too_late = me_.drains(c) && index != 0;
+    const bool too_late = me_.drains(c) && (index != 0 || planted("the first one drains"));
     if (c.try_only && (b.count != 0 || too_late)) {
         out.push_back({command::kind::busy});
-        return leave(c, out);
+        return planted("busy, and stays") ? finish({}, out) : leave(c, out);
     }
     if (too_late) {
         return drain::begin(std::move(me_), std::move(before_), queue, out);
@@ -139,6 +152,9 @@ transition wait::evaluate(context& c, const std::vector<std::string>& children, 
     if (b.count == 0 && me_.identity) {
         before_->none_left();
         return granted(c, out);
+    }
+    if (planted("own watch last")) {
+        before_->update(b, out);
     }
     // The own node first: then its watch is set when an event of another one comes.
     if (!me_.watch) {
@@ -164,7 +180,7 @@ transition wait::watched(context& c, std::string_view name, const error_code& ec
     }
     if (ec == zookeeper_errc::no_node) {
         if (!own) {
-            return departed(c, *node, out);
+            return planted("missing predecessor ignored") ? stay() : departed(c, *node, out);
         }
         node->forget();
         return own_node_vanished(c, out);
@@ -204,7 +220,11 @@ transition wait::fired(context& c, std::string_view name, bool deleted, commands
         return stay();
     }
     if (!deleted) {
-        node->arm(node->name(), out);
+        if (planted("no watch behind a change")) {
+            node->forget();
+        } else {
+            node->arm(node->name(), out);
+        }
         return stay();
     }
     if (!own) {
@@ -219,7 +239,8 @@ transition wait::departed(context& c, watched_node& gone, commands& out)
 {
     const auto& layout = c.options.layout;
     const auto name = gone.name();
-    if (!c.options.shared && !layout.shared_marker.empty() && !is_shared(layout, name)) {
+    if (!c.options.shared && !layout.shared_marker.empty() && !is_shared(layout, name) &&
+        !planted("writer that stepped down ignored")) {
         // The one exception to "no node with a smaller number can appear": a writer that steps down, in Curator's way,
         // leaves a reader's node of its own number. Only a listing can tell. One that is under way does: it is
         // answered after the deletion. Readers do not mind.
@@ -231,10 +252,11 @@ transition wait::departed(context& c, watched_node& gone, commands& out)
     }
     const bool was_ahead = before_->is_ahead(gone);
     before_->departed(was_ahead);
-    if (before_->count() == 0) {
+    if (before_->count() <= (planted("unseen counts as gone") ? 1U : 0U)) {
         return granted_if_there(c, out);
     }
-    if (before_->in_sight() < before_->count() && !c.listings && !asked_after_) {
+    if (before_->in_sight() < before_->count() && !planted("no list behind a departure") &&
+        !c.listings && !asked_after_) {
         if (was_ahead && before_->in_sight() == 1 && !c.mark_refused && may_read_mark(c, me_)) {
             asked_after_ = number_of(layout, name);
             out.push_back({command::kind::read_directory});
@@ -263,13 +285,24 @@ transition wait::directory_read(context& c, const error_code& ec, bool ours, std
     if ((!departed && !refused) || c.listings) {
         return stay(); // the listing goes on; when this was refused, by reading again
     }
-    if (ec || mark < departed || c.mark_refused || mark >= me_.number) {
-        c.listings.send(out);
+    const bool too_low = planted("any mark will do")    ? mark < 0
+                         : planted("no mark, no queue") ? false
+                                                        : mark < departed;
+    const bool false_mark =
+        (c.mark_refused || mark >= me_.number) && !planted("false mark trusted");
+    if (ec || too_low || false_mark) {
+        if (!planted("no list behind a mark")) {
+            c.listings.send(out);
+        }
         return stay();
     }
     // Between the one that has gone and the own node there was the next-in-line only.
     before_->only_in_sight();
-    return before_->count() == 0 ? granted_if_there(c, out) : stay();
+    if (planted("mark covers the next-in-line")) {
+        before_->none_left();
+    }
+    const bool none_left = before_->count() == 0 && !planted("mark behind the last departure");
+    return none_left ? granted_if_there(c, out) : stay();
 }
 
 // ---- the end of waiting
@@ -277,7 +310,7 @@ transition wait::directory_read(context& c, const error_code& ec, bool ours, std
 // No predecessor is left, and the own node is there.
 transition wait::granted(context& c, commands& out)
 {
-    if (!c.safe) {
+    if (!c.safe && !planted("granted while unsafe")) {
         if (!std::exchange(proving_, true)) {
             out.push_back({command::kind::prove});
         }
@@ -293,10 +326,12 @@ transition wait::granted(context& c, commands& out)
 // No predecessor is left. No round trip is needed when the own watch tells that the own node is there.
 transition wait::granted_if_there(context& c, commands& out)
 {
-    if (me_.watch.is_armed() && me_.identity) {
+    const bool there =
+        me_.watch.is_armed() || planted("unwatched grant") || planted("own watch last");
+    if (there && me_.identity) {
         return granted(c, out);
     }
-    if (!c.listings) {
+    if (!c.listings && !planted("no list for a grant")) {
         c.listings.send(out);
     }
     return stay();
@@ -308,7 +343,7 @@ transition wait::own_node_vanished(context& c, commands& out)
     if (before_) {
         before_->drop(out);
     }
-    return join::again(c, out);
+    return planted("missing own node ignored") ? stay() : join::again(c, out);
 }
 
 transition wait::failed(context& c, const error_code& ec, commands& out)

@@ -1,5 +1,7 @@
 #include "watched_node.hpp"
 
+#include "protocol/planted.hpp"
+
 #include <ostream>
 #include <utility>
 
@@ -14,7 +16,7 @@ void watched_node::arm(std::string name, commands& out)
 
 void watched_node::drop(commands& out)
 {
-    if (*this) {
+    if (*this && !planted("watch not forgotten")) {
         out.push_back({command::kind::unwatch, name_});
     }
     forget();
