@@ -5,8 +5,8 @@
 
 #include "boot_clock.hpp"
 #include "boot_timer.hpp"
-#include "protocol/directory_memory.hpp"
-#include "protocol/heartbeat.hpp"
+#include "protocol/directory/memory.hpp"
+#include "protocol/session/heartbeat.hpp"
 #include "request.hpp"
 #include "zk/backoff.hpp"
 #include "zk/connection.hpp"

@@ -1,6 +1,6 @@
 // Requests: sent, kept for the next connection, answered. And the watches that they leave.
 #include "core.hpp"
-#include "protocol/path.hpp"
+#include "protocol/names/path.hpp"
 #include "zk/frame_guard.hpp"
 #include "zk/request_size.hpp"
 

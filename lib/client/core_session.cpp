@@ -1,6 +1,6 @@
 // The session: connecting, reconnecting, closing.
 #include "core.hpp"
-#include "protocol/path.hpp"
+#include "protocol/names/path.hpp"
 
 #include <algorithm>
 #include <utility>

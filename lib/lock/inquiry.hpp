@@ -6,8 +6,8 @@
 #include <colock/queue_view.hpp>
 
 #include "client/core.hpp"
-#include "protocol/naming.hpp"
-#include "protocol/path.hpp"
+#include "protocol/names/contender_name.hpp"
+#include "protocol/names/path.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -3,8 +3,8 @@
 #include <colock/detail/initiate_lock.hpp>
 
 #include "local_queue.hpp"
-#include "protocol/naming.hpp"
-#include "protocol/path.hpp"
+#include "protocol/names/contender_name.hpp"
+#include "protocol/names/path.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "queue_member.hpp"
 
-#include "protocol/path.hpp"
+#include "protocol/names/path.hpp"
 #include "queue_member_feed.hpp"
 #include "random_guid.hpp"
 

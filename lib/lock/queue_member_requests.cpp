@@ -1,9 +1,9 @@
 // How the commands of a contender are carried out: requests, their answers, watches.
 #include <colock/queue_view.hpp>
 
-#include "protocol/directory_data.hpp"
-#include "protocol/naming.hpp"
-#include "protocol/path.hpp"
+#include "protocol/directory/data.hpp"
+#include "protocol/names/contender_name.hpp"
+#include "protocol/names/path.hpp"
 #include "queue_member_feed.hpp"
 
 #include <algorithm>

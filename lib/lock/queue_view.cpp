@@ -2,7 +2,7 @@
 
 #include "inquiry.hpp"
 #include "observation.hpp"
-#include "protocol/blocking_rule.hpp"
+#include "protocol/names/blocking_rule.hpp"
 
 #include <algorithm>
 #include <utility>

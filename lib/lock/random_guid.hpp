@@ -1,7 +1,7 @@
 // Guids for the names of nodes.
 #pragma once
 
-#include "protocol/guid.hpp"
+#include "protocol/names/guid.hpp"
 #include "zk/entropy.hpp"
 
 namespace colock::detail {

@@ -6,8 +6,8 @@
 #include "held_nodes.hpp"
 #include "lock_path.hpp"
 #include "lock_target.hpp"
-#include "protocol/naming.hpp"
-#include "protocol/path.hpp"
+#include "protocol/names/contender_name.hpp"
+#include "protocol/names/path.hpp"
 #include "random_guid.hpp"
 
 #include <boost/asio/append.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "command.hpp"
-#include "guid.hpp"
+#include "names/guid.hpp"
 #include "queue/context.hpp"
 #include "queue/stage.hpp"
 

@@ -2,7 +2,7 @@
 #include <colock/queue_view.hpp>
 
 #include "input.hpp"
-#include "protocol/directory_data.hpp"
+#include "protocol/directory/data.hpp"
 
 #include <string>
 

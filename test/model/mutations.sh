@@ -12,7 +12,7 @@ source_dir=$1 work=$2 compiler=$3
 shift 3
 flags=(-std=c++20 -O1 -DBOOST_TEST_DYN_LINK "-I$source_dir/include" "$@")
 mkdir -p "$work"
-cp "$source_dir"/lib/protocol/*.hpp "$work" # for the includes of the mutants
+cp "$source_dir"/lib/protocol/{,names/}*.hpp "$work" # for the includes of the mutants
 
 compile() # SOURCE OBJECT
 {
@@ -24,7 +24,7 @@ queue=() # of lib/protocol
 for file in "$source_dir"/lib/protocol/queue/*.cpp; do
     queue+=("queue/$(basename "$file" .cpp)")
 done
-for file in lib/error lib/protocol/{contender,naming,guid,path} "${queue[@]/#/lib/protocol/}" \
+for file in lib/error lib/protocol/{contender,names/{contender_name,guid,path}} "${queue[@]/#/lib/protocol/}" \
     test/main test/model/{counting,interleavings,notes,sharing,sequence_end}; do
     compile "$source_dir/$file.cpp" "$work/$(basename "$file").o"
 done
@@ -33,7 +33,7 @@ compile "$source_dir/test/model/single_node.cpp" "$work/single_node_walk.o"
 
 planted=0 missed=0
 walks=(main counting interleavings notes sharing sequence_end)
-protocol=(error contender naming guid path "${queue[@]##*/}")
+protocol=(error contender contender_name guid path "${queue[@]##*/}")
 
 # Runs a mutant, and looks whether the walk finds it.
 judge() # NAME MUTANT WALK GUARANTEE
@@ -73,7 +73,7 @@ fault() # NAME WALK GUARANTEE
             objects+=("$work/$other.o")
         fi
     done
-    for other in error contender naming guid path "${walks[@]}"; do
+    for other in error contender contender_name guid path "${walks[@]}"; do
         objects+=("$work/$other.o")
     done
     "$compiler" "${flags[@]}" "${objects[@]}" -lboost_unit_test_framework -o "$mutant"
@@ -99,7 +99,7 @@ plant() # NAME FILE SCRIPT WALK GUARANTEE
         objects+=("$work"/{error,main,single_node_walk}.o)
     else
         for other in "${protocol[@]}" "${walks[@]}"; do
-            test "$other" = "$file" || objects+=("$work/$other.o")
+            test "$other" = "${file##*/}" || objects+=("$work/$other.o")
         done
     fi
     "$compiler" "${flags[@]}" "${objects[@]}" -lboost_unit_test_framework -o "$mutant"
@@ -163,7 +163,7 @@ fault "mark of an earlier connection awaited" notes/G4_a_connection_breaks G4
 fault "node kept with the mark" notes/G3_the_directory_must_not_be_written_to G3
 fault "somebody else's directory" notes/somebody_elses_directory_is_not_written_to contract
 
-plant "orders by name" naming \
+plant "orders by name" names/contender_name \
     's/sort\(all, \{\}, /sort(all, std::greater{}, /; s/std::pair\{e.number, e.shared\}/e.name/' \
     G1_G2_G4_undisturbed G1
 

@@ -8,7 +8,7 @@
 // every new connection.
 #pragma once
 
-#include "protocol/naming.hpp"
+#include "protocol/names/contender_name.hpp"
 
 #include <boost/container/static_vector.hpp>
 
@@ -60,7 +60,7 @@ enum class operation : std::uint8_t {
     remove,
     remove_and_mark,  // and write to the directory up to which number nobody is left
     step_down,        // the node `name`, of a reader, in place of the client's own, a writer's
-    read_directory,          // whether the directory may be deleted, and the note in it
+    read_directory,   // whether the directory may be deleted, and the note in it
     remove_directory, // unless it has children; nobody looks at the answer
     forget
 };

@@ -1,6 +1,6 @@
 // When a client writes to a lock's directory as it joins: only where it is alone, and where nobody has written since.
 
-#include "protocol/directory_memory.hpp"
+#include "protocol/directory/memory.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // The bound until which a session is safe, and the beats that move it, in virtual time. In the ensemble that
 // the cases have in mind, a follower tells its leader of its clients twice a tick.
-#include "protocol/heartbeat.hpp"
+#include "protocol/session/heartbeat.hpp"
 
 #include <boost/test/unit_test.hpp>
 

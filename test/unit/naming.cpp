@@ -1,8 +1,7 @@
 // Which children of a directory are contenders, and in which order they stand.
 
-#include "protocol/naming.hpp"
-
-#include "protocol/directory_data.hpp"
+#include "protocol/directory/data.hpp"
+#include "protocol/names/contender_name.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // Which paths are refused, and why; and how paths are taken apart.
 
-#include "protocol/path.hpp"
+#include "protocol/names/path.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -4,7 +4,7 @@
 #include <colock/layout.hpp>
 
 #include "protocol/command.hpp"
-#include "protocol/guid.hpp"
+#include "protocol/names/guid.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "drain.hpp"
 
-#include "protocol/blocking_rule.hpp"
-#include "protocol/naming.hpp"
+#include "protocol/names/blocking_rule.hpp"
+#include "protocol/names/contender_name.hpp"
 #include "protocol/planted.hpp"
 #include "stage.hpp"
 

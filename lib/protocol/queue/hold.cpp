@@ -1,6 +1,6 @@
 #include "hold.hpp"
 
-#include "protocol/naming.hpp"
+#include "protocol/names/contender_name.hpp"
 #include "protocol/planted.hpp"
 #include "stage.hpp"
 

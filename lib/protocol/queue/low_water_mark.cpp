@@ -1,6 +1,6 @@
 #include "low_water_mark.hpp"
 
-#include "protocol/naming.hpp"
+#include "protocol/names/contender_name.hpp"
 #include "protocol/planted.hpp"
 
 namespace colock::protocol::queue {

@@ -1,6 +1,6 @@
 #include "place.hpp"
 
-#include "protocol/naming.hpp"
+#include "protocol/names/contender_name.hpp"
 
 #include <ostream>
 #include <utility>

@@ -1,8 +1,8 @@
 #include "wait.hpp"
 
 #include "low_water_mark.hpp"
-#include "protocol/blocking_rule.hpp"
-#include "protocol/naming.hpp"
+#include "protocol/names/blocking_rule.hpp"
+#include "protocol/names/contender_name.hpp"
 #include "protocol/planted.hpp"
 #include "stage.hpp"
 

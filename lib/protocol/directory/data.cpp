@@ -1,6 +1,6 @@
-#include "directory_data.hpp"
+#include "data.hpp"
 
-#include "naming.hpp"
+#include "protocol/names/contender_name.hpp"
 
 namespace colock::protocol {
 

@@ -1,4 +1,4 @@
-#include "naming.hpp"
+#include "contender_name.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // Who stands before me and blocks me.
 #pragma once
 
-#include "naming.hpp"
+#include "contender_name.hpp"
 
 #include <algorithm>
 #include <cstddef>
