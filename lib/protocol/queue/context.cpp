@@ -1,18 +1,10 @@
 #include "context.hpp"
 
 #include "protocol/names/contender_name.hpp"
-#include "protocol/planted.hpp"
 
 #include <ostream>
 
 namespace colock::protocol::queue {
-
-void open_listings::outdate() noexcept
-{
-    if (!planted("listing of an earlier node")) {
-        outdated_ = open_;
-    }
-}
 
 std::string context::name_prefix() const
 {

@@ -19,8 +19,8 @@ struct settings {
     bool rejoin_on_expiry = true;
     // Optimisations, each of which the protocol does without when it is switched off.
     bool fast_path = true;      // see join.hpp
-    std::size_t mark_from = 16; // contenders in the queue; see low_water_mark.hpp. 0: never
     bool drains = true;         // see drain.hpp
+    std::size_t mark_from = 16; // contenders in the queue; see low_water_mark.hpp. 0: never
 
     friend bool operator==(const settings&, const settings&) = default;
 };
@@ -37,7 +37,7 @@ public:
         out.push_back({command::kind::list});
     }
     // Those that are open were sent for an earlier node.
-    void outdate() noexcept;
+    void outdate() noexcept { outdated_ = open_; }
     void forget() noexcept { *this = {}; }
 
     // One is answered: whether that is one to heed.
@@ -65,9 +65,9 @@ struct context {
     settings options;
     guid identity; // of the present join
 
-    bool connected = false;
     std::int64_t session = 0;
     open_listings listings;
+    bool connected = false;
 
     bool try_only = false; // never waits for its turn
     bool safe = true;      // the session is known to live for a while

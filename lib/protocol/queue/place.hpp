@@ -13,7 +13,7 @@ namespace colock::protocol::queue {
 
 struct place {
     // Whether a directory may be written to, and deleted.
-    enum class directory {
+    enum class directory : std::uint8_t {
         unknown,
         ours,    // colock has made it
         to_stay, // somebody else has
