@@ -35,7 +35,7 @@ struct lock_options {
     std::optional<std::string> owner_data = {};
 
     /// What a waiter does when its session expires: join the queue again at its end (true), or complete
-    /// with `errc::session_expired`.
+    /// with `errc::session_expired`. A waiter that had no node yet joins with the next session in either case.
     bool rejoin_on_expiry = true;
 
     /// How long before the servers could grant the lock to somebody else its holder is told that it is

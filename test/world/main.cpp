@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
@@ -113,11 +114,14 @@ void describe(const world::outcome& o)
               << o.transactions << " transactions, " << o.violations << " violations\n";
 }
 
+// Ctrl-C: the seeds that are under way are the last ones, and the figures are printed.
+volatile std::sig_atomic_t interrupted = 0;
+
 summary run_some(world::world_options options, std::uint64_t first, std::uint64_t end,
                  std::uint64_t step, const habits& how)
 {
     summary sum;
-    for (auto seed = first; seed < end; seed += step) {
+    for (auto seed = first; seed < end && interrupted == 0; seed += step) {
         options.seed = seed;
         const auto o = run_one(options);
         sum.add(o);
@@ -223,8 +227,10 @@ int main(int argc, char** argv)
         return 2;
     }
     if (given.count("help") != 0) {
-        std::cout << known
-                  << "Exit status: 0, or 1 when there was a violation, or 2 for bad arguments.\n";
+        std::cout
+            << known
+            << "Ctrl-C ends it after the present seed, with the figures of those that were run.\n"
+               "Exit status: 0, or 1 when there was a violation, or 2 for bad arguments.\n";
         return 0;
     }
 
@@ -249,6 +255,7 @@ int main(int argc, char** argv)
         verbose = true;
     }
 
+    std::signal(SIGINT, [](int) { interrupted = 1; });
     const auto jobs = given["jobs"].as<unsigned>();
     const auto begun = std::chrono::steady_clock::now();
     const habits how{verbose, given.count("stop") != 0, given["until"].as<std::string>()};
