@@ -17,14 +17,15 @@ namespace colock::protocol {
 // No clock, no I/O, no threads: copies may be taken, which is how the tests walk through every interleaving.
 //
 // It is ZooKeeper's lock recipe, in stages: `join` creates a node in the queue, `wait` watches its predecessors, `hold`
-// has the lock, `leave` removes the node. Each is a type in queue/ with the rules that belong to it; what they share is
-// `queue::context`. Each input is handed to the present stage, and may lead to another one. A stage has functions for
-// those inputs that mean something in it.
+// has the lock, `leave` removes the node. A fifth stage, `drain`, is entered only when the sequence numbers are nearly
+// used up. Each is a type in queue/ with the rules that belong to it; what they share is `queue::context`. Each input is
+// handed to the present stage, and may lead to another one. A stage has functions for those inputs that mean something
+// in it.
 class contender {
 public:
     using settings = queue::settings;
 
-    contender(settings s, guid first) : context_{.options = std::move(s), .identity = first} {}
+    contender(settings s, guid first) : context_{.options = std::move(s), .own_guid = first} {}
 
     // Intentions of the caller. `connected`: whether there is a connection now, with this session.
     void join(bool connected, std::int64_t session, commands& out);
@@ -72,9 +73,9 @@ public:
     // At most one predecessor is left.
     [[nodiscard]] bool is_next() const noexcept;
     [[nodiscard]] bool is_gone() const noexcept;
-    // Whether it waits without a node, for the queue to drain.
+    // Whether it is in the stage `drain`: it waits until the queue has drained, without a node or about to have none.
     [[nodiscard]] bool holds_back() const noexcept;
-    // Whether its node is one behind which newcomers hold back: there may be more of them than can be seen.
+    // Whether newcomers drain behind its node: there may be more contenders than the queue shows.
     [[nodiscard]] bool drains() const noexcept;
     [[nodiscard]] bool has_node() const noexcept { return place() != nullptr; }
     [[nodiscard]] std::string_view name() const noexcept;

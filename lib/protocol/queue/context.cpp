@@ -8,7 +8,7 @@ namespace colock::protocol::queue {
 
 std::string context::name_prefix() const
 {
-    return protocol::name_prefix(options.layout, identity, options.shared);
+    return protocol::name_prefix(options.layout, own_guid, options.shared);
 }
 
 std::ostream& operator<<(std::ostream& text, const open_listings& l)
@@ -20,7 +20,7 @@ std::ostream& operator<<(std::ostream& text, const context& c)
 {
     return text << c.options.shared << c.connected << c.try_only << c.safe << c.expects_nobody
                 << c.count_refused << c.mark_refused << c.met_siblings << ' ' << c.session << ' '
-                << c.identity.low << ' ' << c.listings;
+                << c.own_guid.low << ' ' << c.listings;
 }
 
 } // namespace colock::protocol::queue

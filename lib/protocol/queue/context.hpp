@@ -17,7 +17,7 @@ struct settings {
     colock::layout layout = curator_layout();
     bool shared = false; // a reader, which waits for writers only
     bool rejoin_on_expiry = true;
-    // Optimisations, each of which the protocol does without when it is switched off.
+    // Each of these may be switched off: the lock excludes as well without it.
     bool fast_path = true;      // see join.hpp
     bool drains = true;         // see drain.hpp
     std::size_t mark_from = 16; // contenders in the queue; see low_water_mark.hpp. 0: never
@@ -25,10 +25,11 @@ struct settings {
     friend bool operator==(const settings&, const settings&) = default;
 };
 
-// The listings that are not answered yet.
+// Counts the listings that are not answered yet. Those that were sent for an earlier node are ignored when they are
+// answered: they need not show the present one.
 class open_listings {
 public:
-    // Whether one is open that shows the own node.
+    // Whether one is open that was sent for the present node.
     [[nodiscard]] explicit operator bool() const noexcept { return open_ > outdated_; }
 
     void send(commands& out)
@@ -36,11 +37,11 @@ public:
         ++open_;
         out.push_back({command::kind::list});
     }
-    // Those that are open were sent for an earlier node.
+    // From now on those that are open count as sent for an earlier node.
     void outdate() noexcept { outdated_ = open_; }
     void forget() noexcept { *this = {}; }
 
-    // One is answered: whether that is one to heed.
+    // The oldest one is answered. Returns whether it was sent for the present node.
     [[nodiscard]] bool answered() noexcept
     {
         if (open_ != 0) {
@@ -63,7 +64,7 @@ private:
 
 struct context {
     settings options;
-    guid identity; // of the present join
+    guid own_guid; // in the name of the own node; each join has another one
 
     std::int64_t session = 0;
     open_listings listings;
@@ -71,9 +72,9 @@ struct context {
 
     bool try_only = false; // never waits for its turn
     bool safe = true;      // the session is known to live for a while
-    bool expects_nobody =
-        false; // nobody else is likely to be in the queue, and the directory may be written to
-    bool count_refused = false; // the directory is not what it was believed to be
+    // Nobody else is likely to be in the queue, and the directory may be written to: the fast path is worth trying.
+    bool expects_nobody = false;
+    bool count_refused = false; // by the servers: this contender takes the fast path no more
     bool mark_refused = false;  // the low-water mark was false: this contender trusts none any more
     bool met_siblings = false;  // the directory had another child when it was last listed
 

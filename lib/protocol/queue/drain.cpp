@@ -20,7 +20,7 @@ drain drain::begin(place me, std::optional<predecessors> before, const std::vect
     out.push_back({command::kind::remove, me.name});
     auto watched = std::move(before).value_or(predecessors{});
     watched.watch_only(std::string{last_to_stay(listing).name}, out);
-    return drain{std::move(me), watched.nearest()};
+    return drain{std::move(me), watched.next_in_line()};
 }
 
 transition drain::leave(context&, commands& out)
@@ -53,11 +53,11 @@ transition drain::expired(context& c, commands& out)
         out.push_back({command::kind::failed, {}, errc::session_expired});
         return finish({}, out);
     }
-    c.identity.next();
+    c.own_guid.next();
     return join::offline();
 }
 
-// The own node is gone, or the one that was waited for.
+// Lists when both are gone, the own node and the watched one.
 transition drain::look_again(context& c, commands& out)
 {
     if (!me_ && !last_ && !planted("waits behind nobody")) {

@@ -14,8 +14,8 @@ namespace colock::protocol::queue {
 
 class transition;
 
-// The server's sequence numbers end at 2^31. Near their end a contender that finds anybody before it removes its node,
-// and waits without one until the queue is empty; then it joins again. Each contender that leaves then deletes the
+// The server's sequence numbers end at 2^31. Near their end a contender that finds any other before it removes its
+// node, and waits without one until the queue is empty; then it joins again. Each contender that leaves then deletes the
 // directory, if nothing else is in it, and with it the numbers begin anew. Of those that join after the queue was empty
 // the first one finds nobody before it. So for each contender that has to remove its node again another one has had
 // its turn.
@@ -49,7 +49,8 @@ private:
     transition look_again(context& c, commands& out);
 
     std::optional<place> me_;
-    watched_node last_; // the last one that stays until its turn has come
+    // The last one of the contenders that keep their nodes until they have had their turn.
+    watched_node last_;
 };
 
 } // namespace colock::protocol::queue

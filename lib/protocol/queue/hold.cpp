@@ -59,7 +59,7 @@ transition hold::expired(context&, commands& out)
     return finish({}, out);
 }
 
-// What became of stepping down, when its answer was lost.
+// Whether it has stepped down, when the answer was lost.
 transition hold::listed(context& c, const error_code& ec, const std::vector<std::string>& children,
                         bool, commands& out)
 {
@@ -120,7 +120,7 @@ transition hold::became_reader(context& c, commands& out)
 // The digits as the server wrote them.
 std::string hold::readers_name(const context& c) const
 {
-    return name_prefix(c.options.layout, c.identity, true) +
+    return name_prefix(c.options.layout, c.own_guid, true) +
            me_.name.substr(me_.name.size() - number_digits);
 }
 
@@ -139,7 +139,7 @@ transition hold::watched(context& c, std::string_view name, const error_code& ec
         return own_node_vanished(out);
     }
     if (is_retryable(ec) && !outcome_unknown(ec) && !planted("own watch not retried")) {
-        me_.watch.arm(me_.name, out); // or nobody would be told of the node's end
+        me_.watch.arm(me_.name, out); // else the caller would not be told when the node is deleted
     }
     return stay();
 }

@@ -47,8 +47,8 @@ private:
 
     place me_;
     bool stepping_down_ = false;
-    bool abandoned_ =
-        false; // the caller has left while it is not known which of the two nodes is there
+    // The caller has left while it was not known which of the two nodes is there.
+    bool abandoned_ = false;
 };
 
 } // namespace colock::protocol::queue

@@ -28,7 +28,7 @@ join join::begin(context& c, commands& out)
 
 join join::again(context& c, commands& out)
 {
-    c.identity.next();
+    c.own_guid.next();
     c.listings.outdate();
     return c.connected ? begin(c, out) : offline();
 }
@@ -76,7 +76,7 @@ transition join::expired(context& c, commands& out)
     if (!c.options.rejoin_on_expiry) {
         return fail(errc::session_expired, out);
     }
-    c.identity.next();
+    c.own_guid.next();
     return stay();
 }
 
@@ -182,7 +182,7 @@ transition join::probed(context& c, const std::vector<std::string>& children, co
     return join{step::creating};
 }
 
-// What became of a create whose answer was lost. A directory that does not exist has no children.
+// Whether a create whose answer was lost has made a node. A directory that does not exist has no children.
 transition join::recover(context& c, const std::vector<std::string>& children, bool recognised,
                          commands& out)
 {

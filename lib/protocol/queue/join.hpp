@@ -15,22 +15,22 @@ class transition;
 
 // The create and a listing are sent back to back: the session's order makes the listing show the node.
 //
-// The uncontended fast path spares that listing. It can be skipped at first reading. Who expects nobody else creates its
-// node in a transaction that also writes to the directory. When that has no other child then, nobody can block the
-// new node.
+// The uncontended fast path spares that listing. It can be skipped at first reading. A contender that expects to be
+// alone creates its node in a transaction that also writes to the directory: the answer tells how many children the
+// directory has. When the new node is the only one, nothing can block it.
 //
 // A try lists before it creates, and creates nothing when it would have to wait.
 class join {
 public:
     static join begin(context& c, commands& out);
-    // With a new guid: what comes of an earlier create is no node of this one.
+    // With a new guid: a node that an earlier create may have left is not taken for the new one.
     static join again(context& c, commands& out);
 
-    // It begins when there is a connection.
+    // It begins with the next connection.
     static join offline() noexcept { return join{step::offline}; }
     static join make_directory(commands& out);
 
-    // It has not been asked for yet.
+    // The caller has not asked to join yet.
     join() noexcept = default;
 
     transition leave(context& c, commands& out);
@@ -68,7 +68,7 @@ private:
     transition fail(const error_code& ec, commands& out) const;
 
     step at_ = step::not_begun;
-    // The caller has left. The create that is under way, or whose outcome is unknown, has to be seen to its end.
+    // The caller has left while it was not known whether there is a node. If there is one, it has to be removed.
     bool abandoned_ = false;
 };
 

@@ -8,7 +8,7 @@
 
 namespace colock::protocol::queue {
 
-// The watch of the own node goes with the node, at no cost.
+// The watch on the own node is not given back: it ends with the node, and costs no request.
 leave leave::begin(const context& c, place me, bool held, commands& out)
 {
     leave l{std::move(me)};
@@ -55,7 +55,7 @@ transition leave::removed(context& c, const error_code& ec, commands& out)
         return stay();
     }
     if (ec == zookeeper_errc::no_node && held_ && !remove_lost_) {
-        // Somebody else deleted it, while the lock was held and its node not watched yet.
+        // Another client deleted the node while the lock was held, and before the node was watched.
         out.push_back({command::kind::lost, {}, errc::node_deleted});
     }
     if (ec && ec != zookeeper_errc::no_node) {
@@ -63,7 +63,7 @@ transition leave::removed(context& c, const error_code& ec, commands& out)
             me_.watch.drop(out);
             return finish(ec, out);
         }
-        may_not_write_ |= !is_retryable(ec); // the node was not removed, either
+        may_not_write_ |= !is_retryable(ec); // the transaction has not removed the node, either
         remove(c, out);
         return stay();
     }

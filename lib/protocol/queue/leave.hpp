@@ -34,6 +34,7 @@ public:
 
 private:
     void remove(const context& c, commands& out) const;
+    // Whether the removal raises the low-water mark.
     [[nodiscard]] bool marks(const context& c) const;
 
     place me_;

@@ -19,12 +19,12 @@ bool may_write_mark(const context& c, const place& me)
 }
 
 bool is_false(std::int64_t mark, const context& c, const watched_node& own,
-              const watched_node& nearest)
+              const watched_node& next_in_line)
 {
     const auto covers = [&](const watched_node& w) {
         return w.is_armed() && number_of(c.options.layout, w.name()).value_or(mark + 1) <= mark;
     };
-    return mark >= 0 && (covers(own) || covers(nearest));
+    return mark >= 0 && (covers(own) || covers(next_in_line));
 }
 
 } // namespace colock::protocol::queue

@@ -15,25 +15,28 @@ struct place {
     // Whether a directory may be written to, and deleted.
     enum class directory : std::uint8_t {
         unknown,
-        ours,    // colock has made it
-        to_stay, // somebody else has
+        ours,    // colock has made it: its data begin with colock's mark
+        to_stay, // it has other data, or they cannot be read
     };
 
     std::string name;
-    std::int64_t number = -1; // negative when the server's 32-bit counter has overflowed
-    std::optional<node_identity> identity; // not known of a node that was found again
-    watched_node watch;                    // on the own node
+    // The sequence number; negative when the server's 32-bit counter has overflowed.
+    std::int64_t number = -1;
+    // Unknown of a node that was found in a listing, until its watch is set.
+    std::optional<node_identity> identity;
+    watched_node watch; // on the own node
 
+    // What the directory's data have shown, and the last listing that was evaluated.
     directory is_whose = directory::unknown;
     bool disposable = false; // the directory is ours, and nothing but the queue is in it
-    bool met_others = false; // in the queue when it was last listed, before or behind
-    bool long_queue = false; // likewise
+    bool met_others = false; // other contenders were in the queue, before this one or behind it
+    bool long_queue = false; // so many that the low-water mark is worth using
 
     place(const context& c, std::string own_name);
 
-    // Newcomers with such a number do not wait in the queue, so that it drains (drain.hpp).
+    // The sequence numbers are nearly used up: newcomers do not wait in the queue, so that it drains (drain.hpp).
     [[nodiscard]] bool is_late(const context& c) const noexcept;
-    // Newcomers drain behind this node, so there may be more contenders than can be seen.
+    // Newcomers drain behind this node: there may be more contenders than the queue shows.
     [[nodiscard]] bool drains(const context& c) const noexcept { return disposable && is_late(c); }
 
     friend bool operator==(const place&, const place&) = default;

@@ -19,17 +19,19 @@ void predecessors::watch_only(const std::string& name, commands& out)
 
 void predecessors::drop(commands& out)
 {
-    nearest_.drop(out);
-    ahead_.drop(out);
+    next_in_line_.drop(out);
+    look_ahead_.drop(out);
 }
 
-void predecessors::watch(std::string_view nearest, std::string_view ahead, commands& out)
+void predecessors::watch(std::string_view next_in_line, std::string_view look_ahead, commands& out)
 {
-    // The nearest one may have been the one ahead, or the other way round.
-    if (nearest != nearest_.name() && (nearest == ahead_.name() || ahead == nearest_.name())) {
-        std::swap(nearest_, ahead_);
+    // The next-in-line may have been the look-ahead, or the other way round.
+    if (next_in_line != next_in_line_.name() &&
+        (next_in_line == look_ahead_.name() || look_ahead == next_in_line_.name())) {
+        std::swap(next_in_line_, look_ahead_);
     }
-    for (const auto& [watched, name] : {std::pair{&nearest_, nearest}, std::pair{&ahead_, ahead}}) {
+    for (const auto& [watched, name] :
+         {std::pair{&next_in_line_, next_in_line}, std::pair{&look_ahead_, look_ahead}}) {
         if (watched->name() == name) {
             continue;
         }
@@ -40,24 +42,24 @@ void predecessors::watch(std::string_view nearest, std::string_view ahead, comma
     }
 }
 
-void predecessors::departed(bool was_ahead) noexcept
+void predecessors::departed(bool was_look_ahead) noexcept
 {
     --count_;
-    if (was_ahead) {
-        ahead_.forget();
+    if (was_look_ahead) {
+        look_ahead_.forget();
     } else {
-        nearest_ = std::exchange(ahead_, {});
+        next_in_line_ = std::exchange(look_ahead_, {});
     }
 }
 
 watched_node* predecessors::find(std::string_view name) noexcept
 {
-    return nearest_.is(name) ? &nearest_ : ahead_.is(name) ? &ahead_ : nullptr;
+    return next_in_line_.is(name) ? &next_in_line_ : look_ahead_.is(name) ? &look_ahead_ : nullptr;
 }
 
 std::ostream& operator<<(std::ostream& text, const predecessors& p)
 {
-    return text << p.count_ << ' ' << p.nearest_ << p.ahead_;
+    return text << p.count_ << ' ' << p.next_in_line_ << p.look_ahead_;
 }
 
 } // namespace colock::protocol::queue

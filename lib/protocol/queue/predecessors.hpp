@@ -23,11 +23,11 @@ public:
     void update(const blockers& shown, commands& out);
     // Watches this node alone.
     void watch_only(const std::string& name, commands& out);
-    // None are watched any more.
+    // None is watched any more.
     void drop(commands& out);
 
-    // One of them has gone; `was_ahead` when it was the look-ahead.
-    void departed(bool was_ahead) noexcept;
+    // One of them has gone; `was_look_ahead`: which of the two in sight it was.
+    void departed(bool was_look_ahead) noexcept;
     // A listing shows none.
     void none_left() noexcept { count_ = 0; }
     // Only those in sight are left.
@@ -36,22 +36,25 @@ public:
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
     [[nodiscard]] std::size_t in_sight() const noexcept
     {
-        return std::size_t{bool{nearest_}} + std::size_t{bool{ahead_}};
+        return std::size_t{bool{next_in_line_}} + std::size_t{bool{look_ahead_}};
     }
     // The watched node of that name; or none.
     [[nodiscard]] watched_node* find(std::string_view name) noexcept;
-    [[nodiscard]] bool is_ahead(const watched_node& w) const noexcept { return &w == &ahead_; }
-    [[nodiscard]] const watched_node& nearest() const noexcept { return nearest_; }
+    [[nodiscard]] bool is_look_ahead(const watched_node& w) const noexcept
+    {
+        return &w == &look_ahead_;
+    }
+    [[nodiscard]] const watched_node& next_in_line() const noexcept { return next_in_line_; }
 
     friend bool operator==(const predecessors&, const predecessors&) = default;
     friend std::ostream& operator<<(std::ostream& text, const predecessors& p);
 
 private:
-    void watch(std::string_view nearest, std::string_view ahead, commands& out);
+    void watch(std::string_view next_in_line, std::string_view look_ahead, commands& out);
 
-    std::size_t count_ = 0;
-    watched_node nearest_; // the next-in-line before the own node
-    watched_node ahead_;   // the look-ahead
+    std::size_t count_ = 0;     // of all, also those that are not in sight
+    watched_node next_in_line_; // the last one of them
+    watched_node look_ahead_;   // the one before that
 };
 
 } // namespace colock::protocol::queue

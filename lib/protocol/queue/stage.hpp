@@ -15,7 +15,7 @@
 
 namespace colock::protocol::queue {
 
-// No node is left, and nothing is waited for.
+// The end: no node is left, and no answer matters any more.
 struct gone {
     void suspended() noexcept {}
 
@@ -25,32 +25,28 @@ struct gone {
 
 using stage = std::variant<join, wait, hold, leave, drain, gone>;
 
+template <class T>
+concept a_stage = std::constructible_from<stage, T>;
+
 // What comes of an input: another stage, or none, so the present one goes on.
 class [[nodiscard]] transition {
 public:
     transition() noexcept = default;
-    template <class Stage>
-        requires std::constructible_from<stage, Stage> transition(Stage to)
-            : to_{std::in_place, std::move(to)}
-        {
-        }
+    template <a_stage Stage>
+    transition(Stage to) : to_{std::in_place, std::move(to)}
+    {
+    }
 
-        explicit operator bool() const noexcept
-        {
-            return to_.has_value();
-        }
-        template <class Stage>
-        [[nodiscard]] Stage* get() noexcept
-        {
-            return to_ ? std::get_if<Stage>(&*to_) : nullptr;
-        }
-        [[nodiscard]] stage& operator*() noexcept
-        {
-            return *to_;
-        }
+    explicit operator bool() const noexcept { return to_.has_value(); }
+    template <a_stage Stage>
+    [[nodiscard]] Stage* get() noexcept
+    {
+        return to_ ? std::get_if<Stage>(&*to_) : nullptr;
+    }
+    [[nodiscard]] stage& operator*() noexcept { return *to_; }
 
-    private:
-        std::optional<stage> to_;
+private:
+    std::optional<stage> to_;
 };
 
 inline transition stay() noexcept
@@ -58,7 +54,7 @@ inline transition stay() noexcept
     return {};
 }
 
-// The end. `ec`: a node may remain.
+// The end of all stages. `ec`: why a node may remain after all; without an error none does.
 transition finish(const error_code& ec, commands& out);
 
 } // namespace colock::protocol::queue

@@ -62,7 +62,7 @@ transition wait::expired(context& c, commands& out)
         out.push_back({command::kind::failed, {}, errc::session_expired});
         return finish({}, out);
     }
-    c.identity.next();
+    c.own_guid.next();
     return join::offline();
 }
 
@@ -129,7 +129,7 @@ transition wait::evaluate(context& c, const std::vector<std::string>& children, 
     }
     const auto index = static_cast<std::size_t>(own - queue.begin());
     const auto b = blockers_of(queue, index);
-    // Behind any contender, also a reader behind readers: or those that share would keep the queue from draining.
+    // Also a reader behind readers: else readers that come and go would keep the queue from draining.
     const bool too_late = me_.drains(c) && (index != 0 || planted("the first one drains"));
     if (c.try_only && (b.count != 0 || too_late)) {
         out.push_back({command::kind::busy});
@@ -139,8 +139,8 @@ transition wait::evaluate(context& c, const std::vector<std::string>& children, 
         return drain::begin(std::move(me_), std::move(before_), queue, out);
     }
     if (recognised && me_.is_whose == place::directory::unknown) {
-        // It is not late, or the directory would have been read above: who has put other data into it since wants it
-        // to stay.
+        // Late contenders read the directory instead (above), because they may delete it: other data that were put
+        // there since say that it has to stay.
         me_.is_whose = place::directory::ours;
     }
     me_.met_others = queue.size() > 1;
@@ -162,7 +162,8 @@ transition wait::evaluate(context& c, const std::vector<std::string>& children, 
     }
     before_->update(b, out);
     if (me_.is_whose == place::directory::unknown && may_read_mark(c, me_)) {
-        // Now, in good time: to look for a mark where there can be none, and to list then, would be late.
+        // Whose directory it is, before a predecessor goes: to find then that there can be no mark, and to list behind
+        // that, would cost a round trip.
         out.push_back({command::kind::read_directory});
     }
     return stay();
@@ -250,14 +251,15 @@ transition wait::departed(context& c, watched_node& gone, commands& out)
         }
         return stay();
     }
-    const bool was_ahead = before_->is_ahead(gone);
-    before_->departed(was_ahead);
+    const bool was_look_ahead = before_->is_look_ahead(gone);
+    before_->departed(was_look_ahead);
     if (before_->count() <= (planted("unseen counts as gone") ? 1U : 0U)) {
         return granted_if_there(c, out);
     }
     if (before_->in_sight() < before_->count() && !planted("no list behind a departure") &&
         !c.listings && !asked_after_) {
-        if (was_ahead && before_->in_sight() == 1 && !c.mark_refused && may_read_mark(c, me_)) {
+        if (was_look_ahead && before_->in_sight() == 1 && !c.mark_refused &&
+            may_read_mark(c, me_)) {
             asked_after_ = number_of(layout, name);
             out.push_back({command::kind::read_directory});
         } else {
@@ -278,12 +280,12 @@ transition wait::directory_read(context& c, const error_code& ec, bool ours, std
     }
     const auto departed = std::exchange(asked_after_, std::nullopt);
     const bool refused =
-        !ec && is_false(mark, c, me_.watch, before_ ? before_->nearest() : watched_node{});
+        !ec && is_false(mark, c, me_.watch, before_ ? before_->next_in_line() : watched_node{});
     if (refused && !std::exchange(c.mark_refused, true)) {
         out.push_back({.type = command::kind::mark_refused, .number = mark});
     }
     if ((!departed && !refused) || c.listings) {
-        return stay(); // the listing goes on; when this was refused, by reading again
+        return stay(); // a listing under way decides instead; a late contender reads again behind it
     }
     const bool too_low = planted("any mark will do")    ? mark < 0
                          : planted("no mark, no queue") ? false
@@ -296,7 +298,7 @@ transition wait::directory_read(context& c, const error_code& ec, bool ours, std
         }
         return stay();
     }
-    // Between the one that has gone and the own node there was the next-in-line only.
+    // Between the look-ahead that has gone and the own node there was the next-in-line only.
     before_->only_in_sight();
     if (planted("mark covers the next-in-line")) {
         before_->none_left();

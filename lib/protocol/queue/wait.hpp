@@ -33,7 +33,7 @@ public:
     transition counted(context& c, bool alone, commands& out);
     transition listed(context& c, const error_code& ec, const std::vector<std::string>& children,
                       bool recognised, commands& out);
-    // Evaluates a listing that shows the own node.
+    // Evaluates a listing that was sent behind the create: where it does not show the own node, that was deleted.
     transition evaluate(context& c, const std::vector<std::string>& children, bool recognised,
                         commands& out);
     transition watched(context& c, std::string_view name, const error_code& ec,
@@ -56,10 +56,11 @@ private:
     transition failed(context& c, const error_code& ec, commands& out);
 
     place me_;
-    std::optional<predecessors> before_; // nothing until a listing has shown them
-    std::optional<std::int64_t>
-        asked_after_;      // the look-ahead that has gone, while the low-water mark is read
-    bool proving_ = false; // nobody is before: granted as soon as the session is proved safe
+    // Unknown until a listing, or the fast path, has shown them on the present connection.
+    std::optional<predecessors> before_;
+    // The sequence number of the look-ahead that has gone, while the low-water mark is read.
+    std::optional<std::int64_t> asked_after_;
+    bool proving_ = false; // no predecessor is left; granted as soon as the session is proved safe
 };
 
 } // namespace colock::protocol::queue
