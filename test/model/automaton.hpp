@@ -150,7 +150,9 @@ private:
         case input_kind::watched: value.watched(name, ec, identity, out); break;
         case input_kind::changed: value.fired(name, false, out); break;
         case input_kind::deleted: value.fired(name, true, out); break;
-        case input_kind::directory_read: value.directory_read(ec, in.ours, in.noted - 1, out); break;
+        case input_kind::directory_read:
+            value.directory_read(ec, in.ours, in.noted - 1, out);
+            break;
         case input_kind::removed: value.removed(ec, out); break;
         case input_kind::stepped_down: value.stepped_down(ec, out); break;
         case input_kind::step_down: value.step_down(out); break;

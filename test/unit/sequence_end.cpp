@@ -54,7 +54,10 @@ struct play {
         c.listed(ec, children, false, out);
         return said();
     }
-    void directory_read(bool ours, const error_code& ec = {}) { c.directory_read(ec, ours, -1, out); }
+    void directory_read(bool ours, const error_code& ec = {})
+    {
+        c.directory_read(ec, ours, -1, out);
+    }
     std::string watched(std::int64_t number, const error_code& ec = {})
     {
         c.watched(foreign(number), ec, {}, out);
