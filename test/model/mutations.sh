@@ -12,11 +12,10 @@ source_dir=$1 work=$2 compiler=$3
 shift 3
 flags=(-std=c++20 -O1 -DBOOST_TEST_DYN_LINK "-I$source_dir/include" "$@")
 mkdir -p "$work"
-cp "$source_dir"/lib/protocol/{,names/}*.hpp "$work" # for the includes of the mutants
 
-compile() # SOURCE OBJECT
+compile() # SOURCE OBJECT [FLAG...]
 {
-    "$compiler" "${flags[@]}" "-I$source_dir/lib" "-I$source_dir/lib/protocol" "-I$source_dir/test" -c "$1" -o "$2"
+    "$compiler" "${flags[@]}" "-I$source_dir/lib" "-I$source_dir/test" "${@:3}" -c "$1" -o "$2"
 }
 
 echo "compiling the walks and the protocol"
@@ -91,7 +90,8 @@ plant() # NAME FILE SCRIPT WALK GUARANTEE
         missed=$((missed + 1))
         return
     fi
-    compile "$mutant.cpp" "$mutant.o"
+    # A mutant includes what stands beside its original.
+    compile "$mutant.cpp" "$mutant.o" -iquote "$(dirname "$source_dir/lib/protocol/$file")"
     local objects=("$mutant.o") other
     if test "$file" = cohort; then
         objects+=("$work"/{main,cohort_walk}.o)
