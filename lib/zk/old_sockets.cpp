@@ -41,6 +41,14 @@ void old_sockets::add(const std::string& address, std::shared_ptr<old_socket> so
 bool old_sockets::contains(const std::string& address)
 {
     forget_harmless();
+    return std::ranges::any_of(all_, [&](const entry& each) {
+        return each.address == address && !each.socket->is_over();
+    });
+}
+
+bool old_sockets::may_pass_on(const std::string& address)
+{
+    forget_harmless();
     return std::ranges::any_of(all_, [&](const entry& each) { return each.address == address; });
 }
 

@@ -42,8 +42,10 @@ public:
     void add(const std::string& address, std::shared_ptr<old_socket> socket,
              std::chrono::milliseconds on_the_way);
 
-    // Whether something of such a connection may still reach the leader by the server at this address.
+    // Whether the server at this address may still have to read from such a connection.
     [[nodiscard]] bool contains(const std::string& address);
+    // Or whether something of it may still be on its way to the leader.
+    [[nodiscard]] bool may_pass_on(const std::string& address);
 
     void clear() noexcept;
 
