@@ -174,6 +174,13 @@ void client_core::choose_addresses()
         std::erase_if(untried_, [this](const std::string& address) {
             return old_sockets_.contains(address);
         });
+        // A client whose connections all break again and again has to go on somewhere.
+        const auto passes_on = [this](const std::string& address) {
+            return old_sockets_.may_pass_on(address);
+        };
+        if (!std::ranges::all_of(untried_, passes_on)) {
+            std::erase_if(untried_, passes_on);
+        }
     }
 }
 
