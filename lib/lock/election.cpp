@@ -1,9 +1,9 @@
 #include <colock/detail/core_access.hpp>
 #include <colock/election.hpp>
 
-#include "inquiry.hpp"
-#include "lock_path.hpp"
-#include "observation.hpp"
+#include "lock/local/lock_path.hpp"
+#include "lock/views/inquiry.hpp"
+#include "lock/views/observation.hpp"
 
 #include <algorithm>
 #include <utility>

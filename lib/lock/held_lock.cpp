@@ -1,7 +1,7 @@
 #include <colock/held_lock.hpp>
 
-#include "local_queue.hpp"
-#include "nest.hpp"
+#include "lock/local/local_queue.hpp"
+#include "lock/local/nest.hpp"
 
 #include <boost/system/system_error.hpp>
 

@@ -1,8 +1,8 @@
 #include <colock/multi_guard.hpp>
 
-#include "first_loss.hpp"
-#include "function_operation.hpp"
-#include "gathering.hpp"
+#include "lock/lease/first_loss.hpp"
+#include "lock/multi/function_operation.hpp"
+#include "lock/multi/gathering.hpp"
 
 #include <boost/system/system_error.hpp>
 

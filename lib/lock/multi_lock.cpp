@@ -6,10 +6,10 @@
 #include <colock/shared_mutex.hpp>
 #include <colock/single_node_mutex.hpp>
 
-#include "function_operation.hpp"
-#include "gathering.hpp"
-#include "lock_path.hpp"
-#include "lock_target.hpp"
+#include "lock/local/lock_path.hpp"
+#include "lock/multi/function_operation.hpp"
+#include "lock/multi/gathering.hpp"
+#include "lock/multi/lock_target.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,6 @@
 #include <colock/permit.hpp>
 
-#include "held_nodes.hpp"
+#include "lock/lease/held_nodes.hpp"
 
 #include <boost/system/system_error.hpp>
 

@@ -1,7 +1,7 @@
 #include <colock/queue_view.hpp>
 
-#include "inquiry.hpp"
-#include "observation.hpp"
+#include "lock/views/inquiry.hpp"
+#include "lock/views/observation.hpp"
 #include "protocol/names/blocking_rule.hpp"
 
 #include <algorithm>

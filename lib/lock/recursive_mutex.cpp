@@ -1,8 +1,8 @@
 #include <colock/recursive_mutex.hpp>
 
 #include "client/core.hpp"
-#include "lock_path.hpp"
-#include "nest.hpp"
+#include "lock/local/lock_path.hpp"
+#include "lock/local/nest.hpp"
 
 namespace colock {
 

@@ -3,12 +3,12 @@
 #include <colock/semaphore.hpp>
 
 #include "client/borrowed_client.hpp"
-#include "held_nodes.hpp"
-#include "lock_path.hpp"
-#include "lock_target.hpp"
+#include "lock/driver/random_guid.hpp"
+#include "lock/lease/held_nodes.hpp"
+#include "lock/local/lock_path.hpp"
+#include "lock/multi/lock_target.hpp"
 #include "protocol/names/contender_name.hpp"
 #include "protocol/names/path.hpp"
-#include "random_guid.hpp"
 
 #include <boost/asio/append.hpp>
 #include <boost/asio/as_tuple.hpp>

@@ -1,6 +1,6 @@
 #include <colock/single_node_mutex.hpp>
 
-#include "lock_path.hpp"
+#include "lock/local/lock_path.hpp"
 
 namespace colock {
 

@@ -1,6 +1,6 @@
 #include <colock/unique_lock.hpp>
 
-#include "local_queue.hpp"
+#include "lock/local/local_queue.hpp"
 
 namespace colock {
 

@@ -87,69 +87,69 @@ plant "reads a clock that stands still while the machine sleeps" lib/client/boot
 
 # ---- a contender's node
 
-plant "does not remove the node of a lock" lib/lock/queue_member.cpp \
+plant "does not remove the node of a lock" lib/lock/driver/queue_member.cpp \
     "$(in_function perform 's/remove\(c.name\); break;/break;/')"
-plant "writes the note and keeps the node" lib/lock/queue_member_requests.cpp \
+plant "writes the note and keeps the node" lib/lock/driver/queue_member_requests.cpp \
     "$(in_function remove_and_mark 's/remove_op\(child\(name\)\)/check_op(child(name))/')"
-plant "does not take the lead off the bound" lib/lock/queue_member.cpp \
+plant "does not take the lead off the bound" lib/lock/driver/queue_member.cpp \
     "$(in_function remaining 's/ - options_.lost_lead//')"
-plant "does not tell the holder when the bound passes" lib/lock/queue_member.cpp \
+plant "does not tell the holder when the bound passes" lib/lock/driver/queue_member.cpp \
     "$(in_function check 's/holding_ \&\& lost\(\)/false/')"
-plant "does not tell who waits for the loss" lib/lock/queue_member.cpp \
+plant "does not tell who waits for the loss" lib/lock/driver/queue_member.cpp \
     "$(in_function lose 's/waiting_for_loss_.complete_all.*//')"
-plant "never completes an unlock" lib/lock/queue_member.cpp \
+plant "never completes an unlock" lib/lock/driver/queue_member.cpp \
     "$(in_function gone 's/std::exchange\(unlocking_, \{\}\).complete.*//')"
-plant "completes an unlock before the node is gone" lib/lock/queue_member.cpp \
+plant "completes an unlock before the node is gone" lib/lock/driver/queue_member.cpp \
     "$(in_function unlock 's/unlocking_ = std::move\(op\);/op.complete({}); return leave();/')"
-plant "does not leave the queue when a try is cancelled" lib/lock/queue_member.cpp \
+plant "does not leave the queue when a try is cancelled" lib/lock/driver/queue_member.cpp \
     "$(in_function cancel 's/^ +leave\(\);//')"
-plant "does not go on behind a reconnection" lib/lock/queue_member.cpp \
+plant "does not go on behind a reconnection" lib/lock/driver/queue_member.cpp \
     "$(in_function connected 's/^ +feed\(.*//')"
-plant "does not join again when the session has expired" lib/lock/queue_member.cpp \
+plant "does not join again when the session has expired" lib/lock/driver/queue_member.cpp \
     "$(in_function expired 's/^ +feed\(.*//')"
-plant "ignores that the client is closed" lib/lock/queue_member.cpp \
+plant "ignores that the client is closed" lib/lock/driver/queue_member.cpp \
     "$(in_function closed 's/lose\(errc::client_closed\);//')"
-plant "leaves the writer's node when it steps down" lib/lock/queue_member_requests.cpp \
+plant "leaves the writer's node when it steps down" lib/lock/driver/queue_member_requests.cpp \
     "$(in_function exchange 's/remove_op\(child\(own_name\(\)\)\)/check_op(child(own_name()))/')"
-plant "ignores that it is asked to let go" lib/lock/queue_member.cpp \
+plant "ignores that it is asked to let go" lib/lock/driver/queue_member.cpp \
     "$(in_function announce_revocation 's/waiting_for_revocation_.complete_all.*//')"
-plant "does not see a request to let go" lib/lock/queue_member_requests.cpp \
+plant "does not see a request to let go" lib/lock/driver/queue_member_requests.cpp \
     "$(in_function watch 's/r.text == revocation_request/false/')"
 plant "never watches the node of a holder" lib/client/core.cpp \
     "$(in_function remind_due 's/listener->reminded\(\);//')"
 plant "watches the nodes of the first holders only" lib/client/core.cpp \
     "$(in_function remind_due 's/^ +wait_to_remind\(\);//')"
-plant "does not claim the node of a single_node_mutex" lib/lock/queue_member.cpp \
+plant "does not claim the node of a single_node_mutex" lib/lock/driver/queue_member.cpp \
     "$(in_function claim 's/queue_->claim/(void)std::pair/')"
-plant "keeps its watch when nobody wants it any more" lib/lock/queue_member_requests.cpp \
+plant "keeps its watch when nobody wants it any more" lib/lock/driver/queue_member_requests.cpp \
     "$(in_function unwatch 's/core_.watches\(\).unsubscribe.*//')"
 
 # ---- those who share a contender
 
-plant "lets others be admitted to a lock that is not released" lib/lock/local_queue.cpp \
+plant "lets others be admitted to a lock that is not released" lib/lock/local/local_queue.cpp \
     "$(in_function end_turn 's/const auto v = cohort_.release\(now\);/const cohort::verdict v;/')"
-plant "hands a lock on that is lost" lib/lock/local_queue.cpp \
+plant "hands a lock on that is lost" lib/lock/local/local_queue.cpp \
     "$(in_function dismiss_loser 's/holder_->lost\(now\)/false/'); $(in_function end_turn 's/if \(why \&\& holder_ == member\)/if (false)/');
      $(in_function lost 's/holder_.get\(\) == \&member/false/')"
-plant "counts a waiter that was cancelled" lib/lock/local_queue.cpp \
+plant "counts a waiter that was cancelled" lib/lock/local/local_queue.cpp \
     "$(in_function cancel 's/const auto v = cohort_.withdraw\(\);/const cohort::verdict v;/')"
-plant "does not end a wait at its deadline" lib/lock/local_queue.cpp \
+plant "does not end a wait at its deadline" lib/lock/local/local_queue.cpp \
     "$(in_function wait 's/if \(until != never\)/if (false)/')"
-plant "ignores max_local_grants and max_local_time" lib/lock/local_queue.cpp \
+plant "ignores max_local_grants and max_local_time" lib/lock/local/local_queue.cpp \
     's/= o.max_local_grants,/= 1'"'"'000'"'"'000,/; s/= o.max_local_time,/= std::chrono::hours{1},/'
-plant "does not hear who comes while it keeps the node" lib/lock/local_queue.cpp \
+plant "does not hear who comes while it keeps the node" lib/lock/local/local_queue.cpp \
     "$(in_function met 's/holder_.get\(\) == \&member/false/')"
-plant "lingers for ever" lib/lock/local_queue.cpp \
+plant "lingers for ever" lib/lock/local/local_queue.cpp \
     "$(in_function settle 's/lingering_ \&\& !linger_timer_/false/')"
-plant "forgets those who wait when the lock cannot be had" lib/lock/local_queue.cpp \
+plant "forgets those who wait when the lock cannot be had" lib/lock/local/local_queue.cpp \
     "$(in_function fail_all 's/op.complete\(why, unique_lock\{core_, \{\}\}\);/(void)op.release();/')"
-plant "does not count what is released" lib/lock/local_queue.cpp \
+plant "does not count what is released" lib/lock/local/local_queue.cpp \
     "$(in_function take_user_off 's/core_->count.locks_released.fetch_add.*//')"
-plant "does not let others join when the holder steps down" lib/lock/local_queue.cpp \
+plant "does not let others join when the holder steps down" lib/lock/local/local_queue.cpp \
     "$(in_function step_down 's/follow\(cohort_.lost\(\), todo\);//')"
-plant "does not wait for the server when it unlocks" lib/lock/local_queue.cpp \
+plant "does not wait for the server when it unlocks" lib/lock/local/local_queue.cpp \
     "$(in_function unlock 's/todo.more\(\).leaving.back\(\).unlocking = std::move\(op\);//')"
-plant "does not join again for those who wait when a node goes" lib/lock/local_queue.cpp \
+plant "does not join again for those who wait when a node goes" lib/lock/local/local_queue.cpp \
     "$(in_function settle 's/\} else if \(!contender_\) \{/} else if (!contender_ \&\& todo.leaving.empty()) {/')"
 
 # ---- guards
@@ -158,9 +158,9 @@ plant "does not release a lock whose guard is destroyed" lib/lock/held_lock.cpp 
     "$(in_function release_in_background 's/^ +queue.release\(.*//')"
 plant "does not release permits whose guard is destroyed" lib/lock/permit.cpp \
     "$(in_function '~permit' 's/held->release\(nodes, \{\}\);//')"
-plant "releases a recursive mutex with an inner guard" lib/lock/nest.cpp \
+plant "releases a recursive mutex with an inner guard" lib/lock/local/nest.cpp \
     "$(in_function leave 's/return \{in_order, self.over_\};/return {in_order, true};/')"
-plant "never releases a recursive mutex" lib/lock/nest.cpp \
+plant "never releases a recursive mutex" lib/lock/local/nest.cpp \
     "$(in_function leave 's/return \{in_order, self.over_\};/return {in_order, false};/')"
 plant "tells of the loss of the first of several locks only" lib/lock/multi_guard.cpp \
     "$(in_function watched 's/all.parts.push_back/if (all.parts.empty()) &/')"
@@ -183,17 +183,17 @@ plant "does not wait for permits that are released" lib/lock/semaphore.cpp \
     "$(in_function wait_for_change 's/leases.async_wait\(asio::deferred\)/held.async_wait_lost(asio::deferred)/')"
 plant "ignores the deadline of a semaphore" lib/lock/semaphore.cpp \
     's/if \(until != at_once \&\& until != never\)/if (false)/'
-plant "does not remove the nodes of permits" lib/lock/held_nodes.cpp \
+plant "does not remove the nodes of permits" lib/lock/lease/held_nodes.cpp \
     "$(in_function remove 's/core_->submit\(.*/of->left = 1; removed(path, *of, {});/')"
-plant "does not repeat the removal of permits behind a reconnection" lib/lock/held_nodes.cpp \
+plant "does not repeat the removal of permits behind a reconnection" lib/lock/lease/held_nodes.cpp \
     "$(in_function connected 's/remove\(path, of\);//')"
-plant "does not tell the holder of permits when the bound passes" lib/lock/held_nodes.cpp \
+plant "does not tell the holder of permits when the bound passes" lib/lock/lease/held_nodes.cpp \
     "$(in_function check 's/over_ \|\| !lost\(\)/true/')"
-plant "does not count permits as held" lib/lock/held_nodes.cpp \
+plant "does not count permits as held" lib/lock/lease/held_nodes.cpp \
     "$(in_function rely 's/const bool relying = .*/const bool relying = false;/')"
-plant "does not notice that permits were deleted" lib/lock/held_nodes.cpp \
+plant "does not notice that permits were deleted" lib/lock/lease/held_nodes.cpp \
     "$(in_function changed 's/lose\(errc::node_deleted\);//')"
-plant "does not take the lead off the bound of permits" lib/lock/held_nodes.cpp \
+plant "does not take the lead off the bound of permits" lib/lock/lease/held_nodes.cpp \
     "$(in_function remaining 's/ - lost_lead_//')"
 
 # ---- several locks, bodies

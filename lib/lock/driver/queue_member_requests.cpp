@@ -1,10 +1,10 @@
 // How the commands of a contender are carried out: requests, their answers, watches.
 #include <colock/queue_view.hpp>
 
+#include "lock/driver/queue_member_feed.hpp"
 #include "protocol/directory/data.hpp"
 #include "protocol/names/contender_name.hpp"
 #include "protocol/names/path.hpp"
-#include "queue_member_feed.hpp"
 
 #include <algorithm>
 #include <utility>

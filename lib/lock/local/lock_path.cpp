@@ -1,8 +1,8 @@
-#include "lock_path.hpp"
+#include "lock/local/lock_path.hpp"
 
 #include <colock/detail/initiate_lock.hpp>
 
-#include "local_queue.hpp"
+#include "lock/local/local_queue.hpp"
 #include "protocol/names/contender_name.hpp"
 #include "protocol/names/path.hpp"
 

@@ -1,7 +1,7 @@
-#include "nest.hpp"
+#include "lock/local/nest.hpp"
 
-#include "lock_path.hpp"
-#include "queue_member.hpp"
+#include "lock/driver/queue_member.hpp"
+#include "lock/local/lock_path.hpp"
 
 #include <algorithm>
 #include <utility>

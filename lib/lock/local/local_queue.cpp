@@ -1,4 +1,4 @@
-#include "local_queue.hpp"
+#include "lock/local/local_queue.hpp"
 
 #include <boost/container/small_vector.hpp>
 

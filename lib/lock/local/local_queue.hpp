@@ -6,9 +6,9 @@
 #include <colock/unique_lock.hpp>
 
 #include "client/core.hpp"
-#include "lock_kind.hpp"
+#include "lock/driver/queue_member.hpp"
+#include "lock/local/lock_kind.hpp"
 #include "protocol/cohort.hpp"
-#include "queue_member.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/intrusive/list.hpp>

@@ -1,8 +1,8 @@
-#include "queue_member.hpp"
+#include "lock/driver/queue_member.hpp"
 
+#include "lock/driver/queue_member_feed.hpp"
+#include "lock/driver/random_guid.hpp"
 #include "protocol/names/path.hpp"
-#include "queue_member_feed.hpp"
-#include "random_guid.hpp"
 
 #include <utility>
 

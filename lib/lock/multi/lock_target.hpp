@@ -5,7 +5,7 @@
 #include <colock/detail/operation.hpp>
 
 #include "client/core.hpp"
-#include "gathering.hpp"
+#include "lock/multi/gathering.hpp"
 
 #include <functional>
 #include <memory>

@@ -1,8 +1,8 @@
 // What the parts of a queue_member share: its watches, and the way from an input to the commands that come of it.
 #pragma once
 
-#include "local_queue.hpp"
-#include "queue_member.hpp"
+#include "lock/driver/queue_member.hpp"
+#include "lock/local/local_queue.hpp"
 
 #include <algorithm>
 #include <concepts>

@@ -1,7 +1,7 @@
 // At which pace the commands of a contender are carried out. A server may answer so that the contender repeats itself,
 // again and again: because the server is too busy, because somebody interferes each time, or because it lies. The first
 // repetition comes at once; each further one has a pause before it, which doubles up to a second.
-#include "queue_member_feed.hpp"
+#include "lock/driver/queue_member_feed.hpp"
 
 #include <cstddef>
 #include <utility>

@@ -1,6 +1,6 @@
-#include "held_nodes.hpp"
+#include "lock/lease/held_nodes.hpp"
 
-#include "function_operation.hpp"
+#include "lock/multi/function_operation.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -3,8 +3,8 @@
 
 #include "client/core.hpp"
 #include "client/watch_state.hpp"
-#include "first_loss.hpp"
-#include "waiting_list.hpp"
+#include "lock/lease/first_loss.hpp"
+#include "lock/lease/waiting_list.hpp"
 
 #include <chrono>
 #include <cstdint>

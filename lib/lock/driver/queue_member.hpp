@@ -5,11 +5,11 @@
 #include <colock/unique_lock.hpp>
 
 #include "client/core.hpp"
-#include "first_loss.hpp"
+#include "lock/lease/first_loss.hpp"
+#include "lock/lease/waiting_list.hpp"
 #include "protocol/cohort.hpp"
 #include "protocol/contender.hpp"
 #include "protocol/single_node.hpp"
-#include "waiting_list.hpp"
 #include "zk/backoff.hpp"
 
 #include <atomic>
