@@ -24,7 +24,8 @@ client_core::client_core(asio::any_io_executor executor, client_options options)
     : executor_{std::move(executor)}, options_{std::move(options)}, strand_{zk::strand_base{
                                                                         executor_}},
       addresses_{std::make_shared<zk::address_book>(*strand_)}, backoff_{options_.backoff_min,
-                                                                         options_.backoff_max},
+                                                                         options_.backoff_max,
+                                                                         zk::random_seed()},
       attempt_timer_{*strand_}, deadline_timer_{*strand_}, reminder_timer_{*strand_},
       beat_timer_{*strand_}, heartbeat_{std::clamp(options_.tick, milliseconds{0}, longest_time)},
       rest_timer_{*strand_}, watches_{[this](const std::string& path, zk::watch_kind kind) {

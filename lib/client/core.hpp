@@ -6,9 +6,9 @@
 #include "boot_clock.hpp"
 #include "boot_timer.hpp"
 #include "protocol/directory/memory.hpp"
+#include "protocol/session/backoff.hpp"
 #include "protocol/session/heartbeat.hpp"
 #include "request.hpp"
-#include "zk/backoff.hpp"
 #include "zk/connection.hpp"
 #include "zk/hosts.hpp"
 #include "zk/old_sockets.hpp"
@@ -273,7 +273,7 @@ private:
     std::vector<std::string> untried_; // of this pass
     std::size_t pass_size_ = 0;
     std::string attempting_; // the address
-    zk::backoff backoff_;
+    protocol::backoff backoff_;
     unsigned unanswered_ = 0;                 // attempts that timed out, since the last connection
     std::string last_lost_;                   // the address of the connection that broke last
     std::chrono::nanoseconds lost_at_{0};     // when, by the boot_clock
@@ -308,7 +308,8 @@ private:
     request_list waiting_; // to be sent once connected, in order
     request_list lost_;    // were sent on a connection that broke, and go first on the next one
     request_list resting_; // to be repeated on the connection of now, when the timer fires
-    zk::backoff repetitions_{std::chrono::milliseconds{1}, std::chrono::seconds{1}};
+    protocol::backoff repetitions_{std::chrono::milliseconds{1}, std::chrono::seconds{1},
+                                   zk::random_seed()};
     std::optional<zk::timer> rest_timer_;
     std::size_t rest_timer_use_ = 0;
     std::size_t batches_ = 0;

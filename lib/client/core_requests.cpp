@@ -298,8 +298,8 @@ void client_core::repeat(request_ptr r)
     if (!alone) {
         return;
     }
-    const auto pause = repetitions_.repeat(clock::now());
-    if (pause == clock::duration{}) {
+    const auto pause = repetitions_.repeat(boot_clock::now());
+    if (pause == pause.zero()) {
         send_resting();
         return;
     }

@@ -207,9 +207,9 @@ struct semaphore_state::acquisition final : session_listener {
 
     operation_ptr<error_code, permit> op;
     const std::shared_ptr<client_core> core;
-    zk::timer timer;                   // of the deadline
-    zk::timer rest;                    // of a pause
-    std::unique_ptr<zk::backoff> pace; // since the first repetition
+    zk::timer timer;                         // of the deadline
+    zk::timer rest;                          // of a pause
+    std::unique_ptr<protocol::backoff> pace; // since the first repetition
     bool tries = false;
     asio::cancellation_signal signal;
     bool cancelled = false; // also at a time when that came too late for what was under way
@@ -512,9 +512,9 @@ awaitable<void> semaphore_state::pause(acquisition& a) const
 {
     using namespace std::chrono_literals;
     if (!a.pace) {
-        a.pace = std::make_unique<zk::backoff>(1ms, 1s);
+        a.pace = std::make_unique<protocol::backoff>(1ms, 1s, zk::random_seed());
     }
-    const auto length = a.pace->repeat(zk::backoff::clock::now());
+    const auto length = a.pace->repeat(boot_clock::now());
     if (const auto why = core_->unavailable(); why) {
         fail(why);
     }

@@ -1,21 +1,24 @@
-#include "zk/backoff.hpp"
+#include "protocol/session/backoff.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 namespace {
 
 using namespace std::chrono_literals;
-using colock::zk::backoff;
-using clock_type = backoff::clock;
+using colock::protocol::backoff;
+using time_point = backoff::time_point;
+
+constexpr std::uint32_t seed = 1;
 
 // The times of the first attempts on `addresses` servers that are all away.
-std::vector<clock_type::time_point> attempts(backoff& b, std::size_t addresses, std::size_t count)
+std::vector<time_point> attempts(backoff& b, std::size_t addresses, std::size_t count)
 {
-    std::vector<clock_type::time_point> times;
-    auto now = clock_type::time_point{} + 1h;
+    std::vector<time_point> times;
+    time_point now = 1h;
     while (times.size() != count) {
         for (std::size_t i = 0; i != addresses; ++i) {
             now += b.delay(now, addresses);
@@ -29,9 +32,16 @@ std::vector<clock_type::time_point> attempts(backoff& b, std::size_t addresses, 
 
 BOOST_AUTO_TEST_SUITE(back_off)
 
+BOOST_AUTO_TEST_CASE(a_machine_that_has_just_started_does_not_wait)
+{
+    backoff b{50ms, 1s, seed};
+    BOOST_TEST((b.delay(0s, 3) == 0s));
+    BOOST_TEST((b.repeat(0s) == 0s));
+}
+
 BOOST_AUTO_TEST_CASE(the_first_pass_does_not_wait)
 {
-    backoff b{50ms, 1s};
+    backoff b{50ms, 1s, seed};
     const auto times = attempts(b, 3, 3);
     BOOST_TEST((times.front() == times.back()));
 }
@@ -39,7 +49,7 @@ BOOST_AUTO_TEST_CASE(the_first_pass_does_not_wait)
 BOOST_AUTO_TEST_CASE(there_are_never_more_than_ten_attempts_in_a_second)
 {
     for (const std::size_t addresses : {1U, 2U, 3U, 7U, 25U}) {
-        backoff b{1ms, 2ms};
+        backoff b{1ms, 2ms, seed};
         const auto times = attempts(b, addresses, addresses * 40);
         for (std::size_t i = 10; i < times.size(); ++i) {
             BOOST_TEST((times[i] - times[i - 10] >= 1s));
@@ -49,11 +59,11 @@ BOOST_AUTO_TEST_CASE(there_are_never_more_than_ten_attempts_in_a_second)
 
 BOOST_AUTO_TEST_CASE(pauses_grow_from_the_minimum_to_the_maximum_and_half_of_each_is_chance)
 {
-    backoff b{100ms, 800ms};
-    const auto now = clock_type::time_point{} + 1h;
+    backoff b{100ms, 800ms, seed};
+    const time_point now = 1h;
     for (const auto full : {100ms, 200ms, 400ms, 800ms, 800ms, 800ms}) {
         b.next_pass();
-        std::vector<clock_type::duration> pauses;
+        std::vector<backoff::duration> pauses;
         for (int i = 0; i != 200; ++i) {
             pauses.push_back(b.delay(now, 1));
         }
@@ -68,36 +78,36 @@ BOOST_AUTO_TEST_CASE(pauses_grow_from_the_minimum_to_the_maximum_and_half_of_eac
 
 BOOST_AUTO_TEST_CASE(the_pause_is_spread_over_the_addresses)
 {
-    backoff b{1s, 1s};
+    backoff b{1s, 1s, seed};
     b.next_pass();
-    BOOST_TEST((b.delay(clock_type::time_point{} + 1h, 4) <= 250ms));
+    BOOST_TEST((b.delay(1h, 4) <= 250ms));
 }
 
 BOOST_AUTO_TEST_CASE(many_passes_do_not_overflow)
 {
-    backoff b{50ms, 1s};
+    backoff b{50ms, 1s, seed};
     for (int i = 0; i != 10'000; ++i) {
         b.next_pass();
     }
-    const auto pause = b.delay(clock_type::time_point{} + 1h, 1);
+    const auto pause = b.delay(1h, 1);
     BOOST_TEST((pause >= 500ms && pause <= 1s));
 }
 
 BOOST_AUTO_TEST_CASE(the_longest_times_do_not_overflow)
 {
     constexpr std::chrono::milliseconds longest{0x7fffffff};
-    backoff b{longest, longest};
+    backoff b{longest, longest, seed};
     for (int i = 0; i != 20; ++i) {
         b.next_pass();
-        const auto pause = b.delay(clock_type::time_point{} + 1h, 1);
+        const auto pause = b.delay(1h, 1);
         BOOST_TEST((pause >= longest / 2 && pause <= longest));
     }
 }
 
 BOOST_AUTO_TEST_CASE(repetitions_pause_from_the_second_on_and_begin_anew_after_ten_seconds)
 {
-    backoff b{1ms, 1s};
-    auto now = clock_type::time_point{} + 1h;
+    backoff b{1ms, 1s, seed};
+    time_point now = 1h;
     for (int round = 0; round != 2; ++round) {
         BOOST_TEST((b.repeat(now) == 0s));
         for (auto full = 1ms; full < 1s; full *= 2) {

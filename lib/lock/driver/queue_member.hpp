@@ -10,7 +10,6 @@
 #include "protocol/cohort.hpp"
 #include "protocol/contender.hpp"
 #include "protocol/single_node.hpp"
-#include "zk/backoff.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -170,13 +169,13 @@ private:
 
     // Before the first of `commands_` is performed, which repeats what was in vain.
     std::shared_ptr<zk::timer> pause_;
-    std::unique_ptr<zk::backoff> pace_; // since the first repetition
-    bool paused_ = false;               // the first of `commands_` has had its pause
-    bool busy_server_ = false;          // the server did not carry out what is being answered
-    bool joined_before_ = false;        // a node was asked for
-    bool directory_first_ = false;      // and the next time the directory has been made meanwhile
-    bool data_missing_ = false;         // those of the directory, in its last answer about them
-    std::string missing_;               // the last node that was to be watched, and was not there
+    std::unique_ptr<protocol::backoff> pace_; // since the first repetition
+    bool paused_ = false;                     // the first of `commands_` has had its pause
+    bool busy_server_ = false;                // the server did not carry out what is being answered
+    bool joined_before_ = false;              // a node was asked for
+    bool directory_first_ = false; // and the next time the directory has been made meanwhile
+    bool data_missing_ = false;    // those of the directory, in its last answer about them
+    std::string missing_;          // the last node that was to be watched, and was not there
 
     bool over_ = false;    // gone, or the client is closed
     bool in_line_ = false; // as the client was told

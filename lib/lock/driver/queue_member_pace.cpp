@@ -72,9 +72,9 @@ std::chrono::nanoseconds queue_member::pause_before(const protocol::command& c)
         return 0ns;
     }
     if (!pace_) {
-        pace_ = std::make_unique<zk::backoff>(1ms, 1s);
+        pace_ = std::make_unique<protocol::backoff>(1ms, 1s, zk::random_seed());
     }
-    return pace_->repeat(zk::backoff::clock::now());
+    return pace_->repeat(boot_clock::now());
 }
 
 void queue_member::begin_pause(std::chrono::nanoseconds pause)

@@ -1,25 +1,27 @@
-// When to try the next connection; and when to repeat a request that a server refuses.
+// When to try the next connection; and when to repeat a request that a server refuses. Sans-io.
 #pragma once
-
-#include "entropy.hpp"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <random>
 
-namespace colock::zk {
+namespace colock::protocol {
 
 // One pass goes over all addresses, the first without a pause. The pause of a later pass doubles from
 // `min` to `max`, loses up to half of itself at random, and is spread over the addresses. Whatever the
 // options say, there are at most ten attempts in any second.
+//
+// Times are those of a clock that goes on while the machine sleeps, as in validity.hpp.
 class backoff {
 public:
-    using clock = std::chrono::steady_clock;
+    using duration = std::chrono::nanoseconds;
+    using time_point = duration; // since the clock's epoch
 
-    backoff(std::chrono::milliseconds min, std::chrono::milliseconds max)
-        : min_{min}, max_{std::max(min, max)}
+    backoff(std::chrono::milliseconds min, std::chrono::milliseconds max, std::uint32_t seed)
+        : min_{min}, max_{std::max(min, max)}, random_{seed}
     {
     }
 
@@ -30,24 +32,24 @@ public:
     void next_pass() noexcept { ++pass_; }
 
     // How long to wait before the next attempt, which is one of `addresses` in this pass.
-    [[nodiscard]] clock::duration delay(clock::time_point now, std::size_t addresses)
+    [[nodiscard]] duration delay(time_point now, std::size_t addresses)
     {
-        clock::duration pause{};
+        duration pause{};
         if (pass_ != 0) {
             using seconds = std::chrono::duration<double>; // which does not overflow
             const auto full =
                 std::min<seconds>(max_, min_ * double(1u << std::min(pass_ - 1, 16u)));
             std::uniform_real_distribution<double> part{0.5, 1.0};
-            pause = std::chrono::duration_cast<clock::duration>(full * part(random_)) /
-                    static_cast<clock::rep>(std::max<std::size_t>(addresses, 1));
+            pause = std::chrono::duration_cast<duration>(full * part(random_)) /
+                    static_cast<duration::rep>(std::max<std::size_t>(addresses, 1));
         }
         // The slot about to be re-used is the attempt ten before this one.
         const auto allowed = attempts_[next_] + std::chrono::seconds{1};
-        return std::max({pause, allowed - now, clock::duration{}});
+        return std::max({pause, allowed - now, duration{}});
     }
 
     // An attempt begins.
-    void attempt(clock::time_point now) noexcept
+    void attempt(time_point now) noexcept
     {
         attempts_[next_] = now;
         next_ = (next_ + 1) % attempts_.size();
@@ -56,7 +58,7 @@ public:
     // Something is to be repeated at once, because of what a server has answered. How long to wait before: not at
     // all the first time, then a time that doubles. It counts as repeated then. When nothing has been repeated for
     // ten seconds, the next time is the first one again.
-    [[nodiscard]] clock::duration repeat(clock::time_point now)
+    [[nodiscard]] duration repeat(time_point now)
     {
         if (now - attempts_[(next_ + attempts_.size() - 1) % attempts_.size()] > forgotten) {
             reset();
@@ -73,9 +75,17 @@ private:
     std::chrono::milliseconds min_;
     std::chrono::milliseconds max_;
     unsigned pass_ = 0;
-    std::array<clock::time_point, 10> attempts_{};
+    std::array<time_point, 10> attempts_ = never();
     std::size_t next_ = 0;
-    std::minstd_rand random_{random_seed()};
+    std::minstd_rand random_;
+
+    // A machine may have started less than a second ago.
+    static constexpr std::array<time_point, 10> never() noexcept
+    {
+        std::array<time_point, 10> all{};
+        all.fill(-std::chrono::seconds{1});
+        return all;
+    }
 };
 
-} // namespace colock::zk
+} // namespace colock::protocol
