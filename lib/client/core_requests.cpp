@@ -298,7 +298,7 @@ void client_core::repeat(request_ptr r)
     if (!alone) {
         return;
     }
-    const auto pause = repetitions_.repeat(boot_clock::now());
+    const auto pause = repetitions_.repeat(clock::now().time_since_epoch());
     if (pause == pause.zero()) {
         send_resting();
         return;

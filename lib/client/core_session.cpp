@@ -203,7 +203,7 @@ void client_core::left_behind(const std::string& address,
 
 void client_core::next_attempt()
 {
-    const auto delay = backoff_.delay(boot_clock::now(), pass_size_);
+    const auto delay = backoff_.delay(clock::now().time_since_epoch(), pass_size_);
     attempt_timer_->expires_after(delay);
     attempt_timer_->async_wait(
         [self = shared_from_this(), use = ++attempt_timer_use_](const error_code& ec) {
@@ -217,7 +217,7 @@ void client_core::attempt()
 {
     attempting_ = std::move(untried_.back());
     untried_.pop_back();
-    backoff_.attempt(boot_clock::now());
+    backoff_.attempt(clock::now().time_since_epoch());
     attempt_began_ = boot_clock::now();
     barrier_refused_ = false; // nothing of the previous connection is answered any more
     count.connect_attempts.fetch_add(1, std::memory_order_relaxed);

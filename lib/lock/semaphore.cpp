@@ -514,7 +514,7 @@ awaitable<void> semaphore_state::pause(acquisition& a) const
     if (!a.pace) {
         a.pace = std::make_unique<protocol::backoff>(1ms, 1s, zk::random_seed());
     }
-    const auto length = a.pace->repeat(boot_clock::now());
+    const auto length = a.pace->repeat(std::chrono::steady_clock::now().time_since_epoch());
     if (const auto why = core_->unavailable(); why) {
         fail(why);
     }

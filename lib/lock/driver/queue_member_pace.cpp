@@ -74,7 +74,7 @@ std::chrono::nanoseconds queue_member::pause_before(const protocol::command& c)
     if (!pace_) {
         pace_ = std::make_unique<protocol::backoff>(1ms, 1s, zk::random_seed());
     }
-    return pace_->repeat(boot_clock::now());
+    return pace_->repeat(std::chrono::steady_clock::now().time_since_epoch());
 }
 
 void queue_member::begin_pause(std::chrono::nanoseconds pause)

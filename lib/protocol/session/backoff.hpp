@@ -14,11 +14,11 @@ namespace colock::protocol {
 // `min` to `max`, loses up to half of itself at random, and is spread over the addresses. Whatever the
 // options say, there are at most ten attempts in any second.
 //
-// Times are those of a clock that goes on while the machine sleeps, as in validity.hpp.
+// Times are those of the clock by which the pauses are waited for.
 class backoff {
 public:
     using duration = std::chrono::nanoseconds;
-    using time_point = duration; // since the clock's epoch
+    using time_point = duration; // since the epoch of that clock
 
     backoff(std::chrono::milliseconds min, std::chrono::milliseconds max, std::uint32_t seed)
         : min_{min}, max_{std::max(min, max)}, random_{seed}
