@@ -20,14 +20,29 @@ const asio::any_io_executor& executor_of(const std::shared_ptr<client_core>& cor
 
 // ---- life
 
+namespace {
+
+protocol::session::reconnect::settings session_settings(const client_options& o)
+{
+    return {.hosts = o.hosts,
+            .chroot = o.chroot,
+            .tries_options = !o.chroot.empty() || !o.credentials.empty(),
+            .session_timeout = o.session_timeout,
+            .connect_timeout = o.connect_timeout,
+            .close_timeout = o.close_timeout,
+            .backoff_min = o.backoff_min,
+            .backoff_max = o.backoff_max,
+            .tick = o.tick};
+}
+
+} // namespace
+
 client_core::client_core(asio::any_io_executor executor, client_options options)
-    : executor_{std::move(executor)}, options_{std::move(options)}, strand_{zk::strand_base{
-                                                                        executor_}},
-      addresses_{std::make_shared<zk::address_book>(*strand_)}, backoff_{options_.backoff_min,
-                                                                         options_.backoff_max,
-                                                                         zk::random_seed()},
-      attempt_timer_{*strand_}, deadline_timer_{*strand_}, reminder_timer_{*strand_},
-      beat_timer_{*strand_}, heartbeat_{std::clamp(options_.tick, milliseconds{0}, longest_time)},
+    : executor_{std::move(executor)}, options_{std::move(options)},
+      strand_{zk::strand_base{executor_}}, addresses_{std::make_shared<zk::address_book>(*strand_)},
+      reconnect_{session_settings(options_), zk::random_seed()}, attempt_timer_{*strand_},
+      deadline_timer_{*strand_}, reminder_timer_{*strand_}, beat_timer_{*strand_},
+      heartbeat_{std::clamp(options_.tick, milliseconds{0}, longest_time)},
       rest_timer_{*strand_}, watches_{[this](const std::string& path, zk::watch_kind kind) {
           if (is_connected()) {
               submit(make_request({.op = zk::opcode::forget_watches, .path = path, .kind = kind},
@@ -114,7 +129,7 @@ void client_core::release()
     for (auto& op : std::exchange(closing_ops_, {})) {
         op.complete(aborted);
     }
-    if (!closing_) {
+    if (!is_closing()) {
         begin_close(aborted);
     }
     // The answers of those that were sent are awaited, so that the session can be ended properly.
@@ -257,7 +272,7 @@ void client_core::publish_bound()
 void client_core::wait_to_beat()
 {
     const auto next = heartbeat_.next();
-    if (next >= beat_at_ || closing_) {
+    if (next >= beat_at_ || is_closing()) {
         return; // the timer fires early, and is set anew
     }
     beat_at_ = next;
@@ -272,7 +287,7 @@ void client_core::wait_to_beat()
 
 void client_core::beat()
 {
-    if (closing_) {
+    if (is_closing()) {
         return;
     }
     const batch together{*this};
@@ -373,7 +388,7 @@ void client_core::wait_state_change(connection_state seen,
 void client_core::publish_session()
 {
     public_session_id_ = session_.id;
-    public_timeout_ = session_timeout_.count();
+    public_timeout_ = reconnect_.session_timeout().count();
     const std::lock_guard lock{text_mutex_};
     session_password_ = session_.id != 0
                             ? std::string(session_.password.begin(), session_.password.end())

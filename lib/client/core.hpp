@@ -8,6 +8,7 @@
 #include "protocol/directory/memory.hpp"
 #include "protocol/session/backoff.hpp"
 #include "protocol/session/heartbeat.hpp"
+#include "protocol/session/reconnect.hpp"
 #include "request.hpp"
 #include "zk/connection.hpp"
 #include "zk/hosts.hpp"
@@ -139,7 +140,7 @@ public:
     void release();
 
     [[nodiscard]] bool is_connected() const noexcept { return connection_id_ != 0; }
-    [[nodiscard]] bool is_closing() const noexcept { return closing_; }
+    [[nodiscard]] bool is_closing() const noexcept { return reconnect_.is_closing(); }
     [[nodiscard]] std::int64_t session() const noexcept { return session_.id; }
     // Why an operation cannot even be queued; no error when it can.
     [[nodiscard]] error_code unavailable() const noexcept;
@@ -229,28 +230,38 @@ private:
     void send_resting();
     void end_rest();
 
+    // Hands an input to the state machine of the session, and carries out what it decides.
+    template <class Input>
+    void decide(Input&& input);
+    void carry_out(const protocol::session::command& c);
+    template <class Input>
+    void start(zk::timer& timer, std::size_t& use, std::chrono::nanoseconds time, Input due);
+    static void stop(zk::timer& timer, std::size_t& use);
+
     error_code check_options();
-    void start_pass(bool paused = false);
-    void choose_addresses();
-    void next_attempt();
-    void attempt();
-    void attempt_timed_out();
-    void attempt_failed(const error_code& ec, std::string detail);
+    void look_up();
+    void report_addresses();
+    void open(const std::string& address, std::chrono::nanoseconds timeout);
+    void take_session(const std::string& address, bool resumed);
     [[nodiscard]] request_ptr trial_of_options();
-    void send_barrier();
+    [[nodiscard]] request_ptr barrier();
     void break_later();
     void become_connected();
+    void become_suspended();
     void give_up(const error_code& ec);
-    void connect_deadline_reached();
     void drop_connection(bool last_words = false);
+    void forget_session();
     void expire_session();
+    void answer_callers(const error_code& ec);
     void set_state(connection_state state);
     [[nodiscard]] std::vector<std::shared_ptr<session_listener>> listeners() const;
     void notify(const std::function<void(session_listener&)>& call);
     void link(request_list& list, request_ptr r);
     [[nodiscard]] request_ptr unlink(request& r);
     void begin_close(const error_code& why);
-    void end_session_when_quiet();
+    void report_quiet();
+    void take_leave_of_users(const error_code& why);
+    void end_session();
     void closed(const error_code& ec);
     void publish_session();
     void cancel_timers();
@@ -267,39 +278,28 @@ private:
     std::atomic<bool> context_gone_{false};
     mutable std::atomic<bool> logging_{false}; // the user's log is on the strand's stack
 
-    // The connection, and how the next one is found.
+    // The connection, and what decides about it.
     std::shared_ptr<zk::connection> connection_;
     std::shared_ptr<zk::address_book> addresses_;
-    std::vector<std::string> untried_; // of this pass
-    std::size_t pass_size_ = 0;
-    std::string attempting_; // the address
-    protocol::backoff backoff_;
-    unsigned unanswered_ = 0;                 // attempts that timed out, since the last connection
-    std::string last_lost_;                   // the address of the connection that broke last
-    std::chrono::nanoseconds lost_at_{0};     // when, by the boot_clock
+    protocol::session::reconnect reconnect_;
+    protocol::session::commands decided_; // not all of it is carried out yet
+    bool carrying_out_ = false;
     zk::old_sockets old_sockets_;             // of this session
-    std::optional<zk::timer> attempt_timer_;  // back-off, or the attempt's deadline
+    std::optional<zk::timer> attempt_timer_;  // a pause, or the limit of an attempt
     std::optional<zk::timer> deadline_timer_; // of connect or close
     std::optional<zk::timer> reminder_timer_;
     std::optional<boot_timer> beat_timer_;
     std::chrono::nanoseconds beat_at_ = std::chrono::nanoseconds::max(); // of the boot_clock
     std::size_t attempt_timer_use_ = 0; // tells an expiry that was too late to be cancelled
     std::size_t deadline_timer_use_ = 0;
-    error_code last_failure_;
-    std::string last_failure_detail_;
     std::list<operation_ptr<error_code>> connecting_;
     std::list<operation_ptr<error_code>> closing_ops_;
 
     zk::session_identity session_;
-    std::chrono::milliseconds session_timeout_{0}; // smallest that was granted in this session
     protocol::heartbeat heartbeat_;
     std::chrono::nanoseconds attempt_began_{0};
-    bool proof_has_come_ = false;   // of those that were waited for
-    bool options_accepted_ = false; // the servers have the chroot, and take the credentials
-    bool barrier_refused_ = false;  // what this connection answers from now on is not believed
-    bool lost_write_ = false;       // a write on this connection was answered with its loss
-    bool closing_ = false;
-    bool ending_ = false;             // the close has been handed to the connection
+    bool proof_has_come_ = false;     // of those that were waited for
+    bool lost_write_ = false;         // a write on this connection was answered with its loss
     std::uint64_t connection_id_ = 0; // 0 while not connected
     std::uint64_t connections_made_ = 0;
 

@@ -120,7 +120,7 @@ void request::answered(zk::reply&& r) noexcept
 
 error_code client_core::unavailable() const noexcept
 {
-    if (closing_ || state_ == connection_state::closed) {
+    if (is_closing()) {
         return errc::client_closed;
     }
     if (state_ == connection_state::idle) {
@@ -215,7 +215,7 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
     if (context_gone_) {
         return;
     }
-    if (barrier_refused_) {
+    if (reconnect_.is_distrusted()) {
         reply = {.error = zookeeper_errc::connection_loss};
     }
     const bool loss = is_loss(reply.error);
@@ -255,7 +255,7 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
         r.policy == on_loss::repeat && (loss || reply.error == zookeeper_errc::throttled_op);
     if (r.abandoned_) {
         // done() was called before.
-    } else if (again && !closing_) {
+    } else if (again && !is_closing()) {
         if (loss || !is_connected()) {
             ++count.waiting;
             link(lost_, std::move(own));
@@ -282,14 +282,14 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
     if (std::exchange(proof_has_come_, false)) {
         notify([](session_listener& l) { l.proved(); });
     }
-    end_session_when_quiet();
+    report_quiet();
 }
 
 void client_core::repeat(request_ptr r)
 {
-    if (closing_ || !connection_) {
-        r->done({.error = closing_ ? error_code{errc::client_closed}
-                                   : error_code{zookeeper_errc::connection_loss}});
+    if (is_closing() || !connection_) {
+        r->done({.error = is_closing() ? error_code{errc::client_closed}
+                                       : error_code{zookeeper_errc::connection_loss}});
         return;
     }
     const bool alone = resting_.empty(); // the others' pause is this one's, too
@@ -343,7 +343,7 @@ void client_core::end_rest()
     while (!all.empty()) {
         request_ptr r{&all.front()};
         all.pop_front();
-        if (r->policy == on_loss::repeat && !closing_) {
+        if (r->policy == on_loss::repeat && !is_closing()) {
             ++count.waiting;
             link(lost_, std::move(r));
         } else {

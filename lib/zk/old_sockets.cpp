@@ -18,8 +18,7 @@ constexpr std::size_t most_sockets = 64;
 
 } // namespace
 
-void old_sockets::add(const std::string& address, std::shared_ptr<old_socket> socket,
-                      std::chrono::milliseconds on_the_way)
+void old_sockets::add(const std::string& address, std::shared_ptr<old_socket> socket)
 {
     forget_harmless();
     std::erase_if(all_, [&](const entry& each) {
@@ -33,20 +32,11 @@ void old_sockets::add(const std::string& address, std::shared_ptr<old_socket> so
         all_.front().socket->close();
         all_.erase(all_.begin());
     }
-    const auto now = clock::now();
-    all_.push_back({address, now, now + on_the_way, std::move(socket)});
+    all_.push_back({address, clock::now(), std::move(socket)});
     all_.back().socket->finish();
 }
 
-bool old_sockets::contains(const std::string& address)
-{
-    forget_harmless();
-    return std::ranges::any_of(all_, [&](const entry& each) {
-        return each.address == address && !each.socket->is_over();
-    });
-}
-
-bool old_sockets::may_pass_on(const std::string& address)
+bool old_sockets::is_open(const std::string& address)
 {
     forget_harmless();
     return std::ranges::any_of(all_, [&](const entry& each) { return each.address == address; });
@@ -63,8 +53,7 @@ void old_sockets::forget_harmless()
 {
     const auto now = clock::now();
     std::erase_if(all_, [now](const entry& each) {
-        const bool over = (each.socket->is_over() && now >= each.at_least_until) ||
-                          now - each.since > longest_wait;
+        const bool over = each.socket->is_over() || now - each.since > longest_wait;
         if (over) {
             each.socket->close();
         }

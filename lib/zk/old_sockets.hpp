@@ -26,7 +26,7 @@ public:
 // The sockets of connections that the client has given up, each until its server has closed it too.
 //
 // A server that stalls still has requests of such a connection to read. It reads the end of the stream behind them, and
-// closes the connection then. Requests that it has read by then may be on their way to the leader still.
+// closes the connection then. What follows from that is decided in protocol/session/old_connections.hpp.
 //
 // On the strand. The sockets wait for their servers, and so are work to the executor until clear().
 class old_sockets {
@@ -38,14 +38,10 @@ public:
 
     // Sends the end of the stream.
     // An earlier connection to the same address is forgotten: its server has closed it when the session came back.
-    // `on_the_way`: for how long the server's requests may be on their way to the leader.
-    void add(const std::string& address, std::shared_ptr<old_socket> socket,
-             std::chrono::milliseconds on_the_way);
+    void add(const std::string& address, std::shared_ptr<old_socket> socket);
 
     // Whether the server at this address may still have to read from such a connection.
-    [[nodiscard]] bool contains(const std::string& address);
-    // Or whether something of it may still be on its way to the leader.
-    [[nodiscard]] bool may_pass_on(const std::string& address);
+    [[nodiscard]] bool is_open(const std::string& address);
 
     void clear() noexcept;
 
@@ -53,7 +49,6 @@ private:
     struct entry {
         std::string address;
         std::chrono::steady_clock::time_point since;
-        std::chrono::steady_clock::time_point at_least_until; // it is kept, also when it is closed
         std::shared_ptr<old_socket> socket;
     };
 

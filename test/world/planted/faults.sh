@@ -16,37 +16,31 @@ quick=(
 # ---- the session, and its connections
 
 plant "sends no barrier when it resumes its session" lib/client/core_session.cpp \
-    "$(in_function established 's/send_barrier\(\);/backoff_.reset();/')"
-plant "sends what has waited before the barrier" lib/client/core_session.cpp \
-    "$(in_function established 's/send_barrier\(\);/;/; s/^    become_connected\(\);/    become_connected();\n    if (resumed) { send_barrier(); }/')"
+    "$(in_function carry_out 's/send\(barrier\(\)\);//')"
 plant "offers its session where an old socket is" lib/client/core_session.cpp \
-    "$(in_function choose_addresses 's/boot_clock::now\(\) < over/false/; s/const auto over = .*//')"
+    "$(in_function report_addresses 's/old_sockets_.is_open\(each\)/false/')"
 plant "forgets all old sockets when it is connected again" lib/client/core_session.cpp \
-    "$(in_function become_connected 's/unanswered_ = 0;/unanswered_ = 0; old_sockets_.clear();/')"
+    "$(in_function become_connected 's/^    wait_to_beat\(\);/    wait_to_beat(); old_sockets_.clear();/')"
 plant "takes every old socket for closed" lib/zk/old_sockets.cpp \
-    "$(in_function contains 's/each.address == address/each.address == address \&\& each.socket->is_over()/')"
+    "$(in_function is_open 's/each.address == address/each.address == address \&\& each.socket->is_over()/')"
 plant "does not tell anybody that the session has expired" lib/client/core_session.cpp \
     "$(in_function expire_session 's/notify\(.*expired\(\).*//')"
 plant "does not tell anybody that the connection is lost" lib/client/core_session.cpp \
-    "$(in_function broken 's/notify\(.*suspended\(\).*//')"
+    "$(in_function become_suspended 's/notify\(.*suspended\(\).*//')"
 plant "does not tell anybody that the client is closed" lib/client/core_session.cpp \
-    "$(in_function begin_close 's/notify\(.*closed\(why\).*//')"
+    "$(in_function take_leave_of_users 's/notify\(.*closed\(why\).*//')"
 plant "does not tell anybody that it is connected again" lib/client/core_session.cpp \
     "$(in_function become_connected 's/notify\(.*connected\(session_.id\).*//')"
 plant "ends its session while answers are outstanding" lib/client/core_session.cpp \
-    "$(in_function end_session_when_quiet 's/ \|\| !sent_.empty\(\)//')"
+    "$(in_function report_quiet 's/ \&\& sent_.empty\(\)//')"
 plant "forgets the requests that wait when it is closed" lib/client/core_session.cpp \
-    "$(in_function begin_close 's/^ +fail_waiting\(why\);//')"
+    "$(in_function take_leave_of_users 's/^ +fail_waiting\(why\);//')"
 plant "counts the time-out from when the connection was made" lib/client/core_session.cpp \
     "$(in_function become_connected 's/attempt_began_/boot_clock::now()/')"
 plant "does not publish the bound at once when the time-out shrinks" lib/client/core_session.cpp \
     "$(in_function become_connected 's/publish_bound.*//')"
-plant "keeps the time-out that the first connection was granted" lib/client/core_session.cpp \
-    "$(in_function established 's/session_timeout_ = resumed .*/if (!resumed) { session_timeout_ = granted; }/')"
 plant "keeps the watches of a connection that is gone" lib/client/core_session.cpp \
     "$(in_function drop_connection 's/watches_.clear\(\);//')"
-plant "does not pause between attempts to connect" lib/client/core_session.cpp \
-    "$(in_function next_attempt 's/const auto delay = .*;/const auto delay = clock::duration{};/')"
 plant "does not let go of the session when the client is destroyed" lib/client/client.cpp \
     "$(in_function '~client' 's/core->release\(\);/(void)core;/')"
 
@@ -83,7 +77,7 @@ plant "does not tell that the proof has come" lib/client/core_requests.cpp \
     "$(in_function answered 's/notify\(.*proved\(\).*//')"
 plant "reads a clock that stands still while the machine sleeps" lib/client/boot_clock.hpp \
     's/CLOCK_BOOTTIME, /CLOCK_MONOTONIC, /' \
-    lib/client/{core,core_requests,core_session}.cpp lib/lock/{queue_member,queue_member_requests,queue_member_pace,held_lock,held_nodes,local_queue}.cpp
+    lib/client/{core,core_requests,core_session}.cpp lib/lock/{driver/queue_member,driver/queue_member_requests,held_lock,lease/held_nodes,local/local_queue}.cpp
 
 # ---- a contender's node
 

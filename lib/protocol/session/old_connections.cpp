@@ -1,0 +1,85 @@
+#include "old_connections.hpp"
+
+#include "protocol/planted.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+namespace colock::protocol::session {
+
+namespace {
+
+// The leader gives up a follower that it does not hear of, after five ticks unless it is told otherwise (syncLimit).
+constexpr int sync_limit = 10; // ticks: amply
+
+// No ensemble waits so long for a member that has fallen silent.
+constexpr std::chrono::minutes longest{10};
+
+} // namespace
+
+void old_connections::lost(const std::string& where, bool write_lost, instant now)
+{
+    latest_ = where;
+    latest_at_ = now.real;
+    std::erase_if(lost_, [&](const lost_connection& each) {
+        return each.where == where || each.passed_on_until <= now.awake;
+    });
+    if (write_lost && !planted("lost write forgotten")) {
+        lost_.push_back(
+            {where, now.awake + std::min<std::chrono::nanoseconds>(sync_limit * tick_, longest)});
+    }
+}
+
+pass old_connections::begin(const std::vector<address>& all) const
+{
+    pass found{.size = all.size()};
+    for (const auto& each : all) {
+        found.untried.push_back(each.text);
+    }
+    // The server whose connection was lost last is tried last.
+    const auto at = std::ranges::find(found.untried, latest_);
+    if (at != found.untried.end() && !planted("latest server tried first")) {
+        std::rotate(found.untried.begin(), at, at + 1);
+    }
+    return found;
+}
+
+// There are two exceptions, without which a client could stay away from its only server. With one address only, there
+// is no other server. And when the client has been without a connection for a whole time-out and a tick, the session
+// has ended, unless the leader was away, too: the leader ends sessions at ticks of its own.
+pass old_connections::resume(const std::vector<address>& all, std::chrono::milliseconds timeout,
+                             instant now) const
+{
+    auto found = begin(all);
+    const bool over = now.real >= latest_at_ + timeout + tick_ && !planted("never over");
+    if ((found.size <= 1 && !planted("the only server is left out")) || over) {
+        return found;
+    }
+    std::erase_if(found.untried, [&](const std::string& text) {
+        const auto at = std::ranges::find(all, text, &address::text);
+        return at->is_unread && !planted("old connection ignored");
+    });
+    // A client whose connections all break again and again has to go on somewhere.
+    const auto passes_on = [&](const std::string& text) { return may_pass_on(text, now); };
+    if (!std::ranges::all_of(found.untried, passes_on) || planted("no server is left")) {
+        std::erase_if(found.untried, passes_on);
+    }
+    return found;
+}
+
+bool old_connections::may_pass_on(const std::string& where, instant now) const
+{
+    return std::ranges::any_of(lost_, [&](const lost_connection& each) {
+        return each.where == where && now.awake < each.passed_on_until;
+    });
+}
+
+std::ostream& operator<<(std::ostream& text, const old_connections& c)
+{
+    for (const auto& each : c.lost_) {
+        text << each.where << each.passed_on_until.count() << ' ';
+    }
+    return text << c.latest_ << c.latest_at_.count();
+}
+
+} // namespace colock::protocol::session

@@ -1,0 +1,283 @@
+// The connections of a session: which one is tried, and what becomes of one that is lost.
+#include "protocol/planted.hpp"
+#include "reconnect.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock::protocol::session {
+
+namespace {
+
+using kind = command::kind;
+using std::chrono::milliseconds;
+
+} // namespace
+
+// ---- a pass over the addresses
+
+void reconnect::begin_pass(bool paused, commands& out)
+{
+    stage_ = looking_up{paused};
+    out.push_back({kind::look_up});
+}
+
+void reconnect::resolved(const std::vector<address>& all, bool more, std::string_view last_failure,
+                         instant now, commands& out)
+{
+    const auto* at = std::get_if<looking_up>(&stage_);
+    if (!at && !planted("late look-up heeded")) {
+        return;
+    }
+    if (all.empty()) {
+        if (!more && !planted("unknown hosts waited for")) {
+            attempt_failed({}, {errc::unknown_host, std::string{last_failure}}, now, out);
+        }
+        return;
+    }
+    auto next = session_ != 0 ? old_.resume(all, timeout_, now) : old_.begin(all);
+    if (next.untried.empty()) {
+        backoff_.next_pass();
+        pause(std::move(next), now, out);
+    } else if (at && at->paused) {
+        attempt(std::move(next), now, out);
+    } else {
+        pause(std::move(next), now, out);
+    }
+}
+
+void reconnect::pause(pass rest, instant now, commands& out)
+{
+    out.push_back({.type = kind::start_timer, .time = backoff_.delay(now.awake, rest.size)});
+    stage_ = pausing{std::move(rest)};
+}
+
+void reconnect::attempt(pass rest, instant now, commands& out)
+{
+    auto where = std::move(rest.untried.back());
+    rest.untried.pop_back();
+    backoff_.attempt(now.awake);
+    out.push_back({.type = kind::open, .text = where, .time = wanted_timeout()});
+    if (!planted("attempt without a limit")) {
+        out.push_back({.type = kind::start_timer, .time = patience(rest.size)});
+    }
+    stage_ = attempting{std::move(where), std::move(rest)};
+}
+
+milliseconds reconnect::wanted_timeout() const noexcept
+{
+    return session_ != 0 ? timeout_ : settings_.session_timeout;
+}
+
+// A server that does not even answer must not use up the session's time alone. At first it gets a second only: one that
+// is just starting forgets the clients that come too early (3.8.0 fails to close their connections), and answers the
+// next attempt at once.
+milliseconds reconnect::patience(std::size_t addresses) const
+{
+    const auto limit = std::max(milliseconds{1000},
+                                wanted_timeout() / static_cast<milliseconds::rep>(2 * addresses));
+    return std::min(limit, milliseconds{1000 << std::min(unanswered_, 10U)});
+}
+
+void reconnect::attempt_failed(pass rest, failure f, instant now, commands& out)
+{
+    out.push_back({.type = kind::log_info, .text = f.detail});
+    out.push_back({.type = kind::note, .text = f.detail});
+    last_failure_ = std::move(f);
+    if (rest.untried.empty() && !planted("no pause between passes")) {
+        backoff_.next_pass();
+    }
+    if (planted("no attempt behind a failure")) {
+        stage_ = pausing{std::move(rest)};
+        return;
+    }
+    pause(std::move(rest), now, out);
+}
+
+void reconnect::timer_due(instant now, commands& out)
+{
+    if (auto* at = std::get_if<pausing>(&stage_)) {
+        auto rest = std::move(at->rest);
+        rest.untried.empty() ? begin_pass(true, out) : attempt(std::move(rest), now, out);
+    } else if (auto* late = std::get_if<attempting>(&stage_)) {
+        auto from = std::move(*late);
+        ++unanswered_;
+        if (!planted("silent server not dropped")) {
+            out.push_back({kind::drop});
+        }
+        attempt_failed(std::move(from.rest),
+                       {errc::connect_timeout, "server " + from.where + " did not answer in time"},
+                       now, out);
+    }
+}
+
+void reconnect::not_opened(instant now, commands& out)
+{
+    if (auto* at = std::get_if<attempting>(&stage_)) {
+        auto from = std::move(*at);
+        attempt_failed(
+            std::move(from.rest),
+            {errc::no_server, "server " + from.where + ": the C client refuses the address"}, now,
+            out);
+    }
+}
+
+// ---- a connection with a session
+
+void reconnect::established(std::int64_t session, milliseconds timeout, commands& out)
+{
+    auto* at = std::get_if<attempting>(&stage_);
+    if (!at) {
+        return;
+    }
+    auto from = std::move(*at);
+    const bool resumed = session_ != 0 && session == session_;
+    timeout_ =
+        resumed && !planted("larger time-out believed") ? std::min(timeout_, timeout) : timeout;
+    session_ = session;
+    out.push_back(
+        {.type = resumed ? kind::session_resumed : kind::session_begun, .text = from.where});
+    out.push_back({kind::stop_timer});
+    if (settings_.tries_options && !accepted_ && !planted("options not tried")) {
+        out.push_back({kind::try_options});
+        stage_ = trying_options{std::move(from.where), std::move(from.rest)};
+        return;
+    }
+    if (!resumed) {
+        backoff_.reset();
+    } else if (!planted("barrier forgotten") && !planted("barrier behind the news")) {
+        out.push_back({kind::send_barrier});
+    }
+    become_connected(std::move(from.where), out);
+    if (resumed && planted("barrier behind the news")) {
+        out.push_back({kind::send_barrier});
+    }
+}
+
+// Nothing was seen in this session before, also if it was resumed: it needs no barrier.
+void reconnect::options_tried(const error_code& ec, commands& out)
+{
+    auto* at = std::get_if<trying_options>(&stage_);
+    if (!at) {
+        return;
+    }
+    if (!ec) {
+        accepted_ = true;
+        backoff_.reset();
+        become_connected(std::string{at->where}, out);
+    } else if (ec == zookeeper_errc::no_node) {
+        out.push_back({.type = kind::note,
+                       .text = "chroot " + settings_.chroot + " does not exist on " + at->where});
+        give_up(errc::no_chroot, out);
+    } else if (ec != zookeeper_errc::auth_failed) { // else broken() follows
+        give_up(ec, out);
+    }
+}
+
+void reconnect::become_connected(std::string where, commands& out)
+{
+    stage_ = online{std::move(where)};
+    unanswered_ = 0;
+    was_connected_ = true;
+    if (wanted_) {
+        out.push_back({kind::stop_deadline});
+    }
+    out.push_back({kind::connected});
+    if (std::exchange(wanted_, false) && !planted("callers not answered")) {
+        out.push_back({.type = kind::answer});
+    }
+}
+
+// The barrier is a quorum write: what is read behind it on this connection is no older than anything that was seen on the
+// previous one. A transaction that fails takes its place in ZooKeeper's order, as one that succeeds does. A create whose
+// answer was lost is visible behind it, or will never be carried out: the leader refuses what the previous server
+// forwards later, since this one owns the session now, and `old_connections` keeps the previous one from becoming its
+// owner again.
+void reconnect::barrier_answered(const error_code& ec, commands& out)
+{
+    auto* at = std::get_if<online>(&stage_);
+    if (!at) {
+        return;
+    }
+    if (!ec || ec == zookeeper_errc::no_node || ec == zookeeper_errc::no_auth ||
+        planted("refused barrier accepted")) {
+        backoff_.reset();
+        return;
+    }
+    // A server that throttles did not carry it out. What it answers to the requests behind it may be older than what was
+    // seen before.
+    at->distrusted = true;
+    out.push_back(
+        {.type = kind::log_warning,
+         .text = "server " + at->where +
+                 " does not carry out the first request on the connection: " + ec.message()});
+    out.push_back({kind::break_off});
+}
+
+void reconnect::broken(loss why, std::string_view fault, bool write_lost, instant now,
+                       commands& out)
+{
+    if (holds<ending>()) {
+        out.push_back({kind::drop});
+        const bool is_over = why == loss::expired || planted("a broken connection is an end");
+        finish(is_over ? error_code{} : errc::disconnected, out);
+        return;
+    }
+    pass rest;
+    std::string where;
+    const bool was_online = holds<online>();
+    const bool refused_barrier = is_distrusted();
+    if (auto* attempted = std::get_if<attempting>(&stage_)) {
+        where = std::move(attempted->where);
+        rest = std::move(attempted->rest);
+    } else if (auto* tried = std::get_if<trying_options>(&stage_)) {
+        where = std::move(tried->where);
+        rest = std::move(tried->rest);
+        old_.lost(where, write_lost, now);
+    } else if (auto* connected = std::get_if<online>(&stage_)) {
+        where = std::move(connected->where);
+        old_.lost(where, write_lost, now);
+    } else {
+        return;
+    }
+    out.push_back({kind::drop});
+    out.push_back({kind::stop_timer});
+    if (why == loss::credentials_refused && !planted("bad credentials tried again")) {
+        const auto detail = "server " + where + " refuses the credentials";
+        out.push_back({.type = kind::note, .text = detail});
+        out.push_back({.type = kind::log_error, .text = detail});
+        expire(out);
+        give_up(zookeeper_errc::auth_failed, out);
+        return;
+    }
+    const std::string suffix = fault.empty() ? "" : ": " + std::string{fault};
+    if (was_online) {
+        out.push_back(
+            {.type = kind::log_warning, .text = "connection to " + where + " lost" + suffix});
+        if (!planted("suspension not told")) {
+            out.push_back({kind::suspended});
+        }
+    }
+    if (why == loss::expired) {
+        out.push_back({.type = kind::log_warning, .text = "the session has expired"});
+        expire(out);
+    }
+    if (was_online || why == loss::expired) {
+        // The server is there, or was until now: all of them are tried at once. But one that refuses the barrier may do so
+        // again and again.
+        if (refused_barrier && !planted("no pause behind a refused barrier")) {
+            backoff_.next_pass();
+        }
+        begin_pass(false, out);
+    } else {
+        attempt_failed(
+            std::move(rest),
+            {errc::no_server,
+             "server " + where +
+                 (fault.empty() ? " refuses connections, or closed this one before it answered"
+                                : " broke this connection" + suffix)},
+            now, out);
+    }
+}
+
+} // namespace colock::protocol::session

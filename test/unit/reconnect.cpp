@@ -1,0 +1,663 @@
+// What the state machine of a session says to each input. That it is right in every order of events is shown by
+// test/model/session.cpp.
+#include "protocol/session/reconnect.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+using namespace colock;
+using namespace std::chrono_literals;
+using colock::protocol::session::address;
+using colock::protocol::session::command;
+using colock::protocol::session::commands;
+using colock::protocol::session::loss;
+using colock::protocol::session::reconnect;
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::int64_t first_session = 0x51;
+constexpr std::int64_t second_session = 0x52;
+const error_code ok;
+
+std::string words(const command& c)
+{
+    using kind = command::kind;
+    const auto ms = std::chrono::duration_cast<milliseconds>(c.time).count();
+    const auto why = c.error ? c.error.message() : "ok";
+    switch (c.type) {
+    case kind::look_up: return "look up";
+    case kind::open: return "open " + c.text + " for " + std::to_string(ms / 1000) + " s";
+    case kind::try_options: return "try options";
+    case kind::send_barrier: return "barrier";
+    case kind::break_off: return "break off";
+    case kind::drop: return "drop";
+    case kind::take_leave: return "take leave";
+    case kind::end_session: return "end session";
+    // Pauses are below a second, and chance has a part in them.
+    case kind::start_timer:
+        return ms == 0 ? "at once" : ms < 1000 ? "pause" : "limit " + std::to_string(ms) + " ms";
+    case kind::stop_timer: return "stop timer";
+    case kind::start_deadline: return "deadline " + std::to_string(ms) + " ms";
+    case kind::stop_deadline: return "stop deadline";
+    case kind::session_begun: return "new session at " + c.text;
+    case kind::session_resumed: return "old session at " + c.text;
+    case kind::connecting: return "connecting";
+    case kind::connected: return "connected";
+    case kind::suspended: return "suspended";
+    case kind::expired: return "expired";
+    case kind::given_up: return "given up: " + why;
+    case kind::closing: return "closing: " + why;
+    case kind::closed: return "closed: " + why;
+    case kind::answer: return "answer: " + why;
+    case kind::note: return "note '" + c.text + "'";
+    case kind::log_info: return "info";
+    case kind::log_warning: return "warning '" + c.text + "'";
+    case kind::log_error: return "error '" + c.text + "'";
+    }
+    return "?";
+}
+
+reconnect::settings usual()
+{
+    return {.hosts = "a,b",
+            .session_timeout = 30s,
+            .connect_timeout = 20s,
+            .close_timeout = 5s,
+            .backoff_min = 50ms,
+            .backoff_max = 800ms,
+            .tick = 2s};
+}
+
+reconnect::settings with_chroot()
+{
+    auto s = usual();
+    s.chroot = "/here";
+    s.tries_options = true;
+    return s;
+}
+
+// A machine, whose inputs return what it says to them.
+class play {
+public:
+    explicit play(reconnect::settings s = usual()) : machine_{std::move(s), 1} {}
+
+    std::vector<address> addresses{{"b"}, {"a"}}; // the last is tried first
+    error_code no_error;
+
+    std::string connect()
+    {
+        machine_.connect(out_);
+        return said();
+    }
+    std::string nobody_waits()
+    {
+        machine_.nobody_waits(out_);
+        return said();
+    }
+    std::string close()
+    {
+        machine_.close(errc::client_closed, out_);
+        return said();
+    }
+    std::string abandon_close()
+    {
+        machine_.abandon_close(out_);
+        return said();
+    }
+    std::string resolved(bool more = false)
+    {
+        machine_.resolved(addresses, more, "host a: no such host", now_, out_);
+        return said();
+    }
+    std::string not_opened()
+    {
+        machine_.not_opened(now_, out_);
+        return said();
+    }
+    std::string established(std::int64_t session = first_session, milliseconds timeout = 30s)
+    {
+        machine_.established(session, timeout, out_);
+        return said();
+    }
+    std::string options_tried(const error_code& ec = {})
+    {
+        machine_.options_tried(ec, out_);
+        return said();
+    }
+    std::string barrier_answered(const error_code& ec = {})
+    {
+        machine_.barrier_answered(ec, out_);
+        return said();
+    }
+    std::string broken(loss why = loss::broken, bool write_lost = false, const char* fault = "")
+    {
+        machine_.broken(why, fault, write_lost, now_, out_);
+        return said();
+    }
+    std::string quiet()
+    {
+        machine_.quiet(out_);
+        return said();
+    }
+    std::string ended(bool confirmed)
+    {
+        machine_.ended(confirmed, out_);
+        return said();
+    }
+    std::string timer()
+    {
+        machine_.timer_due(now_, out_);
+        return said();
+    }
+    std::string deadline()
+    {
+        machine_.deadline_due(out_);
+        return said();
+    }
+    void pass(std::chrono::nanoseconds time)
+    {
+        now_.awake += time;
+        now_.real += time;
+    }
+    void sleep(std::chrono::nanoseconds time) { now_.real += time; }
+
+    // The addresses that it tries in a pass, in their order, when each of them refuses.
+    std::string tries()
+    {
+        std::string all;
+        for (auto next = resolved();; next = timer()) {
+            pass(1s);
+            if (next.starts_with("open")) {
+                all += next.substr(5, 1);
+                static_cast<void>(broken());
+            } else if (next == "look up") {
+                return all;
+            }
+        }
+    }
+
+    play& come_online()
+    {
+        static_cast<void>(connect());
+        static_cast<void>(resolved());
+        static_cast<void>(timer());
+        static_cast<void>(established());
+        return *this;
+    }
+    // Another connection, after the present one is lost.
+    std::string resume(std::int64_t session = first_session, milliseconds timeout = 30s)
+    {
+        static_cast<void>(resolved());
+        static_cast<void>(timer());
+        return established(session, timeout);
+    }
+
+    const reconnect& operator*() const { return machine_; }
+
+private:
+    std::string said()
+    {
+        std::string all;
+        for (const auto& c : std::exchange(out_, {})) {
+            all += (all.empty() ? "" : ", ") + words(c);
+        }
+        return all;
+    }
+
+    reconnect machine_;
+    commands out_;
+    protocol::session::instant now_{1h, 2h};
+};
+
+BOOST_AUTO_TEST_SUITE(session_machine)
+
+// ---- connecting
+
+BOOST_AUTO_TEST_CASE(the_first_server_answers)
+{
+    play p;
+    BOOST_TEST((*p).is_idle());
+    BOOST_TEST(p.connect() == "deadline 20000 ms, connecting, look up");
+    BOOST_TEST(p.resolved() == "at once");
+    BOOST_TEST(p.timer() == "open a for 30 s, limit 1000 ms");
+    BOOST_TEST(p.established() ==
+               "new session at a, stop timer, stop deadline, connected, answer: ok");
+    BOOST_TEST(p.connect() == "answer: ok");
+}
+
+BOOST_AUTO_TEST_CASE(all_servers_are_tried_in_turn_then_there_is_a_pause)
+{
+    play p;
+    p.connect();
+    p.resolved();
+    BOOST_TEST(p.timer() == "open a for 30 s, limit 1000 ms");
+    BOOST_TEST(
+        p.broken() ==
+        "drop, stop timer, info, note 'server a refuses connections, or closed this one before "
+        "it answered', at once");
+    BOOST_TEST(p.timer() == "open b for 30 s, limit 1000 ms");
+    BOOST_TEST(p.broken(loss::broken, false, "an odd frame") ==
+               "drop, stop timer, info, note 'server b broke this connection: an odd frame', "
+               "pause");
+    BOOST_TEST(p.timer() == "look up");
+    BOOST_TEST(p.resolved() == "open a for 30 s, limit 1000 ms"); // behind the pause, at once
+}
+
+BOOST_AUTO_TEST_CASE(a_silent_server_gets_a_second_at_first_and_more_each_time)
+{
+    play p;
+    p.addresses = {{"a"}};
+    p.connect();
+    p.resolved();
+    BOOST_TEST(p.timer() == "open a for 30 s, limit 1000 ms");
+    for (const auto* limit : {"2000", "4000", "8000", "15000", "15000"}) {
+        BOOST_TEST(p.timer() == "drop, info, note 'server a did not answer in time', pause");
+        BOOST_TEST(p.timer() == "look up");
+        BOOST_TEST(p.resolved() == std::string{"open a for 30 s, limit "} + limit + " ms");
+    }
+    p.established();
+    BOOST_TEST(p.broken() ==
+               "drop, stop timer, warning 'connection to a lost', suspended, look up");
+    p.resolved();
+    BOOST_TEST(p.timer() == "open a for 30 s, limit 1000 ms");
+}
+
+BOOST_AUTO_TEST_CASE(there_are_at_most_ten_attempts_in_a_second)
+{
+    play p;
+    p.addresses.assign(25, {"a"});
+    p.connect();
+    p.resolved();
+    int attempts = 0;
+    while (p.timer().starts_with("open")) {
+        ++attempts;
+        const auto next = p.broken();
+        if (!next.ends_with("at once")) {
+            break;
+        }
+    }
+    BOOST_TEST(attempts == 10);
+}
+
+BOOST_AUTO_TEST_CASE(an_address_that_cannot_be_opened_counts_as_tried)
+{
+    play p;
+    p.connect();
+    p.resolved();
+    p.timer();
+    BOOST_TEST(p.not_opened() ==
+               "info, note 'server a: the C client refuses the address', at once");
+    BOOST_TEST(p.timer() == "open b for 30 s, limit 1000 ms");
+}
+
+BOOST_AUTO_TEST_CASE(a_look_up_that_fails_is_repeated_after_a_pause)
+{
+    play p;
+    const auto known = p.addresses;
+    p.addresses = {};
+    p.connect();
+    BOOST_TEST(p.resolved(true) == ""); // one is still to come
+    BOOST_TEST(p.resolved() == "info, note 'host a: no such host', pause");
+    BOOST_TEST(p.resolved() == "");
+    BOOST_TEST(p.timer() == "look up");
+    BOOST_TEST(p.resolved(true) == "");
+    p.addresses = known;
+    BOOST_TEST(p.resolved() == "open a for 30 s, limit 1000 ms");
+    BOOST_TEST(p.resolved() == ""); // of another name
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_ends_a_new_session_at_once_is_no_reason_to_stop)
+{
+    play p;
+    p.connect();
+    p.resolved();
+    p.timer();
+    BOOST_TEST(p.broken(loss::expired) ==
+               "drop, stop timer, warning 'the session has expired', look up");
+}
+
+// ---- callers of connect()
+
+BOOST_AUTO_TEST_CASE(several_callers_have_the_deadline_of_the_first)
+{
+    play p;
+    p.connect();
+    BOOST_TEST(p.connect() == "");
+    p.resolved();
+    p.timer();
+    p.broken();
+    BOOST_TEST(p.deadline() ==
+               "note 'server a refuses connections, or closed this one before it answered', error "
+               "'giving up to connect: server a refuses connections, or closed this one before it "
+               "answered', given up: " +
+                   error_code{errc::no_server}.message());
+    BOOST_TEST(p.timer() == "");
+    BOOST_TEST(p.deadline() == "");
+    BOOST_TEST(p.connect() == "deadline 20000 ms, connecting, look up");
+    BOOST_TEST(p.deadline() == "note 'hosts a,b: no answer in time', error 'giving up to connect: "
+                               "hosts a,b: no answer in time', given up: " +
+                                   error_code{errc::connect_timeout}.message());
+}
+
+BOOST_AUTO_TEST_CASE(a_caller_may_wait_without_a_limit)
+{
+    auto s = usual();
+    s.connect_timeout = milliseconds::max();
+    play p{s};
+    BOOST_TEST(p.connect() == "connecting, look up");
+}
+
+BOOST_AUTO_TEST_CASE(without_callers_the_first_connection_is_given_up)
+{
+    play p;
+    p.connect();
+    BOOST_TEST(p.nobody_waits() ==
+               "stop deadline, given up: " + error_code{errc::not_connected}.message());
+    BOOST_TEST(p.resolved() == "");
+    BOOST_TEST(p.nobody_waits() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_session_in_use_is_resumed_also_without_callers)
+{
+    play p;
+    p.come_online();
+    p.broken();
+    BOOST_TEST(p.connect() == "deadline 20000 ms");
+    BOOST_TEST(p.deadline() == "note 'hosts a,b: no answer in time', answer: " +
+                                   error_code{errc::connect_timeout}.message());
+    BOOST_TEST(p.connect() == "deadline 20000 ms");
+    BOOST_TEST(p.nobody_waits() == "stop deadline");
+    BOOST_TEST(p.resume() == "old session at b, stop timer, barrier, connected");
+}
+
+// ---- resuming
+
+BOOST_AUTO_TEST_CASE(a_session_is_resumed_behind_a_barrier)
+{
+    play p;
+    p.come_online();
+    BOOST_TEST(p.broken(loss::broken, false, "it is odd") ==
+               "drop, stop timer, warning 'connection to a lost: it is odd', suspended, look up");
+    BOOST_TEST(p.resume() == "old session at b, stop timer, barrier, connected");
+    for (const error_code ec :
+         {ok, error_code{zookeeper_errc::no_node}, error_code{zookeeper_errc::no_auth}}) {
+        BOOST_TEST(p.barrier_answered(ec) == "");
+    }
+    BOOST_TEST(!(*p).is_distrusted());
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_refuses_the_barrier_is_not_believed_and_left_after_a_pause)
+{
+    play p;
+    p.come_online();
+    p.broken();
+    p.resume();
+    BOOST_TEST(p.barrier_answered(zookeeper_errc::throttled_op) ==
+               "warning 'server b does not carry out the first request on the connection: " +
+                   error_code{zookeeper_errc::throttled_op}.message() + "', break off");
+    BOOST_TEST((*p).is_distrusted());
+    BOOST_TEST(p.broken() ==
+               "drop, stop timer, warning 'connection to b lost', suspended, look up");
+    BOOST_TEST(!(*p).is_distrusted());
+    BOOST_TEST(p.resolved() == "pause");
+    p.timer();
+    p.established();
+    p.barrier_answered();
+    p.broken();
+    BOOST_TEST(p.resolved() == "at once");
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_is_not_believed_is_not_believed_when_the_client_is_closed)
+{
+    play p;
+    p.come_online();
+    p.broken();
+    p.resume();
+    p.barrier_answered(zookeeper_errc::throttled_op);
+    p.close();
+    BOOST_TEST((*p).is_distrusted());
+}
+
+BOOST_AUTO_TEST_CASE(the_smallest_time_out_counts)
+{
+    play p;
+    p.come_online();
+    p.broken();
+    p.resume(first_session, 10s);
+    BOOST_TEST((*p).session_timeout().count() == 10'000);
+    p.broken();
+    p.resolved();
+    BOOST_TEST(p.timer() == "open a for 10 s, limit 1000 ms");
+    p.established(first_session, 20s);
+    BOOST_TEST((*p).session_timeout().count() == 10'000);
+    p.broken();
+    p.resume(second_session, 20s);
+    BOOST_TEST((*p).session_timeout().count() == 20'000);
+}
+
+BOOST_AUTO_TEST_CASE(an_expired_session_is_told_once_and_another_one_begins)
+{
+    play p;
+    p.come_online();
+    p.broken();
+    p.resolved();
+    p.timer();
+    BOOST_TEST(p.broken(loss::expired) ==
+               "drop, stop timer, warning 'the session has expired', expired, look up");
+    p.resolved();
+    BOOST_TEST(p.timer() == "open b for 30 s, limit 1000 ms");
+    BOOST_TEST(p.established(second_session) == "new session at b, stop timer, connected");
+    BOOST_TEST(p.broken(loss::expired) ==
+               "drop, stop timer, warning 'connection to b lost', suspended, warning 'the session "
+               "has expired', expired, look up");
+}
+
+// ---- chroot and credentials
+
+BOOST_AUTO_TEST_CASE(chroot_and_credentials_are_tried_once)
+{
+    play p{with_chroot()};
+    p.connect();
+    p.resolved();
+    p.timer();
+    BOOST_TEST(p.established() == "new session at a, stop timer, try options");
+    BOOST_TEST(p.options_tried() == "stop deadline, connected, answer: ok");
+    p.broken();
+    BOOST_TEST(p.resume() == "old session at b, stop timer, barrier, connected");
+}
+
+BOOST_AUTO_TEST_CASE(a_connection_that_is_lost_while_they_are_tried_has_failed)
+{
+    play p{with_chroot()};
+    p.connect();
+    p.resolved();
+    p.timer();
+    p.established();
+    BOOST_TEST(
+        p.broken() ==
+        "drop, stop timer, info, note 'server a refuses connections, or closed this one before "
+        "it answered', at once");
+    BOOST_TEST(p.timer() == "open b for 30 s, limit 1000 ms");
+    // Nothing was done in the session: no barrier.
+    BOOST_TEST(p.established() == "old session at b, stop timer, try options");
+    BOOST_TEST(p.options_tried() == "stop deadline, connected, answer: ok");
+}
+
+BOOST_AUTO_TEST_CASE(what_the_servers_refuse_for_good_ends_the_attempts)
+{
+    const auto tried = [](const error_code& ec) {
+        play p{with_chroot()};
+        p.connect();
+        p.resolved();
+        p.timer();
+        p.established();
+        const auto said = p.options_tried(ec);
+        BOOST_TEST(p.timer() == "");
+        return said;
+    };
+    BOOST_TEST(tried(zookeeper_errc::no_node) ==
+               "note 'chroot /here does not exist on a', given up: " +
+                   error_code{errc::no_chroot}.message());
+    BOOST_TEST(tried(zookeeper_errc::no_auth) ==
+               "given up: " + error_code{zookeeper_errc::no_auth}.message());
+    BOOST_TEST(tried(zookeeper_errc::auth_failed) == ""); // the connection breaks
+}
+
+BOOST_AUTO_TEST_CASE(refused_credentials_end_the_session_and_the_attempts)
+{
+    play p{with_chroot()};
+    p.connect();
+    p.resolved();
+    p.timer();
+    p.established();
+    p.options_tried();
+    BOOST_TEST(p.broken(loss::credentials_refused) ==
+               "drop, stop timer, note 'server a refuses the credentials', error 'server a refuses "
+               "the credentials', expired, given up: " +
+                   error_code{zookeeper_errc::auth_failed}.message());
+    BOOST_TEST((*p).is_idle());
+}
+
+// ---- closing
+
+BOOST_AUTO_TEST_CASE(the_end_of_a_session_is_sent_when_nothing_is_outstanding)
+{
+    play p;
+    p.come_online();
+    BOOST_TEST(p.quiet() == "");
+    BOOST_TEST(p.close() ==
+               "closing: " + error_code{errc::client_closed}.message() + ", deadline 5000 ms");
+    BOOST_TEST(p.close() == "");
+    BOOST_TEST(p.connect() == "answer: " + error_code{errc::client_closed}.message());
+    BOOST_TEST(p.quiet() == "end session");
+    BOOST_TEST(p.quiet() == "");
+    BOOST_TEST(p.ended(true) == "closed: ok");
+    BOOST_TEST(p.ended(true) == "");
+    BOOST_TEST(p.close() == "");
+    BOOST_TEST(p.connect() == "answer: " + error_code{errc::client_closed}.message());
+}
+
+BOOST_AUTO_TEST_CASE(an_end_that_is_not_confirmed_leaves_the_session_to_its_time_out)
+{
+    const auto lost = "closed: " + error_code{errc::disconnected}.message();
+    const auto closing = [](auto then) {
+        play p;
+        p.come_online();
+        p.close();
+        return then(p);
+    };
+    BOOST_TEST(closing([](auto& p) { return p.quiet(), p.ended(false); }) == lost);
+    BOOST_TEST(closing([](auto& p) { return p.broken(); }) == "drop, " + lost);
+    BOOST_TEST(closing([](auto& p) { return p.broken(loss::expired); }) == "drop, closed: ok");
+    BOOST_TEST(closing([](auto& p) { return p.abandon_close(); }) == "take leave, " + lost);
+    BOOST_TEST(closing([](auto& p) { return p.deadline(); }) ==
+               "note 'the server did not confirm the end of the session in time', take leave, " +
+                   lost);
+}
+
+BOOST_AUTO_TEST_CASE(a_client_without_a_connection_is_closed_at_once)
+{
+    const auto closing = "closing: " + error_code{errc::client_closed}.message() + ", take leave, ";
+    play idle;
+    BOOST_TEST(idle.close() == closing + "closed: ok");
+    play connecting;
+    connecting.connect();
+    BOOST_TEST(connecting.close() == closing + "closed: ok");
+    BOOST_TEST(connecting.resolved() == "");
+    BOOST_TEST(connecting.deadline() == "");
+    BOOST_TEST(connecting.abandon_close() == "");
+    play suspended;
+    suspended.come_online().broken();
+    BOOST_TEST(suspended.close() ==
+               closing + "closed: " + error_code{errc::disconnected}.message());
+}
+
+// ---- where a session is offered
+
+BOOST_AUTO_TEST_CASE(the_server_that_was_lost_last_is_tried_last)
+{
+    play p;
+    p.come_online().broken();
+    BOOST_TEST(p.tries() == "ba");
+}
+
+BOOST_AUTO_TEST_CASE(a_session_is_not_offered_where_an_old_connection_is_not_closed)
+{
+    play p;
+    p.come_online().broken();
+    p.addresses = {{"b"}, {"a", true}};
+    BOOST_TEST(p.tries() == "b");
+    p.addresses = {{"b", true}, {"a", true}};
+    BOOST_TEST(p.tries() == "");
+    p.pass(32s); // the time-out and a tick: the session has ended
+    BOOST_TEST(p.tries() == "ba");
+}
+
+BOOST_AUTO_TEST_CASE(a_pass_that_leaves_all_servers_out_is_followed_by_a_pause)
+{
+    play p;
+    p.come_online().broken();
+    p.addresses = {{"b", true}, {"a", true}};
+    BOOST_TEST(p.resolved() == "pause");
+    BOOST_TEST(p.timer() == "look up");
+    BOOST_TEST(p.resolved() == "pause");
+}
+
+BOOST_AUTO_TEST_CASE(a_session_is_not_offered_where_a_write_was_lost_for_ten_ticks)
+{
+    play p;
+    p.come_online().broken(loss::broken, true);
+    BOOST_TEST(p.tries() == "b");
+    p.pass(14s);
+    BOOST_TEST(p.tries() == "b"); // and that takes two seconds
+    p.pass(2s);
+    BOOST_TEST(p.tries() == "ba");
+}
+
+BOOST_AUTO_TEST_CASE(where_a_write_was_lost_everywhere_the_session_is_offered_all_the_same)
+{
+    play p;
+    p.addresses = {{"a"}, {"b"}};
+    p.come_online().broken(loss::broken, true);
+    p.addresses = {{"b"}, {"a"}};
+    p.resume();
+    p.broken(loss::broken, true);
+    BOOST_TEST(p.tries() == "ba");
+}
+
+BOOST_AUTO_TEST_CASE(time_in_which_the_machine_sleeps_counts_for_the_session)
+{
+    play p;
+    p.come_online().broken();
+    p.addresses = {{"b", true}, {"a", true}};
+    p.sleep(32s);
+    BOOST_TEST(p.tries() == "ba");
+}
+
+BOOST_AUTO_TEST_CASE(a_session_is_offered_to_the_only_server_at_once)
+{
+    play p;
+    p.addresses = {{"a", true}};
+    p.come_online().broken(loss::broken, true);
+    BOOST_TEST(p.tries() == "a");
+}
+
+BOOST_AUTO_TEST_CASE(a_new_session_is_offered_everywhere)
+{
+    play p;
+    p.come_online().broken(loss::broken, true);
+    p.resume();
+    p.broken(loss::expired, true);
+    p.addresses = {{"b", true}, {"a", true}};
+    BOOST_TEST(p.tries() == "ab");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace
