@@ -143,8 +143,9 @@ void holds::let_go(number n)
     journal_.note(deed::let_go, h.g.who, static_cast<std::int64_t>(n));
     if (calm_ && h.waits_for_request && !h.is_asked && !h.robbed) {
         const auto since = queues_.asked(h.g.nodes.front());
-        // A waiter may have been asked, which held the lock only for a moment then.
-        if (since && h.g.remaining() > 0ns && time_.now() - std::max(*since, h.since) > 300ms) {
+        // A waiter may have been asked, which held the lock, or waited for the request, only for a moment then.
+        if (since && h.g.remaining() > 0ns &&
+            time_.now() - std::max({*since, h.since, *h.waits_for_request}) > 300ms) {
             found_.add("revocation", text_of(n, h) + " was asked to let go at " +
                                          check::text_of(*since) + ", and has not been told");
         }
@@ -179,7 +180,7 @@ void holds::told(number n, colock::error_code why)
 void holds::waits_for_request(number n)
 {
     if (const auto it = active_.find(n); it != active_.end()) {
-        it->second.waits_for_request = true;
+        it->second.waits_for_request = time_.now();
     }
 }
 

@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -88,7 +89,7 @@ private:
         grant g;
         bool watched = false;
         bool is_told = false;
-        bool waits_for_request = false;
+        std::optional<instant> waits_for_request = {}; // since then
         bool is_asked = false;
         bool robbed = false; // somebody deleted its node by hand
         bool stepping_down = false;
