@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Proves that the walks of counting.cpp, interleavings.cpp, notes.cpp, sharing.cpp, single_node.cpp, sequence_end.cpp and
-# unit/cohort.cpp find faults: plants one after the other in a copy of the protocol, and expects the walk named beside
-# it to fail with the guarantee named.
+# Proves that the walks of test/model, and that of unit/cohort.cpp, find faults: plants one after the other in the protocol,
+# and expects the walk named beside it to fail with the guarantee named.
 #
 #   mutations.sh SOURCE_DIR WORK_DIR COMPILER [FLAG...]
 #
-# The flags have to suffice for compiling and linking a Boost.Test program.
+# With ONLY=REGEX in the environment, only the faults whose names match this regular expression. The flags have to suffice for compiling and linking a Boost.Test program.
 set -euo pipefail
 
 source_dir=$1 work=$2 compiler=$3
@@ -18,21 +17,23 @@ compile() # SOURCE OBJECT [FLAG...]
     "$compiler" "${flags[@]}" "-I$source_dir/lib" "-I$source_dir/test" "${@:3}" -c "$1" -o "$2"
 }
 
+# All of the protocol and all of the walks, as paths without their ends.
+mapfile -t protocol < <(cd "$source_dir" && find lib/protocol -name '*.cpp' | sed 's/\.cpp$//' | sort)
+protocol+=(lib/error lib/fencing_token)
+mapfile -t walks < <(cd "$source_dir" && find test/model -name '*.cpp' | sed 's/\.cpp$//' | sort)
+walks+=(test/main test/unit/cohort)
+
+object() # PATH
+{
+    echo "$work/${1//\//-}.o"
+}
+
 echo "compiling the walks and the protocol"
-queue=() # of lib/protocol
-for file in "$source_dir"/lib/protocol/queue/*.cpp; do
-    queue+=("queue/$(basename "$file" .cpp)")
+for file in "${protocol[@]}" "${walks[@]}"; do
+    compile "$source_dir/$file.cpp" "$(object "$file")"
 done
-for file in lib/error lib/protocol/{contender,names/{contender_name,guid,path}} "${queue[@]/#/lib/protocol/}" \
-    test/main test/model/{counting,interleavings,notes,sharing,sequence_end}; do
-    compile "$source_dir/$file.cpp" "$work/$(basename "$file").o"
-done
-compile "$source_dir/test/unit/cohort.cpp" "$work/cohort_walk.o"
-compile "$source_dir/test/model/single_node.cpp" "$work/single_node_walk.o"
 
 planted=0 missed=0
-walks=(main counting interleavings notes sharing sequence_end)
-protocol=(error contender contender_name guid path "${queue[@]##*/}")
 
 # Runs a mutant, and looks whether the walk finds it.
 judge() # NAME MUTANT WALK GUARANTEE
@@ -51,58 +52,65 @@ judge() # NAME MUTANT WALK GUARANTEE
     fi
 }
 
-# One of the faults that lib/protocol/queue names.
+is_wanted() # NAME
+{
+    [[ $1 =~ ${ONLY:-} ]]
+}
+
+# Links a mutant: these objects, in the place of those of the same names.
+link() # MUTANT [PATH OBJECT]...
+{
+    local mutant=$1 file
+    local -A objects=()
+    shift
+    for file in "${protocol[@]}" "${walks[@]}"; do
+        objects[$file]=$(object "$file")
+    done
+    while test $# != 0; do
+        objects[$1]=$2
+        shift 2
+    done
+    "$compiler" "${flags[@]}" "${objects[@]}" -lboost_unit_test_framework -o "$mutant"
+}
+
+# One of the faults that lib/protocol names.
 fault() # NAME WALK GUARANTEE
 {
-    local name=$1 mutant=$work/mutant objects=() other where
+    is_wanted "$1" || return 0
+    local name=$1 mutant=$work/mutant where other replaced=()
     planted=$((planted + 1))
-    where=$(grep -lF "planted(\"$name\")" "$source_dir"/lib/protocol/queue/*.[ch]pp || true)
+    where=$(grep -rlF "planted(\"$name\")" "$source_dir/lib/protocol" || true)
     if test -z "$where"; then
-        echo "MISSED  $name: no file in lib/protocol/queue knows this fault"
+        echo "MISSED  $name: no file in lib/protocol knows this fault"
         missed=$((missed + 1))
         return
     fi
-    for other in "${queue[@]##*/}"; do
-        # Each that has the fault, or includes a header that has it.
+    for other in "${protocol[@]}"; do
+        # Each that has the fault, or may include a header that has it.
         if [[ $where == *.hpp* || $where == *"/$other.cpp"* ]]; then
-            "$compiler" "${flags[@]}" "-I$source_dir/lib" "-DCOLOCK_PLANTED=\"$name\"" \
-                -c "$source_dir/lib/protocol/queue/$other.cpp" -o "$mutant-$other.o"
-            objects+=("$mutant-$other.o")
-        else
-            objects+=("$work/$other.o")
+            compile "$source_dir/$other.cpp" "$mutant-${other//\//-}.o" "-DCOLOCK_PLANTED=\"$name\""
+            replaced+=("$other" "$mutant-${other//\//-}.o")
         fi
     done
-    for other in error contender contender_name guid path "${walks[@]}"; do
-        objects+=("$work/$other.o")
-    done
-    "$compiler" "${flags[@]}" "${objects[@]}" -lboost_unit_test_framework -o "$mutant"
+    link "$mutant" "${replaced[@]}"
     judge "$name" "$mutant" "$2" "$3"
 }
 
 # Applies a sed script to a file of the protocol.
 plant() # NAME FILE SCRIPT WALK GUARANTEE
 {
-    local name=$1 file=$2 script=$3 walk=$4 guarantee=$5 mutant=$work/mutant
+    is_wanted "$1" || return 0
+    local name=$1 file=lib/protocol/$2 script=$3 walk=$4 guarantee=$5 mutant=$work/mutant
     planted=$((planted + 1))
-    sed -E "$script" "$source_dir/lib/protocol/$file.cpp" > "$mutant.cpp"
-    if cmp -s "$mutant.cpp" "$source_dir/lib/protocol/$file.cpp"; then
+    sed -E "$script" "$source_dir/$file.cpp" > "$mutant.cpp"
+    if cmp -s "$mutant.cpp" "$source_dir/$file.cpp"; then
         echo "MISSED  $name: there is no such place in $file.cpp any more; update mutations.sh"
         missed=$((missed + 1))
         return
     fi
     # A mutant includes what stands beside its original.
-    compile "$mutant.cpp" "$mutant.o" -iquote "$(dirname "$source_dir/lib/protocol/$file")"
-    local objects=("$mutant.o") other
-    if test "$file" = cohort; then
-        objects+=("$work"/{main,cohort_walk}.o)
-    elif test "$file" = single_node; then
-        objects+=("$work"/{error,main,single_node_walk}.o)
-    else
-        for other in "${protocol[@]}" "${walks[@]}"; do
-            test "$other" = "${file##*/}" || objects+=("$work/$other.o")
-        done
-    fi
-    "$compiler" "${flags[@]}" "${objects[@]}" -lboost_unit_test_framework -o "$mutant"
+    compile "$mutant.cpp" "$mutant.o" -iquote "$(dirname "$source_dir/$file")"
+    link "$mutant" "$file" "$mutant.o"
     judge "$name" "$mutant" "$walk" "$guarantee"
 }
 
@@ -237,10 +245,22 @@ plant "watches a node that it does not want any more" single_node \
     "$(in_function drop_watch 's/out.push_back.*;//')" \
     G3_two_cancels_and_two_breaks G3
 
-for name in $(grep -ho 'planted("[^"]*")' "$source_dir"/lib/protocol/queue/*.[ch]pp | sort -u | tr ' ' '_'); do
+fault "no probe" several_locks/G4_two_users_want_two_locks G4
+fault "keeps a grant that came first" several_locks/G4_three_locks_in_a_circle contract
+fault "keeps the places behind the one that is missing" several_locks/G4_two_users_want_two_locks contract
+fault "does not wait until it is gone" several_locks/G3_one_cancels_at_any_moment G3
+fault "keeps the first when cancelled" several_locks/G3_one_cancels_at_any_moment G
+fault "delivers a lock that is lost" several_locks/G5_nodes_are_deleted_by_somebody G5
+fault "does not join behind its own departure" several_locks/G4_two_users_want_two_locks G4
+fault "joins what it is leaving" several_locks/G4_two_users_want_two_locks contract
+fault "keeps the places behind a lost lock" several_locks/G5_nodes_are_deleted_by_somebody contract
+fault "keeps what is held behind the one that is missing" several_locks/G4_three_locks_in_a_circle contract
+fault "ends with the first that is gone" several_locks/G3_one_cancels_at_any_moment G3
+
+for name in $(grep -ho 'planted("[^"]*")' -r "$source_dir/lib/protocol" | sort -u | tr ' ' '_'); do
     name=${name#planted(\"} name=${name%\")} name=${name//_/ }
     if ! grep -qF "fault \"$name\"" "${BASH_SOURCE[0]}"; then
-        echo "MISSED  $name: lib/protocol/queue knows this fault, and no walk is named for it here"
+        echo "MISSED  $name: lib/protocol knows this fault, and no walk is named for it here"
         missed=$((missed + 1))
     fi
 done

@@ -1,0 +1,208 @@
+#include "multi_operation.hpp"
+
+#include "lock/multi/function_operation.hpp"
+#include "lock/multi/gathering.hpp"
+#include "protocol/several.hpp"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace colock::detail {
+
+namespace {
+
+class multi_operation final : public std::enable_shared_from_this<multi_operation> {
+public:
+    multi_operation(operation_ptr<error_code, multi_guard> op,
+                    std::shared_ptr<const lock_list> list, deadline until)
+        : op_{std::move(op)}, list_{std::move(list)}, core_{list_->core}, until_{until},
+          order_{list_->in_order.size(), time_over()}, locks_(list_->in_order.size())
+    {
+    }
+
+    void start()
+    {
+        if (const auto& link = op_.cancellation()) {
+            link->bind([weak = weak_from_this()](asio::cancellation_type type) {
+                if (const auto self = weak.lock()) {
+                    self->feed([&](protocol::several::commands& out) {
+                        self->order_.cancel(ends_at_once(type), out);
+                    });
+                }
+            });
+            if (!op_) {
+                return; // it was cancelled before
+            }
+        }
+        feed([this](protocol::several::commands& out) { order_.start(out); });
+    }
+
+private:
+    using kind = protocol::several::command::kind;
+
+    struct lock {
+        std::shared_ptr<cancel_link> link; // of what is under way
+        gathering::part guard;             // while it is held
+    };
+
+    // What a command brings about at once is posted to the strand: no input comes while commands are performed.
+    template <class Input>
+    void feed(Input&& input)
+    {
+        if (!op_) {
+            return;
+        }
+        const auto self = shared_from_this();
+        const client_core::batch together{*core_};
+        protocol::several::commands out;
+        input(out);
+        for (const auto& c : out) {
+            perform(c);
+        }
+    }
+
+    void perform(const protocol::several::command& c)
+    {
+        auto& l = locks_[c.lock];
+        switch (c.type) {
+        case kind::join: join(c.lock); break;
+        case kind::probe: probe(); break;
+        case kind::abandon: l.link->request(asio::cancellation_type::total); break;
+        case kind::hurry: l.link->request(asio::cancellation_type::terminal); break;
+        case kind::release: release(c.lock); break;
+        case kind::deliver: deliver(); break;
+        case kind::refuse: end(c.error); break;
+        case kind::time_over:
+            end(core_->connection_id() != 0 ? error_code{} : errc::disconnected);
+            break;
+        case kind::abort: end(asio::error::operation_aborted); break;
+        }
+    }
+
+    void join(std::size_t i)
+    {
+        auto& link = locks_[i].link = std::make_shared<cancel_link>(core_);
+        list_->in_order[i].target->start(
+            {link,
+             [self = shared_from_this(), i](const error_code& ec, gathering::part guard) {
+                 self->core_->post([self, i, ec, guard = std::move(guard)]() mutable {
+                     self->joined(i, ec, std::move(guard));
+                 });
+             }},
+            until_);
+    }
+
+    void joined(std::size_t i, const error_code& ec, gathering::part guard)
+    {
+        if (!op_) {
+            return;
+        }
+        auto& l = locks_[i];
+        l.link.reset();
+        feed([&](protocol::several::commands& out) {
+            if (gathering::holds(guard)) {
+                l.guard = std::move(guard);
+                order_.granted(i, first_loss_of_all(), time_over(), out);
+            } else {
+                order_.refused(i, ec, time_over(), out);
+            }
+        });
+    }
+
+    void release(std::size_t i)
+    {
+        auto& l = locks_[i];
+        l.link = std::make_shared<cancel_link>(core_);
+        gathering::release(
+            function_operation<error_code>::make(
+                core_, l.link,
+                [self = shared_from_this(), i](const error_code&) { self->released(i); }),
+            std::exchange(l.guard, {}));
+    }
+
+    void released(std::size_t i)
+    {
+        if (!op_) {
+            return;
+        }
+        locks_[i].link.reset();
+        feed([&](protocol::several::commands& out) { order_.released(i, time_over(), out); });
+    }
+
+    // The grants that were answered before the probe are posted to the strand already.
+    void probe()
+    {
+        core_->submit(make_request({.op = zk::opcode::exists, .path = "/"}, on_loss::fail,
+                                   [weak = weak_from_this()](zk::reply&&) {
+                                       if (const auto self = weak.lock()) {
+                                           self->core_->post([self] { self->probed(); });
+                                       }
+                                   }));
+    }
+
+    void probed()
+    {
+        feed([this](protocol::several::commands& out) { order_.probed(out); });
+    }
+
+    [[nodiscard]] bool time_over() const
+    {
+        return until_ != never && until_ <= std::chrono::steady_clock::now();
+    }
+
+    [[nodiscard]] std::optional<protocol::several::loss> first_loss_of_all() const
+    {
+        for (std::size_t i = 0; i != locks_.size(); ++i) {
+            const auto why =
+                gathering::holds(locks_[i].guard)
+                    ? std::visit([](const auto& held) { return held.lost(); }, locks_[i].guard)
+                    : error_code{};
+            if (why) {
+                return protocol::several::loss{i, why,
+                                               why == errc::session_expired &&
+                                                   !list_->in_order[i].target->rejoins_on_expiry()};
+            }
+        }
+        return std::nullopt;
+    }
+
+    void deliver()
+    {
+        std::vector<gathering::part> parts(locks_.size());
+        for (std::size_t i = 0; i != locks_.size(); ++i) {
+            parts[list_->in_order[i].number] = std::move(locks_[i].guard);
+        }
+        std::exchange(op_, {}).complete({}, gathering::guard(core_, std::move(parts)));
+    }
+
+    // Without the locks: what is left goes in the background.
+    void end(const error_code& ec)
+    {
+        std::exchange(op_, {}).complete(ec, gathering::guard(core_, {}));
+        for (auto& l : locks_) {
+            l.guard = {};
+            if (const auto link = std::exchange(l.link, nullptr)) {
+                link->request(asio::cancellation_type::terminal);
+            }
+        }
+    }
+
+    operation_ptr<error_code, multi_guard> op_; // until it has completed
+    const std::shared_ptr<const lock_list> list_;
+    const std::shared_ptr<client_core> core_;
+    const deadline until_;
+    protocol::several order_;
+    std::vector<lock> locks_; // in the order of the list
+};
+
+} // namespace
+
+void lock_together(operation_ptr<error_code, multi_guard> op, std::shared_ptr<const lock_list> list,
+                   deadline until)
+{
+    std::make_shared<multi_operation>(std::move(op), std::move(list), until)->start();
+}
+
+} // namespace colock::detail
