@@ -7,6 +7,7 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -133,6 +134,51 @@ BOOST_AUTO_TEST_CASE(a_short_sleep_costs_no_lock)
         BOOST_TEST(!h.told);
     }
     BOOST_TEST((h.bound() > h.time.now()));
+}
+
+// The client asks who else is in the queue before it lets in one more of its own waiters. The answer is there when the machine
+// wakes, and so is the end of the bound.
+BOOST_AUTO_TEST_CASE(G5_news_from_before_a_sleep_let_nobody_in_on_a_lost_lock)
+{
+    holder h;
+    std::optional<colock::client> zk;
+    std::optional<colock::mutex> m;
+    std::optional<colock::unique_lock> first, second, third;
+    bool was_held = false;
+    h.program.enter([&] {
+        zk.emplace(h.program.context(), colock::client_options{.hosts = h.servers.hosts()});
+        zk->async_connect(asio::detached);
+        m.emplace(*zk, "/shared",
+                  colock::lock_options{.max_local_grants = 1, .max_local_time = 1h});
+        m->async_lock([&](colock::error_code, colock::unique_lock l) { first = std::move(l); });
+    });
+    h.time.run_until(h.time.now() + 1s);
+    BOOST_REQUIRE(first);
+    const auto bound = h.time.now() + h.program.look([&] { return first->remaining(); });
+    h.program.enter([&] {
+        m->async_lock([&](colock::error_code, colock::unique_lock l) { second = std::move(l); });
+        m->async_lock([&](colock::error_code, colock::unique_lock l) {
+            was_held = static_cast<bool>(l);
+            third = std::move(l);
+        });
+        first.reset();
+    });
+    h.time.run_until(h.time.now() + 1us);
+    BOOST_REQUIRE(second);
+    h.program.enter([&] { second.reset(); });
+    h.time.run_until(h.time.now() + 1us);
+    BOOST_REQUIRE(!third); // it waits for the answer
+    h.computer.suspend();
+    h.time.run_until(bound + 1ms);
+    h.computer.go_on();
+    h.time.run_until(h.time.now() + 10s);
+    BOOST_REQUIRE(third);
+    BOOST_TEST(was_held);
+    h.program.enter([&] {
+        third.reset();
+        m.reset();
+        zk.reset();
+    });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -439,7 +439,10 @@ void local_queue::met(const queue_member& member, company c)
     {
         const std::lock_guard lock{mutex_};
         if (holder_.get() == &member) {
-            follow(cohort_.met(boot_clock::now(), c), todo);
+            const auto now = boot_clock::now();
+            dismiss_loser(now,
+                          todo); // the process may have been stopped since the servers were asked
+            follow(cohort_.met(now, c), todo);
         }
     }
     carry_out(todo);
