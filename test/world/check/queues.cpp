@@ -126,6 +126,7 @@ void queues::created(const change& c)
     if (p.contenders.empty()) {
         p.moved = time_.now();
     }
+    p.last_made[c.owner] = time_.now();
     p.contenders.insert_or_assign(at->number,
                                   contender{c.path, c.owner, at->shared, time_.now(), {}});
 }
@@ -198,6 +199,13 @@ std::optional<instant> queues::made(const std::string& path) const
     const auto it = all.find(at->number);
     return it != all.end() && it->second.path == path ? std::optional{it->second.since}
                                                       : std::nullopt;
+}
+
+std::optional<instant> queues::last_made(std::size_t in, std::int64_t session) const
+{
+    const auto& all = places_[in].last_made;
+    const auto it = all.find(session);
+    return it != all.end() ? std::optional{it->second} : std::nullopt;
 }
 
 // Tokens as text have the order of the tokens.
