@@ -43,7 +43,7 @@ cohort::verdict cohort::withdraw()
 {
     verdict out;
     if (--waiting_ == 0) {
-        out.settle = std::exchange(wants_contender_, false);
+        out.reconcile = std::exchange(wants_contender_, false);
         if (is_idle()) { // for the word that he waited for
             give_up(out);
         }
@@ -211,7 +211,7 @@ void cohort::fill(time now, verdict& out)
         ++out.admit;
     }
     if (waiting_ == 0) {
-        out.settle |= std::exchange(wants_contender_, false);
+        out.reconcile |= std::exchange(wants_contender_, false);
     } else if (has_room() && company_ == company::some) {
         if (users_ == 0) {
             give_up(out);
@@ -225,7 +225,7 @@ void cohort::fill(time now, verdict& out)
 
 void cohort::want_contender(verdict& out) noexcept
 {
-    out.settle |= !std::exchange(wants_contender_, true);
+    out.reconcile |= !std::exchange(wants_contender_, true);
 }
 
 // While there is nobody to share the lock with, it is of no interest who else is there: most locks are held

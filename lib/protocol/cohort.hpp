@@ -36,9 +36,9 @@ public:
     };
 
     struct verdict {
-        std::size_t admit = 0; // so many of those who wait, the first ones, are let in
-        bool leave = false;    // the holder's node is given up
-        bool settle = false;   // wants_contender() has changed
+        std::size_t admit = 0;  // so many of those who wait, the first ones, are let in
+        bool leave = false;     // the holder's node is given up
+        bool reconcile = false; // wants_contender() has changed
         bool look = false; // see who else is in the queue, and whether somebody comes: met() tells
         bool idle = false; // the node is kept for a while: linger_over() at linger_end()
 

@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(one_user_takes_one_node_and_gives_it_back)
 {
     scene s{mutex_rules};
     BOOST_TEST(!s.arrive());
-    BOOST_TEST(s.last.settle);
+    BOOST_TEST(s.last.reconcile);
     BOOST_TEST(s.c.wants_contender());
     BOOST_TEST(s.granted().admit == 1U);
     BOOST_TEST(!s.last.look); // nobody to share it with
@@ -70,9 +70,9 @@ BOOST_AUTO_TEST_CASE(waiters_share_a_contender_which_goes_with_the_last)
     scene s{mutex_rules};
     s.arrive();
     BOOST_TEST(!s.arrive());
-    BOOST_TEST(!s.last.settle); // one is enough
-    BOOST_TEST(!s.withdraw().settle);
-    BOOST_TEST(s.withdraw().settle);
+    BOOST_TEST(!s.last.reconcile); // one is enough
+    BOOST_TEST(!s.withdraw().reconcile);
+    BOOST_TEST(s.withdraw().reconcile);
     BOOST_TEST(!s.c.wants_contender());
 }
 
@@ -84,9 +84,9 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_asked_for_goes_with_its_user)
     s.granted(company::none); // nobody else waits
     s.last = s.c.revoked();
     BOOST_TEST(!s.last.leave);
-    BOOST_TEST(s.last.settle); // the other one needs another node
+    BOOST_TEST(s.last.reconcile); // the other one needs another node
     BOOST_TEST(s.c.wants_contender());
-    BOOST_TEST(!s.c.revoked().settle); // once is enough
+    BOOST_TEST(!s.c.revoked().reconcile); // once is enough
     BOOST_TEST((s.try_arrive() == cohort::answer::busy));
     BOOST_TEST(s.release().leave);
     BOOST_TEST(s.last.admit == 0U);
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(G2_until_it_is_known_whether_there_are_strangers_the_bound_
         s.met(k);
         if (k == company::some) {
             BOOST_TEST(s.last.leave);
-            BOOST_TEST(s.last.settle);
+            BOOST_TEST(s.last.reconcile);
             BOOST_TEST(s.last.admit == 0U);
         } else { // or the connection broke, and nobody else can be granted
             BOOST_TEST(s.last.admit == 1U);
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(G2_with_strangers_the_number_of_grants_is_bounded)
     BOOST_TEST(s.release().admit == 1U);
     BOOST_TEST(s.release().admit == 1U);
     BOOST_TEST(s.release().leave);
-    BOOST_TEST(s.last.settle); // and stands in the queue again at once
+    BOOST_TEST(s.last.reconcile); // and stands in the queue again at once
     BOOST_TEST(s.last.admit == 0U);
     BOOST_TEST(s.c.wants_contender());
     BOOST_TEST(s.c.waiting() == 2U);
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(one_on_trial_may_hold_what_others_wait_for)
     BOOST_TEST(s.c.granted(s.now, company::unknown, true).admit == 0U);
     BOOST_TEST(s.c.wants_contender());
     BOOST_TEST(s.release().admit == 1U); // on his node
-    BOOST_TEST(s.last.settle);
+    BOOST_TEST(s.last.reconcile);
     BOOST_TEST(!s.c.wants_contender());
 }
 
@@ -309,7 +309,7 @@ BOOST_AUTO_TEST_CASE(a_loss_ends_the_contender_and_its_waiters_get_another)
     s.arrive();
     s.arrive();
     s.granted();
-    BOOST_TEST(s.c.lost().settle);
+    BOOST_TEST(s.c.lost().reconcile);
     BOOST_TEST(!s.c.holds());
     BOOST_TEST(s.c.wants_contender());
     BOOST_TEST(s.c.waiting() == 1U);
@@ -342,7 +342,7 @@ BOOST_AUTO_TEST_CASE(readers_drain_when_a_writer_has_waited_for_long_enough)
     s.release();
     BOOST_TEST(s.arrive());
     BOOST_TEST(!s.arrive()); // the bound
-    BOOST_TEST(s.last.settle);
+    BOOST_TEST(s.last.reconcile);
     BOOST_TEST(s.c.wants_contender()); // the later ones queue behind the writer
     s.release();
     BOOST_TEST(!s.arrive());

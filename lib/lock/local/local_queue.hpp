@@ -95,26 +95,33 @@ private:
     using waiter = operation<error_code, unique_lock>;
     using waiters = boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>>;
 
-    struct chores;
-    struct errands;
+    struct outcome;
+    struct strand_work;
+
+    // One input: `change` is done under the mutex, and what comes of it, behind that.
+    template <class Change>
+    void input(Change&& change);
+    // The same, of the holder; nothing happens when it is another one.
+    template <class Change>
+    void holder_input(const queue_member& member, Change&& change);
 
     void try_lock(operation_ptr<error_code, unique_lock> op);
     void ask(operation_ptr<error_code, unique_lock> op);
     void deadline_reached(cancel_link& of);
-    void carry_out(chores& todo);
-    void settle(errands& todo);
+    void carry_out(outcome& out);
+    void reconcile(strand_work& work);
 
     // Under the mutex.
     void wait(operation_ptr<error_code, unique_lock> op, deadline until);
     [[nodiscard]] operation_ptr<error_code, unique_lock> take(waiter& op) noexcept;
-    error_code end_turn(grant& held, chores& todo);
+    error_code end_turn(grant& held, outcome& out);
     bool take_user_off(queue_member& member, const error_code& why);
     void count_loss(queue_member& member);
-    void dismiss_loser(std::chrono::nanoseconds now, chores& todo);
-    void dismiss(chores& todo);
-    void make_way(chores& todo);
-    void follow(const protocol::cohort::verdict& v, chores& todo);
-    void admit(waiter* op, chores& todo);
+    void drop_lost_holder(std::chrono::nanoseconds now, outcome& out);
+    void drop_holder(outcome& out);
+    void drop_former_holder(outcome& out);
+    void apply(const protocol::cohort::verdict& v, outcome& out);
+    void admit(waiter* op, outcome& out);
     void wait_to_give_up();
 
     const std::shared_ptr<client_core> core_;

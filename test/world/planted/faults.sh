@@ -77,7 +77,7 @@ plant "does not tell that the proof has come" lib/client/core_requests.cpp \
     "$(in_function answered 's/notify\(.*proved\(\).*//')"
 plant "reads a clock that stands still while the machine sleeps" lib/client/boot_clock.hpp \
     's/CLOCK_BOOTTIME, /CLOCK_MONOTONIC, /' \
-    lib/client/{core,core_requests,core_session}.cpp lib/lock/{driver/queue_member,driver/queue_member_requests,held_lock,lease/held_nodes,local/local_queue}.cpp
+    lib/client/{core,core_requests,core_session}.cpp lib/lock/{driver/queue_member,driver/queue_member_requests,held_lock,lease/held_nodes,local/local_queue,local/local_queue_contenders,local/local_queue_outcome}.cpp
 
 # ---- a contender's node
 
@@ -120,10 +120,10 @@ plant "keeps its watch when nobody wants it any more" lib/lock/driver/queue_memb
 
 # ---- those who share a contender
 
-plant "lets others be admitted to a lock that is not released" lib/lock/local/local_queue.cpp \
+plant "lets others be admitted to a lock that is not released" lib/lock/local/local_queue_contenders.cpp \
     "$(in_function end_turn 's/const auto v = cohort_.release\(now\);/const cohort::verdict v;/')"
-plant "hands a lock on that is lost" lib/lock/local/local_queue.cpp \
-    "$(in_function dismiss_loser 's/holder_->lost\(now\)/false/'); $(in_function end_turn 's/if \(why \&\& holder_ == member\)/if (false)/');
+plant "hands a lock on that is lost" lib/lock/local/local_queue_contenders.cpp \
+    "$(in_function drop_lost_holder 's/holder_->lost\(now\)/false/'); $(in_function end_turn 's/if \(why \&\& holder_ == member\)/if (false)/');
      $(in_function lost 's/holder_.get\(\) == \&member/false/')"
 plant "counts a waiter that was cancelled" lib/lock/local/local_queue.cpp \
     "$(in_function cancel 's/const auto v = cohort_.withdraw\(\);/const cohort::verdict v;/')"
@@ -131,20 +131,20 @@ plant "does not end a wait at its deadline" lib/lock/local/local_queue.cpp \
     "$(in_function wait 's/if \(until != never\)/if (false)/')"
 plant "ignores max_local_grants and max_local_time" lib/lock/local/local_queue.cpp \
     's/= o.max_local_grants,/= 1'"'"'000'"'"'000,/; s/= o.max_local_time,/= std::chrono::hours{1},/'
-plant "does not hear who comes while it keeps the node" lib/lock/local/local_queue.cpp \
-    "$(in_function met 's/holder_.get\(\) == \&member/false/')"
-plant "lingers for ever" lib/lock/local/local_queue.cpp \
-    "$(in_function settle 's/lingering_ \&\& !linger_timer_/false/')"
-plant "forgets those who wait when the lock cannot be had" lib/lock/local/local_queue.cpp \
+plant "does not hear who comes while it keeps the node" lib/lock/local/local_queue_contenders.cpp \
+    "$(in_function met 's/apply\(.*//')"
+plant "lingers for ever" lib/lock/local/local_queue_outcome.cpp \
+    "$(in_function reconcile 's/lingering_ \&\& !linger_timer_/false/')"
+plant "forgets those who wait when the lock cannot be had" lib/lock/local/local_queue_contenders.cpp \
     "$(in_function fail_all 's/op.complete\(why, unique_lock\{core_, \{\}\}\);/(void)op.release();/')"
-plant "does not count what is released" lib/lock/local/local_queue.cpp \
+plant "does not count what is released" lib/lock/local/local_queue_contenders.cpp \
     "$(in_function take_user_off 's/core_->count.locks_released.fetch_add.*//')"
 plant "does not let others join when the holder steps down" lib/lock/local/local_queue.cpp \
-    "$(in_function step_down 's/follow\(cohort_.lost\(\), todo\);//')"
+    "$(in_function step_down 's/apply\(cohort_.lost\(\), out\);//')"
 plant "does not wait for the server when it unlocks" lib/lock/local/local_queue.cpp \
-    "$(in_function unlock 's/todo.more\(\).leaving.back\(\).unlocking = std::move\(op\);//')"
-plant "does not join again for those who wait when a node goes" lib/lock/local/local_queue.cpp \
-    "$(in_function settle 's/\} else if \(!contender_\) \{/} else if (!contender_ \&\& todo.leaving.empty()) {/')"
+    "$(in_function unlock 's/out.strand\(\).leaving.back\(\).unlocking = std::move\(op\);//')"
+plant "does not join again for those who wait when a node goes" lib/lock/local/local_queue_outcome.cpp \
+    "$(in_function reconcile 's/\} else if \(!contender_\) \{/} else if (!contender_ \&\& work.leaving.empty()) {/')"
 
 # ---- guards
 

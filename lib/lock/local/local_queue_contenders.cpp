@@ -1,0 +1,232 @@
+// What becomes of the contenders of a local_queue, and of the turns that users have on them.
+#include "lock/local/local_queue_outcome.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace colock::detail {
+
+using protocol::cohort;
+using protocol::company;
+
+// ---- contenders
+
+void local_queue::granted(const std::shared_ptr<queue_member>& member, company c)
+{
+    input([&](outcome& out) {
+        if (contender_ != member) { // which has failed, or is not wanted any more
+            out.strand().leaving.push_back({member, {}});
+            return;
+        }
+        drop_former_holder(out);
+        holder_ = std::move(contender_);
+        apply(cohort_.granted(boot_clock::now(), c), out);
+        if (member->is_revoked()) { // while it waited
+            apply(cohort_.revoked(), out);
+        }
+    });
+}
+
+void local_queue::granted(const std::shared_ptr<queue_member>& member, company c,
+                          operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn)
+{
+    input([&](outcome& out) {
+        drop_former_holder(out);
+        turns_ = std::max(turns_, least_turn);
+        holder_ = member;
+        const auto v = cohort_.granted(boot_clock::now(), c, true);
+        admit(op.release(), out);
+        apply(v, out);
+        if (member->is_revoked()) {
+            apply(cohort_.revoked(), out);
+        }
+    });
+}
+
+void local_queue::failed(const queue_member& member, const error_code& why)
+{
+    if (is_contender(member)) {
+        fail_all(why);
+    }
+}
+
+void local_queue::fail_all(const error_code& why)
+{
+    std::vector<operation_ptr<error_code, unique_lock>> waiting;
+    outcome out;
+    {
+        const std::lock_guard lock{mutex_};
+        contender_.reset();
+        apply(cohort_.failed(), out);
+        while (!waiting_.empty()) {
+            waiting.push_back(take(waiting_.front()));
+        }
+    }
+    for (auto& op : waiting) {
+        op.complete(why, unique_lock{core_, {}});
+    }
+    carry_out(out);
+}
+
+bool local_queue::lost(queue_member& member)
+{
+    bool held = false;
+    input([&](outcome& out) {
+        if (holder_.get() == &member) { // else a user who looked at the clock was here before
+            drop_holder(out);
+        }
+        count_loss(member);
+        held = !member.was_idle;
+    });
+    return held;
+}
+
+bool local_queue::is_contender(const queue_member& member)
+{
+    const std::lock_guard lock{mutex_};
+    return contender_.get() == &member;
+}
+
+void local_queue::met(const queue_member& member, company c)
+{
+    holder_input(member, [&](outcome& out) {
+        const auto now = boot_clock::now();
+        drop_lost_holder(now,
+                         out); // the process may have been stopped since the servers were asked
+        apply(cohort_.met(now, c), out);
+    });
+}
+
+void local_queue::connected(const queue_member& member)
+{
+    holder_input(member, [&](outcome& out) { apply(cohort_.look_again(), out); });
+}
+
+void local_queue::revoked(const queue_member& member)
+{
+    holder_input(member, [&](outcome& out) { apply(cohort_.revoked(), out); });
+}
+
+void local_queue::claim(std::int64_t before, std::int64_t now)
+{
+    if (before == now) {
+        return;
+    }
+    if (before != 0) {
+        std::erase(own_nodes_, before);
+    }
+    if (now != 0) {
+        own_nodes_.push_back(now);
+    }
+}
+
+bool local_queue::is_own(std::int64_t czxid) const noexcept
+{
+    return std::ranges::find(own_nodes_, czxid) != own_nodes_.end();
+}
+
+protocol::directory_memory& local_queue::directory()
+{
+    if (listed_) {
+        return listed_->directory();
+    }
+    if (const auto session = core_->session(); !directory_ || directory_session_ != session) {
+        directory_ = core_->directory_at(path_);
+        directory_session_ = session;
+    }
+    return *directory_;
+}
+
+// No timer has run yet in a process that was stopped: the clock is asked before each grant.
+void local_queue::drop_lost_holder(std::chrono::nanoseconds now, outcome& out)
+{
+    if (holder_ && holder_->lost(now)) {
+        drop_holder(out);
+    }
+}
+
+// The holder has lost the lock, or makes way for another node. Its node goes with the last guard, or now if there is
+// no guard: a node may be kept for a while that nobody uses.
+void local_queue::drop_holder(outcome& out)
+{
+    holder_->was_idle = cohort_.is_idle();
+    if (holder_->was_idle) {
+        out.strand().leaving.push_back({holder_, {}});
+    }
+    holder_.reset();
+    apply(cohort_.lost(), out);
+}
+
+// Another node of this client was granted. Readers keep the node that they have until they are done. A node that is
+// not shared can only have been deleted by hand: the holder has still to hear of that.
+void local_queue::drop_former_holder(outcome& out)
+{
+    if (!holder_) {
+        return;
+    }
+    if (!shared_) {
+        holder_->robbed();
+    }
+    drop_holder(out);
+}
+
+// ---- turns
+
+bool local_queue::is_current(const queue_member& member, std::uint64_t turn)
+{
+    const std::lock_guard lock{mutex_};
+    return shared_ ? shared_turns_.contains(turn)
+                   : holder_.get() == &member && turn + 1 == turns_ && cohort_.users() != 0;
+}
+
+// Returns why the lock is lost, if it is.
+error_code local_queue::end_turn(grant& held, outcome& out)
+{
+    auto member = std::move(held.member);
+    const auto now = boot_clock::now();
+    const auto why = member->lost(now);
+    if (member->is_watched() && !why) {
+        out.strand().turn_over = member;
+        out.strand().turn = held.turn;
+    }
+    if (shared_) {
+        shared_turns_.erase(held.turn);
+    }
+    const bool last = take_user_off(*member, why);
+    if (why && holder_ == member) {
+        drop_holder(out);
+    }
+    if (holder_ != member) { // it is lost, or was replaced
+        if (last) {
+            out.strand().leaving.push_back({std::move(member), {}});
+        }
+        return why;
+    }
+    const auto v = cohort_.release(now);
+    out.holder = std::move(member);
+    apply(v, out);
+    return {};
+}
+
+// Counts how the user's turn has ended. Returns whether it was the last one.
+bool local_queue::take_user_off(queue_member& member, const error_code& why)
+{
+    if (why) {
+        count_loss(member);
+    } else {
+        core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
+    }
+    return --member.users == 0;
+}
+
+// All users who have the lock by this node lose it together, and no other user is let in on it. The first that sees the
+// loss counts it: a guard that lets go, or the client.
+void local_queue::count_loss(queue_member& member)
+{
+    if (!std::exchange(member.loss_counted, true)) {
+        core_->count.locks_lost.fetch_add(member.users, std::memory_order_relaxed);
+    }
+}
+
+} // namespace colock::detail

@@ -1,0 +1,158 @@
+// What an input to a local_queue brings about: under the mutex, behind it, and on the strand.
+#include "lock/local/local_queue_outcome.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock::detail {
+
+using protocol::cohort;
+
+void local_queue::apply(const cohort::verdict& v, outcome& out)
+{
+    for (std::size_t i = 0; i != v.admit; ++i) {
+        admit(take(waiting_.front()).release(), out);
+    }
+    if (v.leave) {
+        out.strand().leaving.push_back({std::move(holder_), {}});
+    }
+    look_ |= v.look;
+    const bool linger = v.idle && !std::exchange(lingering_, lingering_ || v.idle);
+    out.reconcile |= v.leave || v.reconcile || v.look || linger;
+}
+
+void local_queue::admit(waiter* op, outcome& out)
+{
+    if (shared_) {
+        shared_turns_.insert(turns_);
+    }
+    op->tag = turns_++;
+    out.admitted.push_back(*op);
+    if (!out.holder) {
+        out.holder = holder_;
+    }
+    ++out.holder->users;
+}
+
+// The last thing that is done: a user who is let in may be done, and this object gone, before it returns.
+void local_queue::carry_out(outcome& out)
+{
+    const bool more = out.reconcile || out.on_the_strand;
+    const auto self = more ? shared_from_this() : nullptr;
+    if (!out.admitted.empty() && !out.core) {
+        out.core = core_;
+    }
+    while (!out.admitted.empty()) {
+        operation_ptr<error_code, unique_lock> op{&out.admitted.front()};
+        out.admitted.pop_front();
+        out.core->count.locks_granted.fetch_add(1, std::memory_order_relaxed);
+        const auto turn = op->tag;
+        // As a rule there is but one, which needs no references of its own.
+        if (out.admitted.empty()) {
+            op.complete({}, unique_lock{std::move(out.core), {std::move(out.holder), turn}});
+        } else {
+            op.complete({}, unique_lock{out.core, {out.holder, turn}});
+        }
+    }
+    if (!more) {
+        return;
+    }
+    core_->dispatch([self, rest = std::move(out.on_the_strand)] {
+        strand_work none;
+        self->reconcile(rest ? *rest : none);
+    });
+}
+
+// On the strand. The cohort may have changed what it wants several times meanwhile.
+void local_queue::reconcile(strand_work& work)
+{
+    if (work.turn_over) {
+        work.turn_over->turn_over(work.turn);
+    }
+    std::shared_ptr<queue_member> unwanted, joining, looking;
+    error_code refused;
+    {
+        const std::lock_guard lock{mutex_};
+        if (work.cancelled_with == holder_ ||
+            (work.cancelled_with == contender_ && cohort_.wants_contender())) {
+            work.cancelled_with.reset(); // it serves other waiters
+        }
+        if (!cohort_.wants_contender()) {
+            unwanted = std::move(contender_);
+        } else if (!contender_) {
+            refused = core_->unavailable();
+            if (!refused) {
+                joining = contender_ = std::make_shared<queue_member>(shared_from_this());
+            }
+        }
+        if (std::exchange(look_, false)) {
+            looking = holder_;
+        }
+        if (lingering_ && !linger_timer_) {
+            linger_timer_.emplace(core_->strand());
+            wait_to_give_up();
+        }
+    }
+    const client_core::batch together{*core_};
+    const auto leave = [&] {
+        for (auto& each : work.leaving) {
+            if (each.unlocking) {
+                each.member->unlock(std::move(each.unlocking));
+            } else {
+                each.member->leave();
+            }
+        }
+    };
+    const bool drains = std::ranges::any_of(
+        work.leaving, [](const strand_work::departure& each) { return each.member->drains(); });
+    if (!joining) {
+        leave();
+    } else if (drains || joining->expects_nobody()) {
+        // The new node would keep a directory that is to be deleted; or it shall be alone in the directory.
+        leave();
+        joining->join({});
+    } else {
+        // The new place first: requests that are sent together need not be carried out together, and the next
+        // one might have its turn, and be in the queue again, before this client is.
+        joining->join(leave);
+    }
+    if (work.cancelled && work.cancelled_with) {
+        work.cancelled_with->part(std::move(work.cancelled));
+    } else if (work.cancelled) {
+        work.cancelled.complete(asio::error::operation_aborted, unique_lock{core_, {}});
+    }
+    if (unwanted) {
+        unwanted->leave();
+    }
+    if (looking) {
+        looking->look();
+    }
+    if (refused) {
+        core_->note_error("lock " + path_ + ": " + refused.message());
+        fail_all(refused);
+    }
+}
+
+// One timer for all the times when nobody uses the node: most are too short for it.
+void local_queue::wait_to_give_up()
+{
+    linger_timer_->expires_after(cohort_.linger_end() - boot_clock::now());
+    linger_timer_->async_wait([weak = weak_from_this()](const error_code& ec) {
+        const auto self = weak.lock();
+        if (!self || ec) {
+            return;
+        }
+        self->input([&](outcome& out) {
+            const auto v = self->cohort_.linger_over(boot_clock::now());
+            if (v.idle) {
+                self->wait_to_give_up();
+            } else {
+                self->lingering_ = false;
+                self->linger_timer_.reset();
+            }
+            self->apply(v, out);
+        });
+    });
+}
+
+} // namespace colock::detail

@@ -1,0 +1,68 @@
+// What an input to a local_queue brings about, besides what it changes under the mutex.
+#pragma once
+
+#include "lock/local/local_queue.hpp"
+
+#include <boost/container/small_vector.hpp>
+
+#include <memory>
+#include <mutex>
+
+namespace colock::detail {
+
+// What is to be done on the strand.
+struct local_queue::strand_work {
+    struct departure {
+        std::shared_ptr<queue_member> member;
+        operation_ptr<error_code> unlocking; // completes when the member has gone; or empty
+    };
+    boost::container::small_vector<departure, 1> leaving;
+
+    // A waiter that was cancelled, and waits until no trace of it is left: it had a part in this contender, or the contender
+    // that is to be made.
+    operation_ptr<error_code, unique_lock> cancelled;
+    std::shared_ptr<queue_member> cancelled_with;
+
+    // Operations wait for the loss of this turn, which has ended.
+    std::shared_ptr<queue_member> turn_over;
+    std::uint64_t turn = 0;
+};
+
+// What is to be done when the mutex has been left.
+struct local_queue::outcome {
+    waiters admitted;                           // tagged with their turns
+    std::shared_ptr<queue_member> holder;       // for them
+    std::shared_ptr<client_core> core;          // likewise; or empty
+    bool reconcile = false;                     // the contenders with what the cohort wants
+    std::unique_ptr<strand_work> on_the_strand; // as a rule there is none
+    strand_work& strand()
+    {
+        if (!on_the_strand) {
+            on_the_strand = std::make_unique<strand_work>();
+        }
+        return *on_the_strand;
+    }
+};
+
+template <class Change>
+void local_queue::input(Change&& change)
+{
+    outcome out;
+    {
+        const std::lock_guard lock{mutex_};
+        change(out);
+    }
+    carry_out(out);
+}
+
+template <class Change>
+void local_queue::holder_input(const queue_member& member, Change&& change)
+{
+    input([&](outcome& out) {
+        if (holder_.get() == &member) {
+            change(out);
+        }
+    });
+}
+
+} // namespace colock::detail
