@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Proves that the walks of test/model, and that of unit/cohort.cpp, find faults: plants one after the other in the protocol,
+# Proves that the walks of test/model, and the tests unit/cohort.cpp and unit/reconnect.cpp, find faults: plants one after the other in the protocol,
 # and expects the walk named beside it to fail with the guarantee named.
 #
 #   mutations.sh SOURCE_DIR WORK_DIR COMPILER [FLAG...]
@@ -21,7 +21,7 @@ compile() # SOURCE OBJECT [FLAG...]
 mapfile -t protocol < <(cd "$source_dir" && find lib/protocol -name '*.cpp' | sed 's/\.cpp$//' | sort)
 protocol+=(lib/error lib/fencing_token)
 mapfile -t walks < <(cd "$source_dir" && find test/model -name '*.cpp' | sed 's/\.cpp$//' | sort)
-walks+=(test/main test/unit/cohort)
+walks+=(test/main test/unit/cohort test/unit/reconnect)
 
 object() # PATH
 {
@@ -256,6 +256,37 @@ fault "joins what it is leaving" several_locks/G4_two_users_want_two_locks contr
 fault "keeps the places behind a lost lock" several_locks/G5_nodes_are_deleted_by_somebody contract
 fault "keeps what is held behind the one that is missing" several_locks/G4_three_locks_in_a_circle contract
 fault "ends with the first that is gone" several_locks/G3_one_cancels_at_any_moment G3
+
+fault "barrier forgotten" session_walk/connections_break_and_sessions_expire G1
+fault "barrier behind the news" session_walk/connections_break_and_sessions_expire G1
+fault "refused barrier accepted" session_walk/servers_refuse_the_barrier G1
+fault "no pause behind a refused barrier" session_walk/the_only_server_refuses_the_barrier G4
+fault "old connection ignored" session_walk/servers_keep_old_connections G1
+fault "lost write forgotten" session_walk/servers_keep_old_connections G1
+fault "no server is left" session_walk/servers_keep_old_connections G4
+fault "never over" session_walk/servers_keep_old_connections G4
+fault "the only server is left out" session_walk/the_only_server_keeps_old_connections G4
+fault "latest server tried first" session_machine/the_server_that_was_lost_last_is_tried_last check
+fault "suspension not told" session_walk/connections_break_and_sessions_expire G5
+fault "end of a session not told" session_walk/connections_break_and_sessions_expire G5
+fault "ended session kept" session_walk/connections_break_and_sessions_expire contract
+fault "larger time-out believed" session_walk/connections_break_and_sessions_expire G5
+fault "options not tried" session_walk/chroot_and_credentials_are_tried contract
+fault "bad credentials tried again" session_walk/chroot_and_credentials_are_tried contract
+fault "callers not answered" session_walk/callers_come_and_go G4
+fault "no deadline for a caller" session_walk/callers_come_and_go G4
+fault "session given up with its last caller" session_walk/callers_come_and_go contract
+fault "session given up at a deadline" session_walk/callers_come_and_go contract
+fault "late look-up heeded" session_walk/names_are_looked_up contract
+fault "unknown hosts waited for" session_walk/names_are_looked_up G4
+fault "attempt without a limit" session_walk/servers_refuse_and_are_silent G4
+fault "no attempt behind a failure" session_walk/servers_refuse_and_are_silent G4
+fault "no pause between passes" session_walk/servers_refuse_and_are_silent G4
+fault "silent server not dropped" session_walk/servers_refuse_and_are_silent contract
+fault "connection kept when closed" session_walk/the_client_is_closed contract
+fault "no deadline for the end" session_walk/the_client_is_closed G4
+fault "end not told" session_walk/the_client_is_closed G4
+fault "a broken connection is an end" session_walk/the_client_is_closed contract
 
 for name in $(grep -ho 'planted("[^"]*")' -r "$source_dir/lib/protocol" | sort -u | tr ' ' '_'); do
     name=${name#planted(\"} name=${name%\")} name=${name//_/ }

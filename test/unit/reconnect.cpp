@@ -422,6 +422,13 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_not_believed_is_not_believed_when_the_clie
     p.barrier_answered(zookeeper_errc::throttled_op);
     p.close();
     BOOST_TEST((*p).is_distrusted());
+    play late;
+    late.come_online();
+    late.broken();
+    late.resume();
+    late.close();
+    BOOST_TEST(late.barrier_answered(zookeeper_errc::throttled_op).ends_with("break off"));
+    BOOST_TEST((*late).is_distrusted());
 }
 
 BOOST_AUTO_TEST_CASE(the_smallest_time_out_counts)

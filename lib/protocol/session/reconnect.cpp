@@ -25,7 +25,7 @@ bool reconnect::is_distrusted() const noexcept
 {
     const auto* at = std::get_if<online>(&stage_);
     const auto* end = std::get_if<ending>(&stage_);
-    return (at && at->distrusted) || (end && end->distrusted);
+    return (at && at->distrusted) || (end && end->from.distrusted);
 }
 
 // ---- calls of the user
@@ -92,8 +92,9 @@ void reconnect::close(const error_code& why, commands& out)
     }
     out.push_back({.type = kind::closing, .error = why});
     wanted_ = false;
-    if (holds<online>()) {
-        stage_ = ending{is_distrusted()};
+    if (auto* connected_at = std::get_if<online>(&stage_)) {
+        auto from = std::move(*connected_at);
+        stage_ = ending{std::move(from)};
         if (!planted("no deadline for the end")) {
             out.push_back({.type = kind::start_deadline, .time = settings_.close_timeout});
         }
@@ -187,7 +188,7 @@ std::ostream& operator<<(std::ostream& text, const reconnect& r)
     } else if (const auto* connected = std::get_if<reconnect::online>(&r.stage_)) {
         text << connected->where << connected->distrusted;
     } else if (const auto* end = std::get_if<reconnect::ending>(&r.stage_)) {
-        text << end->distrusted << end->sent;
+        text << end->from.where << end->from.distrusted << end->sent;
     }
     return text << ' ' << r.session_ << ' ' << r.timeout_.count() << r.was_connected_ << r.wanted_
                 << r.accepted_ << ' ' << r.unanswered_ << r.last_failure_.error << ' ' << r.old_;

@@ -106,7 +106,7 @@ private:
         bool distrusted = false; // the barrier was refused
     };
     struct ending { // connected still; the end is sent when no answer is outstanding
-        bool distrusted = false;
+        online from;
         bool sent = false;
     };
     struct over {};

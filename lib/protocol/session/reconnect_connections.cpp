@@ -196,6 +196,9 @@ void reconnect::become_connected(std::string where, commands& out)
 void reconnect::barrier_answered(const error_code& ec, commands& out)
 {
     auto* at = std::get_if<online>(&stage_);
+    if (auto* end = std::get_if<ending>(&stage_)) {
+        at = &end->from;
+    }
     if (!at) {
         return;
     }

@@ -1,0 +1,194 @@
+// Walks through every order of events in a client's session: what servers, time, look-ups and the user may do.
+#include "session.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdio>
+#include <unordered_set>
+
+namespace {
+
+using namespace colock::model::session;
+
+// Depth first. A state is entered once.
+class walk {
+public:
+    void from(world start)
+    {
+        seen_.insert(start.key());
+        go_on(start);
+    }
+
+    std::string violated;
+    std::size_t states = 0, ends = 0;
+
+private:
+    void go_on(const world& here)
+    {
+        ++states;
+        const auto all = here.events();
+        if (all.empty()) {
+            ++ends;
+            auto last = here;
+            last.come_to_an_end();
+            judge(last);
+        }
+        for (const auto& e : all) {
+            auto next = here;
+            path_.push_back(e.name);
+            next.happen(e);
+            judge(next);
+            if (violated.empty() && seen_.insert(next.key()).second) {
+                go_on(next);
+            }
+            path_.pop_back();
+            if (!violated.empty()) {
+                return;
+            }
+        }
+    }
+
+    void judge(const world& w)
+    {
+        if (!w.violated().empty() && violated.empty()) {
+            violated = w.violated() + ". Behind:";
+            for (const auto& each : path_) {
+                violated += " " + each + ";";
+            }
+        }
+    }
+
+    std::unordered_set<std::string> seen_;
+    std::vector<std::string> path_;
+};
+
+// `floor`: so many states there are at least, unless the walk no longer goes where it used to.
+void explore(const scenario& s, std::size_t floor)
+{
+    walk w;
+    w.from(world{s});
+    std::printf("%s: %zu states, %zu ends\n",
+                boost::unit_test::framework::current_test_case().p_name->c_str(), w.states, w.ends);
+    BOOST_TEST(w.violated.empty(), w.violated);
+    BOOST_TEST(w.ends != 0u);
+    BOOST_TEST(w.states >= floor);
+}
+
+BOOST_AUTO_TEST_SUITE(session_walk)
+
+BOOST_AUTO_TEST_CASE(servers_refuse_and_are_silent)
+{
+    explore({.connects = 2, .closes = 1, .refusals = 5, .silences = 3, .breaks = 1, .deadlines = 2},
+            8'000);
+}
+
+BOOST_AUTO_TEST_CASE(connections_break_and_sessions_expire)
+{
+    explore({.connects = 2, .refusals = 2, .breaks = 3, .expiries = 2, .smaller = 2}, 12'000);
+}
+
+BOOST_AUTO_TEST_CASE(servers_keep_old_connections)
+{
+    explore(
+        {.refusals = 1, .breaks = 3, .expiries = 1, .unread = 3, .lost_writes = 2, .long_times = 1},
+        24'000);
+}
+
+BOOST_AUTO_TEST_CASE(the_only_server_keeps_old_connections)
+{
+    explore({.addresses = 1,
+             .refusals = 2,
+             .breaks = 2,
+             .expiries = 1,
+             .unread = 2,
+             .lost_writes = 2,
+             .long_times = 1},
+            3'200);
+}
+
+BOOST_AUTO_TEST_CASE(servers_refuse_the_barrier)
+{
+    explore({.connects = 2, .closes = 1, .breaks = 2, .expiries = 1, .refused_barriers = 4}, 2'000);
+}
+
+BOOST_AUTO_TEST_CASE(the_only_server_refuses_the_barrier)
+{
+    explore({.addresses = 1, .connects = 1, .closes = 1, .breaks = 1, .refused_barriers = 4}, 75);
+}
+
+BOOST_AUTO_TEST_CASE(chroot_and_credentials_are_tried)
+{
+    explore({.tries_options = true,
+             .connects = 3,
+             .cancels = 1,
+             .closes = 1,
+             .refusals = 1,
+             .breaks = 3,
+             .expiries = 1,
+             .refused_options = 2,
+             .refused_credentials = 2},
+            71'000);
+}
+
+BOOST_AUTO_TEST_CASE(names_are_looked_up)
+{
+    explore({.names = true,
+             .connects = 2,
+             .cancels = 1,
+             .closes = 1,
+             .refusals = 2,
+             .breaks = 1,
+             .failed_look_ups = 2,
+             .deadlines = 1},
+            2'300);
+}
+
+BOOST_AUTO_TEST_CASE(callers_come_and_go)
+{
+    explore(
+        {.connects = 4, .cancels = 3, .refusals = 2, .breaks = 2, .expiries = 1, .deadlines = 3},
+        13'000);
+}
+
+BOOST_AUTO_TEST_CASE(callers_wait_without_a_limit)
+{
+    explore({.endless = true,
+             .connects = 3,
+             .cancels = 1,
+             .closes = 1,
+             .refusals = 3,
+             .silences = 2,
+             .breaks = 2,
+             .expiries = 1},
+            53'000);
+}
+
+BOOST_AUTO_TEST_CASE(the_client_is_closed)
+{
+    explore({.connects = 3,
+             .closes = 2,
+             .refusals = 1,
+             .breaks = 2,
+             .expiries = 1,
+             .deadlines = 2,
+             .requests = 2},
+            13'000);
+}
+
+BOOST_AUTO_TEST_CASE(listeners_connect_and_close)
+{
+    explore({.connects = 2,
+             .cancels = 1,
+             .closes = 1,
+             .refusals = 1,
+             .breaks = 2,
+             .expiries = 1,
+             .refused_credentials = 1,
+             .deadlines = 1,
+             .reactions = 3},
+            128'000);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace
