@@ -603,6 +603,9 @@ std::shared_ptr<semaphore_state> semaphore_path::find(error_code& why, std::stri
                !fault.empty()) {
         why = errc::invalid_path;
         detail = "the path of the counter " + fault;
+    } else if (const auto wrong = fault_of(options, lock_kind::semaphore); !wrong.empty()) {
+        why = errc::invalid_option;
+        detail = wrong;
     }
     if (why) {
         return nullptr;

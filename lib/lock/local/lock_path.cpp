@@ -19,32 +19,6 @@ bool is_a_time(std::chrono::milliseconds t) noexcept
     return t >= t.zero() && t <= longest_time;
 }
 
-std::string fault_of(const lock_options& o, lock_kind kind)
-{
-    if (const auto what = protocol::layout_fault(o.layout); !what.empty()) {
-        return "the layout " + what;
-    }
-    if (kind == lock_kind::shared_mutex && o.layout.shared_marker.empty()) {
-        return "the layout has no marker for those who share; see curator_shared_layout";
-    }
-    for (const auto time : {o.lost_lead, o.body_grace, o.max_local_time, o.linger, o.max_linger}) {
-        if (!is_a_time(time)) {
-            return "lost_lead, body_grace, max_local_time, linger and max_linger must not be "
-                   "negative, and be below 25 days";
-        }
-    }
-    if (kind == lock_kind::single_node_mutex && o.linger > o.linger.zero()) {
-        return "a single_node_mutex cannot linger, for it does not know whether others wait";
-    }
-    if (o.linger > o.max_linger) {
-        return "linger is longer than max_linger";
-    }
-    if (o.linger > o.linger.zero() && o.max_local_grants == 0) {
-        return "a node that lingers is for local grants, which max_local_grants = 0 forbids";
-    }
-    return {};
-}
-
 std::string shown(std::chrono::milliseconds t)
 {
     return std::to_string(t.count()) + " ms";
@@ -109,6 +83,32 @@ std::string there_and_here(const std::string& what, const std::string& there,
 }
 
 } // namespace
+
+std::string fault_of(const lock_options& o, lock_kind kind)
+{
+    if (const auto what = protocol::layout_fault(o.layout); !what.empty()) {
+        return "the layout " + what;
+    }
+    if (kind == lock_kind::shared_mutex && o.layout.shared_marker.empty()) {
+        return "the layout has no marker for those who share; see curator_shared_layout";
+    }
+    for (const auto time : {o.lost_lead, o.body_grace, o.max_local_time, o.linger, o.max_linger}) {
+        if (!is_a_time(time)) {
+            return "lost_lead, body_grace, max_local_time, linger and max_linger must not be "
+                   "negative, and be below 25 days";
+        }
+    }
+    if (kind == lock_kind::single_node_mutex && o.linger > o.linger.zero()) {
+        return "a single_node_mutex cannot linger, for it does not know whether others wait";
+    }
+    if (o.linger > o.max_linger) {
+        return "linger is longer than max_linger";
+    }
+    if (o.linger > o.linger.zero() && o.max_local_grants == 0) {
+        return "a node that lingers is for local grants, which max_local_grants = 0 forbids";
+    }
+    return {};
+}
 
 std::string difference(const path_entry& there, lock_kind here)
 {
