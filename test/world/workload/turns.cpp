@@ -53,14 +53,15 @@ asio::awaitable<void> turns(customer::ptr me, std::size_t place, random chance)
         stop.perhaps(250);
         const auto how = draw_wish(*me, place, chance);
         me->all.journal.note(check::deed::waiting, me->who, static_cast<std::int64_t>(place));
+        const bool connected = me->zk->state() == colock::connection_state::connected;
         const auto session = me->zk->session_id();
         const auto since = me->all.time.now();
         taken t = co_await take(me, lock, how, stop.slot());
         stop.completed("an acquisition");
         // A waiter that had no node yet has lost no place.
         const auto joined = me->all.queues.last_made(me->at(place).queue, session);
-        if (joined && *joined > since && !t.error && holds_something(t.guard) && me->zk &&
-            me->zk->session_id() != session && !may_join_again(*me, place)) {
+        if (connected && joined && *joined > since && !t.error && holds_something(t.guard) &&
+            me->zk && me->zk->session_id() != session && !may_join_again(*me, place)) {
             me->all.found.add("rejoin", me->all.journal.name_of(me->who) + " waited for " +
                                             me->at(place).path + " in session " +
                                             std::to_string(session) +
