@@ -181,19 +181,25 @@ BOOST_AUTO_TEST_CASE(G5_guards_are_read_by_other_threads_while_their_sessions_en
         }
     };
     const auto end = std::chrono::steady_clock::now() + 20s;
-    // A session ends only when it has granted a lock: a client whose sessions all end at once pauses longer and longer.
-    std::map<const client*, std::uint64_t> granted_before;
+    // A session ends only when it has granted a lock: a client whose sessions all end at once pauses longer and longer. It is
+    // ended again while the client has it still: the client may have taken it over before the end was read.
+    struct ended_session {
+        std::int64_t id = 0;
+        std::uint64_t granted = 0; // by the client, until then
+    };
+    std::map<const client*, ended_session> ended;
     p.run_disturbed(24, take_turns, 30ms, [&] {
         for (const auto& c : p.clients) {
-            const auto granted =
-                c.stats().locks_granted; // read before the session's id: that session granted them
-            if (granted == granted_before[&c]) {
+            const auto granted = c.stats().locks_granted;
+            const auto id = c.session_id();
+            auto& last = ended[&c];
+            if (id != last.id && granted == last.granted) {
                 continue;
             }
             try {
-                static_cast<void>(kill_session(common_server().connect_string(), c.session_id(),
-                                               c.session_password()));
-                granted_before[&c] = granted;
+                static_cast<void>(
+                    kill_session(common_server().connect_string(), id, c.session_password()));
+                last = {id, granted};
             } catch (const std::exception&) { // the session ended a moment ago
             }
         }
