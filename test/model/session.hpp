@@ -329,6 +329,7 @@ private:
         const bool distrusted = machine_.is_distrusted();
         if (link_ == link::established && !closing_) {
             lost_at_ = now_;
+            latest_ = where_;
             unread_.erase(where_);
             passed_on_until_.erase(where_);
             if (left_.unread != 0) {
@@ -352,9 +353,10 @@ private:
 
     void timer_due()
     {
-        const bool may_try =
-            session_ == 0 || names_.size() == 1 || now_ >= lost_at_ + timeout + tick ||
-            std::ranges::any_of(names_, [&](const auto& each) { return !unread_.contains(each); });
+        const auto unsafe = unsafe_now();
+        const bool may_try = session_ == 0 || std::ranges::any_of(names_, [&](const auto& each) {
+                                 return !unsafe.contains(each);
+                             });
         const bool shall_try = link_ == link::none && may_try && resolved_ && !closing_;
         timer_ = opened_ = false;
         decide([this](auto& m, auto& out) { m.timer_due(now(), out); });
@@ -367,12 +369,12 @@ private:
         if (names_.size() == 1 || now_ >= lost_at_ + timeout + tick) {
             return {};
         }
-        auto all = unread_;
-        const auto unsafe = [&](const auto& each) {
+        std::set<std::string> all;
+        std::ranges::copy_if(names_, std::inserter(all, all.end()), [&](const auto& each) {
             return unread_.contains(each) || may_pass_on(each);
-        };
-        if (!std::ranges::all_of(names_, unsafe)) {
-            std::ranges::copy_if(names_, std::inserter(all, all.end()), unsafe);
+        });
+        if (all.size() == names_.size() && !unread_.contains(latest_)) {
+            all.erase(latest_);
         }
         return all;
     }
@@ -437,6 +439,7 @@ private:
     std::set<std::string> unsafe_; // when the addresses were chosen
     std::map<std::string, std::chrono::nanoseconds> passed_on_until_;
     std::chrono::nanoseconds now_{1h}, lost_at_{0};
+    std::string latest_; // where the connection was lost last
     std::chrono::milliseconds smallest_ = longest;
     std::size_t eager_ = 0; // attempts without a pause
 };
@@ -565,36 +568,6 @@ inline std::vector<world::event> world::events() const
         may(true, "an old connection is closed", [each](world& w) { w.unread_.erase(each); });
     }
     return all;
-}
-
-inline std::string world::key() const
-{
-    std::ostringstream text;
-    text << machine_ << '|' << int(told_) << timer_ << deadline_ << looking_up_ << resolved_
-         << closing_ << session_ << ',' << callers_ << int(reaction_) << int(link_) << where_
-         << at_server_ << ',' << trial_ << barrier_ << barrier_sent_ << breaks_off_ << outstanding_
-         << refused_ << accepted_ << next_session_ << ',' << used_ << ',' << proven_ << ','
-         << now_.count() << ',' << lost_at_.count() << ',' << smallest_.count() << ',' << eager_;
-    for (const auto each : alive_) {
-        text << 's' << each;
-    }
-    for (const auto& each : unread_) {
-        text << 'u' << each;
-    }
-    for (const auto& each : unsafe_) {
-        text << 'x' << each;
-    }
-    for (const auto& [where, until] : passed_on_until_) {
-        text << 'w' << where << until.count();
-    }
-    for (const int each :
-         {left_.connects, left_.cancels, left_.closes, left_.refusals, left_.silences, left_.breaks,
-          left_.expiries, left_.refused_barriers, left_.refused_options, left_.refused_credentials,
-          left_.failed_look_ups, left_.deadlines, left_.unread, left_.lost_writes, left_.long_times,
-          left_.reactions, left_.smaller, left_.requests}) {
-        text << ' ' << each;
-    }
-    return std::move(text).str();
 }
 
 } // namespace colock::model::session

@@ -59,10 +59,13 @@ pass old_connections::resume(const std::vector<address>& all, std::chrono::milli
         const auto at = std::ranges::find(all, text, &address::text);
         return at->is_unread && !planted("old connection ignored");
     });
-    // A client whose connections all break again and again has to go on somewhere.
+    // A client whose connections all break again and again has to go on somewhere. The server of the last connection handles
+    // that connection's writes before those of the next one, and nothing was done at another server meanwhile.
     const auto passes_on = [&](const std::string& text) { return may_pass_on(text, now); };
     if (!std::ranges::all_of(found.untried, passes_on) || planted("no server is left")) {
         std::erase_if(found.untried, passes_on);
+    } else if (!planted("any server will do")) {
+        std::erase_if(found.untried, [&](const std::string& text) { return text != latest_; });
     }
     return found;
 }
