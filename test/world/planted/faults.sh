@@ -192,14 +192,8 @@ plant "does not take the lead off the bound of permits" lib/lock/lease/held_node
 
 # ---- several locks, bodies
 
-plant "keeps what is behind the lock that it waits for" lib/lock/multi_lock.cpp \
-    's/give_up_from\(\*waiting_for_ \+ 1\);//'
-plant "delivers several locks of which one is lost" lib/lock/multi_lock.cpp \
-    's/if \(!why\) \{/if (true) {/'
-plant "does not give up its locks when it is cancelled" lib/lock/multi_lock.cpp \
-    's/^ +give_up_from\(0\);//'
-plant "keeps what it has when one of several locks fails" lib/lock/multi_lock.cpp \
-    's/^ +p.guard = \{\};/            new gathering::part{std::move(p.guard)};/'
+plant "keeps what it has when one of several locks fails" lib/lock/multi/multi_operation.cpp \
+    's/^ +l\.guard = \{\};/            new gathering::part{std::move(l.guard)};/'
 plant "does not cancel the body when the lock is lost" include/colock/detail/with_lock.hpp \
     's/^( +)self->stop\(asio::cancellation_type::all\);/\1(void)self;/' test/world/workload/bodies.cpp
 plant "says nothing of the loss of the lock of a body" include/colock/detail/with_lock.hpp \
