@@ -25,7 +25,7 @@ namespace world {
 
 class upstream;
 
-class connection : public watches::watcher {
+class connection final : public watches::watcher {
 public:
     void notify(colock::watch_event_type type, const std::string& path,
                 const colock::access_control_list& acl) override;
@@ -65,7 +65,7 @@ protected:
 };
 
 // Lives while the server serves.
-class front : public std::enable_shared_from_this<front>, private tree::witness {
+class front final : public std::enable_shared_from_this<front>, private tree::witness {
 public:
     front(machine& host, std::size_t index, const ensemble_options& options, random chance,
           std::uint64_t& origins, disk& store, upstream& role, bool follows);
