@@ -26,6 +26,7 @@ struct plain_kind {
     plain_kind(client& c, const std::string& path, lock_options o = {}) : of{c, path, std::move(o)}
     {
     }
+    explicit plain_kind(Lock l) : of{std::move(l)} {}
 
     template <class Token>
     void lock(Token&& token)
@@ -47,8 +48,8 @@ struct plain_kind {
     {
         of.async_with_lock(std::forward<Body>(body), std::forward<Token>(token));
     }
-    template <class Token>
-    static void unlock(guard& held, Token&& token)
+    template <class Held, class Token>
+    static void unlock(Held& held, Token&& token)
     {
         held.async_unlock(std::forward<Token>(token));
     }
@@ -105,22 +106,11 @@ struct a_reader : a_writer {
     {
         of.async_with_lock_shared(std::forward<Body>(body), std::forward<Token>(token));
     }
-    template <class Token>
-    static void unlock(guard& held, Token&& token)
-    {
-        held.async_unlock(std::forward<Token>(token));
-    }
 };
 
-struct a_recursive_mutex {
-    using guard = unique_lock;
+struct a_recursive_mutex : plain_kind<recursive_mutex> {
     using rival = a_recursive_mutex;
-    static constexpr bool runs_bodies = true;
-
-    a_recursive_mutex(client& c, const std::string& path, lock_options o = {})
-        : of{c, path, std::move(o)}
-    {
-    }
+    using plain_kind::plain_kind;
 
     template <class Token>
     void lock(Token&& token)
@@ -142,13 +132,7 @@ struct a_recursive_mutex {
     {
         of.async_with_lock(*owner, std::forward<Body>(body), std::forward<Token>(token));
     }
-    template <class Token>
-    static void unlock(guard& held, Token&& token)
-    {
-        held.async_unlock(std::forward<Token>(token));
-    }
 
-    recursive_mutex of;
     std::shared_ptr<lock_owner> owner = std::make_shared<lock_owner>();
 };
 
@@ -187,38 +171,14 @@ struct a_semaphore {
 };
 
 // A mutex and a permit.
-struct several_locks {
-    using guard = multi_guard;
+struct several_locks : plain_kind<multi_lock, multi_guard> {
     using rival = several_locks;
     static constexpr bool runs_bodies = false;
 
     several_locks(client& c, const std::string& path, const lock_options& o = {})
-        : of{mutex{c, path, o}, semaphore{c, path + "-permits", 1, o}}
+        : plain_kind{multi_lock{mutex{c, path, o}, semaphore{c, path + "-permits", 1, o}}}
     {
     }
-
-    template <class Token>
-    void lock(Token&& token)
-    {
-        of.async_lock(std::forward<Token>(token));
-    }
-    template <class Token>
-    void try_lock(Token&& token)
-    {
-        of.async_try_lock(std::forward<Token>(token));
-    }
-    template <class Limit, class Token>
-    void try_lock_for(Limit limit, Token&& token)
-    {
-        of.async_try_lock_for(limit, std::forward<Token>(token));
-    }
-    template <class Token>
-    static void unlock(guard& held, Token&& token)
-    {
-        held.async_unlock(std::forward<Token>(token));
-    }
-
-    multi_lock of;
 };
 
 using kinds = boost::mp11::mp_list<a_mutex, a_recursive_mutex, a_writer, a_reader, a_semaphore,

@@ -40,16 +40,22 @@ inline void report(const outcome& o, std::chrono::steady_clock::time_point since
 }
 
 // `floor`: so many states there are at least, unless the walk no longer goes where it used to.
-inline void explore(const scenario& s, std::size_t floor)
+template <class Walk, class Scenario>
+void explore_by(const Scenario& s, std::size_t floor)
 {
     if (floor > too_large) {
         BOOST_TEST_MESSAGE("left out: this build is too slow");
         return;
     }
     const auto since = std::chrono::steady_clock::now();
-    const auto o = exhaustive_walk{s}();
+    const auto o = Walk{s}();
     report(o, since);
     BOOST_TEST(o.states >= floor);
+}
+
+inline void explore(const scenario& s, std::size_t floor)
+{
+    explore_by<exhaustive_walk>(s, floor);
 }
 
 // Many paths through a walk that is too large to be walked through.

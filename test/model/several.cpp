@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <deque>
 #include <string>
 #include <variant>
@@ -17,8 +16,6 @@ using colock::errc;
 using colock::error_code;
 using colock::model::digest_of;
 using colock::model::outcome;
-using colock::model::report;
-using colock::model::too_large;
 using colock::model::visited_states;
 using colock::protocol::several;
 using kind = several::command::kind;
@@ -547,17 +544,9 @@ private:
     outcome result_;
 };
 
-// `floor`: so many states there are at least, unless the walk no longer goes where it used to.
 void explore(const scenario& s, std::size_t floor)
 {
-    if (floor > too_large) {
-        BOOST_TEST_MESSAGE("left out: this build is too slow");
-        return;
-    }
-    const auto since = std::chrono::steady_clock::now();
-    const auto o = walk{s}();
-    report(o, since);
-    BOOST_TEST(o.states >= floor);
+    colock::model::explore_by<walk>(s, floor);
 }
 
 } // namespace
