@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(G3_G6_a_creates_reply_is_lost)
 {
     const int runs = repetitions(batches);
     for (int i = 0; i != runs; ++i) {
-        // What is cancelled before there is a connection sends nothing.
+        // A waiter that is cancelled before there is a connection sends nothing.
         BOOST_REQUIRE(until([&] { return zk.state() == connection_state::connected; }));
         const auto lost =
             proxy.on_reply(any_create(), reaction::drop_and_cut,

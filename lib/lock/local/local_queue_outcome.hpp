@@ -10,7 +10,7 @@
 
 namespace colock::detail {
 
-// What is to be done on the strand.
+// The part of an outcome that the strand carries out.
 struct local_queue::strand_work {
     struct departure {
         std::shared_ptr<queue_member> member;
@@ -28,7 +28,7 @@ struct local_queue::strand_work {
     std::uint64_t turn = 0;
 };
 
-// What is to be done when the mutex has been left.
+// The changes of an input that are carried out behind the mutex.
 struct local_queue::outcome {
     waiters admitted;                           // tagged with their turns
     std::shared_ptr<queue_member> holder;       // for them

@@ -162,8 +162,8 @@ transition wait::evaluate(context& c, const std::vector<std::string>& children, 
     }
     before_->update(b, out);
     if (me_.is_whose == place::directory::unknown && may_read_mark(c, me_)) {
-        // Whose directory it is, before a predecessor goes: to find then that there can be no mark, and to list behind
-        // that, would cost a round trip.
+        // The contender learns now who made the directory. If it learned only when a predecessor goes that there can be no
+        // mark, it would have to list then, a round trip later.
         out.push_back({command::kind::read_directory});
     }
     return stay();
