@@ -1,6 +1,7 @@
 #include <colock/multi_guard.hpp>
 
 #include "lock/lease/first_loss.hpp"
+#include "lock/lease/on_cancel.hpp"
 #include "lock/multi/function_operation.hpp"
 #include "lock/multi/gathering.hpp"
 
@@ -76,14 +77,11 @@ public:
 
     void start(const std::shared_ptr<client_core>& core, std::vector<gathering::part> parts)
     {
-        if (const auto& link = op_.cancellation()) {
-            link->bind([weak = weak_from_this()](asio::cancellation_type type) {
-                const auto self = weak.lock();
-                if (self && self->op_ && ends_at_once(type)) {
-                    std::exchange(self->op_, {}).complete(asio::error::operation_aborted);
-                }
-            });
-        }
+        on_cancel(op_, [weak = weak_from_this()] {
+            if (const auto self = weak.lock(); self && self->op_) {
+                std::exchange(self->op_, {}).complete(asio::error::operation_aborted);
+            }
+        });
         left_ = parts.size();
         const client_core::batch together{*core};
         for (auto& each : parts) {

@@ -2,6 +2,7 @@
 
 #include "lock/driver/queue_member_feed.hpp"
 #include "lock/driver/random_guid.hpp"
+#include "lock/lease/on_cancel.hpp"
 #include "protocol/names/path.hpp"
 
 #include <utility>
@@ -31,7 +32,8 @@ any_contender make_contender(const local_queue& queue)
 
 queue_member::queue_member(std::shared_ptr<local_queue> queue)
     : queue_{std::move(queue)}, origin_{queue_}, core_{*queue_->core()}, path_{queue_->path()},
-      options_{queue_->options()}, contender_{make_contender(*queue_)}
+      options_{queue_->options()}, contender_{make_contender(*queue_)}, lease_{core_,
+                                                                               options_.lost_lead}
 {
     commands_.reserve(4); // a create, a list, and what else comes of an answer
 }
@@ -40,7 +42,9 @@ queue_member::queue_member(std::shared_ptr<local_queue> queue)
 
 bool queue_member::enter()
 {
-    core_.add(shared_from_this());
+    const auto self = shared_from_this();
+    lease_.begin(self);
+    core_.add(self);
     ++core_.count.contenders;
     return !(core_.is_connected() && refuse_lead());
 }
@@ -69,11 +73,18 @@ void queue_member::try_join(operation_ptr<error_code, unique_lock> op)
     feed([&](auto& c, protocol::commands& out) {
         c.try_join(core_.is_connected(), core_.session(), out);
     });
-    if (!trying_) {
-        return;
-    }
-    if (const auto& link = trying_.cancellation()) {
-        link->bind([this](asio::cancellation_type type) { cancel(type); });
+    if (trying_) {
+        on_cancel(
+            trying_,
+            [this] {
+                const auto self = shared_from_this();
+                answer(asio::error::operation_aborted);
+                leave();
+            },
+            [this] {
+                part(std::move(trying_));
+                leave();
+            });
     }
 }
 
@@ -87,20 +98,9 @@ void queue_member::answer(const error_code& ec)
 void queue_member::refuse(const error_code& ec)
 {
     if (trying_) {
-        answer(cancelled_ ? error_code{asio::error::operation_aborted} : ec);
+        answer(ec);
     }
     queue_->failed(*this, ec);
-}
-
-void queue_member::cancel(asio::cancellation_type type)
-{
-    const auto self = shared_from_this();
-    if (ends_at_once(type)) {
-        answer(asio::error::operation_aborted);
-    } else {
-        cancelled_ = true;
-    }
-    leave();
 }
 
 // A lead that leaves no time: the lock would be lost as soon as it is held.
@@ -145,14 +145,10 @@ void queue_member::unlock(operation_ptr<error_code> op)
         return;
     }
     unlocking_ = std::move(op);
-    if (const auto& link = unlocking_.cancellation()) {
-        link->bind([this](asio::cancellation_type type) {
-            if (ends_at_once(type)) {
-                std::exchange(unlocking_, {}).complete(asio::error::operation_aborted);
-                rely();
-            }
-        });
-    }
+    on_cancel(unlocking_, [this] {
+        std::exchange(unlocking_, {}).complete(asio::error::operation_aborted);
+        rely();
+    });
     leave();
 }
 
@@ -163,15 +159,11 @@ void queue_member::part(operation_ptr<error_code, unique_lock> op)
         return;
     }
     const auto at = parting_.insert(parting_.end(), std::move(op));
-    if (const auto& link = at->cancellation()) {
-        link->bind([this, at](asio::cancellation_type type) {
-            if (ends_at_once(type)) {
-                auto hurried = std::move(*at);
-                parting_.erase(at);
-                hurried.complete(asio::error::operation_aborted, unique_lock{queue_->core(), {}});
-            }
-        });
-    }
+    on_cancel(*at, [this, at] {
+        auto hurried = std::move(*at);
+        parting_.erase(at);
+        hurried.complete(asio::error::operation_aborted, unique_lock{queue_->core(), {}});
+    });
 }
 
 void queue_member::step_down(operation_ptr<error_code, unique_lock> op, std::uint64_t turn)
@@ -184,13 +176,7 @@ void queue_member::step_down(operation_ptr<error_code, unique_lock> op, std::uin
     }
     op->tag = turn;
     stepping_down_ = std::move(op);
-    if (const auto& link = stepping_down_.cancellation()) {
-        link->bind([this](asio::cancellation_type type) {
-            if (ends_at_once(type)) {
-                shared(asio::error::operation_aborted);
-            }
-        });
-    }
+    on_cancel(stepping_down_, [this] { shared(asio::error::operation_aborted); });
     end_turns();
     feed([](protocol::contender& c, protocol::commands& out) { c.step_down(out); });
 }
@@ -214,16 +200,7 @@ void queue_member::shared(const error_code& ec)
 void queue_member::wait_lost(operation_ptr<error_code, error_code> op, std::uint64_t turn)
 {
     check();
-    if (const auto why = lost(); why) {
-        op.complete({}, why);
-        return;
-    }
-    if (!is_held_by(turn)) {
-        op.complete(errc::not_held, {});
-        return;
-    }
-    op->tag = turn;
-    waiting_for_loss_.add(std::move(op));
+    lease_.wait(std::move(op), is_held_by(turn), turn);
 }
 
 void queue_member::wait_revoked(operation_ptr<error_code> op, std::uint64_t turn)
@@ -251,7 +228,7 @@ void queue_member::wait_revoked(operation_ptr<error_code> op, std::uint64_t turn
 bool queue_member::is_held_by(std::uint64_t turn)
 {
     watched_ = true;
-    return holding_ && queue_->is_current(*this, turn);
+    return lease_.relies() && queue_->is_current(*this, turn);
 }
 
 void queue_member::announce_revocation()
@@ -262,14 +239,14 @@ void queue_member::announce_revocation()
 
 void queue_member::turn_over(std::uint64_t turn)
 {
-    waiting_for_loss_.complete_tagged(turn, errc::not_held, {});
+    lease_.end_turn(turn);
     waiting_for_revocation_.complete_tagged(turn, errc::not_held);
-    watched_ = !waiting_for_loss_.empty() || !waiting_for_revocation_.empty();
+    watched_ = lease_.is_awaited() || !waiting_for_revocation_.empty();
 }
 
 void queue_member::end_turns()
 {
-    waiting_for_loss_.complete_all(errc::not_held, {});
+    lease_.end_turns();
     waiting_for_revocation_.complete_all(errc::not_held);
 }
 
@@ -297,7 +274,7 @@ void queue_member::suspended()
     neighbours_.reset();
     std::visit([](auto& c) { c.suspended(); }, contender_);
     queue_->met(*this, protocol::company::unknown);
-    if (trying_ && !cancelled_) {
+    if (trying_) {
         // A try does not wait for a connection.
         answer(errc::disconnected);
         leave();
@@ -356,7 +333,7 @@ void queue_member::proved()
 
 void queue_member::check()
 {
-    if (holding_ && lost()) {
+    if (lease_.relies() && lost()) {
         lose(errc::safe_until_passed);
     }
 }
@@ -366,9 +343,9 @@ void queue_member::discarded() noexcept
     over_ = true;
     pause_.reset();
     if (holds()) {
-        loss_.conclude(errc::client_closed); // a guard that outlives the context says so
+        lease_.see(errc::client_closed); // a guard that outlives the context says so
     }
-    waiting_for_loss_.discard();
+    lease_.discard();
     waiting_for_revocation_.discard();
     const auto trying = std::move(trying_);
     const auto parting = std::move(parting_);
@@ -387,10 +364,7 @@ void queue_member::rely()
         core_.line(in_line);
     }
     // The caller of an unlock is told at the bound, too, when no server has confirmed the release by then.
-    const bool holding = !over_ && (holds() || unlocking_) && !loss_told_;
-    if (std::exchange(holding_, holding) != holding) {
-        holding ? core_.hold(options_.lost_lead) : core_.let_go(options_.lost_lead);
-    }
+    lease_.rely(!over_ && (holds() || unlocking_) && !lease_.is_told());
 }
 
 void queue_member::perform(const protocol::command& c)
@@ -459,8 +433,8 @@ void queue_member::lose(errc why)
         // nobody else need have deleted it.
         why = errc::safe_until_passed;
     }
-    loss_.conclude(why); // a guard may have seen it first
-    if (std::exchange(loss_told_, true)) {
+    lease_.see(why); // a guard may have seen it first
+    if (!lease_.tell()) {
         return;
     }
     rely();
@@ -469,15 +443,13 @@ void queue_member::lose(errc why)
         leave(); // nobody held it; it was kept for the next one
         return;
     }
-    const auto reason = loss_.why();
+    const auto reason = lease_.why();
     shared(reason);
     if (unlocking_) {
         std::exchange(unlocking_, {}).complete(reason); // the release goes on in the background
     }
-    core_.note_error("lock " + path_ + loss_.text());
-    waiting_for_loss_.complete_all({}, reason);
     waiting_for_revocation_.complete_all(reason);
-    core_.log(loss_.severity(), "lock " + path_ + loss_.text());
+    lease_.announce("lock " + path_);
 }
 
 void queue_member::gone(const error_code& ec)
@@ -495,7 +467,7 @@ void queue_member::gone(const error_code& ec)
     }
     end_parting();
     if (unlocking_) {
-        const auto lost = loss_told_ ? loss_.why() : error_code{};
+        const auto lost = lease_.is_told() ? lease_.why() : error_code{};
         std::exchange(unlocking_, {}).complete(ec ? ec : lost);
     }
     core_.remove(*this);
@@ -533,34 +505,6 @@ void queue_member::claim()
     if (const auto* const c = std::get_if<protocol::single_node>(&contender_)) {
         queue_->claim(std::exchange(own_czxid_, c->identity().czxid), c->identity().czxid);
     }
-}
-
-error_code queue_member::lost(std::chrono::nanoseconds now) const noexcept
-{
-    // The bound first: before it moves on, those for whom that is too late have been told.
-    const bool safe = remaining(now) > std::chrono::nanoseconds{0};
-    const auto why = loss_.why();
-    return why || safe ? why : conclude(errc::safe_until_passed);
-}
-
-error_code queue_member::robbed() const noexcept
-{
-    return conclude(errc::node_deleted);
-}
-
-// The first reason stays. The client may not come to know it by itself: a bound moves on.
-error_code queue_member::conclude(errc reason) const noexcept
-{
-    if (loss_.conclude(reason)) {
-        core_.post(
-            [self = std::const_pointer_cast<queue_member>(shared_from_this())] { self->check(); });
-    }
-    return loss_.why();
-}
-
-std::chrono::nanoseconds queue_member::remaining(std::chrono::nanoseconds now) const noexcept
-{
-    return core_.safe_until() - options_.lost_lead - now;
 }
 
 } // namespace colock::detail

@@ -5,7 +5,7 @@
 #include <colock/unique_lock.hpp>
 
 #include "client/core.hpp"
-#include "lock/lease/first_loss.hpp"
+#include "lock/lease/lease.hpp"
 #include "lock/lease/waiting_list.hpp"
 #include "protocol/cohort.hpp"
 #include "protocol/contender.hpp"
@@ -69,11 +69,17 @@ public:
     [[nodiscard]] bool is_watched() const noexcept { return watched_; }
     // Looks at the clock: for a guard.
     [[nodiscard]] error_code lost() const noexcept { return lost(boot_clock::now()); }
-    [[nodiscard]] error_code lost(std::chrono::nanoseconds now) const noexcept;
+    [[nodiscard]] error_code lost(std::chrono::nanoseconds now) const noexcept
+    {
+        return lease_.lost(now);
+    }
     // Somebody has deleted its node.
-    error_code robbed() const noexcept;
+    void robbed() const noexcept { lease_.conclude(errc::node_deleted); }
     // Until the lock counts as lost; negative when it does.
-    [[nodiscard]] std::chrono::nanoseconds remaining(std::chrono::nanoseconds now) const noexcept;
+    [[nodiscard]] std::chrono::nanoseconds remaining(std::chrono::nanoseconds now) const noexcept
+    {
+        return lease_.remaining(now);
+    }
 
     // Under the mutex of the queue.
     std::size_t users = 0; // who hold the lock by it
@@ -149,8 +155,6 @@ private:
     void gone(const error_code& ec);
     template <class Answer>
     void submit(zk::call&& call, Answer answer);
-    void cancel(asio::cancellation_type type);
-    error_code conclude(errc reason) const noexcept;
     [[nodiscard]] protocol::company company() const noexcept;
     [[nodiscard]] std::string child(std::string_view name) const;
     [[nodiscard]] const std::string& owner_data() const;
@@ -179,26 +183,22 @@ private:
 
     bool over_ = false;    // gone, or the client is closed
     bool in_line_ = false; // as the client was told
-    bool holding_ = false; // likewise
     std::vector<std::shared_ptr<watch_target>> watches_;
     std::shared_ptr<neighbourhood> neighbours_; // until their watch fires
     bool crowded_ = false;                      // it has fired, in this session
     bool counted_others_ = false;               // as it joined, with others who may have gone since
 
     operation_ptr<error_code, unique_lock> trying_;
-    bool cancelled_ = false; // and `trying_` completes when no trace is left
     std::list<operation_ptr<error_code, unique_lock>> parting_;
     operation_ptr<error_code> unlocking_;
     operation_ptr<error_code, unique_lock> stepping_down_;
-    waiting_list<error_code> waiting_for_loss_;
     waiting_list<> waiting_for_revocation_;
     std::atomic<bool> watched_{false};
     bool revoked_ = false; // somebody has asked for the node
 
     std::uint64_t czxid_ = 0;
     std::string node_;
-    mutable first_loss loss_;
-    bool loss_told_ = false;
+    lease lease_;
 };
 
 } // namespace colock::detail

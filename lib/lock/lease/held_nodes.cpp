@@ -1,5 +1,6 @@
 #include "lock/lease/held_nodes.hpp"
 
+#include "lock/lease/on_cancel.hpp"
 #include "lock/multi/function_operation.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ held_nodes::held_nodes(std::shared_ptr<client_core> core, std::shared_ptr<const 
                        std::string what, std::string path, std::vector<std::string> nodes,
                        std::chrono::nanoseconds lost_lead)
     : core_{std::move(core)}, of_{std::move(of)}, what_{std::move(what)}, path_{std::move(path)},
-      lost_lead_{lost_lead}
+      lease_{*core_, lost_lead}
 {
     for (auto& each : nodes) {
         nodes_.emplace(std::move(each), node{nodes_.size()});
@@ -20,9 +21,11 @@ held_nodes::held_nodes(std::shared_ptr<client_core> core, std::shared_ptr<const 
 
 void held_nodes::begin()
 {
-    core_->add(shared_from_this());
+    const auto self = shared_from_this();
+    lease_.begin(self);
+    core_->add(self);
     rely();
-    core_->remind(weak_from_this());
+    core_->remind(self);
 }
 
 // ---- the session
@@ -64,8 +67,8 @@ void held_nodes::closed(const error_code& why)
 void held_nodes::discarded() noexcept
 {
     over_ = true;
-    loss_.conclude(errc::client_closed);
-    waiting_for_loss_.discard();
+    lease_.see(errc::client_closed);
+    lease_.discard();
     const auto unsettled = std::move(unsettled_);
     const auto awaited = std::move(awaited_);
 }
@@ -151,10 +154,10 @@ void held_nodes::release(const std::vector<std::string>& nodes, operation_ptr<er
     if (of->op) {
         awaited_.push_back(of);
     }
-    if (of->op && of->op.cancellation()) {
+    if (of->op) {
         // What is under way keeps it alive. The link must not: the operation owns the link.
-        of->op.cancellation()->bind([this, weak = std::weak_ptr{of}](asio::cancellation_type type) {
-            if (const auto it = weak.lock(); it && it->op && ends_at_once(type)) {
+        on_cancel(of->op, [this, weak = std::weak_ptr{of}] {
+            if (const auto it = weak.lock(); it && it->op) {
                 answer(*it, asio::error::operation_aborted);
             }
         });
@@ -163,11 +166,11 @@ void held_nodes::release(const std::vector<std::string>& nodes, operation_ptr<er
     for (const auto& path : nodes) {
         if (auto* const held = holding(path)) {
             held->leaving = true;
-            if (all_left() && !loss_told_) {
+            if (all_left() && !lease_.is_told()) {
                 core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
             }
             held->watch.reset();
-            waiting_for_loss_.complete_tagged(held->number, errc::not_held, {});
+            lease_.end_turn(held->number);
         }
         remove(path, of);
     }
@@ -233,26 +236,16 @@ void held_nodes::end()
         return;
     }
     rely();
-    loss_told_ = true;
     core_->remove(*this);
 }
 
 // ---- losing
 
-void held_nodes::wait_lost(operation_ptr<error_code, error_code> op, const std::string& lease)
+void held_nodes::wait_lost(operation_ptr<error_code, error_code> op, const std::string& of)
 {
     check();
-    if (const auto why = lost(); why) {
-        op.complete({}, why);
-        return;
-    }
-    const auto* const held = holding(lease);
-    if (over_ || held == nullptr) {
-        op.complete(errc::not_held, {});
-        return;
-    }
-    op->tag = held->number;
-    waiting_for_loss_.add(std::move(op));
+    const auto* const held = over_ ? nullptr : holding(of);
+    lease_.wait(std::move(op), held != nullptr, held != nullptr ? held->number : 0);
 }
 
 void held_nodes::check()
@@ -267,7 +260,7 @@ void held_nodes::check()
         announce_loss();
         while (!awaited_.empty()) {
             const auto of = awaited_.back();
-            answer(*of, loss_.why());
+            answer(*of, lease_.why());
         }
     }
 }
@@ -275,16 +268,13 @@ void held_nodes::check()
 // Whether the client shall tell when the bound passes: there are callers who have to be told then.
 void held_nodes::rely()
 {
-    const bool held = !loss_told_ && !all_left();
-    const bool relying = !over_ && (held || !awaited_.empty());
-    if (std::exchange(relying_, relying) != relying) {
-        relying ? core_->hold(lost_lead_) : core_->let_go(lost_lead_);
-    }
+    const bool held = !lease_.is_told() && !all_left();
+    lease_.rely(!over_ && (held || !awaited_.empty()));
 }
 
 void held_nodes::lose(errc why)
 {
-    loss_.conclude(why);
+    lease_.see(why);
     if (!over_ && !all_left()) { // else they were released before
         announce_loss();
     }
@@ -292,32 +282,14 @@ void held_nodes::lose(errc why)
 
 void held_nodes::announce_loss()
 {
-    if (std::exchange(loss_told_, true)) {
+    if (!lease_.tell()) {
         return;
     }
-    const auto reason = loss_.why();
     rely();
     if (!all_left()) { // else they count as released
         core_->count.locks_lost.fetch_add(1, std::memory_order_relaxed);
     }
-    core_->note_error(what_ + loss_.text());
-    waiting_for_loss_.complete_all({}, reason);
-    core_->log(loss_.severity(), what_ + loss_.text());
-}
-
-error_code held_nodes::lost() const noexcept
-{
-    const bool safe = remaining() > std::chrono::nanoseconds{0};
-    if (!safe && loss_.conclude(errc::safe_until_passed)) {
-        core_->post(
-            [self = std::const_pointer_cast<held_nodes>(shared_from_this())] { self->check(); });
-    }
-    return loss_.why();
-}
-
-std::chrono::nanoseconds held_nodes::remaining() const noexcept
-{
-    return core_->safe_until() - lost_lead_ - boot_clock::now();
+    lease_.announce(what_);
 }
 
 } // namespace colock::detail

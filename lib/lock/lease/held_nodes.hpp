@@ -3,8 +3,7 @@
 
 #include "client/core.hpp"
 #include "client/watch_state.hpp"
-#include "lock/lease/first_loss.hpp"
-#include "lock/lease/waiting_list.hpp"
+#include "lock/lease/lease.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -27,15 +26,18 @@ public:
     // Deletes some of them. The operation, if there is one, completes when they are gone, or lost before that.
     void release(const std::vector<std::string>& nodes, operation_ptr<error_code> op);
     // For as long as this one of them is held.
-    void wait_lost(operation_ptr<error_code, error_code> op, const std::string& lease);
+    void wait_lost(operation_ptr<error_code, error_code> op, const std::string& of);
 
     // ---- any thread
 
     [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept { return core_; }
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
     // Looks at the clock.
-    [[nodiscard]] error_code lost() const noexcept;
-    [[nodiscard]] std::chrono::nanoseconds remaining() const noexcept;
+    [[nodiscard]] error_code lost() const noexcept { return lease_.lost(boot_clock::now()); }
+    [[nodiscard]] std::chrono::nanoseconds remaining() const noexcept
+    {
+        return lease_.remaining(boot_clock::now());
+    }
 
 private:
     struct node {
@@ -75,15 +77,11 @@ private:
     const std::shared_ptr<const void> of_;
     const std::string what_;
     const std::string path_;
-    const std::chrono::nanoseconds lost_lead_;
     std::map<std::string, node> nodes_;
     std::vector<std::pair<std::string, std::shared_ptr<departure>>> unsettled_; // deletes to repeat
     std::vector<std::shared_ptr<departure>> awaited_; // whose callers wait for the end of a release
-    waiting_list<error_code> waiting_for_loss_;
-    bool relying_ = false; // on the client's heartbeats
     bool over_ = false;
-    bool loss_told_ = false;
-    mutable first_loss loss_;
+    lease lease_;
 };
 
 } // namespace colock::detail

@@ -171,6 +171,18 @@ operation_ptr<error_code, unique_lock> local_queue::take(waiter& op) noexcept
 
 void local_queue::cancel(cancel_link& of, asio::cancellation_type type)
 {
+    withdraw(of, asio::error::operation_aborted, ends_at_once(type));
+}
+
+void local_queue::deadline_reached(cancel_link& of)
+{
+    // Without a connection nobody knows whether the lock is busy.
+    withdraw(of, core_->connection_id() != 0 ? error_code{} : errc::disconnected, true);
+}
+
+// A waiter waits no longer. It has its answer at once, or when no trace of it is left.
+void local_queue::withdraw(cancel_link& of, const error_code& answer, bool leave_trace)
+{
     operation_ptr<error_code, unique_lock> op;
     outcome out;
     {
@@ -181,7 +193,7 @@ void local_queue::cancel(cancel_link& of, asio::cancellation_type type)
         op = take(*static_cast<waiter*>(of.waiting));
         const auto v = cohort_.withdraw();
         apply(v, out);
-        if ((v.reconcile || v.leave) && !ends_at_once(type)) {
+        if ((v.reconcile || v.leave) && !leave_trace) {
             of.leave();                             // a terminal request may follow
             out.strand().cancelled = std::move(op); // the node goes with the last one
             out.strand().cancelled_with = v.leave ? out.strand().leaving.back().member : contender_;
@@ -189,26 +201,8 @@ void local_queue::cancel(cancel_link& of, asio::cancellation_type type)
     }
     carry_out(out);
     if (op) {
-        op.complete(asio::error::operation_aborted, unique_lock{core_, {}});
+        op.complete(answer, unique_lock{core_, {}});
     }
-}
-
-void local_queue::deadline_reached(cancel_link& of)
-{
-    operation_ptr<error_code, unique_lock> op;
-    outcome out;
-    {
-        const std::lock_guard lock{mutex_};
-        if (of.waiting == nullptr) {
-            return; // it came too late to be taken back
-        }
-        op = take(*static_cast<waiter*>(of.waiting));
-        apply(cohort_.withdraw(), out);
-    }
-    carry_out(out);
-    // Without a connection nobody knows whether the lock is busy.
-    op.complete(core_->connection_id() != 0 ? error_code{} : errc::disconnected,
-                unique_lock{core_, {}});
 }
 
 void local_queue::release(std::shared_ptr<client_core>&& core, grant&& held)

@@ -108,6 +108,7 @@ private:
     void try_lock(operation_ptr<error_code, unique_lock> op);
     void ask(operation_ptr<error_code, unique_lock> op);
     void deadline_reached(cancel_link& of);
+    void withdraw(cancel_link& of, const error_code& answer, bool leave_trace);
     void carry_out(outcome& out);
     void reconcile(strand_work& work);
 

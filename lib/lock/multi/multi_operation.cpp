@@ -1,5 +1,6 @@
 #include "multi_operation.hpp"
 
+#include "lock/lease/on_cancel.hpp"
 #include "lock/multi/function_operation.hpp"
 #include "lock/multi/gathering.hpp"
 #include "protocol/several.hpp"
@@ -24,17 +25,17 @@ public:
 
     void start()
     {
-        if (const auto& link = op_.cancellation()) {
-            link->bind([weak = weak_from_this()](asio::cancellation_type type) {
-                if (const auto self = weak.lock()) {
-                    self->feed([&](protocol::several::commands& out) {
-                        self->order_.cancel(ends_at_once(type), out);
-                    });
-                }
-            });
-            if (!op_) {
-                return; // it was cancelled before
+        const auto cancel = [weak = weak_from_this()](bool leave_trace) {
+            if (const auto self = weak.lock()) {
+                self->feed([&](protocol::several::commands& out) {
+                    self->order_.cancel(leave_trace, out);
+                });
             }
+        };
+        on_cancel(
+            op_, [cancel] { cancel(true); }, [cancel] { cancel(false); });
+        if (!op_) {
+            return; // it was cancelled before
         }
         feed([this](protocol::several::commands& out) { order_.start(out); });
     }

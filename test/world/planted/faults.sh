@@ -77,7 +77,16 @@ plant "does not tell that the proof has come" lib/client/core_requests.cpp \
     "$(in_function answered 's/notify\(.*proved\(\).*//')"
 plant "reads a clock that stands still while the machine sleeps" lib/client/boot_clock.hpp \
     's/CLOCK_BOOTTIME, /CLOCK_MONOTONIC, /' \
-    lib/client/{core,core_requests,core_session}.cpp lib/lock/{driver/queue_member,driver/queue_member_requests,held_lock,lease/held_nodes,local/local_queue,local/local_queue_contenders,local/local_queue_outcome}.cpp
+    lib/client/{core,core_requests,core_session}.cpp lib/lock/{driver/queue_member,driver/queue_member_requests,held_lock,lease/held_nodes,lease/lease,local/local_queue,local/local_queue_contenders,local/local_queue_outcome}.cpp
+
+# ---- what a guard keeps alive
+
+plant "does not take the margin off the bound" lib/lock/lease/lease.cpp \
+    "$(in_function remaining 's/ - margin_//')"
+plant "does not tell the operations that wait for a loss" lib/lock/lease/lease.cpp \
+    "$(in_function announce 's/waiting_.complete_all.*//')"
+plant "does not ask the owner of a lease to look when a guard has seen the loss" lib/lock/lease/lease.cpp \
+    "$(in_function conclude 's/owner->check\(\);//')"
 
 # ---- a contender's node
 
@@ -85,18 +94,14 @@ plant "does not remove the node of a lock" lib/lock/driver/queue_member.cpp \
     "$(in_function perform 's/remove\(c.name\); break;/break;/')"
 plant "writes the note and keeps the node" lib/lock/driver/queue_member_requests.cpp \
     "$(in_function remove_and_mark 's/remove_op\(child\(name\)\)/check_op(child(name))/')"
-plant "does not take the lead off the bound" lib/lock/driver/queue_member.cpp \
-    "$(in_function remaining 's/ - options_.lost_lead//')"
 plant "does not tell the holder when the bound passes" lib/lock/driver/queue_member.cpp \
-    "$(in_function check 's/holding_ \&\& lost\(\)/false/')"
-plant "does not tell who waits for the loss" lib/lock/driver/queue_member.cpp \
-    "$(in_function lose 's/waiting_for_loss_.complete_all.*//')"
+    "$(in_function check 's/lease_.relies\(\) \&\& lost\(\)/false/')"
 plant "never completes an unlock" lib/lock/driver/queue_member.cpp \
     "$(in_function gone 's/std::exchange\(unlocking_, \{\}\).complete.*//')"
 plant "completes an unlock before the node is gone" lib/lock/driver/queue_member.cpp \
     "$(in_function unlock 's/unlocking_ = std::move\(op\);/op.complete({}); return leave();/')"
 plant "does not leave the queue when a try is cancelled" lib/lock/driver/queue_member.cpp \
-    "$(in_function cancel 's/^ +leave\(\);//')"
+    "$(in_function try_join 's/^ +leave\(\);//')"
 plant "does not go on behind a reconnection" lib/lock/driver/queue_member.cpp \
     "$(in_function connected 's/^ +feed\(.*//')"
 plant "does not join again when the session has expired" lib/lock/driver/queue_member.cpp \
@@ -126,7 +131,7 @@ plant "hands a lock on that is lost" lib/lock/local/local_queue_contenders.cpp \
     "$(in_function drop_lost_holder 's/holder_->lost\(now\)/false/'); $(in_function end_turn 's/if \(why \&\& holder_ == member\)/if (false)/');
      $(in_function lost 's/holder_.get\(\) == \&member/false/')"
 plant "counts a waiter that was cancelled" lib/lock/local/local_queue.cpp \
-    "$(in_function cancel 's/const auto v = cohort_.withdraw\(\);/const cohort::verdict v;/')"
+    "$(in_function withdraw 's/const auto v = cohort_.withdraw\(\);/const cohort::verdict v;/')"
 plant "does not end a wait at its deadline" lib/lock/local/local_queue.cpp \
     "$(in_function wait 's/if \(until != never\)/if (false)/')"
 plant "ignores max_local_grants and max_local_time" lib/lock/local/local_queue.cpp \
@@ -184,11 +189,9 @@ plant "does not repeat the removal of permits behind a reconnection" lib/lock/le
 plant "does not tell the holder of permits when the bound passes" lib/lock/lease/held_nodes.cpp \
     "$(in_function check 's/over_ \|\| !lost\(\)/true/')"
 plant "does not count permits as held" lib/lock/lease/held_nodes.cpp \
-    "$(in_function rely 's/const bool relying = .*/const bool relying = false;/')"
+    "$(in_function rely 's/lease_.rely\(.*/lease_.rely(held \&\& false);/')"
 plant "does not notice that permits were deleted" lib/lock/lease/held_nodes.cpp \
     "$(in_function changed 's/lose\(errc::node_deleted\);//')"
-plant "does not take the lead off the bound of permits" lib/lock/lease/held_nodes.cpp \
-    "$(in_function remaining 's/ - lost_lead_//')"
 
 # ---- several locks, bodies
 

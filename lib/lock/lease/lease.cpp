@@ -1,0 +1,59 @@
+#include "lock/lease/lease.hpp"
+
+#include <utility>
+
+namespace colock::detail {
+
+error_code lease::lost(std::chrono::nanoseconds now) const noexcept
+{
+    // The bound first: before it moves on, all for whom that is too late have been told.
+    const bool safe = remaining(now) > std::chrono::nanoseconds{0};
+    const auto why = loss_.why();
+    return why || safe ? why : conclude(errc::safe_until_passed);
+}
+
+std::chrono::nanoseconds lease::remaining(std::chrono::nanoseconds now) const noexcept
+{
+    return core_.safe_until() - margin_ - now;
+}
+
+error_code lease::conclude(errc reason) const noexcept
+{
+    if (loss_.conclude(reason)) {
+        core_.post([owner = owner_.lock()] {
+            if (owner) {
+                owner->check();
+            }
+        });
+    }
+    return loss_.why();
+}
+
+void lease::rely(bool relies)
+{
+    if (std::exchange(relies_, relies) != relies) {
+        relies ? core_.hold(margin_) : core_.let_go(margin_);
+    }
+}
+
+void lease::announce(const std::string& what)
+{
+    const auto reason = loss_.why();
+    core_.note_error(what + loss_.text());
+    waiting_.complete_all({}, reason);
+    core_.log(loss_.severity(), what + loss_.text());
+}
+
+void lease::wait(operation_ptr<error_code, error_code> op, bool held, std::uint64_t turn)
+{
+    if (const auto why = lost(boot_clock::now()); why) {
+        op.complete({}, why);
+    } else if (!held) {
+        op.complete(errc::not_held, {});
+    } else {
+        op->tag = turn;
+        waiting_.add(std::move(op));
+    }
+}
+
+} // namespace colock::detail

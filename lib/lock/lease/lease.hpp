@@ -1,0 +1,69 @@
+// What a guard keeps alive, whatever kind of lock it is of: until when the lock is safe, why it was lost, and the
+// operations that wait for its loss.
+#pragma once
+
+#include "client/core.hpp"
+#include "lock/lease/first_loss.hpp"
+#include "lock/lease/waiting_list.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace colock::detail {
+
+class lease {
+public:
+    lease(client_core& core, std::chrono::nanoseconds margin) noexcept
+        : core_{core}, margin_{margin}
+    {
+    }
+
+    // ---- any thread
+
+    // Why the lock is lost, if it is. Looks at the clock.
+    [[nodiscard]] error_code lost(std::chrono::nanoseconds now) const noexcept;
+    // Until the lock counts as lost; negative when it does.
+    [[nodiscard]] std::chrono::nanoseconds remaining(std::chrono::nanoseconds now) const noexcept;
+    // Without a look at the clock.
+    [[nodiscard]] error_code why() const noexcept { return loss_.why(); }
+    // The first reason stays. It asks the owner to check(): the client may not see the loss by itself, because a bound
+    // moves on.
+    error_code conclude(errc reason) const noexcept;
+
+    // ---- on the strand
+
+    void begin(std::weak_ptr<session_listener> owner) noexcept { owner_ = std::move(owner); }
+    // Whether the client shall call the owner's check() when the bound passes.
+    void rely(bool relies);
+    [[nodiscard]] bool relies() const noexcept { return relies_; }
+
+    // As conclude(), by the owner.
+    void see(errc reason) noexcept { loss_.conclude(reason); }
+    // Returns whether this is the first call: the owner then tells of the loss.
+    [[nodiscard]] bool tell() noexcept { return !std::exchange(told_, true); }
+    [[nodiscard]] bool is_told() const noexcept { return told_; }
+    // Tells the operations that wait, and the log. `what` is for people: "lock /path".
+    void announce(const std::string& what);
+
+    // Completes at once if the lock is lost, or is not held.
+    void wait(operation_ptr<error_code, error_code> op, bool held, std::uint64_t turn);
+    [[nodiscard]] bool is_awaited() const noexcept { return !waiting_.empty(); }
+    void end_turn(std::uint64_t turn) { waiting_.complete_tagged(turn, errc::not_held, {}); }
+    void end_turns() { waiting_.complete_all(errc::not_held, {}); }
+    // Destroys the operations that wait: nobody is told.
+    void discard() noexcept { waiting_.discard(); }
+
+private:
+    client_core& core_;
+    const std::chrono::nanoseconds margin_;
+    std::weak_ptr<session_listener> owner_;
+    waiting_list<error_code> waiting_; // tagged with their turns
+    mutable first_loss loss_;
+    bool relies_ = false;
+    bool told_ = false;
+};
+
+} // namespace colock::detail
