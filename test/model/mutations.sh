@@ -272,6 +272,7 @@ fault "suspension not told" session_walk/connections_break_and_sessions_expire G
 fault "end of a session not told" session_walk/connections_break_and_sessions_expire G5
 fault "ended session kept" session_walk/connections_break_and_sessions_expire contract
 fault "larger time-out believed" session_walk/connections_break_and_sessions_expire G5
+fault "smaller time-out ignored" session_walk/connections_break_and_sessions_expire G5
 fault "options not tried" session_walk/chroot_and_credentials_are_tried contract
 fault "bad credentials tried again" session_walk/chroot_and_credentials_are_tried contract
 fault "callers not answered" session_walk/callers_come_and_go G4

@@ -213,10 +213,12 @@ int main(int argc, char** argv)
             ("picture", po::value<std::string>(), "draw the history that is replayed, as SVG") //
             ("thronged", "thousands of clients")                                               //
             ("too-small-ticks", "clients expect shorter ticks than the servers have")          //
-            ("regressions", po::value<std::string>(), "run the seeds of this list")            //
-            ("jobs", po::value<unsigned>()->default_value(1), "so many at the same time")      //
-            ("verbose", "print the figures of each seed")                                      //
-            ("stop", "run no further seed when one has a violation")                           //
+            ("rare", po::value<std::string>(),
+             "only worlds with this: uneven, together, watches, none")                    //
+            ("regressions", po::value<std::string>(), "run the seeds of this list")       //
+            ("jobs", po::value<unsigned>()->default_value(1), "so many at the same time") //
+            ("verbose", "print the figures of each seed")                                 //
+            ("stop", "run no further seed when one has a violation")                      //
             ("until", po::value<std::string>()->default_value(""),
              "run until this check finds something, and fail if it does not") //
             ("help", "");
@@ -237,6 +239,13 @@ int main(int argc, char** argv)
     world::world_options options;
     options.minutes = given["minutes"].as<unsigned>();
     options.thronged = given.count("thronged") != 0;
+    if (given.count("rare") != 0) {
+        options.rare = world::rarity_named(given["rare"].as<std::string>());
+        if (!options.rare) {
+            std::cerr << "world: --rare has no such name\n" << known;
+            return 2;
+        }
+    }
     options.too_small_ticks = given.count("too-small-ticks") != 0;
     if (given.count("replay") != 0) {
         options.seed = given["replay"].as<std::uint64_t>();

@@ -1,6 +1,7 @@
 #include "trouble.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 namespace world {
@@ -32,6 +33,22 @@ trouble::trouble(timeline& time, network& net, ensemble& servers, programs& clie
         if (random_.per_mille(likely)) {
             makers_.push_back(m);
         }
+    }
+}
+
+void trouble::favour(rarity r)
+{
+    const auto add = [&](std::initializer_list<maker> more) {
+        makers_.insert(makers_.end(), more);
+    };
+    switch (r) {
+    case rarity::uneven: makers_.assign({&trouble::lose_server_behind_handshake}); break;
+    case rarity::together: add({&trouble::delete_by_hand, &trouble::delete_by_hand}); break;
+    case rarity::watches:
+        add({&trouble::cut_client_off_all, &trouble::reset_client, &trouble::stop_client,
+             &trouble::kill_server});
+        break;
+    case rarity::none: break;
     }
 }
 

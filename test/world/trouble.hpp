@@ -7,6 +7,7 @@
 #include "ensemble/ensemble.hpp"
 #include "network.hpp"
 #include "random.hpp"
+#include "rarity.hpp"
 #include "timeline.hpp"
 #include "workload/program.hpp"
 
@@ -30,6 +31,8 @@ public:
     trouble(const trouble&) = delete;
     trouble& operator=(const trouble&) = delete;
 
+    // More of the troubles that a rare world is about.
+    void favour(rarity r);
     // No other trouble than that a follower, and all clients, are cut off the leader for longer than sessions last.
     void only_followers_alone();
     // From now until then, so far apart on average.

@@ -1,9 +1,11 @@
 #include "world.hpp"
 
+#include "changing_nodes.hpp"
 #include "check/counter.hpp"
 #include "check/holds.hpp"
 #include "check/operations.hpp"
 #include "check/queues.hpp"
+#include "check/watches.hpp"
 #include "ensemble/ensemble.hpp"
 #include "limits.hpp"
 #include "machine.hpp"
@@ -37,7 +39,7 @@ int some_drift(random& chance)
     return static_cast<int>(chance.between(-4900, 4900));
 }
 
-ensemble_options draw_ensemble(random& chance)
+ensemble_options draw_ensemble(random& chance, rarity rare)
 {
     ensemble_options o;
     constexpr int ticks[] = {500, 1000, 2000};
@@ -51,6 +53,13 @@ ensemble_options draw_ensemble(random& chance)
         for (std::size_t i = 0; i < o.servers; ++i) {
             o.most_sessions.push_back(chance.between(3500, 5000) * o.tick / 1000);
         }
+    }
+    if (rare == rarity::uneven) {
+        random some = chance;
+        o.tick = some.per_mille(500) ? 500ms : 1000ms;
+        o.most_sessions.assign(o.servers, 20 * o.tick);
+        o.most_sessions[some.below(o.servers)] = 3 * o.tick;
+        some.pick(o.most_sessions) = 3 * o.tick;
     }
     return o;
 }
@@ -79,19 +88,24 @@ private:
 
 struct simulation::parts {
     explicit parts(const world_options& o)
-        : options{o}, chance{o.seed}, notes{time, o.keeps_journal}, found{time},
-          cloud{notes.add_actor("ensemble")}, net{time, chance.branch()},
-          servers{time, net, chance.branch(), draw_ensemble(chance)}, queues{time, found, notes,
-                                                                             cloud},
-          operations{time, found, notes}, holds{time, found, notes, queues}, all{time,   found,
-                                                                                 notes,  operations,
-                                                                                 queues, holds}
+        : options{o}, rare{o.rare ? *o.rare : draw_rarity(o.seed)}, chance{o.seed},
+          notes{time, o.keeps_journal}, found{time}, cloud{notes.add_actor("ensemble")},
+          net{time, chance.branch()}, servers{time, net, chance.branch(),
+                                              draw_ensemble(chance, rare)},
+          queues{time, found, notes, cloud}, operations{time, found, notes}, holds{time, found,
+                                                                                   notes, queues},
+          watches{time, found, notes, servers}, all{time,   found, notes,  operations,
+                                                    queues, holds, watches}
     {
+        all.rare = rare;
         all.hosts = servers.hosts();
         all.chroot = base;
         all.tick = servers.options().tick;
         all.least_timeout = 3 * all.tick;
         all.most_timeout = (all.tick <= 1s && chance.per_mille(200) ? 8 : 5) * all.tick;
+        if (rare == rarity::uneven) {
+            all.most_timeout = 8 * all.tick;
+        }
         all.surest_timeout = 20 * all.tick;
         for (const auto most : servers.options().most_sessions) {
             all.surest_timeout = std::min(all.surest_timeout, most);
@@ -101,6 +115,13 @@ struct simulation::parts {
         all.peers = chance.per_mille(300);
         all.several = chance.per_mille(600);
         all.guarded = chance.per_mille(150);
+        if (rare == rarity::together) {
+            all.several = true;
+        } else if (rare == rarity::watches) {
+            for (int i = 0; i < 10; ++i) {
+                all.changing.push_back(base + ("/changing" + std::to_string(i)));
+            }
+        }
         servers.observe(&ear);
         for (std::size_t i = 0; i < servers.size(); ++i) {
             server_names.push_back(notes.add_actor(servers.machine_of(i).name()));
@@ -112,6 +133,7 @@ struct simulation::parts {
         troubles = std::make_unique<trouble>(
             time, net, servers, programs, queues, holds, notes, server_names, chance.branch(),
             std::chrono::duration_cast<std::chrono::milliseconds>(all.most_timeout));
+        troubles->favour(rare);
         if (all.too_small_ticks) {
             troubles->only_followers_alone();
         }
@@ -129,6 +151,7 @@ struct simulation::parts {
     [[nodiscard]] bool is_quiet() const;
 
     const world_options options;
+    const rarity rare;
     random chance;
     timeline time;
     check::journal notes;
@@ -140,10 +163,12 @@ struct simulation::parts {
     listener ear{queues};
     check::operations operations;
     check::holds holds;
+    check::watches watches;
     workload::scene all;
     std::vector<check::journal::actor> server_names;
     std::vector<std::unique_ptr<machine>> machines;
     limits counters{time, servers, notes, cloud, chance.branch()};
+    std::optional<changing_nodes> changing;
     // A directory that has had very many nodes already.
     struct old_directory {
         std::string path;
@@ -311,6 +336,10 @@ void simulation::parts::live()
         p->start();
     }
     counters.begin();
+    if (!all.changing.empty()) {
+        changing.emplace(time, servers, random{options.seed});
+        changing->begin(all.changing);
+    }
     const auto trouble_ends =
         thronged ? time.now() + 5s : whole - 2 * std::chrono::nanoseconds{all.most_timeout} - 15s;
     constexpr std::chrono::milliseconds apart[] = {200ms, 500ms, 1s, 2s, 5s, 10s};
@@ -319,6 +348,9 @@ void simulation::parts::live()
     while (time.now() < trouble_ends) {
         time.run_until(std::min<instant>(trouble_ends, time.now() + 1s));
         holds.look(all.most_timeout + all.tick);
+    }
+    if (changing) {
+        changing->end();
     }
     troubles->end();
     all.calm = true;
@@ -338,6 +370,7 @@ void simulation::parts::calm()
     }
     for (int i = 0; i < 10; ++i) {
         time.run_until(time.now() + 1s);
+        watches.look(5s);
         if (!all.several) {
             queues.report_waiting(15s,
                                   [&](const std::string& node) { return holds.is_held(node); });

@@ -3,10 +3,12 @@
 
 #include "check/findings.hpp"
 #include "check/journal.hpp"
+#include "rarity.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace world {
@@ -15,8 +17,9 @@ struct world_options {
     std::uint64_t seed = 1;
     unsigned minutes = 1; // simulated
     bool keeps_journal = false;
-    bool thronged = false;        // by thousands of clients, as one world in a thousand is
-    bool too_small_ticks = false; // client_options::tick is too small: G5 is not promised then
+    bool thronged = false;           // by thousands of clients, as one world in a thousand is
+    std::optional<rarity> rare = {}; // instead of what the seed draws
+    bool too_small_ticks = false;    // client_options::tick is too small: G5 is not promised then
 };
 
 struct outcome {

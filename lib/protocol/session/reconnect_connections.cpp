@@ -132,8 +132,11 @@ void reconnect::established(std::int64_t session, milliseconds timeout, commands
     }
     auto from = std::move(*at);
     const bool resumed = session_ != 0 && session == session_;
-    timeout_ =
-        resumed && !planted("larger time-out believed") ? std::min(timeout_, timeout) : timeout;
+    if (!resumed || planted("larger time-out believed")) {
+        timeout_ = timeout;
+    } else if (!planted("smaller time-out ignored")) {
+        timeout_ = std::min(timeout_, timeout);
+    }
     session_ = session;
     out.push_back(
         {.type = resumed ? kind::session_resumed : kind::session_begun, .text = from.where});

@@ -242,12 +242,13 @@ bool holds::is_held(const std::string& node) const
 // Only guards of which something is to be expected: whoever looks at a guard makes it see its loss.
 void holds::look(std::chrono::nanoseconds limit)
 {
-    for (const auto& [n, h] : active_) {
+    for (auto& [n, h] : active_) {
         // To look is enough to make a loss final, and whoever waits for it is told then: it is too late for that.
         if (h.watched && !h.is_told && !h.robbed && !h.stepping_down && !h.is_over &&
             h.g.where->is_running() && h.g.where->stops() == h.g.stops && h.g.remaining() <= 0ns) {
             found_.add("G5 told", text_of(n, h) + " is lost, and has not been told");
         }
+        look_whether_told(n, h);
         const bool robbed =
             h.robbed && !h.stepping_down && time_.now() - h.robbed_at > limit &&
             std::ranges::any_of(h.g.nodes, [&](const auto& node) { return !queues_.exists(node); });
@@ -261,6 +262,21 @@ void holds::look(std::chrono::nanoseconds limit)
                                       check::text_of(h.robbed_at));
         }
     }
+}
+
+// The client knows that the node is gone, and has had a turn of its program since.
+void holds::look_whether_told(number n, hold& h)
+{
+    if (!h.robbed || !h.watched || h.is_told || h.stepping_down || !h.g.where->is_running() ||
+        h.g.remaining() > 0ns) {
+        return;
+    }
+    if (h.known_lost && h.known_lost_stops == h.g.where->stops()) {
+        found_.add("G5 told",
+                   text_of(n, h) + " is lost since its node was deleted, and has not been told");
+    }
+    h.known_lost = true;
+    h.known_lost_stops = h.g.where->stops();
 }
 
 void holds::node_gone(const std::string& path, std::int64_t session, queues::cause why)

@@ -93,7 +93,9 @@ private:
         bool is_asked = false;
         bool robbed = false; // somebody deleted its node by hand
         bool stepping_down = false;
-        bool is_over = false; // its session is, and its node with it
+        bool known_lost = false;            // to its client, which has looked with so many stops
+        std::uint64_t known_lost_stops = 0; // of its machine
+        bool is_over = false;               // its session is, and its node with it
         instant since{};
         instant told_at{};
         instant robbed_at{};
@@ -114,6 +116,7 @@ private:
     void check_exclusion(number n, const hold& h);
     void check_token(const hold& h);
     void check_bounds(number n, const hold& h);
+    void look_whether_told(number n, hold& h);
     [[nodiscard]] std::string text_of(number n, const hold& h) const;
 
     timeline& time_;

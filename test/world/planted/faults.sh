@@ -35,9 +35,9 @@ plant "ends its session while answers are outstanding" lib/client/core_session.c
     "$(in_function report_quiet 's/ \&\& sent_.empty\(\)//')"
 plant "forgets the requests that wait when it is closed" lib/client/core_session.cpp \
     "$(in_function take_leave_of_users 's/^ +fail_waiting\(why\);//')"
-plant "counts the time-out from when the connection was made" lib/client/core_session.cpp \
+rare=uneven plant "counts the time-out from when the connection was made" lib/client/core_session.cpp \
     "$(in_function become_connected 's/attempt_began_/boot_clock::now()/')"
-plant "does not publish the bound at once when the time-out shrinks" lib/client/core_session.cpp \
+rare=uneven plant "does not publish the bound at once when the time-out shrinks" lib/client/core_session.cpp \
     "$(in_function become_connected 's/publish_bound.*//')"
 plant "keeps the watches of a connection that is gone" lib/client/core_session.cpp \
     "$(in_function drop_connection 's/watches_.clear\(\);//')"
@@ -56,7 +56,7 @@ plant "tells one subscriber alone that a watch has fired" lib/zk/watch_registry.
     "$(in_function take 's/e.subscribers.end\(\)\)/e.subscribers.empty() ? e.subscribers.end() : e.subscribers.begin() + 1)/')"
 plant "does not set a watch again behind a reconnection" lib/client/watch_state.cpp \
     "$(in_function connected 's/core_->submit.*//')"
-plant "does not look what happened while nobody watched" lib/client/watch_state.cpp \
+rare=watches plant "does not look what happened while nobody watched" lib/client/watch_state.cpp \
     "$(in_function difference 's/return found->pzxid != .*/return false ? std::optional{watch_event_type::children_changed}/; s/return found->mzxid != .*/return std::nullopt;/')"
 
 # ---- heartbeats, and the bound
@@ -87,6 +87,9 @@ plant "does not tell the operations that wait for a loss" lib/lock/lease/lease.c
     "$(in_function announce 's/waiting_.complete_all.*//')"
 plant "does not ask the owner of a lease to look when a guard has seen the loss" lib/lock/lease/lease.cpp \
     "$(in_function conclude 's/owner->check\(\);//')"
+
+plant "waits by a clock that stands still while the machine sleeps" lib/client/boot_timer.cpp \
+    's/timerfd_create\(CLOCK_BOOTTIME/timerfd_create(CLOCK_MONOTONIC/'
 
 # ---- a contender's node
 
@@ -161,7 +164,7 @@ plant "releases a recursive mutex with an inner guard" lib/lock/local/nest.cpp \
     "$(in_function leave 's/return \{in_order, self.over_\};/return {in_order, true};/')"
 plant "never releases a recursive mutex" lib/lock/local/nest.cpp \
     "$(in_function leave 's/return \{in_order, self.over_\};/return {in_order, false};/')"
-plant "tells of the loss of the first of several locks only" lib/lock/multi_guard.cpp \
+rare=together plant "tells of the loss of the first of several locks only" lib/lock/multi_guard.cpp \
     "$(in_function watched 's/all.parts.push_back/if (all.parts.empty()) &/')"
 plant "completes a joint release with the first lock" lib/lock/multi_guard.cpp \
     's/if \(--left_ == 0 \&\& op_\)/if (op_)/'

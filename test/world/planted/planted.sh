@@ -52,10 +52,11 @@ compile() # TREE SOURCE OBJECT
 # Seeds until one has a violation.
 run() # FOLDER NAME
 {
-    local folder=$1 name=$2 status=0 seed line
+    local folder=$1 name=$2 status=0 seed line such=()
+    [[ -z ${rare:-} ]] || such=(--rare "$rare")
     (
         ulimit -c 0 -t "$processor_seconds"
-        exec "$folder/mutant" --seeds "$seeds" --stop --verbose
+        exec "$folder/mutant" --seeds "$seeds" --stop --verbose "${such[@]}"
     ) > "$folder/output" 2> "$folder/errors" || status=$?
     seed=$(($(grep -c '^seed ' "$folder/output") + 1))
     case $status in
@@ -63,12 +64,12 @@ run() # FOLDER NAME
         1)
             seed=$((seed - 1))
             line="found   $name: $(sed -nE 's/^violation: seed [0-9]+, at [^,]+, ([^:]+):.*/\1/p' "$folder/output" |
-                head -n 1), after $seed seeds"
+                head -n 1), after $seed seeds${rare:+ of --rare $rare}"
             ;;
         $((128 + 9)) | $((128 + 24))) line="found   $name: does not come to an end, after $seed seeds" ;;
         *) line="found   $name: the program ends with status $status, after $seed seeds" ;;
     esac
-    if ((status != 0)) && ! "$clean" --seed "$seed" > /dev/null; then
+    if ((status != 0)) && ! "$clean" --seed "$seed" "${such[@]}" > /dev/null; then
         line="MISSED  $name: seed $seed has a violation without it"
     fi
     echo "$line"
@@ -115,6 +116,7 @@ is_wanted() # NAME
 }
 
 planted=0 quick=()
+# With `rare=NAME` before it: only worlds with that are run.
 plant() # NAME FILE SCRIPT [UNIT...]: the script for sed -E, and what is to be compiled for it if the file is a header
 {
     local name=$1 file=$2 script=$3 folder

@@ -137,7 +137,8 @@ held::held(customer::ptr by, std::vector<std::size_t> places, any_guard guard)
     // Of some nobody waits for the loss: those are only looked at.
     const bool watched = me.chance.per_mille(700);
     const auto* const several = std::get_if<colock::multi_guard>(&inner_->guard);
-    const bool together = several != nullptr && me.chance.per_mille(500);
+    const bool together =
+        several != nullptr && (me.chance.per_mille(500) || me.all.rare == rarity::together);
     const auto add = [&](const auto& g, ticket t) {
         if (watched && !together) {
             t.watch(me, g);
@@ -274,7 +275,9 @@ asio::awaitable<void> held::use(random& chance)
     const auto me = inner_->by;
     // Several locks are rarer, and may be lost one by one.
     const bool several = std::holds_alternative<colock::multi_guard>(inner_->guard);
-    const unsigned patient = me->all.too_small_ticks ? 900 : several ? 200 : 40;
+    const bool rare =
+        me->all.rare == rarity::uneven || (several && me->all.rare == rarity::together);
+    const unsigned patient = me->all.too_small_ticks ? 900 : rare ? 500 : several ? 200 : 40;
     if (!me->all.calm && chance.per_mille(patient)) {
         co_await use_for_long(chance);
         co_return;

@@ -195,6 +195,12 @@ asio::awaitable<void> program::some_user(customer& c, std::size_t at, random& ch
         c.at(at).layout == colock::curator_layout()) {
         return peer(me, at, chance.branch());
     }
+    if (all_.rare == rarity::watches && drawn < 60) {
+        return watcher(me, chance.branch());
+    }
+    if (all_.rare == rarity::together && drawn < 70) {
+        return several(me, chance.branch());
+    }
     if (drawn < 5) {
         return nodes(me, chance.branch());
     }

@@ -9,6 +9,8 @@
 #include "../check/journal.hpp"
 #include "../check/operations.hpp"
 #include "../check/queues.hpp"
+#include "../check/watches.hpp"
+#include "../rarity.hpp"
 #include "../timeline.hpp"
 
 #include <chrono>
@@ -48,6 +50,7 @@ struct scene {
     check::operations& operations;
     check::queues& queues;
     check::holds& holds;
+    check::watches& watches;
     std::string hosts;
     std::string chroot; // below which all places are
     std::chrono::milliseconds tick;
@@ -59,6 +62,8 @@ struct scene {
     bool too_small_ticks =
         false;            // client_options::tick is wrong, in the direction that is not safe
     bool several = false; // are taken at once: some are held while others are waited for
+    rarity rare = rarity::none;
+    std::vector<std::string> changing = {}; // nodes that programs watch
     bool guarded = false; // what programs create is for those with their credentials only
     std::vector<place> places;
     std::vector<colock::errc> expected; // which say elsewhere that a program is wrong

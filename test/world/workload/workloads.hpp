@@ -32,6 +32,9 @@ namespace world::workload {
 // Nodes and watches, without a lock.
 [[nodiscard]] asio::awaitable<void> nodes(customer::ptr me, random chance);
 
+// Watches nodes that an operator changes.
+[[nodiscard]] asio::awaitable<void> watcher(customer::ptr me, random chance);
+
 // Takes a mutex as Apache Curator does, by the client's operations on nodes.
 [[nodiscard]] asio::awaitable<void> peer(customer::ptr me, std::size_t place, random chance);
 

@@ -1,0 +1,40 @@
+// What only a few worlds have. Which of them is drawn apart from all else: the other worlds are as they would be without.
+#pragma once
+
+#include "random.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string_view>
+
+namespace world {
+
+enum class rarity {
+    none,
+    uneven, // one server grants sessions much shorter than another, and dies when a client has come over to it
+    together, // several locks are held for long, and operators delete the node of one of them
+    watches,  // clients watch nodes that an operator changes
+};
+
+[[nodiscard]] inline rarity draw_rarity(std::uint64_t seed)
+{
+    random chance{seed ^ 0x7261726974790000u};
+    const auto drawn = chance.below(1000);
+    return drawn < 50    ? rarity::uneven
+           : drawn < 100 ? rarity::together
+           : drawn < 150 ? rarity::watches
+                         : rarity::none;
+}
+
+// Nothing when there is none of this name.
+[[nodiscard]] inline std::optional<rarity> rarity_named(std::string_view name)
+{
+    constexpr std::string_view names[] = {"none", "uneven", "together", "watches"};
+    const auto* const at = std::ranges::find(names, name);
+    return at == std::end(names) ? std::nullopt
+                                 : std::optional{static_cast<rarity>(at - std::begin(names))};
+}
+
+} // namespace world
