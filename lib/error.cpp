@@ -64,10 +64,6 @@ const char* text(errc e) noexcept
     case errc::invalid_counter:
         return "the counter's node does not hold a number of four bytes, as Curator's SharedCount "
                "writes it";
-    case errc::upgrade_refused:
-        return "a shared lock cannot become the exclusive one, for two who tried would wait for "
-               "each other; "
-               "unlock it, lock, and look again";
     case errc::revoked:
         return "somebody asked for the lock, and its body was cancelled; the lock has been "
                "released";

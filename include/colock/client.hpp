@@ -83,8 +83,8 @@ public:
     }
 
 private:
-    friend class client;
-    friend class detail::watch_state;
+    friend struct detail::access;
+
     // Set once the read has succeeded; its last copy removes the watch.
     explicit watch(std::shared_ptr<void> handle,
                    std::shared_ptr<detail::watch_state> state) noexcept;
@@ -393,14 +393,7 @@ public:
     [[nodiscard]] std::string last_error_detail() const;
 
 private:
-    friend struct detail::core_access;
-    friend class mutex;
-    friend class recursive_mutex;
-    friend class semaphore;
-    friend class shared_mutex;
-    friend class single_node_mutex;
-    friend class detail::borrowed_client;
-    friend class unique_lock;
+    friend struct detail::access;
 
     using core_ptr = std::shared_ptr<detail::client_core>;
     template <class... Results>

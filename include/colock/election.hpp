@@ -33,7 +33,7 @@ struct election_options {
     /// How long a leader that was cancelled may go on before that is reported.
     std::chrono::milliseconds body_grace = std::chrono::seconds{1};
 
-    friend bool operator==(const election_options&, const election_options&) = default;
+    bool operator==(const election_options&) const = default;
 };
 
 namespace detail {
@@ -116,10 +116,7 @@ public:
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_lead(F&& body, CompletionToken&& token = CompletionToken())
     {
-        using result = detail::body_operation_of<F, CompletionToken>;
-        return boost::asio::async_initiate<CompletionToken, typename result::signature>(
-            detail::initiate_with_lock<standing>{standing{candidacy_}}, token,
-            std::forward<F>(body));
+        return detail::with_lock(standing{candidacy_}, std::forward<F>(body), token);
     }
 
     /// Asks who leads; nobody does when there is no candidate. Two round trips.
@@ -187,6 +184,8 @@ private:
     // What async_with_lock needs of a lock. The path is taken when it is locked, and free for others before.
     class COLOCK_DECL standing {
     public:
+        using guard_type = unique_lock;
+
         explicit standing(std::shared_ptr<const detail::candidacy> c) noexcept
             : candidacy_{std::move(c)}
         {
@@ -196,9 +195,7 @@ private:
         template <class CompletionToken>
         auto async_lock(CompletionToken&& token)
         {
-            return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-                detail::initiate_lock{detail::path_to_lock{candidacy_->stand()}}, token,
-                detail::never);
+            return detail::acquire(candidacy_->stand(), token, detail::never);
         }
 
     private:

@@ -69,8 +69,6 @@ enum class errc {
     owner_waits,
     /// An outer guard of a `recursive_mutex` was unlocked before an inner one.
     unlock_out_of_order,
-    /// There is no way from a shared lock to the exclusive one: two who tried would wait for each other.
-    upgrade_refused,
     /// More permits of a `semaphore` were asked for than there are.
     too_many_permits,
     /// Another client uses the `semaphore` with another number of permits.

@@ -30,7 +30,7 @@ public:
     /// Counts the grants of the lock on its client.
     [[nodiscard]] constexpr std::uint64_t low() const noexcept { return low_; }
 
-    friend constexpr auto operator<=>(const fencing_token&, const fencing_token&) = default;
+    constexpr auto operator<=>(const fencing_token&) const = default;
 
 private:
     std::uint64_t high_ = 0;

@@ -7,7 +7,6 @@ namespace colock {
 class client;
 struct client_options;
 struct client_stats;
-class detached_lock;
 class election;
 struct election_options;
 class fencing_token;
@@ -46,12 +45,8 @@ class semaphore_state;
 class watch_state;
 struct body_reports;
 class first_loss;
-struct gathering;
-struct core_access;
+struct access;
 struct candidacy;
-struct nesting;
-template <class Guard, class Handler>
-class granting;
 } // namespace detail
 
 } // namespace colock

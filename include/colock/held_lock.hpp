@@ -2,6 +2,7 @@
 #ifndef COLOCK_HELD_LOCK_HPP
 #define COLOCK_HELD_LOCK_HPP
 
+#include <colock/detail/access.hpp>
 #include <colock/detail/initiate.hpp>
 #include <colock/error.hpp>
 #include <colock/fencing_token.hpp>
@@ -212,7 +213,7 @@ public:
     auto async_unlock(CompletionToken&& token = CompletionToken())
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{core_}, token, &start_unlock,
+            detail::initiate<error_code>{core_}, token, &start_release,
             held_lock{nullptr, std::move(held_)}); // which releases it, too, if that never starts
     }
 
@@ -222,7 +223,7 @@ public:
 
 protected:
     // May hold nothing. Without a client it has no executor, but is released all the same.
-    held_lock(std::shared_ptr<detail::client_core> core, detail::grant held) noexcept
+    explicit held_lock(std::shared_ptr<detail::client_core> core, detail::grant held = {}) noexcept
         : core_{std::move(core)}, held_{std::move(held)}
     {
     }
@@ -237,13 +238,7 @@ protected:
     detail::grant held_;
 
 private:
-    friend class detail::local_queue;
-    friend class detail::lock_path;
-    friend class detail::queue_member;
-    friend struct detail::body_reports;
-    friend struct detail::gathering;
-    friend struct detail::nesting;
-    friend class unique_lock;
+    friend struct detail::access;
 
     void release_in_background() noexcept;
     static void start_wait_lost(const std::shared_ptr<detail::client_core>& core,
@@ -253,8 +248,8 @@ private:
                                    detail::operation_ptr<error_code> op,
                                    std::shared_ptr<detail::queue_member> member,
                                    std::uint64_t turn);
-    static void start_unlock(const std::shared_ptr<detail::client_core>& core,
-                             detail::operation_ptr<error_code> op, held_lock held);
+    static void start_release(const std::shared_ptr<detail::client_core>& core,
+                              detail::operation_ptr<error_code> op, held_lock held);
 };
 
 } // namespace colock

@@ -28,7 +28,7 @@ struct layout {
     /// What the names of others have to begin with to stand in the queue.
     std::string required_prefix = {};
 
-    friend bool operator==(const layout&, const layout&) = default;
+    bool operator==(const layout&) const = default;
 };
 
 /// Apache Curator's mutex: `_c_<uuid>-lock-0000000007`. The default of `mutex`; go-zookeeper's locks stand in the

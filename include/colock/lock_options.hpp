@@ -71,7 +71,7 @@ struct lock_options {
     /// That is done for so long after the node was granted; no less than `linger`.
     std::chrono::milliseconds max_linger = std::chrono::minutes{1};
 
-    friend bool operator==(const lock_options&, const lock_options&) = default;
+    bool operator==(const lock_options&) const = default;
 };
 
 } // namespace colock

@@ -21,6 +21,27 @@
 
 namespace colock {
 
+namespace detail {
+
+using guard_part = std::variant<held_lock, permit>;
+
+// What a wait for the loss needs of a guard: it must not keep the lock.
+struct watched_turn {
+    std::shared_ptr<queue_member> member;
+    std::uint64_t turn;
+};
+struct watched_leases {
+    std::shared_ptr<held_nodes> nodes;
+    std::string one_of_them;
+};
+using watched_part = std::variant<watched_turn, watched_leases>;
+struct watched_parts {
+    std::vector<watched_part> parts;
+    std::shared_ptr<first_loss> loss;
+};
+
+} // namespace detail
+
 /// Several locks that are held together, as `multi_lock::async_lock` grants them: all of them, or none.
 ///
 /// Movable. Destroying it releases all locks in the background, as `held_lock` does. The loss of one is the loss
@@ -130,28 +151,19 @@ public:
         parts_.swap(other.parts_);
         loss_.swap(other.loss_);
     }
-    friend void swap(multi_guard& a, multi_guard& b) noexcept { a.swap(b); }
 
 private:
-    friend struct detail::gathering;
+    friend struct detail::access;
 
-    using part = std::variant<held_lock, permit>;
-    // What a wait for the loss needs: it must not keep the locks.
-    using turn = std::pair<std::shared_ptr<detail::queue_member>, std::uint64_t>;
-    using leases = std::pair<std::shared_ptr<detail::held_nodes>, std::string>; // and one of them
-    using watched_part = std::variant<turn, leases>;
-    struct watched_parts {
-        std::vector<watched_part> parts;
-        std::shared_ptr<detail::first_loss> loss;
-    };
+    using part = detail::guard_part;
 
     // May hold nothing.
-    multi_guard(std::shared_ptr<detail::client_core> core, std::vector<part> parts);
+    explicit multi_guard(std::shared_ptr<detail::client_core> core, std::vector<part> parts = {});
 
-    [[nodiscard]] watched_parts watched() const;
+    [[nodiscard]] detail::watched_parts watched() const;
     static void start_wait_lost(const std::shared_ptr<detail::client_core>& core,
                                 detail::operation_ptr<error_code, error_code> op,
-                                watched_parts watched);
+                                detail::watched_parts watched);
     static void start_unlock(const std::shared_ptr<detail::client_core>& core,
                              detail::operation_ptr<error_code> op, std::vector<part> parts);
 
@@ -159,6 +171,11 @@ private:
     std::vector<part> parts_;
     std::shared_ptr<detail::first_loss> loss_; // there is one when there are locks
 };
+
+inline void swap(multi_guard& a, multi_guard& b) noexcept
+{
+    a.swap(b);
+}
 
 } // namespace colock
 

@@ -2,6 +2,7 @@
 #ifndef COLOCK_MULTI_LOCK_HPP
 #define COLOCK_MULTI_LOCK_HPP
 
+#include <colock/detail/access.hpp>
 #include <colock/detail/deadline.hpp>
 #include <colock/detail/initiate.hpp>
 #include <colock/fwd.hpp>
@@ -24,7 +25,7 @@ struct share_lock_t {
 inline constexpr share_lock_t share_lock{};
 
 /// One lock that a `multi_lock` names. Refers to none of the objects that it is made from.
-class COLOCK_DECL lock_entry {
+class COLOCK_DECL lock_entry : public detail::face_of<const detail::lock_target> {
 public:
     lock_entry(const mutex& m);
     /// The exclusive lock.
@@ -36,10 +37,6 @@ public:
     /// For this owner: granted at once when he has it.
     lock_entry(const recursive_mutex& m, lock_owner& owner);
     lock_entry(const single_node_mutex& m);
-
-private:
-    friend class detail::lock_list;
-    std::shared_ptr<const detail::lock_target> target_;
 };
 
 /// Several locks of one client, of any kinds, that are taken together: all or nothing.

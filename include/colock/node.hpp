@@ -26,7 +26,7 @@ struct node_stat {
     std::int32_t num_children = 0;    ///< Number of children.
     std::int64_t pzxid = 0;           ///< Transaction that last changed the children.
 
-    friend bool operator==(const node_stat&, const node_stat&) = default;
+    bool operator==(const node_stat&) const = default;
 };
 
 enum class create_mode {
@@ -54,7 +54,7 @@ struct acl_entry {
     std::string scheme;
     std::string id;
 
-    friend bool operator==(const acl_entry&, const acl_entry&) = default;
+    bool operator==(const acl_entry&) const = default;
 };
 
 using access_control_list = std::vector<acl_entry>;

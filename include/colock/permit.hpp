@@ -96,14 +96,13 @@ public:
     [[nodiscard]] executor_type get_executor() const noexcept;
 
     void swap(permit& other) noexcept;
-    friend void swap(permit& a, permit& b) noexcept { a.swap(b); }
 
 private:
-    friend class detail::semaphore_state;
-    friend struct detail::gathering;
+    friend struct detail::access;
 
-    permit(std::shared_ptr<detail::client_core> core, std::shared_ptr<detail::held_nodes> held,
-           std::vector<std::string> nodes) noexcept;
+    explicit permit(std::shared_ptr<detail::client_core> core,
+                    std::shared_ptr<detail::held_nodes> held = nullptr,
+                    std::vector<std::string> nodes = {}) noexcept;
 
     static void start_wait_lost(const std::shared_ptr<detail::client_core>& core,
                                 detail::operation_ptr<error_code, error_code> op,
@@ -115,6 +114,11 @@ private:
     std::shared_ptr<detail::held_nodes> held_;
     std::vector<std::string> nodes_;
 };
+
+inline void swap(permit& a, permit& b) noexcept
+{
+    a.swap(b);
+}
 
 } // namespace colock
 

@@ -3,7 +3,7 @@
 #define COLOCK_QUEUE_VIEW_HPP
 
 #include <colock/client.hpp>
-#include <colock/detail/core_access.hpp>
+#include <colock/detail/access.hpp>
 #include <colock/detail/initiate.hpp>
 #include <colock/layout.hpp>
 
@@ -28,7 +28,7 @@ struct owner_info {
     std::string
         text; ///< The data as it is, which other libraries and other users write as they like.
 
-    friend bool operator==(const owner_info&, const owner_info&) = default;
+    bool operator==(const owner_info&) const = default;
 };
 
 /// What the nodes of a lock carry unless `lock_options::owner_data` says otherwise:
@@ -115,7 +115,7 @@ auto async_view_queue(const client& c, std::string path, layout l,
                       CompletionToken&& token = CompletionToken())
 {
     return boost::asio::async_initiate<CompletionToken, void(error_code, queue_view)>(
-        detail::initiate<error_code, queue_view>{detail::core_access::of(c)}, token,
+        detail::initiate<error_code, queue_view>{detail::access::core(c)}, token,
         &detail::queue_inquiries::view, std::move(path), std::move(l));
 }
 
@@ -168,7 +168,7 @@ auto async_wait_position(const client& c, std::string node, layout l,
                          CompletionToken&& token = CompletionToken())
 {
     return boost::asio::async_initiate<CompletionToken, void(error_code, std::size_t)>(
-        detail::initiate<error_code, std::size_t>{detail::core_access::of(c)}, token,
+        detail::initiate<error_code, std::size_t>{detail::access::core(c)}, token,
         &detail::queue_inquiries::wait_position, std::move(node), std::move(l), seen);
 }
 
@@ -210,7 +210,7 @@ template <class CompletionToken = boost::asio::deferred_t>
 auto async_revoke(const client& c, std::string node, CompletionToken&& token = CompletionToken())
 {
     return boost::asio::async_initiate<CompletionToken, void(error_code)>(
-        detail::initiate<error_code>{detail::core_access::of(c)}, token,
+        detail::initiate<error_code>{detail::access::core(c)}, token,
         &detail::queue_inquiries::revoke, std::move(node));
 }
 
@@ -225,7 +225,7 @@ auto async_revoke_holders(const client& c, std::string path, layout l,
                           CompletionToken&& token = CompletionToken())
 {
     return boost::asio::async_initiate<CompletionToken, void(error_code, std::size_t)>(
-        detail::initiate<error_code, std::size_t>{detail::core_access::of(c)}, token,
+        detail::initiate<error_code, std::size_t>{detail::access::core(c)}, token,
         &detail::queue_inquiries::revoke_holders, std::move(path), std::move(l));
 }
 

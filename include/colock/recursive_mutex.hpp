@@ -3,6 +3,7 @@
 #define COLOCK_RECURSIVE_MUTEX_HPP
 
 #include <colock/client.hpp>
+#include <colock/detail/basic_lock.hpp>
 #include <colock/detail/initiate_lock.hpp>
 #include <colock/detail/with_lock.hpp>
 #include <colock/lock_options.hpp>
@@ -23,7 +24,7 @@ namespace colock {
 ///
 /// **Thread safety**: one object may be used from several threads at once, except moving, assigning and
 /// destroying it.
-class COLOCK_DECL lock_owner {
+class COLOCK_DECL lock_owner : public detail::face_of<detail::owner_state> {
 public:
     lock_owner();
     lock_owner(lock_owner&&) noexcept = default;
@@ -31,11 +32,6 @@ public:
     lock_owner(const lock_owner&) = delete;
     lock_owner& operator=(const lock_owner&) = delete;
     ~lock_owner() = default;
-
-private:
-    friend class lock_entry;
-    friend class recursive_mutex;
-    std::shared_ptr<detail::owner_state> state_;
 };
 
 /// A `mutex` that its owner may lock again: that is granted at once, without asking a server.
@@ -49,16 +45,10 @@ private:
 /// In everything else it is a `mutex`: what is said there about options, cancellation, errors, executors and
 /// thread safety holds here. A `mutex` and a `recursive_mutex` of one client cannot use the same path
 /// (`errc::conflicting_use`); those of different clients exclude each other.
-class COLOCK_DECL recursive_mutex {
+class COLOCK_DECL recursive_mutex : public detail::basic_lock {
 public:
-    using executor_type = boost::asio::any_io_executor;
-
     recursive_mutex(client& c, std::string path);
     recursive_mutex(client& c, std::string path, lock_options options);
-
-    [[nodiscard]] executor_type get_executor() const noexcept;
-    [[nodiscard]] const std::string& path() const noexcept;
-    [[nodiscard]] const lock_options& options() const noexcept;
 
     /// Waits for the mutex; completes when the owner holds it, or holds it once more.
     ///
@@ -69,7 +59,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_lock(lock_owner& owner, CompletionToken&& token = CompletionToken())
     {
-        return start(owner, token, detail::never);
+        return detail::acquire(by(owner), token, detail::never);
     }
 
     /// Takes the mutex if the owner has it, or nobody; else completes with an empty guard and no error.
@@ -77,7 +67,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock(lock_owner& owner, CompletionToken&& token = CompletionToken())
     {
-        return start(owner, token, detail::at_once);
+        return detail::acquire(by(owner), token, detail::at_once);
     }
 
     /// The same as async_lock, for so long at most. As `mutex::async_try_lock_for`.
@@ -85,7 +75,7 @@ public:
     auto async_try_lock_for(lock_owner& owner, std::chrono::duration<Rep, Period> limit,
                             CompletionToken&& token = CompletionToken())
     {
-        return start(owner, token, limit);
+        return detail::acquire(by(owner), token, limit);
     }
 
     /// The same until a point in time.
@@ -94,7 +84,7 @@ public:
                               std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
                               CompletionToken&& token = CompletionToken())
     {
-        return start(owner, token, detail::at(deadline));
+        return detail::acquire(by(owner), token, detail::at(deadline));
     }
 
     /// Acquires the mutex, runs the body, releases the mutex, and gives what the body gave. As
@@ -102,46 +92,14 @@ public:
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock(lock_owner& owner, F&& body, CompletionToken&& token = CompletionToken())
     {
-        using result = detail::body_operation_of<F, CompletionToken>;
-        return boost::asio::async_initiate<CompletionToken, typename result::signature>(
-            detail::initiate_with_lock<owned>{owned{path_, owner.state_}}, token,
-            std::forward<F>(body));
+        return detail::with_lock(detail::lockable{by(owner)}, std::forward<F>(body), token);
     }
 
 private:
-    friend class lock_entry;
-
-    using target = detail::path_to_lock_again;
-
-    // What async_with_lock needs of a lock.
-    class COLOCK_DECL owned {
-    public:
-        owned(std::shared_ptr<const detail::lock_path> path,
-              std::shared_ptr<detail::owner_state> owner) noexcept
-            : target_{std::move(path), std::move(owner)}
-        {
-        }
-        [[nodiscard]] executor_type get_executor() const noexcept { return target_.executor(); }
-        [[nodiscard]] const lock_options& options() const noexcept { return target_.options(); }
-        template <class CompletionToken>
-        auto async_lock(CompletionToken&& token)
-        {
-            return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-                detail::initiate_lock<target>{target_}, token, detail::never);
-        }
-
-    private:
-        target target_;
-    };
-
-    template <class CompletionToken, class Limit>
-    auto start(lock_owner& owner, CompletionToken& token, Limit limit)
+    [[nodiscard]] detail::acquire_request by(const lock_owner& owner) const noexcept
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            detail::initiate_lock<target>{target{path_, owner.state_}}, token, limit);
+        return {behind(), detail::acquire_request::mode::exclusive, detail::access::behind(owner)};
     }
-
-    std::shared_ptr<const detail::lock_path> path_;
 };
 
 } // namespace colock

@@ -3,6 +3,7 @@
 #define COLOCK_SEMAPHORE_HPP
 
 #include <colock/client.hpp>
+#include <colock/detail/access.hpp>
 #include <colock/detail/deadline.hpp>
 #include <colock/detail/initiate.hpp>
 #include <colock/lock_options.hpp>
@@ -41,7 +42,7 @@ struct counter_node {
 ///
 /// A `semaphore` is a handle, as `mutex` is: what is said there about objects, options, and thread safety holds
 /// here. `lock_options::layout` is not looked at.
-class COLOCK_DECL semaphore {
+class COLOCK_DECL semaphore : public detail::face_of<const detail::semaphore_path> {
 public:
     using executor_type = boost::asio::any_io_executor;
 
@@ -123,13 +124,11 @@ public:
     }
 
 private:
-    friend class lock_entry;
-
     template <class CompletionToken>
     auto start(std::int64_t count, CompletionToken& token, detail::deadline until)
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, permit)>(
-            detail::initiate<error_code, permit>{core()}, token, &start_acquire, path_, count,
+            detail::initiate<error_code, permit>{core()}, token, &start_acquire, behind(), count,
             until);
     }
     [[nodiscard]] const std::shared_ptr<detail::client_core>& core() const noexcept;
@@ -137,11 +136,6 @@ private:
                               detail::operation_ptr<error_code, permit> op,
                               std::shared_ptr<const detail::semaphore_path> path,
                               std::int64_t count, detail::deadline until);
-
-    // So many permits, for a multi_lock.
-    [[nodiscard]] std::shared_ptr<const detail::lock_target> target(std::int64_t count) const;
-
-    std::shared_ptr<const detail::semaphore_path> path_;
 };
 
 } // namespace colock

@@ -3,9 +3,6 @@
 #define COLOCK_SHARED_LOCK_HPP
 
 #include <colock/held_lock.hpp>
-#include <colock/unique_lock.hpp>
-
-#include <utility>
 
 namespace colock {
 
@@ -20,14 +17,15 @@ public:
     ~shared_lock() = default;
 
     void swap(shared_lock& other) noexcept { held_lock::swap(other); }
-    friend void swap(shared_lock& a, shared_lock& b) noexcept { a.swap(b); }
 
 private:
-    template <class Guard, class Handler>
-    friend class detail::granting;
-
-    explicit shared_lock(unique_lock&& granted) noexcept : held_lock{std::move(granted)} {}
+    using held_lock::held_lock;
 };
+
+inline void swap(shared_lock& a, shared_lock& b) noexcept
+{
+    a.swap(b);
+}
 
 } // namespace colock
 

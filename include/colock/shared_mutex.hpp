@@ -3,6 +3,7 @@
 #define COLOCK_SHARED_MUTEX_HPP
 
 #include <colock/client.hpp>
+#include <colock/detail/basic_lock.hpp>
 #include <colock/detail/initiate_lock.hpp>
 #include <colock/detail/with_lock.hpp>
 #include <colock/lock_options.hpp>
@@ -34,18 +35,12 @@ namespace colock {
 /// Its names are those of Curator's InterProcessReadWriteLock, which stands in the same queue. It does not exclude a
 /// `mutex` on the same path: the client that comes later gets `errc::conflicting_kind`. In everything else it is a
 /// `mutex`: what is said there about options, handles, guarantees, thread safety holds here.
-class COLOCK_DECL shared_mutex {
+class COLOCK_DECL shared_mutex : public detail::basic_lock {
 public:
-    using executor_type = boost::asio::any_io_executor;
-
     /// With `curator_shared_layout`.
     shared_mutex(client& c, std::string path);
     /// The layout must have a `layout::shared_marker`.
     shared_mutex(client& c, std::string path, lock_options options);
-
-    [[nodiscard]] executor_type get_executor() const noexcept;
-    [[nodiscard]] const std::string& path() const noexcept;
-    [[nodiscard]] const lock_options& options() const noexcept;
 
     // ---- exclusive
 
@@ -53,14 +48,14 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_lock(CompletionToken&& token = CompletionToken())
     {
-        return exclusive(token, detail::never);
+        return detail::acquire(behind(), token, detail::never);
     }
 
     /// Takes the exclusive lock if nobody has the lock or waits for it. As `mutex::async_try_lock`.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock(CompletionToken&& token = CompletionToken())
     {
-        return exclusive(token, detail::at_once);
+        return detail::acquire(behind(), token, detail::at_once);
     }
 
     /// As `mutex::async_try_lock_for`.
@@ -68,7 +63,7 @@ public:
     auto async_try_lock_for(std::chrono::duration<Rep, Period> limit,
                             CompletionToken&& token = CompletionToken())
     {
-        return exclusive(token, limit);
+        return detail::acquire(behind(), token, limit);
     }
 
     /// As `mutex::async_try_lock_until`.
@@ -76,16 +71,14 @@ public:
     auto async_try_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
                               CompletionToken&& token = CompletionToken())
     {
-        return exclusive(token, detail::at(deadline));
+        return detail::acquire(behind(), token, detail::at(deadline));
     }
 
     /// As `mutex::async_with_lock`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock(F&& body, CompletionToken&& token = CompletionToken())
     {
-        using result = detail::body_operation_of<F, CompletionToken>;
-        return boost::asio::async_initiate<CompletionToken, typename result::signature>(
-            detail::initiate_with_lock<shared_mutex>{*this}, token, std::forward<F>(body));
+        return detail::with_lock(detail::lockable{behind()}, std::forward<F>(body), token);
     }
 
     // ---- shared
@@ -97,7 +90,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_lock_shared(CompletionToken&& token = CompletionToken())
     {
-        return shared(token, detail::never);
+        return detail::acquire<shared_lock>(sharing(), token, detail::never);
     }
 
     /// Takes the lock, together with others, if nobody has it exclusively or waits for that; else completes with
@@ -105,7 +98,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock_shared(CompletionToken&& token = CompletionToken())
     {
-        return shared(token, detail::at_once);
+        return detail::acquire<shared_lock>(sharing(), token, detail::at_once);
     }
 
     /// As `mutex::async_try_lock_for`.
@@ -113,7 +106,7 @@ public:
     auto async_try_lock_shared_for(std::chrono::duration<Rep, Period> limit,
                                    CompletionToken&& token = CompletionToken())
     {
-        return shared(token, limit);
+        return detail::acquire<shared_lock>(sharing(), token, limit);
     }
 
     /// As `mutex::async_try_lock_until`.
@@ -122,7 +115,7 @@ public:
         std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
         CompletionToken&& token = CompletionToken())
     {
-        return shared(token, detail::at(deadline));
+        return detail::acquire<shared_lock>(sharing(), token, detail::at(deadline));
     }
 
     /// Exchanges the exclusive lock for a shared one, without anybody else having it in between: in Curator's way,
@@ -141,70 +134,22 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_downgrade(unique_lock held, CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, shared_lock)>(
-            detail::initiate_lock<detail::path_to_share, shared_lock>{detail::path_to_share{path_}},
-            token, std::move(held));
-    }
-
-    /// Is refused: see above. The shared lock stays.
-    ///
-    /// Completion signature: `void(error_code, unique_lock)`. Errors: always `errc::upgrade_refused`.
-    template <class CompletionToken = boost::asio::deferred_t>
-    auto async_upgrade(const shared_lock&, CompletionToken&& token = CompletionToken())
-    {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            detail::initiate_lock{detail::path_to_share{path_}}, token, errc::upgrade_refused);
+        return detail::acquire<shared_lock>(sharing(), token, std::move(held));
     }
 
     /// As `mutex::async_with_lock`, with a body that takes a `shared_lock&`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock_shared(F&& body, CompletionToken&& token = CompletionToken())
     {
-        using result = detail::body_operation_of<F, CompletionToken, shared_lock>;
-        return boost::asio::async_initiate<CompletionToken, typename result::signature>(
-            detail::initiate_with_lock<sharing, shared_lock>{sharing{path_}}, token,
-            std::forward<F>(body));
+        return detail::with_lock(detail::lockable<shared_lock>{sharing()}, std::forward<F>(body),
+                                 token);
     }
 
 private:
-    friend class lock_entry;
-
-    // What async_with_lock_shared needs of a lock.
-    class sharing {
-    public:
-        explicit sharing(std::shared_ptr<const detail::lock_path> path) noexcept
-            : target_{std::move(path)}
-        {
-        }
-        [[nodiscard]] executor_type get_executor() const noexcept { return target_.executor(); }
-        [[nodiscard]] const lock_options& options() const noexcept { return target_.options(); }
-        template <class CompletionToken>
-        auto async_lock(CompletionToken&& token)
-        {
-            return boost::asio::async_initiate<CompletionToken, void(error_code, shared_lock)>(
-                detail::initiate_lock<detail::path_to_share, shared_lock>{target_}, token,
-                detail::never);
-        }
-
-    private:
-        detail::path_to_share target_;
-    };
-
-    template <class CompletionToken, class Limit>
-    auto exclusive(CompletionToken& token, Limit limit)
+    [[nodiscard]] detail::acquire_request sharing() const noexcept
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            detail::initiate_lock{detail::path_to_lock{path_}}, token, limit);
+        return {behind(), detail::acquire_request::mode::shared};
     }
-    template <class CompletionToken, class Limit>
-    auto shared(CompletionToken& token, Limit limit)
-    {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, shared_lock)>(
-            detail::initiate_lock<detail::path_to_share, shared_lock>{detail::path_to_share{path_}},
-            token, limit);
-    }
-
-    std::shared_ptr<const detail::lock_path> path_;
 };
 
 } // namespace colock

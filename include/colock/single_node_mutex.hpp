@@ -3,6 +3,7 @@
 #define COLOCK_SINGLE_NODE_MUTEX_HPP
 
 #include <colock/client.hpp>
+#include <colock/detail/basic_lock.hpp>
 #include <colock/detail/initiate_lock.hpp>
 #include <colock/detail/with_lock.hpp>
 #include <colock/lock_options.hpp>
@@ -56,17 +57,11 @@ namespace colock {
 ///
 /// **Thread safety**: distinct objects may be used from several threads; of one object, all functions may
 /// be called from several threads at once, except assigning and destroying it.
-class COLOCK_DECL single_node_mutex {
+class COLOCK_DECL single_node_mutex : public detail::basic_lock {
 public:
-    using executor_type = boost::asio::any_io_executor;
-
     // Not one with a default argument, see `mutex`.
     single_node_mutex(client& c, std::string path);
     single_node_mutex(client& c, std::string path, lock_options options);
-
-    [[nodiscard]] executor_type get_executor() const noexcept;
-    [[nodiscard]] const std::string& path() const noexcept;
-    [[nodiscard]] const lock_options& options() const noexcept;
 
     /// Waits for the mutex; completes when it is held.
     ///
@@ -88,8 +83,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_lock(CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            detail::initiate_lock{detail::path_to_lock{path_}}, token, detail::never);
+        return detail::acquire(behind(), token, detail::never);
     }
 
     /// Takes the mutex if nobody has it; else completes with an empty guard and no error. It may overtake those who
@@ -103,8 +97,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock(CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            detail::initiate_lock{detail::path_to_lock{path_}}, token, detail::at_once);
+        return detail::acquire(behind(), token, detail::at_once);
     }
 
     /// The same as async_lock, for so long at most: one limit for the whole wait, from the initiation on.
@@ -119,8 +112,7 @@ public:
     auto async_try_lock_for(std::chrono::duration<Rep, Period> limit,
                             CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            detail::initiate_lock{detail::path_to_lock{path_}}, token, limit);
+        return detail::acquire(behind(), token, limit);
     }
 
     /// The same until a point in time.
@@ -128,8 +120,7 @@ public:
     auto async_try_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
                               CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, unique_lock)>(
-            detail::initiate_lock{detail::path_to_lock{path_}}, token, detail::at(deadline));
+        return detail::acquire(behind(), token, detail::at(deadline));
     }
 
     /// Acquires the mutex, runs the body, releases the mutex, and gives what the body gave. The body is
@@ -173,15 +164,8 @@ public:
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock(F&& body, CompletionToken&& token = CompletionToken())
     {
-        using result = detail::body_operation_of<F, CompletionToken>;
-        return boost::asio::async_initiate<CompletionToken, typename result::signature>(
-            detail::initiate_with_lock<single_node_mutex>{*this}, token, std::forward<F>(body));
+        return detail::with_lock(detail::lockable{behind()}, std::forward<F>(body), token);
     }
-
-private:
-    friend class lock_entry;
-
-    std::shared_ptr<const detail::lock_path> path_;
 };
 
 } // namespace colock

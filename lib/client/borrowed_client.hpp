@@ -2,6 +2,7 @@
 #pragma once
 
 #include <colock/client.hpp>
+#include <colock/detail/access.hpp>
 
 #include <memory>
 #include <utility>
@@ -11,12 +12,13 @@ namespace colock::detail {
 // As good as the user's object, but that it is not the one whose end is the end of the session.
 class borrowed_client {
 public:
-    explicit borrowed_client(std::shared_ptr<client_core> core) noexcept : client_{std::move(core)}
+    explicit borrowed_client(std::shared_ptr<client_core> core) noexcept
+        : client_{access::make<client>(std::move(core))}
     {
     }
     borrowed_client(const borrowed_client&) = delete;
     borrowed_client& operator=(const borrowed_client&) = delete;
-    ~borrowed_client() { client_.core_.reset(); }
+    ~borrowed_client() { access::core(client_).reset(); }
 
     [[nodiscard]] client& operator*() noexcept { return client_; }
     [[nodiscard]] client* operator->() noexcept { return &client_; }

@@ -1,4 +1,5 @@
 #include <colock/client.hpp>
+#include <colock/detail/access.hpp>
 
 #include "core.hpp"
 #include "watch_state.hpp"
@@ -190,7 +191,8 @@ void client::start_watch_data(const core_ptr& core, op<error_code, watched<get_r
             watched<get_result> result;
             if (!r.error) {
                 state->begin(r.stat);
-                result = {{std::move(r.text), r.stat}, watch{state->make_handle(), state}};
+                result = {{std::move(r.text), r.stat},
+                          detail::access::make<watch>(state->make_handle(), state)};
             }
             op.complete(r.error, std::move(result));
         },
@@ -213,7 +215,7 @@ void client::start_watch_exists(const core_ptr& core,
             watched<std::optional<node_stat>> result;
             if (!unless_absent(r.error)) {
                 state->begin(found(r));
-                result = {found(r), watch{state->make_handle(), state}};
+                result = {found(r), detail::access::make<watch>(state->make_handle(), state)};
             }
             op.complete(unless_absent(r.error), std::move(result));
         },
@@ -235,7 +237,8 @@ void client::start_watch_children(const core_ptr& core, op<error_code, watched<c
             watched<children_result> result;
             if (!r.error) {
                 state->begin(r.stat);
-                result = {{std::move(r.names), r.stat}, watch{state->make_handle(), state}};
+                result = {{std::move(r.names), r.stat},
+                          detail::access::make<watch>(state->make_handle(), state)};
             }
             op.complete(r.error, std::move(result));
         },

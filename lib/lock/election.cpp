@@ -1,4 +1,4 @@
-#include <colock/detail/core_access.hpp>
+#include <colock/detail/access.hpp>
 #include <colock/election.hpp>
 
 #include "lock/local/lock_path.hpp"
@@ -160,7 +160,7 @@ election::election(client& c, std::string path, std::string identity)
 
 election::election(client& c, std::string path, std::string identity, election_options options)
     : candidacy_{std::make_shared<detail::candidacy>(
-          detail::candidacy{detail::core_access::of(c), std::move(path),
+          detail::candidacy{detail::access::core(c), std::move(path),
                             lock_options{.layout = curator_latch_layout(),
                                          .acl = std::move(options.acl),
                                          .owner_data = std::move(identity),

@@ -132,8 +132,8 @@ void held_lock::start_wait_revoked(const std::shared_ptr<detail::client_core>& c
     });
 }
 
-void held_lock::start_unlock(const std::shared_ptr<detail::client_core>&,
-                             detail::operation_ptr<error_code> op, held_lock held)
+void held_lock::start_release(const std::shared_ptr<detail::client_core>&,
+                              detail::operation_ptr<error_code> op, held_lock held)
 {
     if (!held.held_.member) {
         op.complete(errc::not_held);

@@ -3,7 +3,7 @@
 #include "lock/lease/first_loss.hpp"
 #include "lock/lease/on_cancel.hpp"
 #include "lock/multi/function_operation.hpp"
-#include "lock/multi/gathering.hpp"
+#include "lock/multi/guard_part.hpp"
 
 #include <boost/system/system_error.hpp>
 
@@ -49,7 +49,7 @@ public:
                 core, links_.back(), [self = shared_from_this()](error_code ec, error_code why) {
                     self->finish(ec, why);
                 });
-            gathering::wait_lost(core, std::move(part), std::move(each));
+            wait_for_loss(core, std::move(part), std::move(each));
         }
     }
 
@@ -75,7 +75,7 @@ class joint_release final : public std::enable_shared_from_this<joint_release> {
 public:
     explicit joint_release(operation_ptr<error_code> op) : op_{std::move(op)} {}
 
-    void start(const std::shared_ptr<client_core>& core, std::vector<gathering::part> parts)
+    void start(const std::shared_ptr<client_core>& core, std::vector<guard_part> parts)
     {
         on_cancel(op_, [weak = weak_from_this()] {
             if (const auto self = weak.lock(); self && self->op_) {
@@ -85,7 +85,7 @@ public:
         left_ = parts.size();
         const client_core::batch together{*core};
         for (auto& each : parts) {
-            gathering::release(
+            release_part(
                 function_operation<error_code>::make(
                     core, nullptr, [self = shared_from_this()](error_code ec) { self->gone(ec); }),
                 std::move(each));
@@ -188,18 +188,18 @@ multi_guard::executor_type multi_guard::get_executor() const noexcept
     return detail::executor_of(core_);
 }
 
-multi_guard::watched_parts multi_guard::watched() const
+detail::watched_parts multi_guard::watched() const
 {
-    watched_parts all{{}, loss_};
+    detail::watched_parts all{{}, loss_};
     for (const auto& each : parts_) {
-        all.parts.push_back(detail::gathering::watched(each));
+        all.parts.push_back(detail::watch_part(each));
     }
     return all;
 }
 
 void multi_guard::start_wait_lost(const std::shared_ptr<detail::client_core>& core,
                                   detail::operation_ptr<error_code, error_code> op,
-                                  watched_parts watched)
+                                  detail::watched_parts watched)
 {
     if (watched.parts.empty()) {
         op.complete(errc::not_held, {});

@@ -2,7 +2,6 @@
 #include <colock/multi_lock.hpp>
 #include <colock/mutex.hpp>
 #include <colock/recursive_mutex.hpp>
-#include <colock/semaphore.hpp>
 #include <colock/shared_mutex.hpp>
 #include <colock/single_node_mutex.hpp>
 
@@ -20,70 +19,61 @@ namespace detail {
 
 namespace {
 
-// A lock with a queue: Locker is what its own operations start with.
-template <class Locker>
+// A lock with one guard.
 class queue_target final : public lock_target {
 public:
-    queue_target(std::shared_ptr<const lock_path> path, Locker locker)
-        : path_{std::move(path)}, locker_{std::move(locker)}
-    {
-    }
+    explicit queue_target(acquire_request what) : what_{std::move(what)} {}
 
     [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept override
     {
-        return path_->core;
+        return what_.core();
     }
-    [[nodiscard]] const std::string& path() const noexcept override { return path_->path; }
+    [[nodiscard]] const std::string& path() const noexcept override { return what_.path().path; }
     [[nodiscard]] bool rejoins_on_expiry() const noexcept override
     {
-        return path_->options.rejoin_on_expiry;
+        return what_.options().rejoin_on_expiry;
     }
     void start(acquisition a, deadline until) const override
     {
-        locker_.start(acquiring<unique_lock>::make(std::move(a)), until);
+        what_.start(acquiring<unique_lock>::make(std::move(a)), until);
     }
 
 private:
-    const std::shared_ptr<const lock_path> path_;
-    const Locker locker_;
+    const acquire_request what_;
 };
 
-template <class Locker>
-std::shared_ptr<const lock_target> target_of(std::shared_ptr<const lock_path> path, Locker locker)
+using mode = acquire_request::mode;
+
+std::shared_ptr<const lock_target> target_of(const basic_lock& lock, mode m = mode::exclusive,
+                                             std::shared_ptr<owner_state> owner = nullptr)
 {
-    return std::make_shared<queue_target<Locker>>(std::move(path), std::move(locker));
+    return std::make_shared<queue_target>(
+        acquire_request{access::behind(lock), m, std::move(owner)});
 }
 
 } // namespace
 
 } // namespace detail
 
-lock_entry::lock_entry(const mutex& m)
-    : target_{detail::target_of(m.path_, detail::path_to_lock{m.path_})}
+lock_entry::lock_entry(const mutex& m) : face_of{detail::target_of(m)}
 {
 }
 
-lock_entry::lock_entry(const shared_mutex& m)
-    : target_{detail::target_of(m.path_, detail::path_to_lock{m.path_})}
+lock_entry::lock_entry(const shared_mutex& m) : face_of{detail::target_of(m)}
 {
 }
 
 lock_entry::lock_entry(const shared_mutex& m, share_lock_t)
-    : target_{detail::target_of(m.path_, detail::path_to_share{m.path_})}
-{
-}
-
-lock_entry::lock_entry(const semaphore& s, std::int64_t count) : target_{s.target(count)}
+    : face_of{detail::target_of(m, detail::mode::shared)}
 {
 }
 
 lock_entry::lock_entry(const recursive_mutex& m, lock_owner& owner)
-    : target_{detail::target_of(m.path_, detail::path_to_lock_again{m.path_, owner.state_})}
+    : face_of{detail::target_of(m, detail::mode::exclusive, detail::access::behind(owner))}
 {
 }
 
-lock_entry::lock_entry(const single_node_mutex& m)
-    : target_{detail::target_of(m.path_, detail::path_to_lock{m.path_})}
+lock_entry::lock_entry(const single_node_mutex& m) : face_of{detail::target_of(m)}
 {
 }
 

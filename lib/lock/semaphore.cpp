@@ -1,4 +1,6 @@
+#include <colock/detail/access.hpp>
 #include <colock/detail/initiate_lock.hpp>
+#include <colock/multi_lock.hpp>
 #include <colock/queue_view.hpp>
 #include <colock/semaphore.hpp>
 
@@ -100,6 +102,9 @@ public:
     const std::string counter;
     const lock_options options;
 
+    // On the strand.
+    void start_acquire(operation_ptr<error_code, permit> op, std::int64_t count,
+                       deadline until) const;
     [[nodiscard]] std::shared_ptr<semaphore_state> find(error_code& why, std::string& detail) const;
     // How many permits can be had in one transaction.
     [[nodiscard]] std::int64_t most_at_once() const;
@@ -166,8 +171,7 @@ private:
     }
     [[nodiscard]] auto lock(deadline until)
     {
-        return asio::async_initiate<const asio::deferred_t, void(error_code, unique_lock)>(
-            initiate_lock<path_to_lock>{path_to_lock{locks_}}, asio::deferred, until);
+        return detail::acquire(acquire_request{locks_}, asio::deferred, until);
     }
 
     // A look at what others take the path for; without one when it was compared already.
@@ -228,7 +232,7 @@ struct semaphore_state::acquisition final : session_listener {
     {
         if (op) {
             const error_code why = core->is_connected() ? error_code{} : errc::disconnected;
-            std::exchange(op, {}).complete(why, permit{core, nullptr, {}});
+            std::exchange(op, {}).complete(why, access::make<permit>(core));
             signal.emit(asio::cancellation_type::terminal);
         }
     }
@@ -268,7 +272,7 @@ void semaphore_state::acquire(operation_ptr<error_code, permit> op, std::int64_t
         }
         if (refused) {
             core_->note_error("semaphore " + path_ + ": " + refused.message());
-            op.complete(refused, permit{core_, nullptr, {}});
+            op.complete(refused, access::make<permit>(core_));
             return;
         }
     }
@@ -308,7 +312,7 @@ awaitable<permit> semaphore_state::take(acquisition& a, std::int64_t n, deadline
     if (until == at_once) {
         std::optional<watch> ignored;
         if (co_await taken() + n > co_await limit(ignored)) {
-            co_return permit{core_, nullptr, {}};
+            co_return access::make<permit>(core_);
         }
     }
     for (;;) {
@@ -326,7 +330,7 @@ awaitable<permit> semaphore_state::take(acquisition& a, std::int64_t n, deadline
         }
         compare(maximum_ec, maximum.data, siblings.names);
         if (held.lost() == errc::not_held) { // in time; one that is lost already is no such answer
-            co_return permit{core_, nullptr, {}};
+            co_return access::make<permit>(core_);
         }
         std::optional<std::int64_t> found;
         const bool granted_before_list =
@@ -379,7 +383,7 @@ awaitable<std::optional<permit>> semaphore_state::take_as_holder(acquisition& a,
                                                  path_, nodes, options_.lost_lead);
                 kept->begin();
                 core_->count.locks_granted.fetch_add(1, std::memory_order_relaxed);
-                co_return permit{core_, kept, std::move(nodes)};
+                co_return access::make<permit>(core_, kept, std::move(nodes));
             }
             co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
             if (a.cancelled) {
@@ -407,7 +411,7 @@ awaitable<std::optional<permit>> semaphore_state::take_as_holder(acquisition& a,
             continue;
         }
         if (until == at_once) {
-            co_return permit{core_, nullptr, {}};
+            co_return access::make<permit>(core_);
         }
         co_await wait_for_change(held, leases.changes, limit_changes);
         if (!counter_.empty()) {
@@ -623,21 +627,40 @@ std::shared_ptr<semaphore_state> semaphore_path::find(error_code& why, std::stri
     return found;
 }
 
+void semaphore_path::start_acquire(operation_ptr<error_code, permit> op, std::int64_t count,
+                                   deadline until) const
+{
+    error_code why;
+    std::string detail;
+    const auto found = state ? state : find(why, detail);
+    if (!why && count <= 0) {
+        why = errc::invalid_option;
+        detail = "at least one permit is to be acquired, not " + std::to_string(count);
+    } else if (!why && permits != no_number && count > permits) {
+        why = errc::too_many_permits;
+        detail = std::to_string(count) + " permits of " + std::to_string(permits);
+    } else if (const auto most = why ? count : most_at_once(); count > most) {
+        why = errc::invalid_option;
+        detail = "no more than " + std::to_string(most) + " permits fit into one request, not " +
+                 std::to_string(count) + "; acquire them in portions";
+    }
+    if (why) {
+        core->note_error("semaphore " + path + ": " + detail);
+        op.complete(why, permit{});
+        return;
+    }
+    found->acquire(std::move(op), count, until);
+}
+
 } // namespace detail
 
 namespace {
 
-using start_function = void(const std::shared_ptr<detail::client_core>&,
-                            detail::operation_ptr<error_code, permit>,
-                            std::shared_ptr<const detail::semaphore_path>, std::int64_t,
-                            detail::deadline);
-
 // Permits that are wanted together with locks.
 class permit_target final : public detail::lock_target {
 public:
-    permit_target(std::shared_ptr<const detail::semaphore_path> path, std::int64_t count,
-                  start_function& start)
-        : path_{std::move(path)}, count_{count}, start_{start}
+    permit_target(std::shared_ptr<const detail::semaphore_path> path, std::int64_t count)
+        : path_{std::move(path)}, count_{count}
     {
     }
 
@@ -652,13 +675,12 @@ public:
     }
     void start(detail::acquisition a, detail::deadline until) const override
     {
-        start_(path_->core, detail::acquiring<permit>::make(std::move(a)), path_, count_, until);
+        path_->start_acquire(detail::acquiring<permit>::make(std::move(a)), count_, until);
     }
 
 private:
     const std::shared_ptr<const detail::semaphore_path> path_;
     const std::int64_t count_;
-    start_function& start_;
 };
 
 std::shared_ptr<const detail::semaphore_path> path_of(std::shared_ptr<detail::client_core> core,
@@ -681,8 +703,8 @@ semaphore::semaphore(client& c, std::string path, std::int64_t permits)
 }
 
 semaphore::semaphore(client& c, std::string path, std::int64_t permits, lock_options options)
-    : path_{path_of(c.core_, std::move(path), permits == detail::no_number ? 0 : permits, {},
-                    std::move(options))}
+    : face_of{path_of(detail::access::core(c), std::move(path),
+                      permits == detail::no_number ? 0 : permits, {}, std::move(options))}
 {
 }
 
@@ -692,29 +714,29 @@ semaphore::semaphore(client& c, std::string path, counter_node permits)
 }
 
 semaphore::semaphore(client& c, std::string path, counter_node permits, lock_options options)
-    : path_{path_of(c.core_, std::move(path), detail::no_number, std::move(permits.path),
-                    std::move(options))}
+    : face_of{path_of(detail::access::core(c), std::move(path), detail::no_number,
+                      std::move(permits.path), std::move(options))}
 {
 }
 
 semaphore::executor_type semaphore::get_executor() const noexcept
 {
-    return path_->core->executor();
+    return behind()->core->executor();
 }
 
 const std::string& semaphore::path() const noexcept
 {
-    return path_->path;
+    return behind()->path;
 }
 
 const std::shared_ptr<detail::client_core>& semaphore::core() const noexcept
 {
-    return path_->core;
+    return behind()->core;
 }
 
-std::shared_ptr<const detail::lock_target> semaphore::target(std::int64_t count) const
+lock_entry::lock_entry(const semaphore& s, std::int64_t count)
+    : face_of{std::make_shared<permit_target>(detail::access::behind(s), count)}
 {
-    return std::make_shared<permit_target>(path_, count, start_acquire);
 }
 
 void semaphore::start_acquire(const std::shared_ptr<detail::client_core>& core,
@@ -722,28 +744,8 @@ void semaphore::start_acquire(const std::shared_ptr<detail::client_core>& core,
                               std::shared_ptr<const detail::semaphore_path> path,
                               std::int64_t count, detail::deadline until)
 {
-    core->dispatch([core, op = std::move(op), path = std::move(path), count, until]() mutable {
-        error_code why;
-        std::string detail;
-        auto state = path->state ? path->state : path->find(why, detail);
-        if (!why && count <= 0) {
-            why = errc::invalid_option;
-            detail = "at least one permit is to be acquired, not " + std::to_string(count);
-        } else if (!why && path->permits != detail::no_number && count > path->permits) {
-            why = errc::too_many_permits;
-            detail = std::to_string(count) + " permits of " + std::to_string(path->permits);
-        } else if (const auto most = why ? count : path->most_at_once(); count > most) {
-            why = errc::invalid_option;
-            detail = "no more than " + std::to_string(most) +
-                     " permits fit into one request, not " + std::to_string(count) +
-                     "; acquire them in portions";
-        }
-        if (why) {
-            core->note_error("semaphore " + path->path + ": " + detail);
-            op.complete(why, permit{});
-            return;
-        }
-        state->acquire(std::move(op), count, until);
+    core->dispatch([op = std::move(op), path = std::move(path), count, until]() mutable {
+        path->start_acquire(std::move(op), count, until);
     });
 }
 

@@ -482,8 +482,6 @@ BOOST_AUTO_TEST_CASE(every_operation_ends_as_its_page_says)
     s.ends("async_downgrade", timeout, too_late, [&](auto&, auto& op) {
         both.async_downgrade(std::move(*to_downgrade), handler_of(op));
     });
-    s.ends("async_upgrade", 0s, {errc::upgrade_refused},
-           [&](auto&, auto& op) { both.async_upgrade(shared_lock{}, handler_of(op)); });
     s.tells_loss("held_lock::async_wait_lost",
                  [&](auto&, auto& op) { watched_lock->async_wait_lost(handler_of(op)); });
     s.ends("held_lock::async_wait_revoked", timeout, too_late,

@@ -318,35 +318,6 @@ BOOST_AUTO_TEST_CASE(a_guarded_transaction_is_carried_out_only_while_the_lock_is
                           [](const auto& e) { return e.code() == errc::not_held; });
 }
 
-BOOST_AUTO_TEST_CASE(release_and_adopt)
-{
-    static_assert(!std::is_copy_constructible_v<detached_lock>);
-    auto& zk = connect_beside();
-    auto held = hold(zk);
-    const auto token = held.token();
-    detached_lock loose = held.release();
-    BOOST_TEST(!held);
-    BOOST_TEST(bool(loose));
-    go_on(io, 5ms);
-    BOOST_TEST(queue().size() == 1U); // still held
-    unique_lock again{std::move(loose), std::adopt_lock};
-    BOOST_TEST(!loose);
-    BOOST_TEST(bool(again));
-    BOOST_TEST((again.token() == token));
-    unique_lock nothing{std::move(loose), std::adopt_lock};
-    BOOST_TEST(!nothing);
-    swap(nothing, again);
-    BOOST_TEST(bool(nothing));
-    BOOST_TEST(unlock(nothing) == error_code{});
-    BOOST_TEST(!unique_lock{}.release());
-
-    static_cast<void>(hold(zk).release()); // for the client's life
-    go_on(io, 5ms);
-    BOOST_TEST(queue().size() == 1U);
-    close_all();
-    BOOST_TEST(queue().empty());
-}
-
 BOOST_AUTO_TEST_CASE(leads_that_leave_no_time_are_refused)
 {
     auto& zk = connect_beside();

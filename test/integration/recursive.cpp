@@ -107,8 +107,8 @@ BOOST_AUTO_TEST_CASE(guards_may_be_destroyed_in_any_order)
     inner = {};
     BOOST_TEST(third.depth() == 1U);
     { // and once more through other hands
-        auto detached = third.release();
-        third = unique_lock{std::move(detached), std::adopt_lock};
+        auto moved = std::move(third);
+        third = std::move(moved);
     }
     BOOST_TEST(third.depth() == 1U);
     third = {};

@@ -506,16 +506,6 @@ BOOST_AUTO_TEST_CASE(G3_G4_a_second_node_is_granted_while_the_first_one_is_kept_
     }
 }
 
-BOOST_AUTO_TEST_CASE(there_is_no_way_from_shared_to_exclusive)
-{
-    auto& c = connect();
-    const auto held = read(c);
-    outcome<unique_lock> result;
-    lock_of(c).async_upgrade(held, result.handler());
-    BOOST_TEST(code_of(io, result) == errc::upgrade_refused);
-    BOOST_TEST(bool(held));
-}
-
 BOOST_AUTO_TEST_CASE(bad_input)
 {
     auto& c = connect();

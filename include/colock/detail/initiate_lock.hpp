@@ -2,6 +2,7 @@
 #ifndef COLOCK_DETAIL_INITIATE_LOCK_HPP
 #define COLOCK_DETAIL_INITIATE_LOCK_HPP
 
+#include <colock/detail/access.hpp>
 #include <colock/detail/deadline.hpp>
 #include <colock/detail/operation.hpp>
 #include <colock/unique_lock.hpp>
@@ -15,55 +16,32 @@
 
 namespace colock::detail {
 
-// What is to be locked: a path.
-class COLOCK_DECL path_to_lock {
+// What is to be acquired: the lock of a path, in which mode, and for whom.
+class COLOCK_DECL acquire_request {
 public:
-    explicit path_to_lock(std::shared_ptr<const lock_path> path) noexcept : path_{std::move(path)}
+    enum class mode { exclusive, shared };
+
+    acquire_request(std::shared_ptr<const lock_path> path, mode m = mode::exclusive,
+                    std::shared_ptr<owner_state> owner = nullptr) noexcept
+        : path_{std::move(path)}, owner_{std::move(owner)}, mode_{m}
     {
     }
 
     [[nodiscard]] const asio::any_io_executor& executor() const noexcept;
     [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept;
-    void start(operation_ptr<error_code, unique_lock> op, deadline until) const;
-
-private:
-    std::shared_ptr<const lock_path> path_;
-};
-
-// The same, by one who may have it already.
-class COLOCK_DECL path_to_lock_again {
-public:
-    path_to_lock_again(std::shared_ptr<const lock_path> path,
-                       std::shared_ptr<owner_state> owner) noexcept
-        : path_{std::move(path)}, owner_{std::move(owner)}
-    {
-    }
-
-    [[nodiscard]] const asio::any_io_executor& executor() const noexcept;
-    [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept;
+    [[nodiscard]] const lock_path& path() const noexcept { return *path_; }
     [[nodiscard]] const lock_options& options() const noexcept;
     void start(operation_ptr<error_code, unique_lock> op, deadline until) const;
-
-private:
-    std::shared_ptr<const lock_path> path_;
-    std::shared_ptr<owner_state> owner_;
-};
-
-// The same, together with others.
-class COLOCK_DECL path_to_share {
-public:
-    explicit path_to_share(std::shared_ptr<const lock_path> path) noexcept : path_{std::move(path)}
-    {
-    }
-
-    [[nodiscard]] const asio::any_io_executor& executor() const noexcept;
-    [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept;
-    [[nodiscard]] const lock_options& options() const noexcept;
-    void start(operation_ptr<error_code, unique_lock> op, deadline until) const;
+    // From the exclusive lock that the caller holds to a shared one.
     void downgrade(operation_ptr<error_code, unique_lock> op, unique_lock from) const;
 
 private:
+    void start_for_owner(operation_ptr<error_code, unique_lock> op, deadline until) const;
+
     std::shared_ptr<const lock_path> path_;
+    std::shared_ptr<owner_state>
+        owner_; // of a recursive_mutex: the caller may hold the lock already
+    mode mode_;
 };
 
 // A handler for a guard of another kind. It is in all else what that one is.
@@ -74,7 +52,8 @@ public:
 
     void operator()(error_code ec, unique_lock held)
     {
-        std::move(handler_)(ec, Guard{std::move(held)});
+        std::move(handler_)(
+            ec, access::make<Guard>(std::move(access::core(held)), std::move(access::held(held))));
     }
 
     [[nodiscard]] const Handler& inner() const noexcept { return handler_; }
@@ -85,29 +64,24 @@ private:
 
 // As initiate; but it holds as little as possible, for locks within a process are passed on in less time than
 // it takes to count some references.
-template <class Target, class Guard = unique_lock>
+template <class Guard>
 class initiate_lock {
 public:
     using executor_type = asio::any_io_executor;
 
-    explicit initiate_lock(Target target) noexcept : target_{std::move(target)} {}
+    explicit initiate_lock(acquire_request what) noexcept : what_{std::move(what)} {}
 
-    [[nodiscard]] executor_type get_executor() const noexcept { return target_.executor(); }
+    [[nodiscard]] executor_type get_executor() const noexcept { return what_.executor(); }
 
     template <class Handler>
     void operator()(Handler&& handler, deadline until) const
     {
-        target_.start(operation_for(std::forward<Handler>(handler)), until);
+        what_.start(operation_for(std::forward<Handler>(handler)), until);
     }
     template <class Handler>
     void operator()(Handler&& handler, unique_lock from) const
     {
-        target_.downgrade(operation_for(std::forward<Handler>(handler)), std::move(from));
-    }
-    template <class Handler>
-    void operator()(Handler&& handler, errc refused) const
-    {
-        operation_for(std::forward<Handler>(handler)).complete(refused, {});
+        what_.downgrade(operation_for(std::forward<Handler>(handler)), std::move(from));
     }
     // From the initiation on.
     template <class Handler, class Rep, class Period>
@@ -125,11 +99,42 @@ private:
             std::conditional_t<std::is_same_v<Guard, unique_lock>, given, granting<Guard, given>>;
         return operation_ptr<error_code, unique_lock>{
             operation_of<handler_type, error_code, unique_lock>::make(
-                handler_type{given{std::forward<Handler>(handler)}}, target_.executor(),
-                target_.core())};
+                handler_type{given{std::forward<Handler>(handler)}}, what_.executor(),
+                what_.core())};
     }
 
-    Target target_;
+    acquire_request what_;
+};
+
+// Until a deadline; or for so long, from the initiation on; or from the exclusive lock.
+template <class Guard = unique_lock, class CompletionToken, class Limit>
+auto acquire(acquire_request what, CompletionToken& token, Limit limit)
+{
+    return asio::async_initiate<CompletionToken, void(error_code, Guard)>(
+        initiate_lock<Guard>{std::move(what)}, token, std::move(limit));
+}
+
+// What async_with_lock needs of a lock.
+template <class Guard = unique_lock>
+class lockable {
+public:
+    using guard_type = Guard;
+
+    explicit lockable(acquire_request what) noexcept : what_{std::move(what)} {}
+
+    [[nodiscard]] const asio::any_io_executor& get_executor() const noexcept
+    {
+        return what_.executor();
+    }
+    [[nodiscard]] const lock_options& options() const noexcept { return what_.options(); }
+    template <class CompletionToken>
+    auto async_lock(CompletionToken&& token) const
+    {
+        return acquire<Guard>(what_, token, never);
+    }
+
+private:
+    acquire_request what_;
 };
 
 } // namespace colock::detail

@@ -77,8 +77,9 @@ struct body_operation_of : body_operation<body_result_t<std::decay_t<F>, Guard>>
 
 // One execution. Everything runs on a strand over the handler's executor, where cancellation signals may
 // be touched. The handlers of what is under way keep it alive.
-template <class Lock, class Guard, class F>
-class supervised_body : public std::enable_shared_from_this<supervised_body<Lock, Guard, F>> {
+template <class Lock, class F>
+class supervised_body : public std::enable_shared_from_this<supervised_body<Lock, F>> {
+    using Guard = typename Lock::guard_type;
     using result = body_result_t<F, Guard>;
     using pointer = typename body_operation<result>::pointer;
     using values = typename body_operation<result>::values;
@@ -285,8 +286,10 @@ private:
     error_code lost_;
 };
 
-template <class Lock, class Guard = unique_lock>
+template <class Lock>
 class initiate_with_lock {
+    using Guard = typename Lock::guard_type;
+
 public:
     using executor_type = asio::any_io_executor;
 
@@ -300,7 +303,7 @@ public:
         using handler_type = std::decay_t<Handler>;
         using function = std::decay_t<F>;
         using types = body_operation<body_result_t<function, Guard>>;
-        using supervisor = supervised_body<Lock, Guard, function>;
+        using supervisor = supervised_body<Lock, function>;
 
         auto executor = executor_of(asio::get_associated_executor(handler, get_executor()));
         auto slot = asio::get_associated_cancellation_slot(handler);
@@ -332,6 +335,15 @@ private:
 
     Lock lock_;
 };
+
+// The operation of every async_with_lock. A Lock names its guard, and has async_lock, options and get_executor.
+template <class Lock, class F, class CompletionToken>
+auto with_lock(const Lock& lock, F&& body, CompletionToken& token)
+{
+    using result = body_operation_of<F, CompletionToken, typename Lock::guard_type>;
+    return asio::async_initiate<CompletionToken, typename result::signature>(
+        initiate_with_lock<Lock>{lock}, token, std::forward<F>(body));
+}
 
 } // namespace colock::detail
 

@@ -2,6 +2,7 @@
 
 #include "lock/driver/queue_member_feed.hpp"
 #include "lock/driver/random_guid.hpp"
+#include "lock/lease/no_lock.hpp"
 #include "lock/lease/on_cancel.hpp"
 #include "protocol/names/path.hpp"
 
@@ -91,7 +92,7 @@ void queue_member::try_join(operation_ptr<error_code, unique_lock> op)
 // Whoever tries to get the lock has his answer: an error, or an empty guard.
 void queue_member::answer(const error_code& ec)
 {
-    std::exchange(trying_, {}).complete(ec, unique_lock{queue_->core(), {}});
+    std::exchange(trying_, {}).complete(ec, no_lock(queue_->core()));
 }
 
 // Likewise, and those who wait for it.
@@ -155,14 +156,14 @@ void queue_member::unlock(operation_ptr<error_code> op)
 void queue_member::part(operation_ptr<error_code, unique_lock> op)
 {
     if (over_) {
-        op.complete(asio::error::operation_aborted, unique_lock{queue_->core(), {}});
+        op.complete(asio::error::operation_aborted, no_lock(queue_->core()));
         return;
     }
     const auto at = parting_.insert(parting_.end(), std::move(op));
     on_cancel(*at, [this, at] {
         auto hurried = std::move(*at);
         parting_.erase(at);
-        hurried.complete(asio::error::operation_aborted, unique_lock{queue_->core(), {}});
+        hurried.complete(asio::error::operation_aborted, no_lock(queue_->core()));
     });
 }
 
@@ -170,7 +171,7 @@ void queue_member::step_down(operation_ptr<error_code, unique_lock> op, std::uin
 {
     check();
     if (const auto why = lost(); why) {
-        op.complete(why, unique_lock{queue_->core(), {}});
+        op.complete(why, no_lock(queue_->core()));
         leave();
         return;
     }
@@ -186,7 +187,7 @@ void queue_member::shared(const error_code& ec)
 {
     const auto self = shared_from_this();
     if (auto op = std::exchange(stepping_down_, {}); op && ec) {
-        op.complete(ec, unique_lock{queue_->core(), {}});
+        op.complete(ec, no_lock(queue_->core()));
         leave();
     } else if (op) {
         node_ = child(own_name());
@@ -253,7 +254,7 @@ void queue_member::end_turns()
 void queue_member::end_parting()
 {
     for (auto& op : std::exchange(parting_, {})) {
-        op.complete(asio::error::operation_aborted, unique_lock{queue_->core(), {}});
+        op.complete(asio::error::operation_aborted, no_lock(queue_->core()));
     }
 }
 

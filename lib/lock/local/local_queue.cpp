@@ -1,3 +1,4 @@
+#include "lock/lease/no_lock.hpp"
 #include "lock/local/local_queue_outcome.hpp"
 
 #include <utility>
@@ -113,7 +114,7 @@ void local_queue::try_lock(operation_ptr<error_code, unique_lock> op)
     }
     carry_out(out);
     if (found == answer::busy) {
-        op.complete({}, unique_lock{core_, {}});
+        op.complete({}, no_lock(core_));
     } else if (found == answer::idle) {
         ask(std::move(op));
     }
@@ -130,10 +131,10 @@ void local_queue::ask(operation_ptr<error_code, unique_lock> op)
         }
         if (const auto& link = op.cancellation();
             link && link->requested() != asio::cancellation_type::none) {
-            op.complete(asio::error::operation_aborted, unique_lock{core, {}});
+            op.complete(asio::error::operation_aborted, no_lock(core));
         } else if (refused) {
             core->note_error("lock " + self->path_ + ": " + refused.message());
-            op.complete(refused, unique_lock{core, {}});
+            op.complete(refused, no_lock(core));
         } else {
             std::make_shared<queue_member>(self)->try_join(std::move(op));
         }
@@ -201,7 +202,7 @@ void local_queue::withdraw(cancel_link& of, const error_code& answer, bool leave
     }
     carry_out(out);
     if (op) {
-        op.complete(answer, unique_lock{core_, {}});
+        op.complete(answer, no_lock(core_));
     }
 }
 

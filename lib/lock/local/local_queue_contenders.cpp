@@ -1,4 +1,5 @@
 // What becomes of the contenders of a local_queue, and of the turns that users have on them.
+#include "lock/lease/no_lock.hpp"
 #include "lock/local/local_queue_outcome.hpp"
 
 #include <algorithm>
@@ -64,7 +65,7 @@ void local_queue::fail_all(const error_code& why)
         }
     }
     for (auto& op : waiting) {
-        op.complete(why, unique_lock{core_, {}});
+        op.complete(why, no_lock(core_));
     }
     carry_out(out);
 }

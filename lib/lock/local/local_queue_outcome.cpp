@@ -1,6 +1,8 @@
 // What an input to a local_queue brings about: under the mutex, behind it, and on the strand.
 #include "lock/local/local_queue_outcome.hpp"
 
+#include "lock/lease/no_lock.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -49,9 +51,10 @@ void local_queue::carry_out(outcome& out)
         const auto turn = op->tag;
         // As a rule there is but one, which needs no references of its own.
         if (out.admitted.empty()) {
-            op.complete({}, unique_lock{std::move(out.core), {std::move(out.holder), turn}});
+            op.complete({}, access::make<unique_lock>(std::move(out.core),
+                                                      grant{std::move(out.holder), turn}));
         } else {
-            op.complete({}, unique_lock{out.core, {out.holder, turn}});
+            op.complete({}, access::make<unique_lock>(out.core, grant{out.holder, turn}));
         }
     }
     if (!more) {
@@ -119,7 +122,7 @@ void local_queue::reconcile(strand_work& work)
     if (work.cancelled && work.cancelled_with) {
         work.cancelled_with->part(std::move(work.cancelled));
     } else if (work.cancelled) {
-        work.cancelled.complete(asio::error::operation_aborted, unique_lock{core_, {}});
+        work.cancelled.complete(asio::error::operation_aborted, no_lock(core_));
     }
     if (unwanted) {
         unwanted->leave();

@@ -2,6 +2,7 @@
 
 #include <colock/detail/initiate_lock.hpp>
 
+#include "lock/lease/no_lock.hpp"
 #include "lock/local/local_queue.hpp"
 #include "protocol/names/contender_name.hpp"
 #include "protocol/names/path.hpp"
@@ -201,7 +202,7 @@ std::shared_ptr<local_queue> lock_path::queue_for(operation_ptr<error_code, uniq
     auto found = find_queue(why); // those who used the path may have gone
     if (!found) {
         core->note_error("lock " + path + ": " + why.detail);
-        op.complete(why.error, unique_lock{core, {}});
+        op.complete(why.error, no_lock(core));
     }
     return found;
 }
@@ -224,54 +225,46 @@ void lock_path::lock_shared(operation_ptr<error_code, unique_lock> op, deadline 
 
 void lock_path::downgrade(operation_ptr<error_code, unique_lock> op, unique_lock from) const
 {
-    const auto member = from.held_.member;
+    auto& held = access::held(from);
+    const auto member = held.member;
     if (!member) {
-        op.complete(errc::not_held, unique_lock{core, {}});
+        op.complete(errc::not_held, no_lock(core));
     } else if (member->queue()->core() != core || member->queue()->path() != path) {
-        op.complete(errc::conflicting_use, unique_lock{core, {}});
+        op.complete(errc::conflicting_use, no_lock(core));
     } else {
-        member->queue()->step_down(std::move(op), std::move(from.held_));
+        member->queue()->step_down(std::move(op), std::move(held));
     }
 }
 
-const asio::any_io_executor& path_to_lock::executor() const noexcept
+const asio::any_io_executor& acquire_request::executor() const noexcept
 {
     return path_->core->executor();
 }
 
-const std::shared_ptr<client_core>& path_to_lock::core() const noexcept
+const std::shared_ptr<client_core>& acquire_request::core() const noexcept
 {
     return path_->core;
 }
 
-const asio::any_io_executor& path_to_share::executor() const noexcept
-{
-    return path_->core->executor();
-}
-
-const std::shared_ptr<client_core>& path_to_share::core() const noexcept
-{
-    return path_->core;
-}
-
-const lock_options& path_to_share::options() const noexcept
+const lock_options& acquire_request::options() const noexcept
 {
     return path_->options;
 }
 
-void path_to_share::downgrade(operation_ptr<error_code, unique_lock> op, unique_lock from) const
+void acquire_request::start(operation_ptr<error_code, unique_lock> op, deadline until) const
+{
+    if (owner_) {
+        start_for_owner(std::move(op), until);
+    } else if (mode_ == mode::shared) {
+        path_->lock_shared(std::move(op), until);
+    } else {
+        path_->lock(std::move(op), until);
+    }
+}
+
+void acquire_request::downgrade(operation_ptr<error_code, unique_lock> op, unique_lock from) const
 {
     path_->downgrade(std::move(op), std::move(from));
-}
-
-void path_to_share::start(operation_ptr<error_code, unique_lock> op, deadline until) const
-{
-    path_->lock_shared(std::move(op), until);
-}
-
-void path_to_lock::start(operation_ptr<error_code, unique_lock> op, deadline until) const
-{
-    path_->lock(std::move(op), until);
 }
 
 } // namespace colock::detail

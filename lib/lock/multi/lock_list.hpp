@@ -20,7 +20,7 @@ public:
     explicit lock_list(const Entries& entries)
     {
         for (const lock_entry& each : entries) {
-            in_order.push_back({each.target_, in_order.size()});
+            in_order.push_back({access::behind(each), in_order.size()});
         }
         // The order of the absolute paths is the same: they begin with the same chroot. The order of equal paths does
         // not matter, because they are an error.

@@ -5,7 +5,7 @@
 #include <colock/detail/operation.hpp>
 
 #include "client/core.hpp"
-#include "lock/multi/gathering.hpp"
+#include "lock/multi/guard_part.hpp"
 
 #include <functional>
 #include <memory>
@@ -18,7 +18,7 @@ namespace colock::detail {
 struct acquisition {
     std::shared_ptr<cancel_link> link; // to end it early
     // What it came to, as the operation of that lock has it; once, on any thread, perhaps before start() returns.
-    std::function<void(const error_code&, gathering::part)> done;
+    std::function<void(const error_code&, guard_part)> done;
 };
 
 // Immutable. A new kind of lock is another class that is derived from this one, and a constructor of lock_entry.
@@ -62,7 +62,7 @@ private:
     }
     ~acquiring() = default;
 
-    std::function<void(const error_code&, gathering::part)> done_;
+    std::function<void(const error_code&, guard_part)> done_;
 };
 
 } // namespace colock::detail

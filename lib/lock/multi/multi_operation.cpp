@@ -2,7 +2,7 @@
 
 #include "lock/lease/on_cancel.hpp"
 #include "lock/multi/function_operation.hpp"
-#include "lock/multi/gathering.hpp"
+#include "lock/multi/guard_part.hpp"
 #include "protocol/several.hpp"
 
 #include <chrono>
@@ -45,7 +45,7 @@ private:
 
     struct lock {
         std::shared_ptr<cancel_link> link; // of what is under way
-        gathering::part guard;             // while it is held
+        guard_part guard;                  // while it is held
     };
 
     // What a command brings about at once is posted to the strand: no input comes while commands are performed.
@@ -87,7 +87,7 @@ private:
         auto& link = locks_[i].link = std::make_shared<cancel_link>(core_);
         list_->in_order[i].target->start(
             {link,
-             [self = shared_from_this(), i](const error_code& ec, gathering::part guard) {
+             [self = shared_from_this(), i](const error_code& ec, guard_part guard) {
                  self->core_->post([self, i, ec, guard = std::move(guard)]() mutable {
                      self->joined(i, ec, std::move(guard));
                  });
@@ -95,7 +95,7 @@ private:
             until_);
     }
 
-    void joined(std::size_t i, const error_code& ec, gathering::part guard)
+    void joined(std::size_t i, const error_code& ec, guard_part guard)
     {
         if (!op_) {
             return;
@@ -103,7 +103,7 @@ private:
         auto& l = locks_[i];
         l.link.reset();
         feed([&](protocol::several::commands& out) {
-            if (gathering::holds(guard)) {
+            if (holds(guard)) {
                 l.guard = std::move(guard);
                 order_.granted(i, first_loss_of_all(), time_over(), out);
             } else {
@@ -116,11 +116,10 @@ private:
     {
         auto& l = locks_[i];
         l.link = std::make_shared<cancel_link>(core_);
-        gathering::release(
-            function_operation<error_code>::make(
-                core_, l.link,
-                [self = shared_from_this(), i](const error_code&) { self->released(i); }),
-            std::exchange(l.guard, {}));
+        release_part(function_operation<error_code>::make(
+                         core_, l.link,
+                         [self = shared_from_this(), i](const error_code&) { self->released(i); }),
+                     std::exchange(l.guard, {}));
     }
 
     void released(std::size_t i)
@@ -157,7 +156,7 @@ private:
     {
         for (std::size_t i = 0; i != locks_.size(); ++i) {
             const auto why =
-                gathering::holds(locks_[i].guard)
+                holds(locks_[i].guard)
                     ? std::visit([](const auto& held) { return held.lost(); }, locks_[i].guard)
                     : error_code{};
             if (why) {
@@ -171,17 +170,17 @@ private:
 
     void deliver()
     {
-        std::vector<gathering::part> parts(locks_.size());
+        std::vector<guard_part> parts(locks_.size());
         for (std::size_t i = 0; i != locks_.size(); ++i) {
             parts[list_->in_order[i].number] = std::move(locks_[i].guard);
         }
-        std::exchange(op_, {}).complete({}, gathering::guard(core_, std::move(parts)));
+        std::exchange(op_, {}).complete({}, access::make<multi_guard>(core_, std::move(parts)));
     }
 
     // Without the locks: what is left goes in the background.
     void end(const error_code& ec)
     {
-        std::exchange(op_, {}).complete(ec, gathering::guard(core_, {}));
+        std::exchange(op_, {}).complete(ec, access::make<multi_guard>(core_));
         for (auto& l : locks_) {
             l.guard = {};
             if (const auto link = std::exchange(l.link, nullptr)) {

@@ -85,8 +85,6 @@ plant "does not take the margin off the bound" lib/lock/lease/lease.cpp \
     "$(in_function remaining 's/ - margin_//')"
 plant "does not tell the operations that wait for a loss" lib/lock/lease/lease.cpp \
     "$(in_function announce 's/waiting_.complete_all.*//')"
-plant "does not ask the owner of a lease to look when a guard has seen the loss" lib/lock/lease/lease.cpp \
-    "$(in_function conclude 's/owner->check\(\);//')"
 
 plant "waits by a clock that stands still while the machine sleeps" lib/client/boot_timer.cpp \
     's/timerfd_create\(CLOCK_BOOTTIME/timerfd_create(CLOCK_MONOTONIC/'
@@ -144,7 +142,7 @@ plant "does not hear who comes while it keeps the node" lib/lock/local/local_que
 plant "lingers for ever" lib/lock/local/local_queue_outcome.cpp \
     "$(in_function reconcile 's/lingering_ \&\& !linger_timer_/false/')"
 plant "forgets those who wait when the lock cannot be had" lib/lock/local/local_queue_contenders.cpp \
-    "$(in_function fail_all 's/op.complete\(why, unique_lock\{core_, \{\}\}\);/(void)op.release();/')"
+    "$(in_function fail_all 's/op.complete\(why, no_lock\(core_\)\);/(void)op.release();/')"
 plant "does not count what is released" lib/lock/local/local_queue_contenders.cpp \
     "$(in_function take_user_off 's/core_->count.locks_released.fetch_add.*//')"
 plant "does not let others join when the holder steps down" lib/lock/local/local_queue.cpp \

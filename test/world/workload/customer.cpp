@@ -126,13 +126,13 @@ void customer::ended(const char* what, colock::error_code ec) const
     all.journal.note(check::deed::refused, who, ec.value(),
                      [&] { return std::string{what} + ": " + ec.message(); });
     constexpr errc surprises[] = {
-        errc::invalid_path,        errc::invalid_hosts,      errc::invalid_option,
-        errc::unknown_host,        errc::no_chroot,          errc::conflicting_use,
-        errc::conflicting_kind,    errc::sequence_exhausted, errc::duplicate_sequence,
-        errc::owner_waits,         errc::upgrade_refused,    errc::too_many_permits,
-        errc::conflicting_maximum, errc::invalid_counter,    errc::path_twice,
-        errc::several_clients,     errc::nothing_to_lock,    errc::not_ephemeral,
-        errc::request_too_large,   errc::cannot_guard,       errc::unlock_out_of_order};
+        errc::invalid_path,     errc::invalid_hosts,      errc::invalid_option,
+        errc::unknown_host,     errc::no_chroot,          errc::conflicting_use,
+        errc::conflicting_kind, errc::sequence_exhausted, errc::duplicate_sequence,
+        errc::owner_waits,      errc::too_many_permits,   errc::conflicting_maximum,
+        errc::invalid_counter,  errc::path_twice,         errc::several_clients,
+        errc::nothing_to_lock,  errc::not_ephemeral,      errc::request_too_large,
+        errc::cannot_guard,     errc::unlock_out_of_order};
     // What those without credentials create is open to all.
     if (ec == colock::zookeeper_errc::no_auth && !foreign) {
         all.found.add("errors", std::string{what} + " of " + all.journal.name_of(who) +

@@ -363,7 +363,8 @@ asio::awaitable<void> held::release(random& chance)
         }
     } else if (auto* const u = std::get_if<colock::unique_lock>(&let_go->guard)) {
         if (chance.per_mille(100)) {
-            *u = colock::unique_lock{u->release(), std::adopt_lock};
+            auto moved = std::move(*u);
+            *u = std::move(moved);
         }
         if (awaited) {
             auto [ec] = co_await u->async_unlock(me->tuple("async_unlock", stop.slot()));

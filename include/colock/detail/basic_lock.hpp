@@ -1,0 +1,39 @@
+// What every kind of mutex is: a handle to a client, a path and options.
+#ifndef COLOCK_DETAIL_BASIC_LOCK_HPP
+#define COLOCK_DETAIL_BASIC_LOCK_HPP
+
+#include <colock/detail/access.hpp>
+#include <colock/detail/config.hpp>
+#include <colock/fwd.hpp>
+#include <colock/lock_options.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <memory>
+#include <string>
+
+namespace colock::detail {
+
+enum class lock_kind;
+
+class COLOCK_DECL basic_lock : public face_of<const lock_path> {
+public:
+    using executor_type = boost::asio::any_io_executor;
+
+    /// The client's.
+    [[nodiscard]] executor_type get_executor() const noexcept;
+    [[nodiscard]] const std::string& path() const noexcept;
+    [[nodiscard]] const lock_options& options() const noexcept;
+
+protected:
+    basic_lock(client& c, std::string path, lock_options options, lock_kind kind);
+    ~basic_lock() = default;
+    basic_lock(const basic_lock&) = default;
+    basic_lock& operator=(const basic_lock&) = default;
+    basic_lock(basic_lock&&) = default;
+    basic_lock& operator=(basic_lock&&) = default;
+};
+
+} // namespace colock::detail
+
+#endif

@@ -1,0 +1,31 @@
+#include <colock/client.hpp>
+#include <colock/detail/basic_lock.hpp>
+
+#include "lock/local/lock_path.hpp"
+
+#include <utility>
+
+namespace colock::detail {
+
+basic_lock::basic_lock(client& c, std::string path, lock_options options, lock_kind kind)
+    : face_of{
+          std::make_shared<lock_path>(access::core(c), std::move(path), std::move(options), kind)}
+{
+}
+
+basic_lock::executor_type basic_lock::get_executor() const noexcept
+{
+    return behind()->core->executor();
+}
+
+const std::string& basic_lock::path() const noexcept
+{
+    return behind()->path;
+}
+
+const lock_options& basic_lock::options() const noexcept
+{
+    return behind()->options;
+}
+
+} // namespace colock::detail
