@@ -192,24 +192,6 @@ BOOST_AUTO_TEST_CASE(missing_parents_are_created_as_containers)
     admin.remove_if_there(directory);
 }
 
-BOOST_AUTO_TEST_CASE(for_a_limited_time)
-{
-    auto& c = connect();
-    auto held = take(connect());
-    outcome<unique_lock> in_vain;
-    lock_of(c).async_try_lock_for(20ms, in_vain.handler());
-    BOOST_TEST(!value_of(io, in_vain));
-    BOOST_TEST(wait_for_watches(c, 0)); // G3
-    outcome<unique_lock> in_time;
-    lock_of(c).async_try_lock_until(std::chrono::steady_clock::now() + 60s, in_time.handler());
-    BOOST_TEST(wait_for_watches(c, 1));
-    held = {};
-    held = value_of(io, in_time);
-    BOOST_TEST(bool(held));
-    held = {};
-    check_free();
-}
-
 BOOST_AUTO_TEST_CASE(G3_one_who_cancels_leaves_nothing_behind)
 {
     auto& c = connect();
@@ -335,28 +317,6 @@ BOOST_AUTO_TEST_CASE(bad_input)
     auto other = hold(c);
     BOOST_TEST(code_of(io, start(c)) == errc::conflicting_use);
     BOOST_TEST(unlock(other) == error_code{});
-}
-
-BOOST_AUTO_TEST_CASE(below_a_chroot)
-{
-    admin.create(directory);
-    auto& c = connect({.chroot = directory});
-    outcome<unique_lock> o;
-    single_node_mutex{c, "/lock"}.async_lock(o.handler());
-    auto held = value_of(io, o);
-    BOOST_TEST(admin.exists(directory + "/lock")->ephemeral_owner == c.session_id());
-    outcome<unique_lock> elsewhere;
-    auto& other = connect();
-    single_node_mutex{other, directory + "/lock"}.async_lock(elsewhere.handler());
-    BOOST_TEST(wait_for_watches(other, 1));
-    BOOST_TEST(unlock(held) == error_code{});
-    held = value_of(io, elsewhere);
-    outcome<unique_lock> back;
-    single_node_mutex{c, "/lock"}.async_lock(back.handler());
-    BOOST_TEST(wait_for_watches(c, 1));
-    held = {};
-    held = value_of(io, back);
-    BOOST_TEST(unlock(held) == error_code{});
 }
 
 BOOST_AUTO_TEST_CASE(those_of_one_client_are_let_in_in_their_order_on_one_node)
@@ -603,25 +563,6 @@ BOOST_AUTO_TEST_CASE(a_holder_is_asked_to_let_go)
     admin.set(directory, "__REVOKE__");
     BOOST_TEST(code_of(io, asked) == error_code{});
     BOOST_TEST(unlock(held) == error_code{});
-    check_free();
-}
-
-BOOST_AUTO_TEST_CASE(it_runs_a_body)
-{
-    auto& c = connect();
-    std::string seen;
-    asio::co_spawn(
-        io,
-        [&]() -> asio::awaitable<void> {
-            auto lock = lock_of(c);
-            const auto body = [&](unique_lock& held) -> asio::awaitable<void> {
-                seen = held.node();
-                co_return;
-            };
-            co_await lock.async_with_lock(body);
-        },
-        asio::detached);
-    BOOST_TEST(until([&] { return seen == directory; }));
     check_free();
 }
 

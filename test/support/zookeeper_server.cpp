@@ -5,6 +5,7 @@
 #include "subprocess.hpp"
 #include "temporary_directory.hpp"
 #include "wait_until.hpp"
+#include "zookeeper_membership.hpp"
 
 #include <unistd.h>
 
@@ -21,18 +22,7 @@ namespace colock::test {
 
 using namespace std::chrono_literals;
 
-struct zookeeper_server::membership {
-    struct ports {
-        loopback_port client, quorum, election;
-    };
-    std::size_t number;                ///< From 1.
-    std::vector<ports> const& members; ///< Of the whole ensemble; the reservations are the others'.
-    std::vector<server_place> const& places;
-};
-
 namespace {
-
-constexpr int start_attempts = 5;
 
 std::string class_path()
 {
@@ -56,11 +46,6 @@ std::string java()
                                  std::string(home && *home ? " in JAVA_HOME" : "") +
                                  "; install default-jre-headless");
     return found;
-}
-
-std::string number(std::chrono::milliseconds duration)
-{
-    return std::to_string(duration.count());
 }
 
 std::vector<std::string> command_line(zookeeper_options const& options,
@@ -493,117 +478,6 @@ std::string zookeeper_server::log_tail(std::size_t lines) const
     for (auto const& line : last)
         text += line + "\n";
     return text.empty() ? "(the log is empty)\n" : text;
-}
-
-struct zookeeper_ensemble::reservations {
-    explicit reservations(std::vector<server_place> const& where)
-        : members(where.size()), places(where)
-    {
-    }
-
-    std::vector<zookeeper_server::membership::ports> members;
-    std::vector<server_place> places;
-
-    bool lost_to_a_stranger() const
-    {
-        return std::any_of(members.begin(), members.end(), [](auto const& ports) {
-            return ports.client.occupied() || ports.quorum.occupied() || ports.election.occupied();
-        });
-    }
-};
-
-zookeeper_ensemble::zookeeper_ensemble(zookeeper_options options, std::size_t size)
-    : zookeeper_ensemble(std::move(options), std::vector<server_place>(size))
-{
-}
-
-zookeeper_ensemble::zookeeper_ensemble(zookeeper_options options, std::vector<server_place> places)
-{
-    for (int attempt = 1;; ++attempt) {
-        ports_ = std::make_unique<reservations>(places);
-        try {
-            launch_all(options);
-            return;
-        } catch (std::exception const&) {
-            members_.clear();
-            if (attempt == start_attempts || !ports_->lost_to_a_stranger())
-                throw;
-        }
-    }
-}
-
-zookeeper_ensemble::~zookeeper_ensemble() = default;
-
-void zookeeper_ensemble::launch_all(zookeeper_options const& options)
-{
-    for (std::size_t number = 1; number <= ports_->members.size(); ++number) {
-        zookeeper_server::membership const place{number, ports_->members, ports_->places};
-        members_.push_back(std::make_unique<zookeeper_server>(options, place));
-        members_.back()->launch();
-    }
-    for (auto const& member : members_)
-        member->wait_until_serving();
-    wait_until_complete(options.start_timeout);
-}
-
-std::string zookeeper_ensemble::connect_string() const
-{
-    std::string all;
-    for (auto const& member : members_)
-        all += (all.empty() ? "" : ",") + member->connect_string();
-    return all;
-}
-
-std::optional<std::size_t> zookeeper_ensemble::leader() const
-{
-    for (std::size_t i = 0; i < members_.size(); ++i)
-        if (members_[i]->mode() == "leader")
-            return i;
-    return std::nullopt;
-}
-
-std::vector<std::size_t> zookeeper_ensemble::followers() const
-{
-    std::vector<std::size_t> found;
-    for (std::size_t i = 0; i < members_.size(); ++i)
-        if (members_[i]->mode() == "follower")
-            found.push_back(i);
-    return found;
-}
-
-std::size_t zookeeper_ensemble::wait_for_leader(std::chrono::milliseconds timeout) const
-{
-    std::optional<std::size_t> found;
-    if (!wait_until([&] { return (found = leader()).has_value(); }, timeout))
-        throw std::runtime_error("zookeeper_ensemble: no leader after " + number(timeout) + " ms");
-    return *found;
-}
-
-void zookeeper_ensemble::wait_until_complete(std::chrono::milliseconds timeout) const
-{
-    std::string modes;
-    auto const complete = [&] {
-        std::size_t leaders = 0, followers = 0;
-        modes.clear();
-        for (auto const& member : members_) {
-            auto const mode = member->mode();
-            leaders += mode == "leader";
-            followers += mode == "follower";
-            modes += (modes.empty() ? "" : ", ") + (mode.empty() ? "none" : mode);
-        }
-        return leaders == 1 && followers == members_.size() - 1;
-    };
-    if (!wait_until(complete, timeout))
-        throw std::runtime_error("zookeeper_ensemble: not complete after " + number(timeout) +
-                                 " ms: " + modes);
-}
-
-void zookeeper_ensemble::start_missing()
-{
-    for (auto const& member : members_)
-        if (!member->running())
-            member->launch();
-    wait_until_complete();
 }
 
 } // namespace colock::test

@@ -1,0 +1,31 @@
+// What a server of an ensemble has to know of the others, for the two files that start servers.
+#pragma once
+
+#include "loopback_port.hpp"
+#include "zookeeper_server.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace colock::test {
+
+struct zookeeper_server::membership {
+    struct ports {
+        loopback_port client, quorum, election;
+    };
+    std::size_t number;                ///< From 1.
+    std::vector<ports> const& members; ///< Of the whole ensemble; the reservations are the others'.
+    std::vector<server_place> const& places;
+};
+
+/// A port may be taken by another program between the look for a free one and its use.
+inline constexpr int start_attempts = 5;
+
+inline std::string number(std::chrono::milliseconds duration)
+{
+    return std::to_string(duration.count());
+}
+
+} // namespace colock::test
