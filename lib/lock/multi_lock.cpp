@@ -19,36 +19,18 @@ namespace detail {
 
 namespace {
 
-// A lock with one guard.
-class queue_target final : public lock_target {
-public:
-    explicit queue_target(acquire_request what) : what_{std::move(what)} {}
-
-    [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept override
-    {
-        return what_.core();
-    }
-    [[nodiscard]] const std::string& path() const noexcept override { return what_.path().path; }
-    [[nodiscard]] bool rejoins_on_expiry() const noexcept override
-    {
-        return what_.options().rejoin_on_expiry;
-    }
-    void start(acquisition a, deadline until) const override
-    {
-        what_.start(acquiring<unique_lock>::make(std::move(a)), until);
-    }
-
-private:
-    const acquire_request what_;
-};
-
 using mode = acquire_request::mode;
 
+// A lock with one guard.
 std::shared_ptr<const lock_target> target_of(const basic_lock& lock, mode m = mode::exclusive,
                                              std::shared_ptr<owner_state> owner = nullptr)
 {
-    return std::make_shared<queue_target>(
-        acquire_request{access::behind(lock), m, std::move(owner)});
+    const acquire_request what{access::behind(lock), m, std::move(owner)};
+    return std::make_shared<lock_target>(
+        lock_target{what.core(), lock.path(), lock.options().rejoin_on_expiry,
+                    [what](acquisition a, deadline until) {
+                        what.start(acquiring<unique_lock>::make(std::move(a)), until);
+                    }});
 }
 
 } // namespace

@@ -170,6 +170,23 @@ fault "mark of an earlier connection awaited" notes/G4_a_connection_breaks G4
 fault "node kept with the mark" notes/G3_the_directory_must_not_be_written_to G3
 fault "somebody else's directory" notes/somebody_elses_directory_is_not_written_to contract
 
+fault "one permit too many" permits_model/G1_G2_G4_undisturbed G1
+fault "list older than the grant" permits_model/G1_G2_G4_undisturbed G1
+fault "another maximum ignored" permits_model/G1_others_have_another_number G1
+fault "cancelled with the queue" permits_model/G3_one_cancels_at_any_moment G3
+fault "cancelled in the create" permits_model/G3_one_cancels_at_any_moment contract
+fault "queue kept at a failure" permits_model/G3_one_cancels_at_any_moment G4
+fault "unwanted permits kept" permits_model/G3_one_cancels_at_any_moment G3
+fault "lost create not looked for" permits_model/G1_G3_G4_a_connection_breaks G3
+fault "leases of an earlier session" permits_model/G1_G5_a_session_expires_and_its_nodes_go_later G5
+fault "loss of the queue ignored" permits_model/G2_G4_a_place_in_the_queue_is_deleted_by_somebody G4
+fault "expiry is no failure" permits_model/G3_expiry_is_an_error contract
+fault "directory not made" permits_model/G4_the_directory_is_missing_and_may_vanish_again G4
+fault "waits without a watch" permits_model/G1_G2_G4_undisturbed G4
+fault "limit read once" permits_model/G1_G4_the_limit_rises G4
+fault "limit watched at the end" permits_model/try_with_a_counter G3
+fault "a try waits" permits_model/try_beside_one_who_waits contract
+
 plant "orders by name" names/contender_name \
     's/sort\(all, \{\}, /sort(all, std::greater{}, /; s/std::pair\{e.number, e.shared\}/e.name/' \
     G1_G2_G4_undisturbed G1

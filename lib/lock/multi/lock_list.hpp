@@ -25,20 +25,20 @@ public:
         // The order of the absolute paths is the same: they begin with the same chroot. The order of equal paths does
         // not matter, because they are an error.
         std::ranges::sort(
-            in_order, {}, [](const place& p) -> auto& { return p.target->path(); });
+            in_order, {}, [](const place& p) -> auto& { return p.target->path; });
         if (in_order.empty()) {
             fault = errc::nothing_to_lock;
             return;
         }
-        core = in_order.front().target->core();
-        const auto foreign = [&](const place& p) { return p.target->core() != core; };
+        core = in_order.front().target->core;
+        const auto foreign = [&](const place& p) { return p.target->core != core; };
         const auto twice = std::ranges::adjacent_find(
-            in_order, {}, [](const place& p) -> auto& { return p.target->path(); });
+            in_order, {}, [](const place& p) -> auto& { return p.target->path; });
         if (std::ranges::any_of(in_order, foreign)) {
             fault = errc::several_clients;
         } else if (twice != in_order.end()) {
             fault = errc::path_twice;
-            fault_path = twice->target->path();
+            fault_path = twice->target->path;
         }
     }
 

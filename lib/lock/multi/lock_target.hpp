@@ -21,17 +21,13 @@ struct acquisition {
     std::function<void(const error_code&, guard_part)> done;
 };
 
-// Immutable. A new kind of lock is another class that is derived from this one, and a constructor of lock_entry.
+// Immutable. A new kind of lock is another constructor of lock_entry, which makes one of these.
 class lock_target {
 public:
-    virtual ~lock_target() = default;
-
-    [[nodiscard]] virtual const std::shared_ptr<client_core>& core() const noexcept = 0;
-    [[nodiscard]] virtual const std::string& path() const noexcept = 0;
-    // Whether an expired session is no reason to give it up.
-    [[nodiscard]] virtual bool rejoins_on_expiry() const noexcept = 0;
-    // On the strand.
-    virtual void start(acquisition a, deadline until) const = 0;
+    const std::shared_ptr<client_core> core;
+    const std::string path;
+    const bool rejoins_on_expiry; // an expired session is no reason to give the lock up
+    const std::function<void(acquisition, deadline)> start; // on the strand
 };
 
 // The operation of a lock that gives this kind of guard.

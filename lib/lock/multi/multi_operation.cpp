@@ -162,7 +162,7 @@ private:
             if (why) {
                 return protocol::several::loss{i, why,
                                                why == errc::session_expired &&
-                                                   !list_->in_order[i].target->rejoins_on_expiry()};
+                                                   !list_->in_order[i].target->rejoins_on_expiry};
             }
         }
         return std::nullopt;

@@ -169,20 +169,14 @@ plant "completes a joint release with the first lock" lib/lock/multi_guard.cpp \
 
 # ---- semaphores
 
-plant "takes one permit too many" lib/lock/semaphore.cpp \
-    's/if \(\*found \+ n <= most\) \{/if (*found + n <= most + 1) {/'
-plant "believes a list that is older than its place in the queue" lib/lock/semaphore.cpp \
-    's/if \(granted_before_list \&\& /if (/'
-plant "keeps the queue's lock of a semaphore when it fails" lib/lock/semaphore.cpp \
-    's/co_await held.async_unlock\(asio::as_tuple\(asio::use_awaitable\)\);/new unique_lock{std::move(held)};/'
-plant "leaves permits whose creation has an unknown outcome" lib/lock/semaphore.cpp \
-    's/if \(name.starts_with\(prefix\) \&\& core_->session\(\) == session\)/if (false)/'
-plant "does not give back the permits that a caller does not want any more" lib/lock/semaphore.cpp \
-    's/std::exchange\(op, \{\}\).complete\(e \? code_of\(e\) : error_code\{\}, std::move\(p\)\);/&\n        } else {\n            new permit{std::move(p)};/'
-plant "does not wait for permits that are released" lib/lock/semaphore.cpp \
-    "$(in_function wait_for_change 's/leases.async_wait\(asio::deferred\)/held.async_wait_lost(asio::deferred)/')"
-plant "ignores the deadline of a semaphore" lib/lock/semaphore.cpp \
-    's/if \(until != at_once \&\& until != never\)/if (false)/'
+plant "keeps the queue's lock of a semaphore when it fails" lib/lock/permits/permit_acquisition.cpp \
+    's/^( +)take_queue\(\)\);/\1held_lock{});/'
+plant "does not give back the permits that a caller does not want any more" lib/lock/permits/permit_acquisition.cpp \
+    's/permit_for\(c.leases\) = \{\};/new permit{permit_for(c.leases)};/'
+plant "does not wait for permits that are released" lib/lock/permits/permit_acquisition.cpp \
+    's/\{\&list_watch_, \&limit_watch_\}/{\&limit_watch_}/'
+plant "ignores the deadline of a semaphore" lib/lock/permits/permit_acquisition.cpp \
+    's/until_ != never/false/'
 plant "does not remove the nodes of permits" lib/lock/lease/held_nodes.cpp \
     "$(in_function remove 's/core_->submit\(.*/of->left = 1; removed(path, *of, {});/')"
 plant "does not repeat the removal of permits behind a reconnection" lib/lock/lease/held_nodes.cpp \

@@ -1,0 +1,417 @@
+// Runs one protocol::permits::acquisition on a client: carries out its commands, tells it the answers.
+#include <colock/queue_view.hpp>
+
+#include "client/watch_state.hpp"
+#include "lock/driver/random_guid.hpp"
+#include "lock/lease/held_nodes.hpp"
+#include "lock/lease/on_cancel.hpp"
+#include "lock/multi/function_operation.hpp"
+#include "lock/multi/lock_target.hpp"
+#include "lock/permits/semaphore_state.hpp"
+#include "protocol/names/path.hpp"
+#include "protocol/permits/acquisition.hpp"
+#include "protocol/permits/numbers.hpp"
+#include "protocol/session/backoff.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace colock::detail {
+
+// On the strand. The client keeps it alive until it is gone. The caller may have its outcome before that.
+class permit_acquisition final : public session_listener,
+                                 public std::enable_shared_from_this<permit_acquisition> {
+public:
+    permit_acquisition(std::shared_ptr<semaphore_state> state, operation_ptr<error_code, permit> op,
+                       std::int64_t count, deadline until)
+        : state_{std::move(state)}, of_{state_->of}, core_{of_.core}, op_{std::move(op)},
+          until_{until <= std::chrono::steady_clock::now() ? at_once : until}, count_{count},
+          protocol_{{.wanted = count,
+                     .permits = of_.permits,
+                     .try_only = until_ == at_once,
+                     .rejoin_on_expiry = of_.options.rejoin_on_expiry},
+                    random_guid()}
+    {
+        commands_.reserve(4); // a lock, and three reads
+    }
+
+    void start()
+    {
+        if (until_ == at_once) {
+            auto refused = core_->unavailable();
+            if (!refused && !core_->is_connected()) {
+                refused = errc::disconnected;
+            }
+            if (refused) {
+                note(refused.message());
+                complete(refused, access::make<permit>(core_));
+                return;
+            }
+        } else if (until_ != never) {
+            deadline_timer_.emplace(core_->strand(), until_);
+            deadline_timer_->async_wait([weak = weak_from_this()](const error_code& ec) {
+                if (const auto self = weak.lock(); self && !ec) {
+                    self->tell(&machine::deadline_reached, self->core_->is_connected());
+                }
+            });
+        }
+        core_->add(shared_from_this());
+        tell(&machine::begin);
+        // The client keeps this object alive. The link must not: this object has the operation, which owns the link.
+        const auto cancel = [weak = weak_from_this()](bool now) {
+            if (const auto self = weak.lock()) {
+                self->tell(&machine::cancel, now);
+            }
+        };
+        if (op_) {
+            on_cancel(
+                op_, [cancel] { cancel(true); }, [cancel] { cancel(false); });
+        }
+    }
+
+private:
+    using machine = protocol::permits::acquisition;
+    using commands = protocol::permits::commands;
+    using kind = protocol::permits::command::kind;
+
+    // ---- the session
+
+    void connected(std::int64_t) override {}
+    void suspended() override
+    {
+        const auto self = shared_from_this();
+        tell(&machine::suspended);
+        end_pause(); // what comes behind it waits for the next connection
+    }
+    void expired() override {}
+    void closed(const error_code&) override { end_pause(); }
+    void discarded() noexcept override
+    {
+        deadline_timer_.reset();
+        pause_.reset();
+        const auto dropped = std::move(op_);
+    }
+
+    // ---- from an input to the commands that come of it
+
+    template <class... Parameters, class... Arguments>
+    void tell(void (machine::*input)(Parameters...), const Arguments&... arguments)
+    {
+        const auto self = shared_from_this();
+        protocol_.assume({.session = core_->session(),
+                          .unavailable = core_->unavailable(),
+                          .queue_lost = has_queue() ? queue_.lost() : error_code{},
+                          .compared = state_->compared});
+        (protocol_.*input)(arguments..., commands_);
+        if (std::exchange(performing_, true)) {
+            return; // an answer that came at once: its commands come behind those at hand
+        }
+        const client_core::batch together{*core_};
+        for (std::size_t i = 0; i < commands_.size(); ++i) { // it grows on the way
+            const auto next = std::move(commands_[i]);
+            perform(next);
+        }
+        commands_.clear();
+        performing_ = false;
+    }
+
+    void perform(const protocol::permits::command& c)
+    {
+        switch (c.type) {
+        case kind::lock_queue: lock_queue(); break;
+        case kind::unlock_queue: unlock_queue(); break;
+        case kind::list: read(state_->leases, &machine::listed); break;
+        case kind::list_and_watch: read(state_->leases, &machine::listed, &list_watch_); break;
+        case kind::read_maximum: read(state_->leases, &machine::maximum_read); break;
+        case kind::list_siblings: read(of_.path, &machine::siblings_listed); break;
+        case kind::read_limit: read(of_.counter, &machine::limit_read, &limit_watch_); break;
+        case kind::create: create(c.name); break;
+        case kind::make_directory: make_directory(); break;
+        case kind::wait_for_change: wait_for_change(); break;
+        case kind::pause: begin_pause(); break;
+        case kind::cut_short: cut_short(); break;
+        case kind::release_queue: static_cast<void>(take_queue()); break;
+        case kind::unwatch_list: list_watch_.reset(); break;
+        case kind::unwatch_limit: limit_watch_.reset(); break;
+        case kind::agreed: state_->compared = true; break;
+        case kind::give_back: permit_for(c.leases) = {}; break;
+        case kind::granted: complete({}, permit_for(c.leases)); break;
+        case kind::busy: complete({}, access::make<permit>(core_)); break;
+        case kind::cancelled: complete(asio::error::operation_aborted, {}); break;
+        case kind::failed: fail(c); break;
+        case kind::gone: core_->remove(*this); break;
+        }
+    }
+
+    // ---- the queue's lock
+
+    // The protocol is told in the call in which the client learns it: so a listing that is answered behind the grant is
+    // told behind it.
+    void lock_queue()
+    {
+        locking_ = std::make_shared<cancel_link>(core_);
+        const auto done = [self = shared_from_this()](const error_code& ec, guard_part lock) {
+            self->core_->dispatch([self, ec, lock = std::move(lock)]() mutable {
+                self->locking_.reset();
+                self->queue_ = std::get<held_lock>(std::move(lock));
+                self->tell(&machine::queue_locked, ec, self->has_queue());
+            });
+        };
+        state_->queue_lock().lock(acquiring<unique_lock>::make({locking_, done}), until_);
+    }
+
+    void unlock_queue()
+    {
+        release_part(
+            function_operation<error_code>::make(core_, nullptr,
+                                                 [self = shared_from_this()](const error_code&) {
+                                                     self->tell(&machine::queue_unlocked);
+                                                 }),
+            take_queue());
+    }
+
+    // Nothing is watched without it.
+    [[nodiscard]] held_lock take_queue()
+    {
+        list_watch_.reset();
+        limit_watch_.reset();
+        return std::move(queue_);
+    }
+
+    [[nodiscard]] bool has_queue() const noexcept { return queue_.state() != lock_state::not_held; }
+
+    // ---- requests
+
+    // `answer` may refer to *this.
+    template <class Answer>
+    void submit(zk::call&& call, on_loss policy, Answer answer,
+                zk::watch_registry::subscriber* subscriber = nullptr)
+    {
+        const auto place = std::ranges::find(open_, nullptr);
+        auto r = make_request(
+            std::move(call), policy,
+            [self = shared_from_this(), place, answer = std::move(answer)](zk::reply&& reply) {
+                *place = nullptr;
+                answer(std::move(reply));
+            });
+        r->subscriber = subscriber;
+        *place = r.get();
+        core_->submit(std::move(r));
+    }
+
+    // Lists the children of a node, or reads its data, as the input wants it.
+    template <class Found>
+    void read(const std::string& path,
+              void (machine::*input)(const error_code&, const Found&, commands&),
+              std::shared_ptr<watch_state>* watch = nullptr)
+    {
+        constexpr bool lists = std::is_same_v<Found, std::vector<std::string>>;
+        constexpr auto op = lists ? zk::opcode::children : zk::opcode::get;
+        const auto state =
+            watch != nullptr ? std::make_shared<watch_state>(core_, op, path) : nullptr;
+        submit(
+            {.op = op,
+             .path = path,
+             .watch = watch != nullptr,
+             .kind = lists ? zk::watch_kind::children : zk::watch_kind::data},
+            on_loss::repeat,
+            [this, input, watch, state](zk::reply&& r) {
+                if (state && !r.error) {
+                    state->begin(r.stat);
+                    *watch = {state->make_handle(), state.get()};
+                }
+                if constexpr (lists) {
+                    tell(input, r.error, r.names);
+                } else {
+                    tell(input, r.error, r.text);
+                }
+            },
+            state.get());
+    }
+
+    void create(const std::string& prefix)
+    {
+        const auto& o = of_.options;
+        std::vector<transaction_op> ops(
+            static_cast<std::size_t>(count_),
+            create_op(lease(prefix), o.owner_data ? *o.owner_data : default_owner_data(),
+                      {.mode = create_mode::ephemeral_sequential, .acl = o.acl}));
+        submit({.op = zk::opcode::multi,
+                .acl = core_->options().acl,
+                .ops = queue_.guarded(std::move(ops))},
+               on_loss::report, [this](zk::reply&& r) {
+                   std::vector<std::string> names;
+                   for (std::size_t i = 1; !r.error && i < r.results.size(); ++i) {
+                       names.emplace_back(protocol::last_name(r.results[i].path));
+                   }
+                   const bool in_queue = !r.results.empty() && !r.results.front().error;
+                   tell(&machine::created, r.error, names, in_queue);
+               });
+    }
+
+    // Nobody waits for the answers of the ancestors: the last one tells whether they are there.
+    void make_directory()
+    {
+        const auto& acl = of_.options.acl ? *of_.options.acl : core_->options().acl;
+        for (const auto& each : protocol::path_and_ancestors(state_->leases)) {
+            zk::call call{
+                .op = zk::opcode::create, .path = each, .mode = create_mode::container, .acl = acl};
+            if (each != state_->leases) {
+                core_->submit(make_request(std::move(call), on_loss::report, [](zk::reply&&) {}));
+                continue;
+            }
+            if (of_.permits) {
+                call.data = protocol::permits::maximum_text(*of_.permits);
+            }
+            submit(std::move(call), on_loss::report,
+                   [this](zk::reply&& r) { tell(&machine::directory_made, r.error); });
+        }
+    }
+
+    // ---- waiting
+
+    // What is waited for keeps this object alive: a client that is closed tells it last of all.
+    void wait_for_change()
+    {
+        waiting_ = std::make_shared<cancel_link>(core_);
+        const auto over = [self = shared_from_this(), wait = std::weak_ptr{waiting_}](auto&&...) {
+            if (self->waiting_ && self->waiting_ == wait.lock()) {
+                self->end_wait();
+            }
+        };
+        for (const auto* each : {&list_watch_, &limit_watch_}) {
+            if (*each) {
+                (*each)->wait(
+                    function_operation<error_code, watch_event>::make(core_, nullptr, over));
+            }
+        }
+        access::start_wait_lost<held_lock>(
+            core_, function_operation<error_code, error_code>::make(core_, waiting_, over),
+            access::held(queue_).member, access::held(queue_).turn);
+    }
+
+    // Behind it the protocol forgets the watches, or reads anew what they watch: none is waited for twice.
+    void end_wait()
+    {
+        if (const auto link = std::exchange(waiting_, nullptr)) {
+            link->request(asio::cancellation_type::terminal);
+            tell(&machine::changed);
+        }
+    }
+
+    void begin_pause()
+    {
+        using namespace std::chrono_literals;
+        if (!pace_) {
+            pace_.emplace(1ms, 1s, zk::random_seed());
+        }
+        const auto length = pace_->repeat(std::chrono::steady_clock::now().time_since_epoch());
+        pause_.emplace(core_->strand(), length);
+        if (length <= length.zero()) {
+            end_pause();
+            return;
+        }
+        pause_->async_wait([weak = weak_from_this()](const error_code& ec) {
+            if (const auto self = weak.lock(); self && !ec) {
+                self->end_pause();
+            }
+        });
+    }
+
+    void end_pause()
+    {
+        if (pause_) {
+            pause_.reset();
+            tell(&machine::paused);
+        }
+    }
+
+    void cut_short()
+    {
+        for (auto* const each : open_) {
+            if (each != nullptr && (each->policy == on_loss::repeat || core_->is_waiting(*each))) {
+                core_->abandon(*each, asio::error::operation_aborted);
+            }
+        }
+        if (const auto link = locking_) {
+            link->request(asio::cancellation_type::total);
+        }
+        end_wait();
+        end_pause();
+    }
+
+    // ---- the outcome
+
+    [[nodiscard]] permit permit_for(const std::vector<std::string>& names)
+    {
+        std::vector<std::string> nodes;
+        for (const auto& each : names) {
+            nodes.push_back(lease(each));
+        }
+        const auto kept = std::make_shared<held_nodes>(core_, state_, "semaphore " + of_.path,
+                                                       of_.path, nodes, of_.options.lost_lead);
+        kept->begin();
+        core_->count.locks_granted.fetch_add(1, std::memory_order_relaxed);
+        return access::make<permit>(core_, kept, std::move(nodes));
+    }
+
+    void fail(const protocol::permits::command& c)
+    {
+        const auto found = std::to_string(c.number);
+        if (c.error == errc::conflicting_kind) {
+            note(c.error.message());
+        } else if (c.error == errc::conflicting_maximum) {
+            note("here it has " + (of_.permits ? std::to_string(*of_.permits) : "a counter of") +
+                 " permits, and " + found + " elsewhere");
+        } else if (c.error == errc::invalid_counter) {
+            note("the counter " + of_.counter + " holds " + found + " bytes, or a negative number");
+        }
+        complete(c.error, {});
+    }
+
+    void note(const std::string& what) { core_->note_error("semaphore " + of_.path + ": " + what); }
+
+    void complete(const error_code& ec, permit p)
+    {
+        if (op_) {
+            std::exchange(op_, {}).complete(ec, std::move(p));
+        }
+    }
+
+    [[nodiscard]] std::string lease(const std::string& name) const
+    {
+        return protocol::join_path(state_->leases, name);
+    }
+
+    const std::shared_ptr<semaphore_state> state_;
+    const semaphore_path& of_;
+    const std::shared_ptr<client_core> core_;
+    operation_ptr<error_code, permit> op_; // until the caller has its outcome
+    const deadline until_;
+    const std::int64_t count_;
+    machine protocol_;
+    commands commands_; // to be performed
+    bool performing_ = false;
+
+    std::optional<zk::timer> deadline_timer_;
+    std::optional<zk::timer> pause_;
+    std::optional<protocol::backoff> pace_; // since the first repetition
+
+    std::shared_ptr<cancel_link> locking_;                  // while the queue's lock is waited for
+    held_lock queue_;                                       // the queue's lock
+    std::shared_ptr<watch_state> list_watch_, limit_watch_; // a watch is forgotten with its pointer
+    std::shared_ptr<cancel_link> waiting_;                  // while a change is waited for
+    std::array<request*, 4> open_{};                        // requests that may be cut short
+};
+
+void semaphore_state::acquire(operation_ptr<error_code, permit> op, std::int64_t count,
+                              deadline until)
+{
+    std::make_shared<permit_acquisition>(shared_from_this(), std::move(op), count, until)->start();
+}
+
+} // namespace colock::detail

@@ -1,0 +1,587 @@
+// What an acquisition of permits says to each input. That it is right in every order of events is the business of
+// test/model.
+
+#include "protocol/permits/acquisition.hpp"
+#include "protocol/permits/numbers.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+using namespace colock;
+using namespace colock::protocol::permits;
+
+namespace {
+
+const error_code no_node = zookeeper_errc::no_node;
+const error_code lost_connection = zookeeper_errc::connection_loss;
+const error_code no_auth = zookeeper_errc::no_auth;
+const error_code throttled = zookeeper_errc::throttled_op;
+
+std::string word_for(command::kind type)
+{
+    using kind = command::kind;
+    switch (type) {
+    case kind::lock_queue: return "lock queue";
+    case kind::unlock_queue: return "unlock queue";
+    case kind::list: return "list";
+    case kind::list_and_watch: return "list and watch";
+    case kind::read_maximum: return "read maximum";
+    case kind::list_siblings: return "list siblings";
+    case kind::read_limit: return "read limit";
+    case kind::create: return "create";
+    case kind::make_directory: return "make directory";
+    case kind::wait_for_change: return "wait";
+    case kind::pause: return "pause";
+    case kind::cut_short: return "cut short";
+    case kind::release_queue: return "release queue";
+    case kind::unwatch_list: return "unwatch list";
+    case kind::unwatch_limit: return "unwatch limit";
+    case kind::agreed: return "agreed";
+    case kind::give_back: return "give back";
+    case kind::granted: return "granted";
+    case kind::busy: return "busy";
+    case kind::cancelled: return "cancelled";
+    case kind::failed: return "failed";
+    case kind::gone: return "gone";
+    }
+    return "?";
+}
+
+// An acquisition, whose inputs return what it says to them, as a text: "lock queue, list".
+struct play : acquisition {
+    explicit play(settings s = {}) : acquisition{s, {}} { assume(now); }
+
+    std::string begin()
+    {
+        acquisition::begin(out);
+        return said();
+    }
+    std::string cancel(bool at_once = false)
+    {
+        acquisition::cancel(at_once, out);
+        return said();
+    }
+    std::string deadline_reached(bool connected = true)
+    {
+        acquisition::deadline_reached(connected, out);
+        return said();
+    }
+    std::string suspended()
+    {
+        acquisition::suspended(out);
+        return said();
+    }
+    std::string queue_locked(bool granted = true)
+    {
+        acquisition::queue_locked({}, granted, out);
+        return said();
+    }
+    std::string queue_refused(const error_code& ec)
+    {
+        acquisition::queue_locked(ec, false, out);
+        return said();
+    }
+    std::string queue_unlocked()
+    {
+        acquisition::queue_unlocked(out);
+        return said();
+    }
+    std::string listed(int leases)
+    {
+        std::vector<std::string> names{"no lease"};
+        for (int i = 0; i != leases; ++i) {
+            names.push_back("_c_x-lease-000000000" + std::to_string(i));
+        }
+        acquisition::listed({}, names, out);
+        return said();
+    }
+    std::string listed_own(const std::string& name)
+    {
+        acquisition::listed({}, {name + "0000000007"}, out);
+        return said();
+    }
+    std::string not_listed(const error_code& ec)
+    {
+        acquisition::listed(ec, {}, out);
+        return said();
+    }
+    std::string maximum_read(const std::string& data)
+    {
+        acquisition::maximum_read({}, data, out);
+        return said();
+    }
+    std::string no_maximum()
+    {
+        acquisition::maximum_read(no_node, {}, out);
+        return said();
+    }
+    std::string siblings_listed(const std::vector<std::string>& names = {"leases", "locks"})
+    {
+        acquisition::siblings_listed({}, names, out);
+        return said();
+    }
+    std::string limit_read(char number)
+    {
+        acquisition::limit_read({}, std::string{'\0', '\0', '\0', number}, out);
+        return said();
+    }
+    std::string limit_read(const std::string& data)
+    {
+        acquisition::limit_read({}, data, out);
+        return said();
+    }
+    std::string limit_not_read(const error_code& ec)
+    {
+        acquisition::limit_read(ec, {}, out);
+        return said();
+    }
+    std::string created()
+    {
+        acquisition::created({}, {"_c_mine-lease-0000000007"}, true, out);
+        return said();
+    }
+    std::string not_created(const error_code& ec, bool in_queue = true)
+    {
+        acquisition::created(ec, {}, in_queue, out);
+        return said();
+    }
+    std::string directory_made(const error_code& ec = {})
+    {
+        acquisition::directory_made(ec, out);
+        return said();
+    }
+    std::string changed()
+    {
+        acquisition::changed(out);
+        return said();
+    }
+    std::string paused()
+    {
+        acquisition::paused(out);
+        return said();
+    }
+
+    void queue_lost(errc why)
+    {
+        now.queue_lost = why;
+        assume(now);
+    }
+    void unavailable(errc why)
+    {
+        now.unavailable = why;
+        assume(now);
+    }
+    void session(std::int64_t id)
+    {
+        now.session = id;
+        assume(now);
+    }
+
+    // Holds the queue's lock, and has counted so many leases.
+    std::string counted(int leases)
+    {
+        begin();
+        queue_locked();
+        return listed(leases);
+    }
+
+    std::string said()
+    {
+        std::string text;
+        for (const auto& c : out) {
+            text += (text.empty() ? "" : ", ") + word_for(c.type);
+            if (c.error.category() == colock_category()) {
+                text += ' ' + std::to_string(c.error.value());
+            } else if (c.error) {
+                text += ' ' + c.error.message();
+            }
+            if (c.number != 0) {
+                text += " (" + std::to_string(c.number) + ')';
+            }
+            prefix = c.type == command::kind::create ? c.name : prefix;
+        }
+        out.clear();
+        return text;
+    }
+
+    surroundings now{.session = 1, .compared = true};
+    std::string prefix; // of the last create
+    commands out;
+};
+
+std::string with(const std::string& what, errc why)
+{
+    return what + ' ' + std::to_string(static_cast<int>(why));
+}
+std::string with(const std::string& what, const error_code& why)
+{
+    return what + ' ' + why.message();
+}
+
+settings with_counter()
+{
+    settings s;
+    s.permits.reset();
+    return s;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(permits)
+
+BOOST_AUTO_TEST_CASE(two_round_trips)
+{
+    play p;
+    BOOST_TEST(p.begin() == "lock queue, list");
+    BOOST_TEST(p.queue_locked() == "");
+    BOOST_TEST(p.listed(0) == "create");
+    BOOST_TEST(p.prefix == "_c_00000000-0000-0000-0000-000000000000-lease-");
+    BOOST_TEST(p.created() == "release queue, granted, gone");
+    BOOST_TEST(p.is_gone());
+}
+
+BOOST_AUTO_TEST_CASE(a_listing_older_than_the_grant_does_not_count)
+{
+    play p;
+    p.begin();
+    BOOST_TEST(p.listed(0) == "");
+    BOOST_TEST(p.queue_locked() == "list");
+    BOOST_TEST(p.listed(0) == "create");
+}
+
+BOOST_AUTO_TEST_CASE(it_waits_with_the_lock_of_the_queue)
+{
+    play p{{.wanted = 2, .permits = 2}};
+    BOOST_TEST(p.counted(1) == "list and watch"); // it may have changed before it is watched
+    BOOST_TEST(p.listed(1) == "wait");
+    BOOST_TEST(p.changed() == "unwatch list, list");
+    BOOST_TEST(p.listed(1) == "list and watch");
+    BOOST_TEST(p.listed(0) == "unwatch list, create");
+    BOOST_TEST(p.created() == "release queue, granted, gone");
+}
+
+BOOST_AUTO_TEST_CASE(a_try_finds_too_few)
+{
+    play p{{.try_only = true}};
+    BOOST_TEST(p.begin() == "list");
+    BOOST_TEST(p.listed(1) == "busy, gone");
+
+    play q{{.try_only = true}}; // they are taken meanwhile
+    q.begin();
+    BOOST_TEST(q.listed(0) == "lock queue, list");
+    q.queue_locked();
+    BOOST_TEST(q.listed(1) == "list and watch");
+    BOOST_TEST(q.listed(1) == "release queue, busy, gone");
+
+    play r{{.try_only = true}}; // somebody stands in the queue
+    r.begin();
+    r.listed(0);
+    r.listed(0);
+    BOOST_TEST(r.queue_locked(false) == "busy, gone");
+}
+
+BOOST_AUTO_TEST_CASE(a_try_does_not_wait_for_a_connection)
+{
+    play p{{.try_only = true}};
+    p.begin();
+    BOOST_TEST(p.suspended() == with("failed", errc::disconnected) + ", cut short");
+    BOOST_TEST(p.not_listed(lost_connection) == "gone");
+
+    play q;
+    q.begin();
+    BOOST_TEST(q.suspended() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_counter_says_how_many_there_are)
+{
+    play p{with_counter()};
+    BOOST_TEST(p.counted(1) == "read limit");
+    BOOST_TEST(p.limit_read('\1') == "list and watch");
+    BOOST_TEST(p.listed(1) == "wait");
+    BOOST_TEST(p.changed() == "read limit");
+    BOOST_TEST(p.limit_read('\2') == "unwatch list, list");
+    BOOST_TEST(p.listed(1) == "create");
+    BOOST_TEST(p.created() == "release queue, granted, gone");
+}
+
+BOOST_AUTO_TEST_CASE(a_try_reads_the_counter_once_more)
+{
+    auto s = with_counter();
+    s.try_only = true;
+    play p{s};
+    p.begin();
+    BOOST_TEST(p.listed(1) == "read limit");
+    BOOST_TEST(p.limit_read('\1') == "unwatch limit, busy, gone");
+}
+
+BOOST_AUTO_TEST_CASE(a_counter_that_says_nothing)
+{
+    play p{with_counter()};
+    p.counted(0);
+    BOOST_TEST(p.limit_read("three") == "unlock queue");
+    BOOST_TEST(p.queue_unlocked() == with("failed", errc::invalid_counter) + " (5), gone");
+
+    play q{with_counter()};
+    q.counted(0);
+    BOOST_TEST(q.limit_read("\xff\xff\xff\xff") == "unlock queue");
+
+    play r{with_counter()};
+    r.counted(0);
+    BOOST_TEST(r.limit_not_read(no_node) == "unlock queue");
+    BOOST_TEST(r.queue_unlocked() == with("failed", no_node) + ", gone");
+}
+
+BOOST_AUTO_TEST_CASE(the_first_one_compares)
+{
+    play p;
+    p.now.compared = false;
+    p.assume(p.now);
+    BOOST_TEST(p.begin() == "lock queue, list, read maximum, list siblings");
+    p.queue_locked();
+    p.listed(0);
+    BOOST_TEST(p.maximum_read("permits=1") == "");
+    BOOST_TEST(p.siblings_listed() == "agreed, create");
+}
+
+BOOST_AUTO_TEST_CASE(without_a_directory_nothing_is_compared)
+{
+    play p;
+    p.now.compared = false;
+    p.assume(p.now);
+    p.begin();
+    p.queue_locked();
+    p.not_listed(no_node);
+    p.no_maximum();
+    BOOST_TEST(p.siblings_listed() == "create");
+}
+
+BOOST_AUTO_TEST_CASE(others_have_another_number)
+{
+    play p;
+    p.now.compared = false;
+    p.assume(p.now);
+    p.begin();
+    p.queue_locked();
+    p.listed(0);
+    p.maximum_read("permits=7");
+    BOOST_TEST(p.siblings_listed() == "unlock queue");
+    BOOST_TEST(p.queue_unlocked() == with("failed", errc::conflicting_maximum) + " (7), gone");
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_of_another_kind)
+{
+    for (const std::string name : {"-lock-0000000001", "-__WRIT__0000000001"}) {
+        play p;
+        p.now.compared = false;
+        p.assume(p.now);
+        p.begin();
+        p.queue_locked(false);
+        p.listed(0);
+        p.no_maximum();
+        BOOST_TEST(p.siblings_listed({"_c_00000000-0000-0000-0000-000000000000" + name}) ==
+                   with("failed", errc::conflicting_kind) + ", gone");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_lock_of_the_queue_is_refused)
+{
+    play p;
+    p.begin();
+    p.listed(0);
+    BOOST_TEST(p.queue_refused(no_auth) == with("failed", no_auth) + ", gone");
+}
+
+BOOST_AUTO_TEST_CASE(the_answer_to_a_create_is_lost)
+{
+    play p;
+    p.counted(0);
+    BOOST_TEST(p.not_created(lost_connection) == "list");
+    BOOST_TEST(p.listed_own(p.prefix) == "release queue, granted, gone");
+}
+
+BOOST_AUTO_TEST_CASE(a_create_that_was_lost_is_repeated_with_another_guid)
+{
+    play p;
+    p.counted(0);
+    p.not_created(lost_connection);
+    BOOST_TEST(p.listed(0) == "pause");
+    BOOST_TEST(p.paused() == "list");
+    BOOST_TEST(p.listed(0) == "create");
+    BOOST_TEST(p.prefix == "_c_00000000-0000-0000-0000-000000000001-lease-");
+}
+
+BOOST_AUTO_TEST_CASE(leases_of_an_earlier_session_are_not_taken)
+{
+    play p;
+    p.counted(0);
+    p.not_created(lost_connection);
+    p.session(2);
+    BOOST_TEST(p.listed_own(p.prefix) == "pause");
+}
+
+BOOST_AUTO_TEST_CASE(there_is_no_directory)
+{
+    play p;
+    p.counted(0);
+    BOOST_TEST(p.not_created(no_node) == "make directory");
+    BOOST_TEST(p.directory_made() == "pause");
+    BOOST_TEST(p.paused() == "list");
+
+    play q{with_counter()}; // to wait for a higher limit there has to be one, too
+    q.begin();
+    q.queue_locked();
+    q.not_listed(no_node);
+    BOOST_TEST(q.limit_read('\0') == "list and watch");
+    BOOST_TEST(q.not_listed(no_node) == "pause");
+    BOOST_TEST(q.paused() == "make directory");
+    BOOST_TEST(q.directory_made(zookeeper_errc::node_exists) == "read limit");
+    BOOST_TEST(q.limit_read('\0') == "list and watch");
+    BOOST_TEST(q.listed(0) == "wait");
+}
+
+BOOST_AUTO_TEST_CASE(errors_that_only_a_person_can_mend)
+{
+    play p;
+    p.counted(0);
+    BOOST_TEST(p.not_created(no_auth) == "unlock queue");
+    BOOST_TEST(p.queue_unlocked() == with("failed", no_auth) + ", gone");
+
+    play q;
+    q.begin();
+    q.listed(0);
+    q.queue_locked();
+    BOOST_TEST(q.not_listed(no_auth) == "unlock queue");
+
+    play r;
+    r.counted(0);
+    r.not_created(no_node);
+    BOOST_TEST(r.directory_made(no_auth) == "unlock queue");
+
+    play s{{.try_only = true}};
+    s.begin();
+    BOOST_TEST(s.not_listed(no_auth) == with("failed", no_auth) + ", gone");
+}
+
+BOOST_AUTO_TEST_CASE(a_busy_server_is_asked_again_after_a_pause)
+{
+    play p;
+    p.counted(0);
+    BOOST_TEST(p.not_created(throttled) == "pause");
+    BOOST_TEST(p.paused() == "list");
+}
+
+BOOST_AUTO_TEST_CASE(the_lock_of_the_queue_is_lost)
+{
+    play p;
+    p.counted(1);
+    p.listed(1);
+    p.queue_lost(errc::node_deleted);
+    BOOST_TEST(p.changed() == "unwatch list, release queue, pause");
+    BOOST_TEST(p.paused() == "lock queue, list");
+
+    play q; // a create shows it
+    q.counted(0);
+    BOOST_TEST(q.not_created(no_node, false) == "pause");
+    q.queue_lost(errc::session_expired);
+    BOOST_TEST(q.paused() == "release queue, pause");
+
+    play r{{.rejoin_on_expiry = false}};
+    r.counted(1);
+    r.listed(1);
+    r.queue_lost(errc::session_expired);
+    BOOST_TEST(r.changed() == "unwatch list, unlock queue");
+    BOOST_TEST(r.queue_unlocked() == with("failed", errc::session_expired) + ", gone");
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_with_no_trace)
+{
+    play p;
+    p.counted(1);
+    p.listed(1);
+    BOOST_TEST(p.cancel() == "cut short");
+    BOOST_TEST(p.changed() == "unlock queue");
+    BOOST_TEST(p.queue_unlocked() == "cancelled, gone");
+
+    play q;
+    q.begin();
+    BOOST_TEST(q.cancel() == "cut short");
+    q.not_listed(lost_connection);
+    BOOST_TEST(q.queue_locked() == "unlock queue"); // the grant was under way
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_at_once)
+{
+    play p;
+    p.begin();
+    BOOST_TEST(p.cancel(true) == "cancelled, cut short");
+    p.not_listed(lost_connection);
+    BOOST_TEST(p.queue_refused(lost_connection) == "gone");
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_while_permits_are_created)
+{
+    play p; // too late, if the caller waits for the end
+    p.counted(0);
+    BOOST_TEST(p.cancel() == "");
+    BOOST_TEST(p.created() == "release queue, granted, gone");
+
+    play q;
+    q.counted(0);
+    BOOST_TEST(q.cancel(true) == "cancelled");
+    BOOST_TEST(q.created() == "release queue, give back, gone");
+
+    play r;
+    r.counted(0);
+    r.cancel();
+    BOOST_TEST(r.not_created(no_node) == "make directory");
+    BOOST_TEST(r.directory_made() == "unlock queue");
+    BOOST_TEST(r.queue_unlocked() == "cancelled, gone");
+}
+
+BOOST_AUTO_TEST_CASE(a_deadline)
+{
+    play p;
+    p.counted(1);
+    p.listed(1);
+    BOOST_TEST(p.deadline_reached() == "busy, cut short");
+    BOOST_TEST(p.changed() == "unlock queue");
+    BOOST_TEST(p.queue_unlocked() == "gone");
+
+    play q;
+    q.begin();
+    BOOST_TEST(q.deadline_reached(false) == with("failed", errc::disconnected) + ", cut short");
+}
+
+BOOST_AUTO_TEST_CASE(the_client_is_closed)
+{
+    play p;
+    p.counted(0);
+    p.unavailable(errc::client_closed);
+    BOOST_TEST(p.created() == "unlock queue"); // they go with the session
+    BOOST_TEST(p.queue_unlocked() == with("failed", errc::client_closed) + ", gone");
+
+    play q;
+    q.counted(0);
+    q.unavailable(errc::client_closed);
+    BOOST_TEST(q.not_created(throttled) == "unlock queue");
+}
+
+BOOST_AUTO_TEST_CASE(numbers_as_they_are_written)
+{
+    BOOST_TEST((limit_in(std::string{'\0', '\0', '\1', '\2'}) == 258));
+    BOOST_TEST((limit_in(std::string{'\0', '\0', '\0', '\0'}) == 0));
+    BOOST_TEST(!limit_in("\xff\xff\xff\xff"));
+    BOOST_TEST(!limit_in("12"));
+    BOOST_TEST(!limit_in("12345"));
+    BOOST_TEST(maximum_text(12) == "permits=12");
+    BOOST_TEST((maximum_in("permits=12") == 12));
+    BOOST_TEST(!maximum_in("permits=12a"));
+    BOOST_TEST(!maximum_in("permits="));
+    BOOST_TEST(!maximum_in("10.0.0.1"));
+    BOOST_TEST(leases_among({"_c_x-lease-0000000001", "_c_x-lock-0000000002", "x"}) == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
