@@ -338,13 +338,16 @@ std::vector<admin_session::acl_entry> admin_session::get_acl(std::string_view pa
     return acl;
 }
 
-void admin_session::set_acl(std::string_view path, std::vector<acl_entry> const& acl)
+admin_session::stat admin_session::set_acl(std::string_view path, std::vector<acl_entry> const& acl,
+                                           std::int32_t version)
 {
     jute_writer out;
     out.text(path);
     write_acl(out, acl);
-    out.integer(-1);
-    impl_->require(opcode::set_acl, out.bytes(), path);
+    out.integer(version);
+    auto const body = impl_->require(opcode::set_acl, out.bytes(), path);
+    jute_reader in(body);
+    return read_stat(in);
 }
 
 void admin_session::add_auth(std::string_view scheme, std::string_view credentials)

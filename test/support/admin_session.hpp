@@ -107,7 +107,8 @@ public:
     std::vector<std::string> children(std::string_view path);
 
     std::vector<acl_entry> get_acl(std::string_view path);
-    void set_acl(std::string_view path, std::vector<acl_entry> const& acl);
+    stat set_acl(std::string_view path, std::vector<acl_entry> const& acl,
+                 std::int32_t version = -1);
     void add_auth(std::string_view scheme, std::string_view credentials);
 
     /// Makes the server catch up with the leader.

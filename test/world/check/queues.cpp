@@ -110,6 +110,7 @@ void queues::committed(const transaction& t)
             changed(c, t.session);
             counted(c.path, c.data);
             break;
+        case change::kind::set_acl:
         case change::kind::check: break;
         }
     }

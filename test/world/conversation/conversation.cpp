@@ -72,6 +72,22 @@ BOOST_AUTO_TEST_CASE(about_anything_with_three_servers)
     talk_about_anything({.servers = 3});
 }
 
+BOOST_AUTO_TEST_CASE(about_lists_that_change)
+{
+    for (const std::size_t servers : {1u, 3u}) {
+        const side_options o{.servers = servers};
+        const auto real = make_real_side(o);
+        const auto simulated = make_simulated_side(o, real->exists_needs_read());
+        for (std::uint64_t seed = 1; seed <= number_of_scripts(); ++seed) {
+            BOOST_TEST_CONTEXT("seed " << seed << ", servers " << servers)
+            {
+                compare(lists_that_change(*real, seed, 150),
+                        lists_that_change(*simulated, seed, 150));
+            }
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(about_the_end_of_the_numbers)
 {
     const side_options o{.from = near_the_end()};

@@ -1,3 +1,4 @@
+#include <support/admin_session.hpp>
 #include <support/snapshot.hpp>
 #include <support/zookeeper_server.hpp>
 
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
@@ -134,6 +136,42 @@ public:
         return sessions_.at(session)->identity;
     }
 
+    void begin_operator() override
+    {
+        operator_.emplace((ensemble_ ? (*ensemble_)[0] : *alone_).connect_string());
+        operator_->add_auth(operators_credential.scheme, operators_credential.secret);
+        operator_->ping();
+    }
+
+    colock::zk::reply set_acl(const std::string& path, const colock::access_control_list& acl,
+                              std::int32_t version) override
+    {
+        std::vector<colock::test::admin_session::acl_entry> list;
+        for (const auto& each : acl) {
+            list.push_back({each.permissions, each.scheme, each.id});
+        }
+        colock::zk::reply r;
+        try {
+            const auto s = operator_->set_acl(path, list, version);
+            r.stat = {.czxid = s.czxid,
+                      .mzxid = s.mzxid,
+                      .ctime = s.ctime,
+                      .mtime = s.mtime,
+                      .version = s.version,
+                      .cversion = s.cversion,
+                      .aversion = s.aversion,
+                      .ephemeral_owner = s.ephemeral_owner,
+                      .data_length = s.data_length,
+                      .num_children = s.num_children,
+                      .pzxid = s.pzxid};
+        } catch (const colock::test::admin_error& e) {
+            r.error = static_cast<colock::zookeeper_errc>(e.code());
+        }
+        return r;
+    }
+
+    void end_operator() override { operator_.reset(); }
+
     std::vector<heard> take() override { return std::exchange(heard_, {}); }
 
     bool exists_needs_read() const override
@@ -194,6 +232,10 @@ private:
     // All connections, once.
     void pump(std::chrono::milliseconds longest)
     {
+        if (operator_ && steady::now() > ping_) {
+            operator_->ping();
+            ping_ = steady::now() + 1s;
+        }
         std::vector<pollfd> wanted;
         std::vector<handle*> of;
         for (const auto& [number, s] : sessions_) {
@@ -249,6 +291,8 @@ private:
 
     std::unique_ptr<zookeeper_server> alone_; // or
     std::unique_ptr<colock::test::zookeeper_ensemble> ensemble_;
+    std::optional<colock::test::admin_session> operator_;
+    steady::time_point ping_{};
     std::size_t awaited_ = 0;
     std::vector<heard> heard_;
     std::map<std::size_t, std::unique_ptr<session_state>> sessions_;

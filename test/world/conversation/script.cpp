@@ -177,6 +177,19 @@ public:
         }
     }
 
+    // Of one of this script's nodes, at all servers when it returns.
+    void set_acl()
+    {
+        auto path = root;
+        for (auto depth = random_.below(3); depth != 0; --depth) {
+            path += "/" + std::string(1, static_cast<char>('a' + random_.below(4)));
+        }
+        const auto acl = any_acl(400);
+        const auto version = random_.per_mille(700) ? -1 : static_cast<int>(random_.below(3));
+        text.acl_set(path, acl, version, side_.set_acl(path, acl, version));
+        hear(true);
+    }
+
     side& to() noexcept { return side_; }
     random& chance() noexcept { return random_; }
 
@@ -221,7 +234,7 @@ private:
         return versions[random_.below(versions.size())];
     }
 
-    colock::access_control_list any_acl()
+    colock::access_control_list any_acl(unsigned open = 800)
     {
         using namespace colock;
         const std::array<access_control_list, 14> lists{
@@ -239,7 +252,7 @@ private:
              {{permission_all, "digest", "no colon"}},
              {{permission_all, "unheard of", "x"}},
              {}}};
-        return random_.per_mille(800) ? open_acl() : lists[random_.below(lists.size())];
+        return random_.per_mille(open) ? open_acl() : lists[random_.below(lists.size())];
     }
 
     create_mode any_mode(bool in_transaction)
@@ -334,6 +347,21 @@ transcript anything(side& to, std::uint64_t seed, std::size_t steps)
         s.step();
     }
     return s.finish();
+}
+
+transcript lists_that_change(side& to, std::uint64_t seed, std::size_t steps)
+{
+    to.begin_operator();
+    speaker s{to, seed};
+    for (; steps != 0; --steps) {
+        s.step();
+        if (s.chance().per_mille(300)) {
+            s.set_acl();
+        }
+    }
+    auto said = s.finish();
+    to.end_operator();
+    return said;
 }
 
 counters near_the_end()

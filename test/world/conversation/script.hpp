@@ -17,6 +17,8 @@ transcript anything(side& to, std::uint64_t seed, std::size_t steps);
 transcript the_end_of_the_numbers(side& to, std::uint64_t seed);
 
 // Containers and nodes with a time to live, where the servers look for empty ones all the time.
+// Likewise, while an operator changes access control lists.
+transcript lists_that_change(side& to, std::uint64_t seed, std::size_t steps);
 transcript what_the_server_removes(side& to);
 
 } // namespace world::conversation

@@ -29,6 +29,8 @@ struct heard {
     std::variant<answer, colock::watch_event> what = {};
 };
 
+inline const colock::credential operators_credential{"digest", "operator:secret"};
+
 // Long enough for a server on a busy machine.
 inline constexpr std::chrono::milliseconds session_timeout{9000};
 
@@ -52,6 +54,13 @@ public:
     // Meanwhile the other sessions stay alive.
     virtual void pass(std::chrono::milliseconds time) = 0;
     [[nodiscard]] virtual colock::zk::session_identity identity(std::size_t session) const = 0;
+
+    // An operator, who has a session of their own from then on.
+    virtual void begin_operator() = 0;
+    virtual colock::zk::reply set_acl(const std::string& path,
+                                      const colock::access_control_list& acl,
+                                      std::int32_t version) = 0;
+    virtual void end_operator() = 0;
 
     // What was heard since the last time.
     [[nodiscard]] virtual std::vector<heard> take() = 0;

@@ -108,9 +108,26 @@ public:
         return sessions_.at(session).identity;
     }
 
+    void begin_operator() override { open(operators_session, 0, {operators_credential}, {}); }
+
+    colock::zk::reply set_acl(const std::string& path, const colock::access_control_list& acl,
+                              std::int32_t version) override
+    {
+        auto& s = sessions_[operators_session];
+        s.unanswered.push_back(0);
+        s.link->send(acl_request{0, path, acl, version});
+        wait([&s] { return s.unanswered.empty(); });
+        auto body = std::get<answer>(heard_.back().what).body;
+        heard_.pop_back();
+        return body;
+    }
+
+    void end_operator() override { close(operators_session); }
+
     std::vector<heard> take() override { return std::exchange(heard_, {}); }
 
 private:
+    static constexpr std::size_t operators_session = 1000;
     struct session_state {
         std::shared_ptr<stream> link = {};
         colock::zk::session_identity identity = {};

@@ -86,6 +86,13 @@ void transcript::opened(std::size_t session, const colock::zk::session_identity&
     }
 }
 
+void transcript::acl_set(const std::string& path, const colock::access_control_list& acl,
+                         std::int32_t version, const colock::zk::reply& r)
+{
+    note("the list of " + path + " is to be" + conversation::text_of(acl) + ", version " +
+         std::to_string(version) + " -> " + conversation::text_of(r.error) + text_of(r.stat));
+}
+
 std::string transcript::text_of(const heard& h)
 {
     const auto session = std::to_string(h.session);

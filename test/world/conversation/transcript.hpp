@@ -17,6 +17,8 @@ public:
     void note(std::string line) { lines_.push_back(std::move(line)); }
     void asked(std::size_t session, std::size_t number, const colock::zk::call& c);
     void opened(std::size_t session, const colock::zk::session_identity& as, bool known);
+    void acl_set(const std::string& path, const colock::access_control_list& acl,
+                 std::int32_t version, const colock::zk::reply& r);
     // `in_order`: the order means something. The server ends a session's nodes in any order.
     void told(std::vector<heard> what, bool in_order);
 

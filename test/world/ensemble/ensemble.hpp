@@ -100,6 +100,7 @@ public:
     {
         return by_hand({.op = colock::zk::opcode::remove, .path = std::move(path)});
     }
+    bool set_acl_by_hand(std::string path, colock::access_control_list acl);
     // At all servers at once, as if so many children had been created there. Only while no request to the node is
     // under way.
     void set_counter(const std::string& path, std::int32_t next);

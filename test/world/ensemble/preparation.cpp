@@ -98,6 +98,9 @@ transaction preparation::prepare(const submitted& request, std::int64_t zxid, st
         break;
     case submitted::kind::tidy: error = tidy(c.path, t); break;
     case submitted::kind::ping: break;
+    case submitted::kind::set_acl:
+        error = session_error ? session_error : set_acl(c.path, c.acl, c.version, who, t);
+        break;
     case submitted::kind::by_hand:
     case submitted::kind::call:
         if (c.op == colock::zk::opcode::multi) {
@@ -147,6 +150,7 @@ std::optional<preparation::record> preparation::find(const std::string& path) co
     return record{.zxid = -1,
                   .exists = true,
                   .version = n->version,
+                  .acl_version = n->aversion,
                   .counter = n->counter,
                   .owner = n->owner,
                   .children = static_cast<std::int64_t>(n->children.size()),
@@ -306,6 +310,37 @@ error_code preparation::set(const std::string& path, const std::string& data, st
     node->version = successor(node->version);
     t.changes.push_back(
         {.what = change::kind::set, .path = path, .data = data, .version = node->version});
+    put(path, *node);
+    return {};
+}
+
+// As in the server, what is prepared before this is carried out is held against the list before.
+error_code preparation::set_acl(const std::string& path, const colock::access_control_list& acl,
+                                std::int32_t version, const identities& who, transaction& t)
+{
+    if (!is_valid(path)) {
+        return zookeeper_errc::bad_arguments;
+    }
+    const auto resolved = resolve(acl, who);
+    if (!resolved) {
+        return zookeeper_errc::invalid_acl;
+    }
+    auto node = find(path);
+    if (!node) {
+        return zookeeper_errc::no_node;
+    }
+    if (!may(colock::permission_admin, *node->acl, who)) {
+        return zookeeper_errc::no_auth;
+    }
+    if (is_other_version(node->acl_version, version)) {
+        return zookeeper_errc::bad_version;
+    }
+    node->zxid = t.zxid;
+    node->acl_version = successor(node->acl_version);
+    t.changes.push_back({.what = change::kind::set_acl,
+                         .path = path,
+                         .acl = resolved,
+                         .version = node->acl_version});
     put(path, *node);
     return {};
 }

@@ -34,6 +34,7 @@ private:
         std::int64_t zxid = 0;
         bool exists = false;
         std::int32_t version = 0;
+        std::int32_t acl_version = 0;
         std::int32_t counter = 0;
         std::int64_t owner = 0;
         std::int64_t children = 0;
@@ -56,6 +57,8 @@ private:
                               transaction& t);
     colock::error_code set(const std::string& path, const std::string& data, std::int32_t version,
                            const identities& who, transaction& t);
+    colock::error_code set_acl(const std::string& path, const colock::access_control_list& acl,
+                               std::int32_t version, const identities& who, transaction& t);
     colock::error_code check(const std::string& path, std::int32_t version, const identities& who,
                              transaction& t);
     colock::error_code tidy(const std::string& path, transaction& t);

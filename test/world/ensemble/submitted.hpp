@@ -15,6 +15,7 @@ class connection;
 struct submitted {
     enum class kind {
         call,
+        set_acl, // of call.path, to call.acl
         ping,
         open_session,
         close_session,

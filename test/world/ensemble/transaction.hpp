@@ -16,7 +16,7 @@ using shared_acl = std::shared_ptr<const colock::access_control_list>;
 
 // One step. The leader has resolved everything that depends on the state: numbers, versions, identities.
 struct change {
-    enum class kind { create, remove, set, check };
+    enum class kind { create, remove, set, set_acl, check };
 
     kind what = kind::check;
     std::string path = {};
@@ -25,7 +25,7 @@ struct change {
     std::int64_t owner =
         0; // of a create, as the server keeps it: a session, a container, a time to live
     std::int32_t parent_version = 0; // of a create: the counter of the parent afterwards
-    std::int32_t version = 0;        // of a set: afterwards
+    std::int32_t version = 0;        // of a set: afterwards; of a set_acl: that of the list
 };
 
 struct transaction {

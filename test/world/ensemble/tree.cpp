@@ -147,6 +147,13 @@ void tree::apply(const transaction& t, witness* told, std::vector<result>* resul
             at = n;
             break;
         }
+        case change::kind::set_acl: { // which no watch hears of
+            auto* n = const_cast<node*>(find(c.path));
+            n->acl = c.acl;
+            n->aversion = c.version;
+            at = n;
+            break;
+        }
         case change::kind::check: break;
         }
         if (results != nullptr) {
