@@ -14,8 +14,9 @@ namespace world {
 enum class rarity {
     none,
     uneven, // one server grants sessions much shorter than another, and dies when a client has come over to it
-    together, // several locks are held for long, and operators delete the node of one of them
-    watches,  // clients watch nodes that an operator changes
+    together,    // several locks are held for long, and operators delete the node of one of them
+    permissions, // an operator changes the access control lists of directories
+    watches,     // clients watch nodes that an operator changes
 };
 
 [[nodiscard]] inline rarity draw_rarity(std::uint64_t seed)
@@ -25,13 +26,14 @@ enum class rarity {
     return drawn < 50    ? rarity::uneven
            : drawn < 100 ? rarity::together
            : drawn < 150 ? rarity::watches
+           : drawn < 200 ? rarity::permissions
                          : rarity::none;
 }
 
 // Nothing when there is none of this name.
 [[nodiscard]] inline std::optional<rarity> rarity_named(std::string_view name)
 {
-    constexpr std::string_view names[] = {"none", "uneven", "together", "watches"};
+    constexpr std::string_view names[] = {"none", "uneven", "together", "permissions", "watches"};
     const auto* const at = std::ranges::find(names, name);
     return at == std::end(names) ? std::nullopt
                                  : std::optional{static_cast<rarity>(at - std::begin(names))};

@@ -48,6 +48,7 @@ void trouble::favour(rarity r)
         add({&trouble::cut_client_off_all, &trouble::reset_client, &trouble::stop_client,
              &trouble::kill_server});
         break;
+    case rarity::permissions:
     case rarity::none: break;
     }
 }

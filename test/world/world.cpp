@@ -1,5 +1,6 @@
 #include "world.hpp"
 
+#include "access_changes.hpp"
 #include "changing_nodes.hpp"
 #include "check/counter.hpp"
 #include "check/holds.hpp"
@@ -67,9 +68,13 @@ ensemble_options draw_ensemble(random& chance, rarity rare)
 // In times of trouble a server tells connections, too, that their clients have given up: those wake nobody.
 class listener final : public observer {
 public:
-    explicit listener(check::queues& to) noexcept : queues_{to} {}
+    listener(check::queues& to, check::holds& and_to) noexcept : queues_{to}, holds_{and_to} {}
 
     void committed(const transaction& t) override { queues_.committed(t); }
+    void counted(std::int64_t session, std::chrono::milliseconds timeout) override
+    {
+        holds_.counted(session, timeout);
+    }
     void woken(std::int64_t session, colock::watch_event_type type,
                const std::string& path) override
     {
@@ -82,6 +87,7 @@ public:
 
 private:
     check::queues& queues_;
+    check::holds& holds_;
 };
 
 } // namespace
@@ -117,6 +123,9 @@ struct simulation::parts {
         all.guarded = chance.per_mille(150);
         if (rare == rarity::together) {
             all.several = true;
+        } else if (rare == rarity::permissions) {
+            all.guarded = false;
+            all.peers = false; // they say nothing of a node that they may not delete
         } else if (rare == rarity::watches) {
             for (int i = 0; i < 10; ++i) {
                 all.changing.push_back(base + ("/changing" + std::to_string(i)));
@@ -145,6 +154,7 @@ struct simulation::parts {
     void make_by_hand(const std::string& path, const std::string& data = {},
                       colock::create_mode mode = colock::create_mode::persistent);
     void bring_to_the_end();
+    void change_lists();
     void live();
     void calm();
     void come_to_an_end();
@@ -160,15 +170,16 @@ struct simulation::parts {
     network net;
     ensemble servers;
     check::queues queues;
-    listener ear{queues};
     check::operations operations;
     check::holds holds;
+    listener ear{queues, holds};
     check::watches watches;
     workload::scene all;
     std::vector<check::journal::actor> server_names;
     std::vector<std::unique_ptr<machine>> machines;
     limits counters{time, servers, notes, cloud, chance.branch()};
     std::optional<changing_nodes> changing;
+    std::optional<access_changes> lists;
     // A directory that has had very many nodes already.
     struct old_directory {
         std::string path;
@@ -312,6 +323,20 @@ void simulation::parts::make_by_hand(const std::string& path, const std::string&
     }
 }
 
+void simulation::parts::change_lists()
+{
+    lists.emplace(time, servers, queues, holds, notes, cloud, random{options.seed});
+    for (const auto& p : all.places) {
+        if (p.kind == workload::lock_kind::semaphore) {
+            lists->add(p.path + "/locks", false);
+            lists->add(p.path + "/leases", true);
+        } else if (p.kind != workload::lock_kind::single_node_mutex) {
+            lists->add(p.path, false);
+        }
+    }
+    lists->begin();
+}
+
 void simulation::parts::live()
 {
     const auto whole = std::chrono::minutes{options.minutes};
@@ -340,6 +365,9 @@ void simulation::parts::live()
         changing.emplace(time, servers, random{options.seed});
         changing->begin(all.changing);
     }
+    if (rare == rarity::permissions) {
+        change_lists();
+    }
     const auto trouble_ends =
         thronged ? time.now() + 5s : whole - 2 * std::chrono::nanoseconds{all.most_timeout} - 15s;
     constexpr std::chrono::milliseconds apart[] = {200ms, 500ms, 1s, 2s, 5s, 10s};
@@ -348,6 +376,12 @@ void simulation::parts::live()
     while (time.now() < trouble_ends) {
         time.run_until(std::min<instant>(trouble_ends, time.now() + 1s));
         holds.look(all.most_timeout + all.tick);
+        if (lists) {
+            lists->tidy(all.most_timeout, all.may_leave_nodes);
+        }
+    }
+    if (lists) {
+        lists->end();
     }
     if (changing) {
         changing->end();
@@ -355,7 +389,13 @@ void simulation::parts::live()
     troubles->end();
     all.calm = true;
     // Sessions of processes that were killed expire, and the others settle.
-    time.run_until(time.now() + 2 * std::chrono::nanoseconds{all.most_timeout});
+    const auto settled = time.now() + 2 * std::chrono::nanoseconds{all.most_timeout};
+    while (time.now() < settled) {
+        time.run_until(std::min<instant>(settled, time.now() + 1s));
+        if (lists) {
+            lists->tidy(1s, all.may_leave_nodes);
+        }
+    }
     calm();
     come_to_an_end();
 }
@@ -371,6 +411,9 @@ void simulation::parts::calm()
     for (int i = 0; i < 10; ++i) {
         time.run_until(time.now() + 1s);
         watches.look(5s);
+        if (lists) {
+            lists->tidy(1s, all.may_leave_nodes);
+        }
         if (!all.several) {
             queues.report_waiting(15s,
                                   [&](const std::string& node) { return holds.is_held(node); });
@@ -396,6 +439,9 @@ void simulation::parts::come_to_an_end()
     const auto latest = time.now() + 2 * std::chrono::nanoseconds{all.most_timeout} + 60s;
     while (!is_quiet() && time.now() < latest) {
         time.run_until(time.now() + 250ms);
+        if (lists) {
+            lists->tidy(1s, all.may_leave_nodes);
+        }
     }
     if (!is_quiet()) {
         operations.report_pending("G4 stuck");

@@ -45,7 +45,7 @@ void holds::check_node(number n, hold& h)
         if (queues_.exists(node)) {
             continue;
         }
-        if (deleted_by_hand_.contains(node)) {
+        if (deleted_by_hand_.contains(node) || (!queues_.lives(h.g.session) && has_shrunk(h))) {
             h.robbed = true;
             h.robbed_at = time_.now();
         } else {
@@ -302,6 +302,20 @@ void holds::node_gone(const std::string& path, std::int64_t session, queues::cau
     }
 }
 
+void holds::counted(std::int64_t session, std::chrono::milliseconds timeout)
+{
+    auto& smallest = timeouts_.try_emplace(session, timeout).first->second;
+    smallest = std::min(smallest, timeout);
+}
+
+// A server that grants less than the others has told the leader, and its answer was lost. No client can know that, and
+// nothing is promised.
+bool holds::has_shrunk(const hold& h) const
+{
+    const auto at = timeouts_.find(h.g.session);
+    return h.g.timeout && at != timeouts_.end() && at->second < h.g.timeout();
+}
+
 // From now on the ensemble may let somebody else in.
 void holds::session_over(std::int64_t session, bool expired)
 {
@@ -310,6 +324,11 @@ void holds::session_over(std::int64_t session, bool expired)
             continue;
         }
         h.is_over = true;
+        if (has_shrunk(h)) {
+            h.robbed = true;
+            h.robbed_at = time_.now();
+            continue;
+        }
         if (const auto left = h.g.remaining(); left > 0ns) {
             found_.add("G5 bound", "session " + std::to_string(session) +
                                        (expired ? " expires" : " is closed") + ", but " +

@@ -41,6 +41,8 @@ public:
         std::chrono::milliseconds local_time{0};
         // For how long the guard says that the lock is safe; zero when it is lost. As its process sees the time.
         std::function<std::chrono::nanoseconds()> remaining;
+        // The time-out of the session, as the client knows it.
+        std::function<std::chrono::milliseconds()> timeout;
         std::uint64_t stops = 0; // of its machine until then
     };
 
@@ -64,6 +66,9 @@ public:
     bool write(number hold);
     // The holder exchanges its node for another one: nothing is expected of the old one any more.
     void stepping_down(number hold);
+
+    // The leader counts a session by this time-out from now on.
+    void counted(std::int64_t session, std::chrono::milliseconds timeout);
 
     void process_over(const life& of);
     // After a pause its process is told when it goes on.
@@ -117,6 +122,7 @@ private:
     void check_token(const hold& h);
     void check_bounds(number n, const hold& h);
     void look_whether_told(number n, hold& h);
+    [[nodiscard]] bool has_shrunk(const hold& h) const;
     [[nodiscard]] std::string text_of(number n, const hold& h) const;
 
     timeline& time_;
@@ -126,6 +132,8 @@ private:
     number last_ = 0;
     std::unordered_map<const machine*, instant> resumed_;
     std::map<number, hold> active_;
+    std::unordered_map<std::int64_t, std::chrono::milliseconds>
+        timeouts_; // by session: the smallest
     std::set<std::string> deleted_by_hand_;
     std::map<std::size_t, store> stores_;
     std::map<std::size_t, run> runs_; // by place

@@ -59,6 +59,7 @@ public:
 
     void process(shared_request r) override;
     bool touch(std::int64_t session, std::chrono::milliseconds timeout) override;
+    void count(std::int64_t session, std::chrono::milliseconds timeout);
     void revalidate(std::int64_t session, std::chrono::milliseconds timeout) override;
     [[nodiscard]] observer* told() const noexcept override { return server_.shared().told; }
     void applied(const transaction& t) override;
@@ -228,9 +229,10 @@ void leading::received(const shared_learner& from, const peer_message& m)
         break;
     case peer_message::kind::revalidate: {
         // Not behind the requests that wait to be prepared.
-        const bool valid = sessions_ && sessions_->touch(m.session, m.timeout, server_.clock());
+        const bool valid = sessions_ && touch(m.session, m.timeout);
         if (valid) {
             sessions_->set_owner(m.session, from->id);
+            count(m.session, m.timeout);
         }
         send(*from,
              {.what = peer_message::kind::revalidated, .session = m.session, .valid = valid});
@@ -450,11 +452,19 @@ bool leading::touch(std::int64_t session, std::chrono::milliseconds timeout)
     return sessions_->touch(session, timeout, server_.clock());
 }
 
+void leading::count(std::int64_t session, std::chrono::milliseconds timeout)
+{
+    if (auto* const o = told()) {
+        o->counted(session, timeout);
+    }
+}
+
 void leading::revalidate(std::int64_t session, std::chrono::milliseconds timeout)
 {
     const bool valid = touch(session, timeout);
     if (valid) {
         sessions_->set_owner(session, itself);
+        count(session, timeout);
     }
     clients_->revalidated(session, valid);
 }

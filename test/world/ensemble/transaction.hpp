@@ -62,6 +62,12 @@ class observer {
 public:
     // Already carried out in ensemble::decided(). Sessions are opened and closed by transactions, too.
     virtual void committed(const transaction& t) = 0;
+    // From now on the leader counts a session by this time-out. Its client hears of it later, if at all.
+    virtual void counted(std::int64_t session, std::chrono::milliseconds timeout)
+    {
+        static_cast<void>(session);
+        static_cast<void>(timeout);
+    }
     // A server sends an event to a client.
     virtual void woken(std::int64_t session, colock::watch_event_type type, const std::string& path)
     {

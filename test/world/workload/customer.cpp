@@ -47,6 +47,13 @@ customer::customer(scene& in, process& on, std::shared_ptr<const check::life> of
     } else if (foreign && chance.per_mille(500)) {
         options.credentials = {{"digest", "stranger:secret"}};
     }
+    if (all.rare == rarity::permissions) {
+        options.log = [this](colock::log_level, std::string_view text) {
+            if (zk && text.find("a node may remain until the session ends") != text.npos) {
+                all.may_leave_nodes.insert(zk->session_id());
+            }
+        };
+    }
     zk.emplace(home.context(), options);
     draw_lock_options();
     lines_.resize(all.places.size());
@@ -134,7 +141,7 @@ void customer::ended(const char* what, colock::error_code ec) const
         errc::nothing_to_lock,  errc::not_ephemeral,      errc::request_too_large,
         errc::cannot_guard,     errc::unlock_out_of_order};
     // What those without credentials create is open to all.
-    if (ec == colock::zookeeper_errc::no_auth && !foreign) {
+    if (ec == colock::zookeeper_errc::no_auth && !foreign && all.rare != rarity::permissions) {
         all.found.add("errors", std::string{what} + " of " + all.journal.name_of(who) +
                                     " ends with \"" + ec.message() + "\", with credentials");
     }

@@ -55,6 +55,7 @@ ticket::ticket(customer& by, std::size_t place, check::mode how, const colock::h
     g.remaining = [&guard, &home = by.home] {
         return home.look([&] { return guard ? guard.remaining() : 0ns; });
     };
+    g.timeout = [&by] { return by.zk ? by.zk->session_timeout() : 0ms; };
     g.stops = g.where->stops();
     number_ = all_->granted(std::move(g));
     // Between the grant and its handler the client may be destroyed, or the node be deleted by hand.
@@ -80,6 +81,7 @@ ticket::ticket(customer& by, std::size_t place, const colock::permit& guard) : a
     g.remaining = [&guard, &home = by.home] {
         return home.look([&] { return guard ? guard.remaining() : 0ns; });
     };
+    g.timeout = [&by] { return by.zk ? by.zk->session_timeout() : 0ms; };
     g.stops = g.where->stops();
     number_ = all_->granted(std::move(g));
 }

@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,7 +64,8 @@ struct scene {
         false;            // client_options::tick is wrong, in the direction that is not safe
     bool several = false; // are taken at once: some are held while others are waited for
     rarity rare = rarity::none;
-    std::vector<std::string> changing = {}; // nodes that programs watch
+    std::set<std::int64_t> may_leave_nodes = {}; // sessions whose client has said so in its log
+    std::vector<std::string> changing = {};      // nodes that programs watch
     bool guarded = false; // what programs create is for those with their credentials only
     std::vector<place> places;
     std::vector<colock::errc> expected; // which say elsewhere that a program is wrong
