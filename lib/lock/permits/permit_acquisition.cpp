@@ -1,11 +1,11 @@
 // Runs one protocol::permits::acquisition on a client: carries out its commands, tells it the answers.
 #include <colock/queue_view.hpp>
 
+#include "client/function_operation.hpp"
 #include "client/watch_state.hpp"
 #include "lock/driver/random_guid.hpp"
 #include "lock/lease/held_nodes.hpp"
 #include "lock/lease/on_cancel.hpp"
-#include "lock/multi/function_operation.hpp"
 #include "lock/multi/lock_target.hpp"
 #include "lock/permits/semaphore_state.hpp"
 #include "protocol/names/path.hpp"
