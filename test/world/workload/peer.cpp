@@ -35,8 +35,9 @@ public:
                 co_return std::string{};
             }
             const auto before = predecessor(children.names, name);
-            if (!before) {
-                name.clear(); // its session has ended
+            // The node goes with its session. A server that lags may still list it.
+            if (!before || !is_in_its_session()) {
+                name.clear();
             } else if (before->empty()) {
                 break;
             } else if (!co_await wait_for(directory_ + "/" + *before)) {
@@ -61,10 +62,16 @@ public:
     [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
 
 private:
+    [[nodiscard]] bool is_in_its_session() const
+    {
+        return me_->zk && me_->zk->session_id() == session_;
+    }
+
     asio::awaitable<std::string> join()
     {
         const auto prefix = "_c_" + guid() + "-lock-";
         while (me_->zk) {
+            session_ = me_->zk->session_id();
             auto [ec, made] = co_await me_->zk->async_create(
                 directory_ + "/" + prefix, "peer", colock::create_mode::ephemeral_sequential,
                 me_->tuple("peer: create"));
@@ -122,13 +129,12 @@ private:
 
     asio::awaitable<bool> wait_for(std::string node)
     {
-        const auto session = me_->zk->session_id();
         auto [ec, seen] = co_await me_->zk->async_watch(node, me_->tuple("peer: watch"));
         if (ec) {
             co_return ec == colock::zookeeper_errc::no_node;
         }
         // Curator's watches end with the session. Ours are set again in the next one, where this node matters no more.
-        while (me_->zk && me_->zk->session_id() == session) {
+        while (is_in_its_session()) {
             canceller stop{*me_, random_};
             stop.after(1s, asio::cancellation_type::terminal);
             auto [over, event] =
@@ -155,6 +161,7 @@ private:
     customer::ptr me_;
     std::string directory_;
     random& random_;
+    std::int64_t session_ = 0; // in which the node was created
 };
 
 } // namespace
