@@ -15,7 +15,7 @@ bool cohort::arrive(time now, verdict& out)
             want_look(out);
             return true;
         }
-        open_ = company_ != company::some; // strangers have waited for long enough
+        open_ = remote_ != remote_contention::some; // strangers have waited for long enough
     }
     ++waiting_;
     if (!(holds_ && open_)) {
@@ -62,7 +62,7 @@ cohort::verdict cohort::release(time now)
         return out;
     }
     idle_since_ = now;
-    out.idle = open_ && company_ == company::none && now < linger_end();
+    out.idle = open_ && remote_ == remote_contention::none && now < linger_end();
     if (!out.idle) {
         give_up(out);
     }
@@ -71,12 +71,12 @@ cohort::verdict cohort::release(time now)
 
 // ---- the contender
 
-cohort::verdict cohort::granted(time now, company c, bool on_trial)
+cohort::verdict cohort::granted(time now, remote_contention c, bool on_trial)
 {
     verdict out;
     holds_ = open_ = true;
-    company_ = c;
-    looking_ = c != company::unknown;
+    remote_ = c;
+    looking_ = c != remote_contention::unknown;
     blind_ = false;
     start_bounds(now);
     held_since_ = now;
@@ -123,21 +123,21 @@ cohort::verdict cohort::failed()
 
 // ---- the queue
 
-cohort::verdict cohort::met(time now, company c)
+cohort::verdict cohort::met(time now, remote_contention c)
 {
     verdict out;
-    if (!holds_ || company_ == company::some) {
+    if (!holds_ || remote_ == remote_contention::some) {
         return out;
     }
-    if (company_ == company::none) {
+    if (remote_ == remote_contention::none) {
         start_bounds(now); // until now there was nobody to be unfair to
     }
-    company_ = c;
-    looking_ = c != company::unknown;
-    blind_ = c == company::unknown;
+    remote_ = c;
+    looking_ = c != remote_contention::unknown;
+    blind_ = c == remote_contention::unknown;
     if (waiting_ != 0 && open_) {
         fill(now, out);
-    } else if (is_idle() && c == company::some) {
+    } else if (is_idle() && c == remote_contention::some) {
         give_up(out);
     }
     return out;
@@ -157,7 +157,7 @@ cohort::verdict cohort::revoked()
     if (!holds_) {
         return out;
     }
-    company_ = company::some;
+    remote_ = remote_contention::some;
     looking_ = true;
     open_ = false;
     if (users_ == 0) {
@@ -212,7 +212,7 @@ void cohort::fill(time now, verdict& out)
     }
     if (waiting_ == 0) {
         out.reconcile |= std::exchange(wants_contender_, false);
-    } else if (has_room() && company_ == company::some) {
+    } else if (has_room() && remote_ == remote_contention::some) {
         if (users_ == 0) {
             give_up(out);
             return;
@@ -232,7 +232,7 @@ void cohort::want_contender(verdict& out) noexcept
 // for a moment by one.
 void cohort::want_look(verdict& out) noexcept
 {
-    if (holds_ && open_ && !looking_ && !blind_ && company_ == company::unknown &&
+    if (holds_ && open_ && !looking_ && !blind_ && remote_ == remote_contention::unknown &&
         (waiting_ != 0 || users_ > 1 || rules_.linger > time{0})) {
         looking_ = out.look = true;
     }
@@ -249,7 +249,7 @@ void cohort::give_up(verdict& out) noexcept
 
 bool cohort::is_over(time now) const noexcept
 {
-    return (company_ == company::some || looking_) && company_ != company::none &&
+    return (remote_ == remote_contention::some || looking_) && remote_ != remote_contention::none &&
            (grants_left_ == 0 || now >= until_);
 }
 

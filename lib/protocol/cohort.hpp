@@ -2,18 +2,13 @@
 // when the contender's place in the queue is given up for strangers. Sans-io.
 #pragma once
 
+#include "remote_contention.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 
 namespace colock::protocol {
-
-// Who else is in the queue, as far as the holder knows.
-enum class company {
-    unknown,
-    none, // the last list showed nobody, and a watch on the directory is set and silent
-    some,
-};
 
 // The idea is lock cohorting (Dice, Marathe, Shavit, PPoPP 2012): to pass a lock on among those who are near
 // costs next to nothing, so they do that for a while before those who are far have their turn. When it is
@@ -58,14 +53,14 @@ public:
     [[nodiscard]] verdict release(time now);
 
     // The contender has been granted, for those who wait or (`on_trial`) for one who does not.
-    [[nodiscard]] verdict granted(time now, company c, bool on_trial = false);
+    [[nodiscard]] verdict granted(time now, remote_contention c, bool on_trial = false);
     // The holder has lost the lock; those who were let in are no users any more.
     [[nodiscard]] verdict lost();
     // There will be no grant; all waiters have been told.
     [[nodiscard]] verdict failed();
 
     // News from the queue; `unknown` when the connection has broken, until look_again().
-    [[nodiscard]] verdict met(time now, company c);
+    [[nodiscard]] verdict met(time now, remote_contention c);
     [[nodiscard]] verdict look_again();
     // Somebody asks for the node: nobody else is let in on it.
     [[nodiscard]] verdict revoked();
@@ -100,8 +95,8 @@ private:
     bool open_ = false;    // lets somebody in, now or when there is room; else it drains
     bool looking_ = false; // no need to ask for it again
     bool blind_ = false;   // there is no connection to look by
-    company company_ = company::unknown;
-    std::uint64_t grants_left_ = 0; // these two: unless it is known that there is no company
+    remote_contention remote_ = remote_contention::unknown;
+    std::uint64_t grants_left_ = 0; // these two: unless it is known that no remote contender waits
     time until_{0};
     time held_since_{0};
     time idle_since_{0};

@@ -1,5 +1,8 @@
 #include "contender.hpp"
 
+#include "directory/data.hpp"
+#include "planted.hpp"
+
 #include <sstream>
 #include <type_traits>
 #include <variant>
@@ -54,6 +57,20 @@ void contender::guard(commands& out)
     hand([&](queue::hold& s) { return s.guard(context_, out); });
 }
 
+std::optional<remote_contention> contender::look_around(commands& out)
+{
+    auto& newcomers = context_.newcomers;
+    if (!holds() || !context_.connected) {
+        return std::nullopt; // the client asks again behind the reconnection
+    }
+    if (newcomers) {
+        return contention();
+    }
+    newcomers.ask();
+    out.push_back({command::kind::watch_newcomers});
+    return std::nullopt;
+}
+
 void contender::proved(commands& out)
 {
     hand([&](queue::wait& s) { return s.proved(context_, out); });
@@ -74,19 +91,26 @@ void contender::suspended()
 {
     context_.connected = false;
     context_.listings.forget();
+    context_.newcomers.suspended();
     std::visit([](auto& s) { s.suspended(); }, stage_);
 }
 
 void contender::expired(commands& out)
 {
     suspended();
+    context_.newcomers.expired();
     hand([&](auto& s) -> decltype(s.expired(context_, out)) { return s.expired(context_, out); });
 }
 
 // ---- answers
 
-void contender::directory_made(const error_code& ec, commands& out)
+void contender::directory_made(std::span<const error_code> of_each, std::int64_t czxid,
+                               commands& out)
 {
+    if (czxid != 0) {
+        context_.directory.made(czxid);
+    }
+    const auto ec = outcome_of_making(of_each);
     hand([&](queue::join& s) { return s.directory_made(context_, ec, out); });
 }
 
@@ -97,19 +121,44 @@ void contender::created(const error_code& ec, std::string_view name, node_identi
 }
 
 void contender::counted(const error_code& ec, std::string_view name, node_identity identity,
-                        bool alone, commands& out)
+                        const directory_write& write, commands& out)
 {
+    context_.directory.marked(ec, write);
+    const bool alone = write.now.children == 1;
     hand([&](queue::join& s) { return s.counted(context_, ec, name, identity, alone, out); });
 }
 
-void contender::listed(const error_code& ec, const std::vector<std::string>& children,
-                       bool recognised, commands& out)
+void contender::listed(const error_code& ec, const listing& l, commands& out)
 {
+    if (l.watched) {
+        context_.newcomers.answered(!ec, l.is_alone(context_.options.layout));
+    }
+    if (!ec) {
+        context_.directory.listed(l.directory);
+    }
     if (context_.listings.answered()) {
-        hand([&](auto& s) -> decltype(s.listed(context_, ec, children, recognised, out)) {
-            return s.listed(context_, ec, children, recognised, out);
+        hand([&](auto& s) -> decltype(s.listed(context_, ec, l, out)) {
+            return s.listed(context_, ec, l, out);
         });
     }
+}
+
+std::optional<remote_contention> contender::newcomers_watched(const error_code& ec,
+                                                              const listing& l)
+{
+    context_.newcomers.answered(!ec, l.is_alone(context_.options.layout));
+    if (outcome_unknown(ec)) {
+        return std::nullopt;
+    }
+    // Where the directory cannot be watched, remote contenders may come unseen.
+    return ec ? remote_contention::some : contention();
+}
+
+remote_contention contender::newcomer()
+{
+    context_.newcomers.fired();
+    context_.directory.met_others();
+    return contention();
 }
 
 void contender::watched(std::string_view name, const error_code& ec, node_identity identity,
@@ -127,9 +176,36 @@ void contender::fired(std::string_view name, bool deleted, commands& out)
     });
 }
 
-void contender::directory_read(const error_code& ec, bool ours, std::int64_t mark, commands& out)
+void contender::directory_read(const error_code& ec, const directory_state& state,
+                               std::string_view data, commands& out)
 {
+    const bool ours = !ec && is_marked(data);
+    const auto mark = ec ? -1 : noted_number(context_.options.layout, data);
+    if (!ec) {
+        context_.directory.read_by_waiter(state, ours);
+    }
     hand([&](queue::wait& s) { return s.directory_read(context_, ec, ours, mark, out); });
+}
+
+void contender::directory_identified(const error_code& ec, const directory_state& state,
+                                     std::string_view data)
+{
+    if (!ec) {
+        context_.directory.identified(state, is_marked(data));
+    }
+}
+
+void contender::directory_marked(const error_code& ec, const directory_write& write)
+{
+    context_.directory.marked(ec, write);
+}
+
+void contender::removed_and_marked(const error_code& ec, const error_code& of_mark, commands& out)
+{
+    if (of_mark == zookeeper_errc::no_auth) {
+        context_.directory.mark_denied();
+    }
+    removed(ec, out);
 }
 
 void contender::removed(const error_code& ec, commands& out)
@@ -180,10 +256,20 @@ std::string_view contender::name() const noexcept
     return me != nullptr ? std::string_view{me->name} : std::string_view{};
 }
 
-bool contender::met_others() const noexcept
+bool contender::joins_behind(const contender& leaving) const noexcept
 {
+    // Near the end of the sequence numbers the new node would keep the directory from being deleted. And a contender that
+    // takes the fast path would not be alone beside the old node.
+    return leaving.drains() || context_.directory.expects_nobody(context_.rules());
+}
+
+remote_contention contender::contention() const noexcept
+{
+    if (drains()) {
+        return remote_contention::some; // draining contenders have no node in the queue
+    }
     const auto* const me = place();
-    return me != nullptr && me->met_others;
+    return context_.newcomers.contention(me != nullptr && me->met_others);
 }
 
 node_identity contender::identity() const noexcept

@@ -7,9 +7,11 @@
 #include "queue/stage.hpp"
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 namespace colock::protocol {
 
@@ -24,8 +26,12 @@ namespace colock::protocol {
 class contender {
 public:
     using settings = queue::settings;
+    using listing = queue::listing;
 
     contender(settings s, guid first) : context_{.options = std::move(s), .own_guid = first} {}
+
+    // What the client knows of the directory. To be lent before every input: a client forgets it with its session.
+    void use(directory_memory& of_client) noexcept { context_.directory.use(of_client); }
 
     // Intentions of the caller. `connected`: whether there is a connection now, with this session.
     void join(bool connected, std::int64_t session, commands& out);
@@ -35,6 +41,9 @@ public:
     void step_down(commands& out);
     // The lock is held for long enough that it is worth watching the own node.
     void guard(commands& out);
+    // Whether remote contenders are in the queue. Without a result newcomers_watched() tells; but nothing does when the
+    // lock is not held, or there is no connection.
+    std::optional<remote_contention> look_around(commands& out);
 
     // Whether the session is known to live for a while longer: without that nothing is granted. To be told
     // before every input that may grant.
@@ -47,26 +56,28 @@ public:
     void suspended();
     void expired(commands& out);
 
-    // Whether nobody else is likely to be in the queue, and the directory may be written to. To be told before every
-    // input that may make it join.
-    void expect_nobody(bool likely) noexcept { context_.expects_nobody = likely; }
-
     // Answers.
-    void directory_made(const error_code& ec, commands& out);
+    // The directory and its ancestors were created one by one, the outermost first. `czxid`: of the directory, if it was
+    // created; else 0.
+    void directory_made(std::span<const error_code> of_each, std::int64_t czxid, commands& out);
     void created(const error_code& ec, std::string_view name, node_identity identity,
                  commands& out);
-    // `alone`: the directory has no other child.
-    void counted(const error_code& ec, std::string_view name, node_identity identity, bool alone,
-                 commands& out);
-    // `recognised`: it is a directory that was seen to be colock's before.
-    void listed(const error_code& ec, const std::vector<std::string>& children, bool recognised,
-                commands& out);
+    void counted(const error_code& ec, std::string_view name, node_identity identity,
+                 const directory_write& write, commands& out);
+    void listed(const error_code& ec, const listing& l, commands& out);
+    std::optional<remote_contention> newcomers_watched(const error_code& ec, const listing& l);
+    [[nodiscard]] remote_contention newcomer();
     void watched(std::string_view name, const error_code& ec, node_identity identity,
                  commands& out);
     void fired(std::string_view name, bool deleted, commands& out);
-    // `mark`: up to this sequence number nobody is left, says the directory of this queue; -1 without a mark.
-    void directory_read(const error_code& ec, bool ours, std::int64_t mark, commands& out);
+    void directory_read(const error_code& ec, const directory_state& state, std::string_view data,
+                        commands& out);
+    void directory_identified(const error_code& ec, const directory_state& state,
+                              std::string_view data);
+    void directory_marked(const error_code& ec, const directory_write& write);
     void removed(const error_code& ec, commands& out);
+    // `of_mark`: of the step that writes the mark.
+    void removed_and_marked(const error_code& ec, const error_code& of_mark, commands& out);
     void stepped_down(const error_code& ec, commands& out);
 
     [[nodiscard]] bool holds() const noexcept;
@@ -77,12 +88,12 @@ public:
     [[nodiscard]] bool holds_back() const noexcept;
     // Whether newcomers drain behind its node: there may be more contenders than the queue shows.
     [[nodiscard]] bool drains() const noexcept;
+    // This client's next contender, which has not joined yet, creates its node behind the removal of that of `leaving`.
+    // As a rule it does so before, to lose no turn to remote contenders.
+    [[nodiscard]] bool joins_behind(const contender& leaving) const noexcept;
+    [[nodiscard]] remote_contention contention() const noexcept;
     [[nodiscard]] bool has_node() const noexcept { return place() != nullptr; }
     [[nodiscard]] std::string_view name() const noexcept;
-    // Whether others stood in the queue, before this one or behind it, when it was last listed.
-    [[nodiscard]] bool met_others() const noexcept;
-    // Whether the directory had any other child then.
-    [[nodiscard]] bool met_siblings() const noexcept { return context_.met_siblings; }
     [[nodiscard]] node_identity identity() const noexcept;
     [[nodiscard]] std::int64_t number() const noexcept;
 

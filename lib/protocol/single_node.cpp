@@ -141,11 +141,12 @@ void single_node::forget_connection() noexcept
 
 // ---- answers
 
-void single_node::directory_made(const error_code& ec, commands& out)
+void single_node::directory_made(std::span<const error_code> of_each, commands& out)
 {
     if (state_ != state::making) {
         return;
     }
+    const auto ec = outcome_of_making(of_each);
     if (!ec) {
         begin(out);
     } else if (outcome_unknown(ec)) {

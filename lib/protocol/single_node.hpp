@@ -6,6 +6,7 @@
 #include "contender.hpp"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -48,7 +49,8 @@ public:
     void expired(commands& out);
 
     // Answers.
-    void directory_made(const error_code& ec, commands& out);
+    // The directories above were created one by one, the outermost first.
+    void directory_made(std::span<const error_code> of_each, commands& out);
     void created(const error_code& ec, std::string_view name, node_identity identity,
                  commands& out);
     void looked(const error_code& ec, node_identity identity, bool spoken_for, commands& out);
@@ -63,8 +65,8 @@ public:
     [[nodiscard]] bool is_gone() const noexcept { return state_ == state::gone; }
     [[nodiscard]] bool has_node() const noexcept { return identity_ != node_identity{}; }
     [[nodiscard]] std::string_view name() const noexcept { return {}; }
-    // Nobody can see who else waits.
-    [[nodiscard]] bool met_others() const noexcept { return true; }
+    // Nobody can see whether others wait.
+    [[nodiscard]] remote_contention contention() const noexcept { return remote_contention::some; }
     [[nodiscard]] const node_identity& identity() const noexcept { return identity_; }
 
     // A text that is equal for equal states; for the walk over all of them.

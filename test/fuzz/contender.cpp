@@ -2,6 +2,7 @@
 #include "protocol/contender.hpp"
 
 #include "input.hpp"
+#include "protocol/directory/data.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -82,7 +83,11 @@ public:
             }
             break;
         case 7: safe_ = in_.flag(); break;
-        case 8: expects_nobody_ = in_.flag(); break;
+        case 8:
+            if (contender_.holds()) {
+                feed([&](auto& out) { static_cast<void>(contender_.look_around(out)); });
+            }
+            break;
         case 9:
         case 10: fire(); break;
         default: answer_next(); break;
@@ -101,7 +106,8 @@ public:
             }
             const auto next = open_.front();
             open_.pop_front();
-            const bool there = next.type != kind::watch && next.type != kind::read_directory;
+            const bool there = next.type != kind::watch && next.type != kind::read_directory &&
+                               next.type != kind::identify_directory;
             answer(next, there ? error_code{} : zookeeper_errc::no_node, {});
         }
         fuzz::require(contender_.is_gone());
@@ -113,7 +119,7 @@ private:
     {
         commands out;
         contender_.assume_safe(safe_);
-        contender_.expect_nobody(expects_nobody_);
+        contender_.use(memory_);
         const bool was_gone = contender_.is_gone();
         input(out);
         fuzz::require(!was_gone || out.empty());
@@ -131,7 +137,9 @@ private:
         if (is_request(c.type)) {
             fuzz::require(connected_);
             fuzz::require(c.type == kind::make_directory || c.type == kind::list ||
-                          c.type == kind::read_directory || !c.name.empty());
+                          c.type == kind::list_and_watch || c.type == kind::watch_newcomers ||
+                          c.type == kind::read_directory || c.type == kind::identify_directory ||
+                          !c.name.empty());
             open_.push_back(c);
             return;
         }
@@ -187,6 +195,7 @@ private:
             answer(next, zookeeper_errc::connection_loss, {});
         }
         armed_.clear();
+        newcomers_ = false;
         to_prove_ = false;
         if (std::exchange(connected_, false)) {
             contender_.suspended();
@@ -199,7 +208,9 @@ private:
 
     void fire()
     {
-        if (!armed_.empty()) {
+        if (std::exchange(newcomers_, false)) {
+            feed([&](auto&) { static_cast<void>(contender_.newcomer()); });
+        } else if (!armed_.empty()) {
             const auto at =
                 armed_.begin() + in_.byte() % static_cast<std::ptrdiff_t>(armed_.size());
             const auto name = *at;
@@ -217,7 +228,9 @@ private:
         open_.pop_front();
         const auto& ec = code(in_.byte());
         std::vector<std::string> names;
-        if (next.type == kind::list && !ec) {
+        if ((next.type == kind::list || next.type == kind::list_and_watch ||
+             next.type == kind::watch_newcomers) &&
+            !ec) {
             for (int n = in_.byte() % 6; n != 0; --n) {
                 names.push_back(some_name());
             }
@@ -235,16 +248,32 @@ private:
         };
         feed([&](auto& out) {
             switch (to.type) {
-            case kind::make_directory: contender_.directory_made(ec, out); break;
+            case kind::make_directory:
+                contender_.directory_made({&ec, 1}, ec ? 0 : in_.byte() % 4, out);
+                break;
             case kind::create:
                 created_ = ec ? created_ : name_for(to.name);
                 contender_.created(ec, ec ? "" : created_, identity(), out);
                 break;
             case kind::create_and_count:
                 created_ = ec ? created_ : name_for(to.name);
-                contender_.counted(ec, ec ? "" : created_, identity(), in_.flag(), out);
+                contender_.counted(ec, ec ? "" : created_, identity(), write(ec), out);
                 break;
-            case kind::list: contender_.listed(ec, children, in_.flag(), out); break;
+            case kind::list:
+            case kind::list_and_watch: {
+                const bool watches = to.type == kind::list_and_watch;
+                newcomers_ |= watches && !ec;
+                contender_.listed(ec, {children, directory(), watches}, out);
+                break;
+            }
+            case kind::watch_newcomers:
+                newcomers_ |= !ec;
+                static_cast<void>(contender_.newcomers_watched(ec, {children, directory(), true}));
+                break;
+            case kind::identify_directory:
+                contender_.directory_identified(ec, directory(), data());
+                break;
+            case kind::mark_directory: contender_.directory_marked(ec, write(ec)); break;
             case kind::watch:
                 if (!ec) {
                     armed_.push_back(to.name);
@@ -252,14 +281,34 @@ private:
                 contender_.watched(to.name, ec, identity(), out);
                 break;
             case kind::read_directory:
-                contender_.directory_read(ec, in_.flag(), in_.flag() ? in_.number() : -1, out);
+                contender_.directory_read(ec, directory(), data(), out);
                 break;
-            case kind::remove:
-            case kind::remove_and_mark: contender_.removed(ec, out); break;
+            case kind::remove: contender_.removed(ec, out); break;
+            case kind::remove_and_mark:
+                contender_.removed_and_marked(ec, code(in_.byte()), out);
+                break;
             case kind::step_down: contender_.stepped_down(ec, out); break;
             default: break; // nobody waits for it any more
             }
         });
+    }
+
+    directory_state directory()
+    {
+        return {.czxid = in_.byte() % 4, .version = in_.byte() % 4, .children = in_.byte() % 4};
+    }
+
+    directory_write write(const error_code& ec) { return {.error = ec, .now = directory()}; }
+
+    // Of the directory.
+    std::string data()
+    {
+        switch (in_.byte() % 4) {
+        case 0: return std::string{directory_mark};
+        case 1: return noted_data(curator_layout(), in_.byte());
+        case 2: return noted_data(curator_shared_layout(), in_.byte());
+        default: return in_.text();
+        }
     }
 
     // What the server makes of a prefix; or anything else.
@@ -295,7 +344,8 @@ private:
     bool connected_ = false;
     std::int64_t session_ = 1;
     bool safe_ = true;
-    bool expects_nobody_ = false;
+    directory_memory memory_;
+    bool newcomers_ = false; // are watched
     bool to_prove_ = false;
     std::deque<command> open_; // requests without an answer
     std::vector<std::string> armed_;
@@ -321,7 +371,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                            shares ? curator_shared_layout() : curator_layout(),
                                        .shared = shares && in.flag(),
                                        .rejoin_on_expiry = in.flag(),
-                                       .mark_from = 1u + in.byte() % 4};
+                                       .fast_path = in.flag(),
+                                       .mark_from = 1u + in.byte() % 4,
+                                       .lingers = in.flag()};
     driver d{in, settings};
     d.join(in.flag());
     while (!in.at_end()) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "protocol/contender.hpp"
+#include "protocol/directory/data.hpp"
 #include "zookeeper_model.hpp"
 
+#include <sstream>
 #include <stdexcept>
 
 namespace colock::model {
@@ -27,9 +29,41 @@ enum class input_kind : std::uint8_t {
     proved,
     step_down,
     directory_read,
+    directory_identified,
+    directory_marked,
+    removed_and_marked,
 };
 
-enum class answer : std::uint8_t { ok, no_node, throttled, denied, unknown };
+enum class answer : std::uint8_t { ok, no_node, throttled, denied, bad_version, unknown };
+
+// What a client remembers of the directory, as a small number.
+using memory_id = std::uint16_t;
+
+class memories {
+public:
+    [[nodiscard]] memory_id operator()(const protocol::directory_memory& m)
+    {
+        std::ostringstream text;
+        text << m;
+        const auto [at, inserted] =
+            ids_.try_emplace(text.str(), static_cast<memory_id>(all_.size()));
+        if (inserted) {
+            all_.push_back(m);
+        } else if (!(all_[at->second] == m)) {
+            throw std::logic_error{"different memories have one text: " + at->first};
+        }
+        return at->second;
+    }
+
+    [[nodiscard]] const protocol::directory_memory& operator[](memory_id id) const
+    {
+        return all_[id];
+    }
+
+private:
+    std::unordered_map<std::string, memory_id> ids_;
+    std::vector<protocol::directory_memory> all_;
+};
 
 struct input {
     input_kind kind;
@@ -39,9 +73,12 @@ struct input {
     std::uint8_t session = 0; // also the owner
     std::uint8_t czxid = 0;
     text_id name = 0;
-    bool ours = false;      // what was directory_read, or is recognised where it is listed
-    bool alone = false;     // what was counted
-    std::uint8_t noted = 0; // likewise: what the note adds to the first number; 0 without one
+    bool ours = false;          // what was directory_read, or identified
+    bool alone = false;         // what was counted
+    std::uint8_t noted = 0;     // likewise: what the note adds to the first number; 0 without one
+    std::uint8_t directory = 0; // which one it is, and the version of its data
+    std::uint8_t version = 0;
+    memory_id memory = 0; // of the client
     boost::container::static_vector<text_id, max_clients + 2> children = {};
 };
 
@@ -49,6 +86,7 @@ struct output {
     protocol::command::kind type;
     text_id name = 0;
     error_code error = {};
+    std::uint8_t version = 0;
 };
 
 using state_id = std::uint32_t;
@@ -57,13 +95,18 @@ class automaton {
 public:
     struct transition {
         state_id next;
+        memory_id memory; // of the client, from now on
         std::vector<output> outputs;
     };
 
-    automaton(texts& text, const protocol::contender& first, bool try_only)
-        : text_{text}, try_only_{try_only}
+    // `first`: one contender after the other; their states are the first ones.
+    automaton(texts& text, memories& remembered, const layout& l,
+              const std::vector<protocol::contender>& first, bool try_only)
+        : text_{text}, memories_{remembered}, layout_{l}, try_only_{try_only}
     {
-        id_of(first);
+        for (const auto& each : first) {
+            id_of(each);
+        }
     }
 
     [[nodiscard]] const transition& apply(state_id from, const input& in)
@@ -86,7 +129,7 @@ private:
         for (const unsigned value :
              {unsigned(in.kind), unsigned(in.code), unsigned(in.connected), unsigned(in.safe),
               unsigned(in.ours), unsigned(in.alone), unsigned(in.noted), unsigned(in.session),
-              unsigned(in.czxid)}) {
+              unsigned(in.czxid), unsigned(in.directory), unsigned(in.version)}) {
             encoded += static_cast<char>(value);
         }
         const auto append = [&](text_id id) {
@@ -94,6 +137,7 @@ private:
             encoded += static_cast<char>(id >> 8);
         };
         append(in.name);
+        append(in.memory);
         for (const auto child : in.children) {
             append(child);
         }
@@ -120,11 +164,20 @@ private:
                                            zookeeper_errc::no_node,
                                            zookeeper_errc::throttled_op,
                                            zookeeper_errc::no_auth,
+                                           zookeeper_errc::bad_version,
                                            zookeeper_errc::connection_loss};
         const auto& ec = codes[static_cast<std::size_t>(in.code)];
         const auto& name = text_[in.name];
         const protocol::node_identity identity{in.czxid, in.session};
+        const protocol::directory_state directory{
+            .czxid = in.directory, .version = in.version, .children = in.alone ? 1 : 2};
+        const protocol::directory_write write{.error = ec, .now = directory};
+        const auto data = !in.ours        ? std::string{"somebody's"}
+                          : in.noted != 0 ? protocol::noted_data(layout_, in.noted - 1)
+                                          : std::string{protocol::directory_mark};
         protocol::commands out;
+        auto memory = memories_[in.memory];
+        value.use(memory);
         value.assume_safe(in.safe);
         switch (in.kind) {
         case input_kind::join:
@@ -136,36 +189,42 @@ private:
         case input_kind::connected: value.connected(in.session, out); break;
         case input_kind::suspended: value.suspended(); break;
         case input_kind::expired: value.expired(out); break;
-        case input_kind::directory_made: value.directory_made(ec, out); break;
+        case input_kind::directory_made: value.directory_made({&ec, 1}, in.directory, out); break;
         case input_kind::created: value.created(ec, name, identity, out); break;
-        case input_kind::counted: value.counted(ec, name, identity, in.alone, out); break;
+        case input_kind::counted: value.counted(ec, name, identity, write, out); break;
         case input_kind::listed: {
             std::vector<std::string> children;
             for (const auto child : in.children) {
                 children.push_back(text_[child]);
             }
-            value.listed(ec, children, in.ours, out);
+            value.listed(ec, {.children = children, .directory = directory}, out);
             break;
         }
         case input_kind::watched: value.watched(name, ec, identity, out); break;
         case input_kind::changed: value.fired(name, false, out); break;
         case input_kind::deleted: value.fired(name, true, out); break;
-        case input_kind::directory_read:
-            value.directory_read(ec, in.ours, in.noted - 1, out);
+        case input_kind::directory_read: value.directory_read(ec, directory, data, out); break;
+        case input_kind::directory_identified:
+            value.directory_identified(ec, directory, data);
             break;
+        case input_kind::directory_marked: value.directory_marked(ec, write); break;
+        case input_kind::removed_and_marked: value.removed_and_marked(ec, ec, out); break;
         case input_kind::removed: value.removed(ec, out); break;
         case input_kind::stepped_down: value.stepped_down(ec, out); break;
         case input_kind::step_down: value.step_down(out); break;
         case input_kind::proved: value.proved(out); break;
         }
-        transition t{id_of(value), {}};
+        transition t{id_of(value), memories_(memory), {}};
         for (const auto& c : out) {
-            t.outputs.push_back({c.type, text_(c.name), c.error});
+            t.outputs.push_back(
+                {c.type, text_(c.name), c.error, static_cast<std::uint8_t>(c.number)});
         }
         return t;
     }
 
     texts& text_;
+    memories& memories_;
+    const layout& layout_;
     bool try_only_;
     std::vector<protocol::contender> states_;
     std::vector<text_id> names_;

@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(G4_requests_are_refused)
 
 BOOST_AUTO_TEST_CASE(G4_the_server_deletes_the_directory_first)
 {
-    explore({.clients = 2, .breaks = 1, .reaps = 1, .first_number = drain_from}, 80'000);
+    explore({.clients = 2, .breaks = 1, .reaps = 1, .first_number = drain_from}, 74'000);
 }
 
 BOOST_AUTO_TEST_CASE(try_does_not_wait_for_the_directory)

@@ -81,9 +81,9 @@ BOOST_AUTO_TEST_CASE(G5_one_steps_down_and_loses_its_node_or_its_session)
 {
     for (const auto* who : {"ww", "wr"}) {
         explore({.clients = 2, .readers = who, .breaks = 1, .removals = 1, .downgrades = 1},
-                330'000);
+                315'000);
         explore({.clients = 2, .readers = who, .breaks = 1, .expiries = 1, .downgrades = 1},
-                360'000);
+                341'000);
         explore({.clients = 2, .readers = who, .refusals = 2, .downgrades = 1}, 70'000);
     }
 }

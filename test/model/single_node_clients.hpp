@@ -64,6 +64,10 @@ inline void world::obey(session& s, contender& c, const laboratory& lab,
     case kind::create_and_count:
     case kind::mark_refused:
     case kind::list:
+    case kind::list_and_watch:
+    case kind::watch_newcomers:
+    case kind::identify_directory:
+    case kind::mark_directory:
     case kind::read_directory:
     case kind::remove_and_mark:
     case kind::remove_directory:
@@ -178,7 +182,7 @@ inline void world::answer(session& s, contender& c, laboratory& lab, const messa
     const protocol::node_identity identity{m.czxid, m.owner};
     run(s, c, lab, [&](auto& p, auto& out) {
         switch (m.op) {
-        case operation::make_directory: p.directory_made(ec, out); break;
+        case operation::make_directory: p.directory_made({&ec, 1}, out); break;
         case operation::create: p.created(ec, {}, identity, out); break;
         case operation::look: {
             const bool spoken_for = std::ranges::any_of(s.contenders, [&](const contender& o) {

@@ -51,6 +51,16 @@ struct scenario {
     unsigned offers = 0; // of the session to a server, each of which the client gives up
     bool careful =
         true; // the client offers the session only to a server that has nothing old to read
+    // Clients keep what they know of the directory from one contender to the next, and forget it with their session.
+    // Else `counts`, `notes` and `recognised` say what each of them knows at any time.
+    bool remembers = false;
+    unsigned turns = 1; // so many contenders of each client, one after the other
+    // The first client has been granted the lock twice, with nobody else in between.
+    bool alone_before = false;
+    bool fast_path = true;
+    unsigned first_version = 0; // of the directory's data, where clients remember
+    unsigned overwrites = 0;    // of the directory's data, by an operator
+    unsigned replacements = 0;  // of the directory, while it is empty, by an operator's own
 };
 
 struct violation : std::runtime_error {
@@ -82,6 +92,8 @@ enum class step_kind : std::uint8_t {
     refuse,
     reap,
     lie,
+    overwrite,
+    replace,
     foreigner_steps_down,
     step_down,
     offer_in_vain,
@@ -119,6 +131,8 @@ inline std::string to_string(const step& s)
                                             "refuse",
                                             "reap",
                                             "lie",
+                                            "overwrite",
+                                            "replace",
                                             "foreigner steps down",
                                             "step down",
                                             "offer in vain"};
@@ -135,14 +149,25 @@ public:
         for (std::size_t i = 0; i != s.clients; ++i) {
             protocol::contender::settings settings;
             settings.rejoin_on_expiry = s.rejoin_on_expiry;
-            settings.layout = names();
+            settings.layout = names_;
             settings.shared = is_reader(i);
+            settings.fast_path = s.fast_path;
             settings.mark_from = s.notes && !is_silent(i) ? 1 : max_clients + 1000;
-            protocol::contender first{settings, {.high = i + 1, .low = 1}};
-            first.expect_nobody(s.counts && !is_silent(i));
-            automata_.push_back(std::make_unique<automaton>(text_, first, is_try(i)));
+            std::vector<protocol::contender> first;
+            for (unsigned turn = 0; turn != s.turns; ++turn) {
+                first.push_back({settings, {.high = i + 1, .low = 1 + 1000 * turn}});
+            }
+            automata_.push_back(
+                std::make_unique<automaton>(text_, memories_, names_, first, is_try(i)));
+            known_.push_back(memories_(known_before(i)));
         }
+        forgotten_ = memories_({});
     }
+
+    // What a client knows of the directory before its first contender; or, where clients do not remember, at any time.
+    [[nodiscard]] memory_id known(std::size_t client) const { return known_[client]; }
+    // What it knows at the beginning of a session.
+    [[nodiscard]] memory_id forgotten() const noexcept { return forgotten_; }
 
     [[nodiscard]] const scenario& rules() const noexcept { return scenario_; }
     [[nodiscard]] bool is_try(std::size_t client) const noexcept
@@ -159,7 +184,7 @@ public:
         return client < std::string_view{scenario_.silent}.size() &&
                scenario_.silent[client] == 's';
     }
-    [[nodiscard]] layout names() const { return names_of(scenario_); }
+    [[nodiscard]] const layout& names() const noexcept { return names_; }
     [[nodiscard]] static layout names_of(const scenario& s)
     {
         return *s.readers != '\0' || s.foreigner ? curator_shared_layout() : curator_layout();
@@ -168,8 +193,33 @@ public:
     [[nodiscard]] texts& text() noexcept { return text_; }
 
 private:
+    // Of a directory like that with which a world begins.
+    [[nodiscard]] protocol::directory_memory known_before(std::size_t client) const
+    {
+        protocol::directory_memory m;
+        if (scenario_.remembers) {
+            if (scenario_.alone_before && client == 0) {
+                m.seen(1, static_cast<std::int32_t>(scenario_.first_version));
+                m.granted_alone(0);
+                m.granted_alone(1);
+            }
+        } else if (scenario_.counts && !is_silent(client)) {
+            m.made(1);
+            m.granted_alone(0);
+            m.granted_alone(1);
+            m.marked(1, 1);
+        } else if (scenario_.recognised) {
+            m.read_in_queue(1, 1, true);
+        }
+        return m;
+    }
+
     scenario scenario_;
+    layout names_ = names_of(scenario_);
     texts text_;
+    memories memories_;
+    std::vector<memory_id> known_;
+    memory_id forgotten_ = 0;
     std::vector<std::unique_ptr<automaton>> automata_;
 };
 
@@ -183,6 +233,8 @@ struct client {
     };
 
     state_id contender = 0;
+    std::uint8_t turn = 0; // of its contenders
+    memory_id memory = 0;
     bool joined = false;
     bool left = false; // the user wants no more of it
     bool granted = false;
@@ -197,6 +249,21 @@ struct client {
     text_id robbed = 0;          // the node that the adversary removed
     bool robbed_holding = false; // while it was held
     boost::container::static_vector<watch_entry, max_clients + 2> watches = {};
+
+    // What the client has been told of the directory in this session: for the checks of what it writes there.
+    struct knowledge {
+        std::uint8_t directory = 0;
+        std::uint8_t version = 0;
+        bool alone =
+            false; // the last two grants followed each other, and none has tried the fast path since
+        bool met = false;      // the present contender has seen other children
+        bool denied = false;   // a write
+        bool may_mark = false; // a waiter has read that this directory is colock's
+        std::uint8_t next = 0; // behind the number of the last grant, if it has met nobody
+
+        friend bool operator==(const knowledge&, const knowledge&) = default;
+    };
+    knowledge told = {};
 };
 
 class world {
@@ -208,17 +275,26 @@ public:
         : one_by_one_{s.one_by_one}, stalls_{s.stalls}, careful_{s.careful}, offers_{s.offers},
           cancels_{s.cancels}, breaks_{s.breaks}, expiries_{s.expiries}, removals_{s.removals},
           downgrades_{s.downgrades}, changes_{s.changes}, refusals_{s.refusals}, reaps_{s.reaps},
-          lies_{s.lies}, server_{s.clients,
-                                 s.directory_exists,
-                                 laboratory::names_of(s),
-                                 s.first_number,
-                                 s.ours,
-                                 s.stranger},
+          lies_{s.lies}, overwrites_{s.overwrites}, replacements_{s.replacements},
+          remembers_{s.remembers}, turns_{s.turns}, server_{s.clients,
+                                                            s.directory_exists,
+                                                            laboratory::names_of(s),
+                                                            s.first_number,
+                                                            s.ours,
+                                                            s.stranger},
           clients_(s.clients), foreigners_expected_{s.elders + (s.foreigner ? 1u : 0u)},
           may_step_down_{s.foreigner}, impatient_elders_{!s.patient_elders}
     {
         server_.writable = s.writable;
-        server_.recognised = s.recognised;
+        if (s.remembers) {
+            server_.versions = true;
+            server_.version = static_cast<std::uint8_t>(s.first_version);
+        }
+        if (s.alone_before) {
+            server_.counter = 2;
+            clients_[0].told = {
+                .directory = 1, .version = server_.version, .alone = true, .next = 2};
+        }
         if (s.noted) {
             server_.noted = ++server_.counter;
         }
@@ -237,7 +313,9 @@ public:
             const auto& c = clients_[i];
             const auto& s = server_.sessions[i];
             // In this order: they do not differ otherwise.
-            if (!c.joined && (i == 0 || clients_[i - 1].joined) && (!one_by_one_ || is_quiet())) {
+            const bool next = c.gone && c.turn + 1U < turns_ && s.alive && s.connected;
+            if (((!c.joined && (i == 0 || remembers_ || clients_[i - 1].joined)) || next) &&
+                (!one_by_one_ || is_quiet())) {
                 add(step_kind::join, i);
             }
             if (!s.requests.empty() && s.alive && !s.moved) {
@@ -250,6 +328,7 @@ public:
                 add(step_kind::deliver, i);
             }
             const bool queues = c.joined && !c.gone;
+            const bool over = c.gone && c.turn + 1U >= turns_;
             if (c.granted && !c.left && queues) {
                 add(step_kind::leave, i);
                 if (downgrades_ != 0 && !c.lost && !c.stepping_down && server_.is_writer(c.held)) {
@@ -262,7 +341,7 @@ public:
             if (c.proving && s.alive) {
                 add(step_kind::prove, i);
             }
-            if (!c.gone && !s.alive) {
+            if (!over && !s.alive) {
                 add(s.connected ? step_kind::notice_break : step_kind::notice_expiry, i);
                 if (s.connected) {
                     add(step_kind::notice_both, i);
@@ -271,7 +350,7 @@ public:
             if (!c.gone && s.alive && s.moved) {
                 add(step_kind::notice_break, i);
             }
-            if (!c.gone && s.alive && !s.connected && !stalls_) {
+            if (!over && s.alive && !s.connected && !stalls_) {
                 add(step_kind::reconnect, i);
             }
             for (std::uint8_t server = 0; s.alive && stalls_ && server != 2; ++server) {
@@ -329,6 +408,12 @@ public:
         if (lies_ != 0 && server_.directory) {
             add(step_kind::lie, 0);
         }
+        if (overwrites_ != 0 && server_.directory) {
+            add(step_kind::overwrite, 0);
+        }
+        if (replacements_ != 0 && server_.nodes.empty()) {
+            add(step_kind::replace, 0);
+        }
         return all;
     }
 
@@ -342,11 +427,20 @@ public:
         switch (s.kind) {
         case step_kind::process:
             server_.woken.clear();
+            server_.was_foreign = false;
             server_.process(i, lab.text());
             check_herd(lab);
+            // A directory that was made in place of another one, and written to as often, cannot be told from it.
+            require(!server_.was_foreign || clients_[i].told.directory != server_.incarnation,
+                    "contract: somebody's directory is written to");
             break;
         case step_kind::deliver: deliver(i, lab); break;
         case step_kind::join:
+            if (clients_[i].joined) {
+                begin_next(clients_[i]);
+            } else {
+                clients_[i].memory = lab.known(i);
+            }
             clients_[i].joined = true;
             run(i, lab,
                 {.kind = input_kind::join,
@@ -373,6 +467,10 @@ public:
         case step_kind::notice_expiry:
             server_.new_session(i);
             clients_[i].safe = !lab.rules().doubts;
+            if (remembers_) {
+                clients_[i].memory = lab.forgotten();
+                clients_[i].told = {};
+            }
             run(i, lab, {.kind = input_kind::expired});
             break;
         case step_kind::reconnect:
@@ -426,6 +524,14 @@ public:
             --lies_;
             server_.noted = 200; // more than all numbers
             break;
+        case step_kind::overwrite:
+            --overwrites_;
+            server_.overwrite();
+            break;
+        case step_kind::replace:
+            --replacements_;
+            server_.replace();
+            break;
         case step_kind::reap:
             --reaps_;
             server_.reap();
@@ -461,7 +567,12 @@ public:
         };
         byte(cancels_ | breaks_ << 2 | expiries_ << 4 | removals_ << 6);
         byte(changes_ | refusals_ << 2 | reaps_ << 4 | unsigned{server_.directory} << 6);
-        byte(lies_);
+        byte(lies_ | overwrites_ << 2 | replacements_ << 4);
+        if (remembers_) {
+            byte(server_.incarnation | unsigned{server_.ours} << 6 |
+                 unsigned{server_.made_by_colock} << 7);
+            byte(server_.version);
+        }
         byte(offers_);
         byte(server_.counter);
         byte(server_.noted);
@@ -481,6 +592,14 @@ public:
             byte(c.joined | c.left << 1 | c.granted << 2 | c.refused << 3 | c.lost << 4 |
                  c.gone << 5 | c.robbed_holding << 6 | c.proving << 7);
             byte(c.stepping_down | c.safe << 1);
+            if (remembers_) {
+                byte(c.turn);
+                word(c.memory);
+                byte(c.told.directory);
+                byte(c.told.version);
+                byte(c.told.alone | c.told.met << 1 | c.told.denied << 2 | c.told.may_mark << 3);
+                byte(c.told.next);
+            }
             word(c.held);
             word(c.led);
             word(c.robbed);
@@ -503,8 +622,9 @@ public:
             word(s.led);
             byte(s.requests.size());
             for (const auto& r : s.requests) {
-                byte(static_cast<unsigned>(r.op) | unsigned{r.wanted} << 7);
+                byte(static_cast<unsigned>(r.op) | unsigned{r.turn} << 5 | unsigned{r.wanted} << 7);
                 word(r.name);
+                byte(r.version);
             }
             byte(s.late.size());
             for (const auto& r : s.late) {
@@ -515,7 +635,10 @@ public:
             for (const auto& m : s.messages) {
                 byte(static_cast<unsigned>(m.op) | unsigned{m.wanted} << 7 |
                      unsigned{m.is_event} << 6 | unsigned{m.deleted} << 5 | unsigned{m.ours} << 4);
-                byte(static_cast<unsigned>(m.code) | unsigned{m.alone} << 7);
+                byte(static_cast<unsigned>(m.code) | unsigned{m.turn} << 3 |
+                     unsigned{m.alone} << 7);
+                byte(m.directory);
+                byte(m.version);
                 word(m.name);
                 byte(m.owner);
                 byte(m.czxid);
@@ -549,14 +672,71 @@ private:
 
     // ---- a client and its contender
 
+    // The next one of its contenders.
+    static void begin_next(client& c)
+    {
+        const auto turn = static_cast<std::uint8_t>(c.turn + 1);
+        c = {.contender = turn,
+             .turn = turn,
+             .memory = c.memory,
+             .safe = c.safe,
+             .watches = c.watches,
+             .told = c.told};
+    }
+
+    // What an answer tells of the directory.
+    static void learn(client& c, const message& m)
+    {
+        auto& told = c.told;
+        const bool writes =
+            m.op == operation::create_and_count || m.op == operation::mark_directory;
+        if (m.code == result::denied && (writes || m.op == operation::remove_and_mark)) {
+            told.denied = true;
+        }
+        if (m.code != result::ok) {
+            if (writes) {
+                told.alone = false;
+                told.next = 0;
+            }
+            return;
+        }
+        if (m.op == operation::create || m.op == operation::create_and_count) {
+            told.met = m.op == operation::create_and_count && !m.alone;
+        } else if (m.op == operation::list) {
+            told.met = m.children.size() > 1;
+        }
+        const bool shows = writes || m.op == operation::list || m.op == operation::read_directory ||
+                           m.op == operation::identify_directory ||
+                           (m.op == operation::make_directory && m.directory != 0);
+        if (!shows) {
+            return;
+        }
+        if (m.directory != told.directory) {
+            told = {.directory = m.directory, .met = told.met};
+        }
+        told.version = m.version;
+        if (m.op == operation::read_directory || m.op == operation::identify_directory) {
+            told.may_mark = m.ours && (told.may_mark || m.op == operation::read_directory);
+        }
+    }
+
     void run(std::size_t i, laboratory& lab, input in)
     {
         auto& contenders = lab.contenders(i);
         auto& c = clients_[i];
         in.safe = c.safe;
+        in.memory = c.memory;
         const auto& t = contenders.apply(c.contender, in);
         c.contender = t.next;
+        if (remembers_) {
+            c.memory = t.memory;
+        }
         const bool was_granted = c.granted;
+        if (remembers_ &&
+            std::ranges::count(t.outputs, protocol::command::kind::granted, &output::type) != 0) {
+            note_grant(c, contenders.name(c.contender),
+                       lab); // what is asked for with it follows from it
+        }
         for (const auto& o : t.outputs) {
             obey(i, o, lab);
         }
@@ -582,10 +762,24 @@ private:
         case kind::make_directory: send(i, {operation::make_directory}); break;
         case kind::create: send(i, {operation::create, o.name}); break;
         case kind::create_and_count:
-            require(lab.rules().counts && lab.rules().ours,
+            require(remembers_ || (lab.rules().counts && lab.rules().ours),
                     "contract: a directory is written to that is not ours");
-            send(i, {operation::create_and_count, o.name});
+            check_worth(c, o.version);
+            c.told.alone = false; // until it is granted
+            send(i, {.op = operation::create_and_count, .name = o.name, .version = o.version});
             break;
+        case kind::identify_directory:
+            require(c.told.alone, "contract: the directory is read for nothing");
+            send(i, {operation::identify_directory});
+            break;
+        case kind::mark_directory:
+            require(o.name == lab.contenders(i).name(c.contender),
+                    "contract: the own node is not checked");
+            check_worth(c, o.version);
+            send(i, {.op = operation::mark_directory, .name = o.name, .version = o.version});
+            break;
+        case kind::list_and_watch:
+        case kind::watch_newcomers: throw violation{"contract: nobody wants to know"};
         case kind::list: send(i, {operation::list}); break;
         case kind::watch:
             ++entry(c, o.name).announced;
@@ -593,8 +787,11 @@ private:
             break;
         case kind::remove: send(i, {operation::remove, o.name}); break;
         case kind::remove_and_mark:
-            require(lab.rules().notes && lab.rules().ours && !lab.is_silent(i),
+            require(lab.rules().notes && !lab.is_silent(i) &&
+                        (remembers_ ? c.told.may_mark : lab.rules().ours),
                     "contract: a directory is written to that is not ours");
+            require(!remembers_ || !c.told.denied,
+                    "contract: a write that is known not to be permitted");
             send(i, {operation::remove_and_mark, o.name});
             break;
         case kind::step_down:
@@ -669,6 +866,25 @@ private:
         }
     }
 
+    // A write to the directory is worth a request.
+    void check_worth(const client& c, std::uint8_t version) const
+    {
+        if (remembers_) {
+            require(c.told.alone, "contract: the fast path, and others may be there");
+            require(!c.told.denied, "contract: a write that is known not to be permitted");
+            require(version == c.told.version,
+                    "contract: a write of data that are known to be old");
+        }
+    }
+
+    static void note_grant(client& c, text_id node, laboratory& lab)
+    {
+        const auto number = protocol::number_of(lab.names(), lab.text()[node]).value_or(-1);
+        auto& told = c.told;
+        told.alone = !told.met && told.next != 0 && number == told.next;
+        told.next = told.met ? std::uint8_t{0} : static_cast<std::uint8_t>(number + 1);
+    }
+
     // Whether the node is one that must not be granted.
     [[nodiscard]] static bool is_exhausted(text_id name, laboratory& lab)
     {
@@ -676,9 +892,10 @@ private:
         return number && *number >= protocol::last_number;
     }
 
-    void send(std::size_t i, const request& r)
+    void send(std::size_t i, request r)
     {
         require(server_.sessions[i].connected, "contract: a request without a connection");
+        r.turn = clients_[i].turn;
         server_.sessions[i].requests.push_back(r);
     }
 
@@ -747,27 +964,38 @@ private:
             }
             return;
         }
+        const bool wanted = m.wanted && m.turn == c.turn; // else its contender has gone
         if (m.op == operation::watch) {
             auto& e = entry(c, m.name);
             --e.announced;
             if (m.code == result::ok) {
                 e.set = true;
-                e.subscribed = e.subscribed || m.wanted;
+                e.subscribed = e.subscribed || wanted;
             }
             settle(i, m.name);
-            if (!m.wanted) {
-                return;
-            }
+        }
+        if (!wanted) {
+            return;
+        }
+        if (remembers_) {
+            learn(c, m);
         }
         run(i, lab, reply(m, static_cast<answer>(m.code)));
     }
 
     static input reply(const message& m, answer code)
     {
-        static constexpr input_kind kinds[] = {
-            input_kind::directory_made, input_kind::created,      input_kind::counted,
-            input_kind::listed,         input_kind::watched,      input_kind::removed,
-            input_kind::removed,        input_kind::stepped_down, input_kind::directory_read};
+        static constexpr input_kind kinds[] = {input_kind::directory_made,
+                                               input_kind::created,
+                                               input_kind::counted,
+                                               input_kind::listed,
+                                               input_kind::watched,
+                                               input_kind::removed,
+                                               input_kind::removed_and_marked,
+                                               input_kind::stepped_down,
+                                               input_kind::directory_read,
+                                               input_kind::directory_identified,
+                                               input_kind::directory_marked};
         const auto kind = kinds[static_cast<std::size_t>(m.op)];
         if (code != answer::ok) {
             // The name is the client's own knowledge only of a watch.
@@ -781,6 +1009,8 @@ private:
                 .ours = m.ours,
                 .alone = m.alone,
                 .noted = m.noted,
+                .directory = m.directory,
+                .version = m.version,
                 .children = m.children};
     }
 
@@ -795,7 +1025,7 @@ private:
             }
         }
         for (const auto& r : s.requests) {
-            open.push_back({.op = r.op, .wanted = r.wanted, .name = r.name});
+            open.push_back({.op = r.op, .wanted = r.wanted, .name = r.name, .turn = r.turn});
         }
         server_.disconnect(i);
         if (stalls_) {
@@ -804,7 +1034,7 @@ private:
         clients_[i].watches.clear();
         clients_[i].proving = false;
         for (const auto& m : open) {
-            if (zookeeper::is_answered(m.op) && m.wanted) {
+            if (zookeeper::is_answered(m.op) && m.wanted && m.turn == clients_[i].turn) {
                 run(i, lab, reply(m, answer::unknown));
             }
         }
@@ -947,7 +1177,9 @@ private:
     bool careful_;
     unsigned offers_;
     unsigned cancels_, breaks_, expiries_, removals_, downgrades_, changes_, refusals_, reaps_,
-        lies_;
+        lies_, overwrites_, replacements_;
+    bool remembers_;
+    unsigned turns_;
     std::uint8_t last_granted_ = 0; // the last one, by the transaction that created its node
     std::uint8_t last_writer_ = 0;  // of those who do not share
     zookeeper server_;

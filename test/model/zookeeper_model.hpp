@@ -58,9 +58,11 @@ enum class operation : std::uint8_t {
     list,
     watch,
     remove,
-    remove_and_mark,  // and write to the directory up to which number nobody is left
-    step_down,        // the node `name`, of a reader, in place of the client's own, a writer's
-    read_directory,   // whether the directory may be deleted, and the note in it
+    remove_and_mark,    // and write to the directory up to which number nobody is left
+    step_down,          // the node `name`, of a reader, in place of the client's own, a writer's
+    read_directory,     // whether the directory may be deleted, and the note in it
+    identify_directory, // likewise
+    mark_directory, // check that `name` is there, and write to the directory in place of data of `version`
     remove_directory, // unless it has children; nobody looks at the answer
     forget
 };
@@ -69,9 +71,11 @@ struct request {
     operation op;
     text_id name = 0;
     bool wanted = true; // of a watch: the client still wants it. Known to the client only.
+    std::uint8_t version = 0;
+    std::uint8_t turn = 0; // which one of the client's contenders has sent it
 };
 
-enum class result : std::uint8_t { ok, no_node, throttled, denied };
+enum class result : std::uint8_t { ok, no_node, throttled, denied, bad_version };
 
 // What a connection carries to its client: replies and events in one order.
 struct message {
@@ -86,6 +90,9 @@ struct message {
     bool ours = false;  // what was directory_read
     bool alone = false; // the only child, when it was created
     std::uint8_t noted = 0;
+    std::uint8_t directory = 0; // which one it is, and the version of its data
+    std::uint8_t version = 0;
+    std::uint8_t turn = 0; // copied from the request
     boost::container::static_vector<text_id, max_clients + 2> children = {};
     // For the check of G1 only: the node of this client that had most recently been blocked by none, as
     // the server knew it when it wrote this.
@@ -141,13 +148,23 @@ public:
         auto& s = sessions[client];
         const auto r = s.requests.front();
         s.requests.erase(s.requests.begin());
-        message reply{.op = r.op, .wanted = r.wanted, .name = r.name};
+        message reply{.op = r.op, .wanted = r.wanted, .name = r.name, .turn = r.turn};
         const auto at = find(r.name);
         switch (r.op) {
-        case operation::make_directory: directory = true; break;
+        case operation::make_directory:
+            if (!directory && versions) {
+                begin_directory(true);
+                reply.directory = incarnation;
+            }
+            directory = true;
+            break;
         case operation::create_and_count:
             if (directory && !writable) {
                 reply.code = result::denied;
+                break;
+            }
+            if (directory && !has_version(r)) {
+                reply.code = result::bad_version;
                 break;
             }
             [[fallthrough]];
@@ -161,7 +178,9 @@ public:
                 reply.owner = s.id;
                 reply.czxid = nodes.back().czxid;
                 reply.alone = nodes.size() == 1 && !stranger;
-                noted = r.op == operation::create_and_count ? std::uint8_t{0} : noted;
+                if (r.op == operation::create_and_count) {
+                    write(0);
+                }
             } else {
                 reply.code = result::no_node;
             }
@@ -175,7 +194,6 @@ public:
                 if (stranger) {
                     reply.children.push_back(text("stranger"));
                 }
-                reply.ours = ours && recognised;
             } else {
                 reply.code = result::no_node;
             }
@@ -205,8 +223,19 @@ public:
             } else if (!writable) {
                 reply.code = result::denied;
             } else {
-                noted = static_cast<std::uint8_t>(nodes[at].number + 1);
+                write(static_cast<std::uint8_t>(nodes[at].number + 1));
                 remove(at);
+            }
+            break;
+        case operation::mark_directory:
+            if (at == nodes.size()) {
+                reply.code = result::no_node;
+            } else if (!writable) {
+                reply.code = result::denied;
+            } else if (!has_version(r)) {
+                reply.code = result::bad_version;
+            } else {
+                write(0);
             }
             break;
         case operation::step_down: {
@@ -224,6 +253,7 @@ public:
             break;
         }
         case operation::read_directory:
+        case operation::identify_directory:
             reply.code = directory ? result::ok : result::no_node;
             reply.ours = ours;
             reply.noted = noted;
@@ -234,6 +264,10 @@ public:
             }
             return;
         case operation::forget: forget(s, r.name); return; // nobody looks at the answer
+        }
+        if (r.op != operation::make_directory) {
+            reply.directory = incarnation;
+            reply.version = version;
         }
         if (s.connected) {
             reply.led = s.led;
@@ -252,8 +286,25 @@ public:
                                   .wanted = r.wanted,
                                   .code = result::throttled,
                                   .name = r.name,
+                                  .turn = r.turn,
                                   .led = s.led});
         }
+    }
+
+    // Somebody writes to the directory.
+    void overwrite()
+    {
+        ours = false;
+        noted = 0;
+        ++version;
+    }
+
+    // Somebody deletes the empty directory, and makes one of his own.
+    void replace()
+    {
+        reap();
+        begin_directory(false);
+        directory = true;
     }
 
     // The directory stays a container; a node of it goes, whoever asked for that.
@@ -466,8 +517,13 @@ public:
     std::uint8_t counter = 0;  // of the directory
     std::uint8_t noted = 0;    // in its data: a number and one
     bool writable = true;
-    bool recognised = false;    // the directory, by those who list it
     std::uint8_t creations = 0; // ever
+    // Where clients remember the directory. Else these do not change.
+    bool versions = false;
+    std::uint8_t incarnation = 1;
+    std::uint8_t version = 1;
+    bool made_by_colock = ours;
+    bool was_foreign = false; // somebody's data were written over, or those of somebody's directory
     // In the order of their numbers.
     boost::container::static_vector<node, 2 * max_clients> nodes = {};
     boost::container::static_vector<session, max_clients> sessions = {};
@@ -477,6 +533,29 @@ public:
     std::size_t freed = 0; // whose turn came by it
 
 private:
+    [[nodiscard]] bool has_version(const request& r) const noexcept
+    {
+        return !versions || r.version == version;
+    }
+
+    // A client writes to the directory.
+    void write(std::uint8_t mark) noexcept
+    {
+        noted = mark;
+        if (versions) {
+            was_foreign = mark == 0 && (!ours || !made_by_colock);
+            ours = true;
+            ++version;
+        }
+    }
+
+    void begin_directory(bool by_colock) noexcept
+    {
+        ++incarnation;
+        version = 0;
+        ours = made_by_colock = by_colock;
+    }
+
     void process_unheard(std::size_t client, boost::container::static_vector<request, 16>& from,
                          texts& text)
     {

@@ -12,7 +12,7 @@
 #include <tuple>
 
 using colock::protocol::cohort;
-using colock::protocol::company;
+using colock::protocol::remote_contention;
 using namespace std::chrono_literals;
 
 namespace {
@@ -37,11 +37,11 @@ struct scene {
     }
     const cohort::verdict& release() { return last = c.release(now); }
     const cohort::verdict& withdraw() { return last = c.withdraw(); }
-    const cohort::verdict& granted(company k = company::unknown)
+    const cohort::verdict& granted(remote_contention k = remote_contention::unknown)
     {
         return last = c.granted(now, k);
     }
-    const cohort::verdict& met(company k) { return last = c.met(now, k); }
+    const cohort::verdict& met(remote_contention k) { return last = c.met(now, k); }
 
     cohort c;
     cohort::time now = 1h;
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_asked_for_goes_with_its_user)
     scene s{mutex_rules};
     s.arrive();
     s.arrive();
-    s.granted(company::none); // nobody else waits
+    s.granted(remote_contention::none); // nobody else waits
     s.last = s.c.revoked();
     BOOST_TEST(!s.last.leave);
     BOOST_TEST(s.last.reconcile); // the other one needs another node
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_asked_for_takes_no_newcomers_and_does_not_li
 {
     scene readers{reader_rules};
     readers.arrive();
-    readers.granted(company::none);
+    readers.granted(remote_contention::none);
     BOOST_TEST(readers.arrive());
     BOOST_TEST(!readers.c.revoked().leave);
     BOOST_TEST(!readers.arrive());
@@ -107,13 +107,13 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_asked_for_takes_no_newcomers_and_does_not_li
 
     scene idle{lingering};
     idle.arrive();
-    idle.granted(company::none);
+    idle.granted(remote_contention::none);
     BOOST_TEST(idle.release().idle);
     BOOST_TEST(idle.c.revoked().leave);
 
     scene busy{lingering};
     busy.arrive();
-    busy.granted(company::none);
+    busy.granted(remote_contention::none);
     BOOST_TEST(!busy.c.revoked().leave);
     BOOST_TEST(busy.release().leave);
 }
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(G2_without_strangers_there_is_no_bound)
     s.arrive();
     s.arrive();
     BOOST_TEST(s.granted().look); // somebody waits: who else does?
-    s.met(company::none);
+    s.met(remote_contention::none);
     for (int i = 0; i != 1000; ++i) {
         BOOST_TEST(!s.arrive());
         s.now += 1s;
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(G2_without_strangers_there_is_no_bound)
 
 BOOST_AUTO_TEST_CASE(G2_until_it_is_known_whether_there_are_strangers_the_bound_is_kept)
 {
-    for (const auto k : {company::none, company::some, company::unknown}) {
+    for (const auto k : {remote_contention::none, remote_contention::some, remote_contention::unknown}) {
         scene s{mutex_rules};
         for (int i = 0; i != 5; ++i) {
             s.arrive();
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(G2_until_it_is_known_whether_there_are_strangers_the_bound_
         BOOST_TEST(!s.arrive());
         BOOST_TEST((s.try_arrive() == cohort::answer::busy));
         s.met(k);
-        if (k == company::some) {
+        if (k == remote_contention::some) {
             BOOST_TEST(s.last.leave);
             BOOST_TEST(s.last.reconcile);
             BOOST_TEST(s.last.admit == 0U);
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(G2_until_it_is_known_whether_there_are_strangers_the_bound_
             BOOST_TEST(!s.last.look);
             BOOST_TEST(!s.last.leave);
         }
-        if (k == company::unknown) {
+        if (k == remote_contention::unknown) {
             BOOST_TEST(s.c.look_again().look);
         }
     }
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(G2_with_strangers_the_number_of_grants_is_bounded)
     for (int i = 0; i != 5; ++i) {
         s.arrive();
     }
-    BOOST_TEST(s.granted(company::some).admit == 1U); // due to the queue, and not counted
+    BOOST_TEST(s.granted(remote_contention::some).admit == 1U); // due to the queue, and not counted
     BOOST_TEST(s.release().admit == 1U);
     BOOST_TEST(s.release().admit == 1U);
     BOOST_TEST(s.release().leave);
@@ -198,10 +198,10 @@ BOOST_AUTO_TEST_CASE(G2_with_strangers_the_time_is_bounded)
     s.arrive();
     s.arrive();
     s.granted();
-    s.met(company::none);
+    s.met(remote_contention::none);
     s.now += 1h;
     BOOST_TEST(s.release().admit == 1U);
-    s.met(company::some); // from now on
+    s.met(remote_contention::some); // from now on
     s.now += 10ms;
     BOOST_TEST(s.release().leave);
 }
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(one_on_trial_may_hold_what_others_wait_for)
 {
     scene s{mutex_rules};
     s.arrive(); // behind the node of the one on trial
-    BOOST_TEST(s.c.granted(s.now, company::unknown, true).admit == 0U);
+    BOOST_TEST(s.c.granted(s.now, remote_contention::unknown, true).admit == 0U);
     BOOST_TEST(s.c.wants_contender());
     BOOST_TEST(s.release().admit == 1U); // on his node
     BOOST_TEST(s.last.reconcile);
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_kept_for_news_goes_when_nobody_waits_for_it_
 {
     scene s{reader_rules};
     BOOST_TEST(!s.arrive());
-    s.last = s.c.granted(s.now, company::unknown, true); // of a try that asked before
+    s.last = s.c.granted(s.now, remote_contention::unknown, true); // of a try that asked before
     BOOST_TEST(s.last.look);
     s.now += 1h;
     BOOST_TEST(!s.release().leave);
@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(a_lingering_node_serves_the_next_one_without_a_word)
 {
     scene s{lingering};
     s.arrive();
-    s.granted(company::none);
+    s.granted(remote_contention::none);
     BOOST_TEST(s.release().idle);
     BOOST_TEST(!s.last.leave);
     s.now += 4ms;
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(a_node_lingers_no_longer_than_the_maximum)
 {
     scene s{lingering};
     s.arrive();
-    s.granted(company::none);
+    s.granted(remote_contention::none);
     for (int i = 0; i != 4; ++i) {
         s.now += 4ms;
         BOOST_TEST(s.release().idle);
@@ -280,11 +280,11 @@ BOOST_AUTO_TEST_CASE(a_lingering_node_goes_when_somebody_comes)
 {
     scene s{lingering};
     s.arrive();
-    s.granted(company::none);
+    s.granted(remote_contention::none);
     s.release();
-    BOOST_TEST(s.met(company::some).leave);
+    BOOST_TEST(s.met(remote_contention::some).leave);
     // And one of which it is not known is not kept at all.
-    for (const auto k : {company::some, company::unknown}) {
+    for (const auto k : {remote_contention::some, remote_contention::unknown}) {
         s.arrive();
         s.granted(k);
         BOOST_TEST(s.release().leave);
@@ -295,12 +295,12 @@ BOOST_AUTO_TEST_CASE(behind_a_broken_connection_it_looks_again)
 {
     scene s{lingering};
     s.arrive();
-    s.granted(company::none);
+    s.granted(remote_contention::none);
     s.release();
-    BOOST_TEST((s.met(company::unknown) == cohort::verdict{}));
+    BOOST_TEST((s.met(remote_contention::unknown) == cohort::verdict{}));
     BOOST_TEST(s.c.is_idle());
     BOOST_TEST(s.c.look_again().look);
-    BOOST_TEST(s.met(company::some).leave);
+    BOOST_TEST(s.met(remote_contention::some).leave);
 }
 
 BOOST_AUTO_TEST_CASE(a_loss_ends_the_contender_and_its_waiters_get_another)
@@ -321,7 +321,7 @@ BOOST_AUTO_TEST_CASE(readers_come_in_together)
     s.arrive();
     s.arrive();
     s.arrive();
-    BOOST_TEST(s.granted(company::none).admit == 3U);
+    BOOST_TEST(s.granted(remote_contention::none).admit == 3U);
     BOOST_TEST(s.arrive());
     BOOST_TEST(!s.release().leave);
     s.release();
@@ -336,8 +336,8 @@ BOOST_AUTO_TEST_CASE(readers_drain_when_a_writer_has_waited_for_long_enough)
     s.granted();
     BOOST_TEST(s.arrive());
     BOOST_TEST(s.last.look); // two of them could go on for ever
-    s.met(company::none);
-    s.met(company::some);
+    s.met(remote_contention::none);
+    s.met(remote_contention::some);
     BOOST_TEST(s.arrive());
     s.release();
     BOOST_TEST(s.arrive());
@@ -350,7 +350,7 @@ BOOST_AUTO_TEST_CASE(readers_drain_when_a_writer_has_waited_for_long_enough)
     s.release();
     BOOST_TEST(s.release().leave);
     BOOST_TEST(s.c.wants_contender());
-    BOOST_TEST(s.granted(company::some).admit == 2U);
+    BOOST_TEST(s.granted(remote_contention::some).admit == 2U);
 }
 
 // ---- everything that can happen
@@ -500,14 +500,14 @@ struct walk {
             --next.asking; // busy
             visit(next);
             // Or granted on a node of its own, whatever has happened here meanwhile.
-            for (const auto k : {company::unknown, company::none, company::some}) {
+            for (const auto k : {remote_contention::unknown, remote_contention::none, remote_contention::some}) {
                 auto tried = next;
                 make_way(tried);
                 tried.holder = true;
                 const auto out = tried.c.granted(now, k, true);
                 ++tried.users;
                 ++tried.strangers_since;
-                tried.alone = k == company::none;
+                tried.alone = k == remote_contention::none;
                 follow(tried, out);
             }
         }
@@ -522,11 +522,11 @@ struct walk {
             follow(next, next.c.release(now));
         }
         if (w.contender) {
-            for (const auto k : {company::unknown, company::none, company::some}) {
+            for (const auto k : {remote_contention::unknown, remote_contention::none, remote_contention::some}) {
                 auto next = w;
                 make_way(next);
                 next.holder = true;
-                next.alone = k == company::none;
+                next.alone = k == remote_contention::none;
                 follow(next, next.c.granted(now, k));
             }
             auto failed = w;
@@ -539,10 +539,10 @@ struct walk {
             drop_holder(next);
             follow(next, next.c.lost());
             if (w.looking) {
-                for (const auto k : {company::none, company::some}) {
+                for (const auto k : {remote_contention::none, remote_contention::some}) {
                     next = w;
                     next.looking = false;
-                    next.alone = k == company::none;
+                    next.alone = k == remote_contention::none;
                     follow(next, next.c.met(now, k));
                 }
             }
@@ -550,7 +550,7 @@ struct walk {
                 next = w;
                 next.alone = false;
                 next.strangers_since = 0;
-                follow(next, next.c.met(now, company::some));
+                follow(next, next.c.met(now, remote_contention::some));
             }
             if (w.blind) {
                 next = w;
@@ -560,7 +560,7 @@ struct walk {
                 next = w;
                 next.looking = next.alone = false;
                 next.blind = next.saw_no_connection = true;
-                follow(next, next.c.met(now, company::unknown));
+                follow(next, next.c.met(now, remote_contention::unknown));
             }
             next = w;
             next = w;

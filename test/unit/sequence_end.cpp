@@ -2,6 +2,7 @@
 // events is the business of test/model/sequence_end.cpp.
 
 #include "protocol/contender.hpp"
+#include "protocol/directory/data.hpp"
 #include "words.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -34,7 +35,8 @@ std::string foreign(std::int64_t number, const char* marker = "-lock-")
 
 // Numbers are told from drain_from on: "watch +3".
 struct play {
-    explicit play(contender::settings s = {}) : c{s, guid{1, 1}} {}
+    explicit play(contender::settings s = {}) : c{s, guid{1, 1}} { c.use(memory); }
+    play(const play&) = delete;
 
     std::string join()
     {
@@ -51,12 +53,12 @@ struct play {
     }
     std::string listed(const std::vector<std::string>& children, const error_code& ec = {})
     {
-        c.listed(ec, children, false, out);
+        c.listed(ec, {.children = children}, out);
         return said();
     }
     void directory_read(bool ours, const error_code& ec = {})
     {
-        c.directory_read(ec, ours, -1, out);
+        c.directory_read(ec, {}, ours ? colock::protocol::directory_mark : "somebody's", out);
     }
     std::string watched(std::int64_t number, const error_code& ec = {})
     {
@@ -113,6 +115,7 @@ struct play {
         return text;
     }
 
+    colock::protocol::directory_memory memory;
     contender c;
     commands out;
     std::string prefix, own;
@@ -170,7 +173,8 @@ BOOST_AUTO_TEST_CASE(the_directory_is_made_anew)
     BOOST_TEST(p.removed() == "");
     BOOST_TEST(p.watched(drain_from, no_node) == "list");
     BOOST_TEST(p.listed({}, no_node) == "make directory");
-    p.c.directory_made({}, p.out);
+    const error_code made;
+    p.c.directory_made({&made, 1}, 7, p.out);
     BOOST_TEST(p.said() == "create, list");
     BOOST_TEST(p.created(0) == "");
     BOOST_TEST(p.listed({p.own}) == "granted");

@@ -71,7 +71,7 @@ struct play : protocol::single_node {
     }
     std::string directory_made(const error_code& ec = {})
     {
-        single_node::directory_made(ec, out);
+        single_node::directory_made({&ec, 1}, out);
         return said();
     }
     std::string created(const error_code& ec = {})

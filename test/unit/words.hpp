@@ -16,8 +16,12 @@ inline std::string word_for(protocol::command::kind type)
     case kind::create: return "create";
     case kind::create_and_count: return "create and count";
     case kind::list: return "list";
+    case kind::list_and_watch: return "list and watch";
+    case kind::watch_newcomers: return "watch newcomers";
     case kind::watch: return "watch";
     case kind::read_directory: return "read directory";
+    case kind::identify_directory: return "identify directory";
+    case kind::mark_directory: return "mark directory";
     case kind::remove: return "remove";
     case kind::remove_and_mark: return "remove and mark";
     case kind::step_down: return "step down";

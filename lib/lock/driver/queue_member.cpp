@@ -25,7 +25,8 @@ any_contender make_contender(const local_queue& queue)
     return any_contender{std::in_place_type<contender>,
                          contender::settings{.layout = o.layout,
                                              .shared = queue.is_shared(),
-                                             .rejoin_on_expiry = o.rejoin_on_expiry},
+                                             .rejoin_on_expiry = o.rejoin_on_expiry,
+                                             .lingers = queue.linger() > queue.linger().zero()},
                          random_guid()};
 }
 
@@ -33,8 +34,8 @@ any_contender make_contender(const local_queue& queue)
 
 queue_member::queue_member(std::shared_ptr<local_queue> queue)
     : queue_{std::move(queue)}, origin_{queue_}, core_{*queue_->core()}, path_{queue_->path()},
-      options_{queue_->options()}, contender_{make_contender(*queue_)}, lease_{core_,
-                                                                               options_.lost_lead}
+      options_{queue_->options()}, contender_{make_contender(*queue_)},
+      repetition_{has_queue()}, lease_{core_, options_.lost_lead}
 {
     commands_.reserve(4); // a create, a list, and what else comes of an answer
 }
@@ -194,7 +195,7 @@ void queue_member::shared(const error_code& ec)
         revoked_ = false; // it was another node
         queue_ = queue_->readers();
         const auto turn = op->tag;
-        queue_->granted(self, company(), std::move(op), turn);
+        queue_->granted(self, contention(), std::move(op), turn);
     }
 }
 
@@ -272,9 +273,9 @@ void queue_member::suspended()
     const auto self = shared_from_this();
     end_pause();      // requests are answered with the loss
     watches_.clear(); // the client has cleared theirs
-    neighbours_.reset();
+    newcomers_.reset();
     std::visit([](auto& c) { c.suspended(); }, contender_);
-    queue_->met(*this, protocol::company::unknown);
+    queue_->met(*this, protocol::remote_contention::unknown);
     if (trying_) {
         // A try does not wait for a connection.
         answer(errc::disconnected);
@@ -285,8 +286,7 @@ void queue_member::suspended()
 void queue_member::expired()
 {
     watches_.clear();
-    neighbours_.reset();
-    crowded_ = false;
+    newcomers_.reset();
     if (unlocking_) { // no server has confirmed it, as in held_nodes::expired()
         std::exchange(unlocking_, {}).complete(errc::session_expired);
     }
@@ -298,7 +298,7 @@ void queue_member::closed(const error_code& why)
     const auto self = shared_from_this();
     over_ = true; // first: the user's log may do anything
     watches_.clear();
-    neighbours_.reset();
+    newcomers_.reset();
     commands_.clear();
     pause_.reset();
     refuse(why);
@@ -373,14 +373,18 @@ void queue_member::perform(const protocol::command& c)
     using kind = protocol::command::kind;
     switch (c.type) {
     case kind::make_directory: make_directory(); break;
-    case kind::create: create(c.name); break;
-    case kind::create_and_count: create_and_count(c.name); break;
+    case kind::create: create(c); break;
+    case kind::create_and_count: create_and_count(c); break;
     case kind::list: list(); break;
+    case kind::list_and_watch:
+    case kind::watch_newcomers: list_and_watch(c.type); break;
     case kind::look: look_at_node(); break;
     case kind::watch: watch(c.name); break;
-    case kind::remove: remove(c.name); break;
-    case kind::remove_and_mark: remove_and_mark(c.name); break;
+    case kind::remove: remove(c); break;
+    case kind::remove_and_mark: remove_and_mark(c); break;
     case kind::read_directory: read_directory(); break;
+    case kind::identify_directory: identify_directory(); break;
+    case kind::mark_directory: mark_directory(c); break;
     case kind::remove_directory: remove_directory(); break;
     case kind::unwatch: unwatch(c.name); break;
     case kind::step_down: exchange(c.name); break;
@@ -415,13 +419,12 @@ void queue_member::granted()
 {
     czxid_ = static_cast<std::uint64_t>(ask([](const auto& c) { return c.identity(); }).czxid);
     node_ = child(own_name());
-    get_to_know_directory();
     // Most locks are held for a shorter time than it is worth to watch their node.
     core_.remind(shared_from_this());
     if (trying_) {
-        queue_->granted(shared_from_this(), company(), std::move(trying_));
+        queue_->granted(shared_from_this(), contention(), std::move(trying_));
     } else {
-        queue_->granted(shared_from_this(), company());
+        queue_->granted(shared_from_this(), contention());
     }
 }
 
@@ -457,7 +460,7 @@ void queue_member::gone(const error_code& ec)
 {
     over_ = true;
     watches_.clear();
-    forget_neighbours();
+    forget_newcomers();
     --core_.count.contenders;
     if (ec && ec != errc::client_closed) { // or the session ends with the client
         core_.log(log_level::error,
@@ -489,10 +492,28 @@ bool queue_member::has_queue() const noexcept
     return std::holds_alternative<protocol::contender>(contender_);
 }
 
-bool queue_member::drains() const noexcept
+bool queue_member::joins_behind(const queue_member& leaving)
 {
-    const auto* const c = std::get_if<protocol::contender>(&contender_);
-    return c != nullptr && c->drains();
+    auto* const c = std::get_if<protocol::contender>(&contender_);
+    if (c == nullptr) {
+        return false;
+    }
+    c->use(queue_->directory());
+    return c->joins_behind(std::get<protocol::contender>(leaving.contender_));
+}
+
+protocol::remote_contention queue_member::contention() const noexcept
+{
+    return ask([](const auto& c) { return c.contention(); });
+}
+
+void queue_member::look_around()
+{
+    std::optional<protocol::remote_contention> known;
+    feed([&](protocol::contender& c, protocol::commands& out) { known = c.look_around(out); });
+    if (known) {
+        queue_->met(*this, *known);
+    }
 }
 
 std::string_view queue_member::own_name() const noexcept

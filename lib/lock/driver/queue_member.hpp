@@ -9,6 +9,7 @@
 #include "lock/lease/waiting_list.hpp"
 #include "protocol/cohort.hpp"
 #include "protocol/contender.hpp"
+#include "protocol/repetition.hpp"
 #include "protocol/single_node.hpp"
 
 #include <atomic>
@@ -47,13 +48,12 @@ public:
     void wait_revoked(operation_ptr<error_code> op, std::uint64_t turn);
     // A turn has ended, and with it what waits for its loss, or for somebody to ask for the node.
     void turn_over(std::uint64_t turn);
-    // See who else is in the queue.
-    void look();
+    // Whether remote contenders are in the queue: local_queue::met() tells.
+    void look_around();
 
-    // Whether newcomers hold back while its node is there, also those of this client.
-    [[nodiscard]] bool drains() const noexcept;
-    // Whether it joins by a transaction that tells whether it is alone.
-    [[nodiscard]] bool expects_nobody() const;
+    // Whether it has to create its node behind the removal of that of `leaving`, another one of this client. As a rule it
+    // does so before.
+    [[nodiscard]] bool joins_behind(const queue_member& leaving);
 
     [[nodiscard]] bool is_revoked() const noexcept { return revoked_; }
 
@@ -88,7 +88,7 @@ public:
 
 private:
     struct watch_target;
-    struct neighbourhood;
+    struct newcomer_target;
 
     void connected(std::int64_t session) override;
     void suspended() override;
@@ -108,37 +108,34 @@ private:
         return std::visit(question, contender_);
     }
     [[nodiscard]] bool holds() const noexcept;
-    [[nodiscard]] bool lingers() const noexcept;
     [[nodiscard]] bool has_queue() const noexcept;
+    [[nodiscard]] protocol::remote_contention contention() const noexcept;
     [[nodiscard]] std::string_view own_name() const noexcept;
     void claim();
     void perform(const protocol::command& c);
     void carry_out();
-    [[nodiscard]] bool repeats(const protocol::command& c);
     [[nodiscard]] std::chrono::nanoseconds pause_before(const protocol::command& c);
     void begin_pause(std::chrono::nanoseconds pause);
     void end_pause();
-    template <class Reaction>
-    void heed(const error_code& answer, Reaction&& reaction);
-    void note_watch(const std::string& name, const error_code& ec);
+    template <class Input>
+    void feed_answer(protocol::command::kind to, const error_code& ec, Input&& input,
+                     std::string_view watched = {});
     void make_directory();
-    void create(const std::string& prefix);
-    void create_and_count(const std::string& prefix);
+    void create(const protocol::command& wanted);
+    void create_and_count(const protocol::command& wanted);
     void go_on_in_between();
-    void get_to_know_directory();
-    void mark_directory();
+    void read_directory();
+    void identify_directory();
+    void mark_directory(const protocol::command& wanted);
     void list();
     void look_at_node();
-    void listed(const zk::reply& r);
-    template <class Answer>
-    void list_and_watch(Answer answer);
-    void forget_neighbours();
+    void list_and_watch(protocol::command::kind as);
+    void forget_newcomers();
     void watch(const std::string& name);
     void unwatch(const std::string& name);
     std::shared_ptr<watch_target> drop_target(const watch_target& target);
-    void remove(const std::string& name);
-    void remove_and_mark(const std::string& name);
-    void read_directory();
+    void remove(const protocol::command& wanted);
+    void remove_and_mark(const protocol::command& wanted);
     void remove_directory();
     void exchange(const std::string& name);
     void shared(const error_code& ec);
@@ -155,7 +152,6 @@ private:
     void gone(const error_code& ec);
     template <class Answer>
     void submit(zk::call&& call, Answer answer);
-    [[nodiscard]] protocol::company company() const noexcept;
     [[nodiscard]] std::string child(std::string_view name) const;
     [[nodiscard]] const std::string& owner_data() const;
     [[nodiscard]] const access_control_list& acl() const;
@@ -175,18 +171,12 @@ private:
     std::shared_ptr<zk::timer> pause_;
     std::unique_ptr<protocol::backoff> pace_; // since the first repetition
     bool paused_ = false;                     // the first of `commands_` has had its pause
-    bool busy_server_ = false;                // the server did not carry out what is being answered
-    bool joined_before_ = false;              // a node was asked for
-    bool directory_first_ = false; // and the next time the directory has been made meanwhile
-    bool data_missing_ = false;    // those of the directory, in its last answer about them
-    std::string missing_;          // the last node that was to be watched, and was not there
+    protocol::repetition repetition_;
 
     bool over_ = false;    // gone, or the client is closed
     bool in_line_ = false; // as the client was told
     std::vector<std::shared_ptr<watch_target>> watches_;
-    std::shared_ptr<neighbourhood> neighbours_; // until their watch fires
-    bool crowded_ = false;                      // it has fired, in this session
-    bool counted_others_ = false;               // as it joined, with others who may have gone since
+    std::shared_ptr<newcomer_target> newcomers_; // until its watch fires
 
     operation_ptr<error_code, unique_lock> trying_;
     std::list<operation_ptr<error_code, unique_lock>> parting_;

@@ -31,22 +31,21 @@ struct queue_member::watch_target final : zk::watch_registry::subscriber {
     bool wanted = true;
 };
 
-// The watch on the directory, which tells when somebody comes. Outlives its answer, as above.
-struct queue_member::neighbourhood final : zk::watch_registry::subscriber {
-    explicit neighbourhood(queue_member& m) : member{&m} {}
+// The watch on the directory, for newcomers. Outlives its answer, as above.
+struct queue_member::newcomer_target final : zk::watch_registry::subscriber {
+    explicit newcomer_target(queue_member& m) : member{&m} {}
 
     void watch_fired(const watch_event&) noexcept override
     {
         const auto self = member->shared_from_this();
-        self->neighbours_.reset();
-        self->crowded_ = true;
-        self->queue_->directory().met_others();
-        self->queue_->met(*self, protocol::company::some);
+        self->newcomers_.reset();
+        auto now = protocol::remote_contention::some;
+        self->feed([&](protocol::contender& c, protocol::commands&) { now = c.newcomer(); });
+        self->queue_->met(*self, now);
     }
 
     queue_member* member;
     request* reading = nullptr; // until it is answered
-    bool alone = false;         // the list showed nobody else
 };
 
 template <class Input>
@@ -62,7 +61,7 @@ void queue_member::feed(Input&& input)
             // proof moves the bound by more than that.
             c.assume_safe(remaining(boot_clock::now()) > core_.options().tick / 8);
             if constexpr (std::is_same_v<Contender, protocol::contender>) {
-                c.expect_nobody(expects_nobody());
+                c.use(queue_->directory());
             }
             if constexpr (std::invocable<Input&, Contender&, protocol::commands&>) {
                 input(c, commands_); // else it is not for this kind
@@ -77,13 +76,16 @@ void queue_member::feed(Input&& input)
     }
 }
 
-// What the server's answer makes of a command that follows from it.
-template <class Reaction>
-void queue_member::heed(const error_code& answer, Reaction&& reaction)
+// A server's answer to a command; to one to watch, also the name of the node.
+template <class Input>
+void queue_member::feed_answer(protocol::command::kind to, const error_code& ec, Input&& input,
+                               std::string_view watched)
 {
-    busy_server_ = is_retryable(answer) && !outcome_unknown(answer);
-    reaction();
-    busy_server_ = false;
+    if (repetition_.answered(to, watched, ec)) {
+        pace_.reset();
+    }
+    feed(std::forward<Input>(input));
+    repetition_.forget_answer();
 }
 
 } // namespace colock::detail

@@ -35,40 +35,10 @@ void queue_member::carry_out()
     rely();
 }
 
-// Whether the command follows from an answer that cannot be, or may not be, the last of its kind.
-bool queue_member::repeats(const protocol::command& c)
-{
-    using kind = protocol::command::kind;
-    const bool busy = std::exchange(busy_server_, false);
-    switch (c.type) {
-    case kind::make_directory: directory_first_ = true; return true;
-    case kind::create:
-    case kind::create_and_count: {
-        // A contender needs one node only, unless that is not there, or was not made. The only node of a
-        // single_node_mutex may be somebody else's each time: note_watch() tells.
-        const bool again = std::exchange(joined_before_, true) && has_queue();
-        return (!std::exchange(directory_first_, false) && again) || busy;
-    }
-    case kind::read_directory: return std::exchange(data_missing_, false) || busy;
-    default: return busy;
-    }
-}
-
-// No node comes back. One that is listed, or exists, and then again cannot be watched, makes the contender look again.
-void queue_member::note_watch(const std::string& name, const error_code& ec)
-{
-    if (ec == zookeeper_errc::no_node) {
-        busy_server_ = !has_queue() || name == missing_;
-        missing_ = name;
-    } else if (!ec && !has_queue()) {
-        pace_.reset(); // somebody holds the lock: what comes now is another turn
-    }
-}
-
 std::chrono::nanoseconds queue_member::pause_before(const protocol::command& c)
 {
     using namespace std::chrono_literals;
-    if (!c.is_request() || std::exchange(paused_, false) || !repeats(c)) {
+    if (!c.is_request() || std::exchange(paused_, false) || !repetition_.is_next(c.type)) {
         return 0ns;
     }
     if (!pace_) {

@@ -11,6 +11,8 @@
 
 namespace colock::detail {
 
+using kind = protocol::command::kind;
+
 namespace {
 
 // Without the copies that an initializer list makes.
@@ -23,23 +25,31 @@ std::vector<transaction_op> both(transaction_op&& first, transaction_op&& second
     return ops;
 }
 
-// What came of a transaction that was to write the mark.
-void written_to_directory(protocol::directory_memory& memory, const error_code& ec,
-                          const transaction_result& directory)
+protocol::directory_state directory_in(const node_stat& s)
 {
-    if (!ec) {
-        memory.marked(directory.stat.czxid, directory.stat.version);
-    } else if (!outcome_unknown(ec)) {
-        memory.refused();
-        if (directory.error == zookeeper_errc::no_auth) {
-            memory.forbidden();
-        }
-    }
+    return {.czxid = s.czxid, .version = s.version, .children = s.num_children};
 }
+
+// Of a transaction whose second step writes to the directory.
+protocol::directory_write directory_write_in(const zk::reply& r)
+{
+    return {.error = r.results[1].error, .now = directory_in(r.results[1].stat)};
+}
+
+protocol::contender::listing listing_in(const zk::reply& r)
+{
+    return {.children = r.names, .directory = directory_in(r.stat)};
+}
+
+template <class... Functions>
+struct overloaded : Functions... {
+    using Functions::operator()...;
+};
 
 } // namespace
 
-// `answer` may refer to *this. Nobody waits for an answer who has gone, and thereby left the path to others.
+// `answer` may refer to *this. When the contender has gone, nobody waits for the answer any more, and the path may be
+// another one's.
 template <class Answer>
 void queue_member::submit(zk::call&& call, Answer answer)
 {
@@ -47,7 +57,7 @@ void queue_member::submit(zk::call&& call, Answer answer)
         make_request(std::move(call), on_loss::fail,
                      [weak = weak_from_this(), answer = std::move(answer)](zk::reply&& r) mutable {
                          if (const auto self = weak.lock()) {
-                             self->heed(r.error, [&] { answer(std::move(r)); });
+                             answer(std::move(r));
                          }
                      }));
 }
@@ -62,60 +72,53 @@ const access_control_list& queue_member::acl() const
     return options_.acl ? *options_.acl : core_.options().acl;
 }
 
-// Creates the directory and whatever is missing above it, in one go. What counts is the answer for the
-// directory itself: one may lack the permission to create an ancestor that exists.
+// All ancestors at once, and the directory itself: one may lack the permission to create an ancestor that exists.
 void queue_member::make_directory()
 {
     auto paths = protocol::path_and_ancestors(path_);
     if (!has_queue()) {
         paths.pop_back(); // that is the lock's node itself
     }
+    const auto made = std::make_shared<std::vector<error_code>>();
+    const auto tell = [this, made](std::int64_t czxid) {
+        feed_answer(kind::make_directory, made->empty() ? error_code{} : made->back(),
+                    overloaded{[&](protocol::contender& c, protocol::commands& out) {
+                                   c.directory_made(*made, czxid, out);
+                               },
+                               [&](protocol::single_node& c, protocol::commands& out) {
+                                   c.directory_made(*made, out);
+                               }});
+    };
     if (paths.empty()) { // the chroot is missing
-        feed([](auto& c, protocol::commands& out) {
-            c.directory_made(zookeeper_errc::no_node, out);
-        });
+        tell(0);
         return;
     }
-    const auto obstacle = std::make_shared<error_code>(); // the first one on the way
-    const auto removed = std::make_shared<bool>(false);
+    made->reserve(paths.size());
     for (const auto& path : paths) {
-        const bool first = &path == &paths.front();
-        const bool last = &path == &paths.back();
         submit({.op = zk::opcode::create,
                 .path = path,
                 .data = std::string{protocol::directory_mark},
                 .mode = create_mode::container,
                 .acl = acl()},
-               [this, obstacle, removed, first, last](zk::reply&& r) {
-                   const bool there = !r.error || r.error == zookeeper_errc::node_exists;
-                   if (!there && !*obstacle) {
-                       *obstacle = r.error;
-                       *removed = r.error == zookeeper_errc::no_node && !first;
-                   }
-                   if (last && !r.error && has_queue()) {
-                       queue_->directory().made(r.stat.czxid);
-                   }
+               [made, tell, last = &path == &paths.back()](zk::reply&& r) {
+                   made->push_back(r.error);
                    if (last) {
-                       // A parent that was there a moment ago was removed, being empty: begin again.
-                       const bool again = there || *removed;
-                       feed([&](auto& c, protocol::commands& out) {
-                           c.directory_made(again ? error_code{} : *obstacle, out);
-                       });
+                       tell(r.error ? 0 : r.stat.czxid);
                    }
                });
     }
 }
 
-void queue_member::create(const std::string& prefix)
+void queue_member::create(const protocol::command& wanted)
 {
     revoked_ = false;
     submit({.op = zk::opcode::create,
-            .path = child(prefix),
+            .path = child(wanted.name),
             .data = owner_data(),
             .mode = has_queue() ? create_mode::ephemeral_sequential : create_mode::ephemeral,
             .acl = acl()},
            [this](zk::reply&& r) {
-               feed([&](auto& c, protocol::commands& out) {
+               feed_answer(kind::create, r.error, [&](auto& c, protocol::commands& out) {
                    c.created(r.error, protocol::last_name(r.text),
                              {r.stat.czxid, r.stat.ephemeral_owner}, out);
                });
@@ -123,81 +126,26 @@ void queue_member::create(const std::string& prefix)
     go_on_in_between();
 }
 
-bool queue_member::lingers() const noexcept
-{
-    return queue_->linger() > options_.linger.zero();
-}
-
-// Who lingers needs the watch that comes with a list.
-bool queue_member::expects_nobody() const
-{
-    return has_queue() && !lingers() && queue_->directory().expects_nobody();
-}
-
-void queue_member::create_and_count(const std::string& prefix)
+void queue_member::create_and_count(const protocol::command& wanted)
 {
     revoked_ = false;
-    const auto version = queue_->directory().version();
-    if (version <= 0) { // it was another one before a pause; and a negative one would be any
-        feed([](protocol::contender& c, protocol::commands& out) {
-            c.counted(zookeeper_errc::bad_version, {}, {}, false, out);
-        });
-        go_on_in_between();
-        return;
-    }
-    queue_->directory().tried();
     submit({.op = zk::opcode::multi,
             .acl = acl(),
-            .ops = both(
-                create_op(child(prefix), owner_data(), {.mode = create_mode::ephemeral_sequential}),
-                set_op(path_, std::string{protocol::directory_mark}, version))},
+            .ops = both(create_op(child(wanted.name), owner_data(),
+                                  {.mode = create_mode::ephemeral_sequential}),
+                        set_op(path_, std::string{protocol::directory_mark},
+                               static_cast<std::int32_t>(wanted.number)))},
            [this](zk::reply&& r) {
                r.results.resize(2);
-               written_to_directory(queue_->directory(), r.error, r.results[1]);
-               const auto& directory = r.results[1].stat;
-               const bool alone = directory.num_children == 1;
-               counted_others_ = !r.error && !alone;
-               feed([&](protocol::contender& c, protocol::commands& out) {
-                   // The transaction created the one, and changed the other.
-                   c.counted(r.error, protocol::last_name(r.results[0].path),
-                             {directory.mzxid, core_.session()}, alone, out);
-               });
+               feed_answer(kind::create_and_count, r.error,
+                           [&](protocol::contender& c, protocol::commands& out) {
+                               // The transaction created the one, and changed the other.
+                               c.counted(r.error, protocol::last_name(r.results[0].path),
+                                         {r.results[1].stat.mzxid, core_.session()},
+                                         directory_write_in(r), out);
+                           });
            });
     go_on_in_between();
-}
-
-// As long as the own node is there: nobody can replace the directory meanwhile. For those who may count.
-void queue_member::get_to_know_directory()
-{
-    const auto* const c = std::get_if<protocol::contender>(&contender_);
-    if (c == nullptr) {
-        return;
-    }
-    auto& directory = queue_->directory();
-    if (c->met_siblings() || std::exchange(counted_others_, false)) {
-        directory.met_others();
-        return;
-    }
-    directory.granted_alone(c->number());
-    if (trying_ || lingers()) {
-        return;
-    }
-    if (directory.is_worth_reading()) {
-        read_directory();
-    } else if (directory.is_worth_marking()) {
-        mark_directory();
-    }
-}
-
-void queue_member::mark_directory()
-{
-    submit({.op = zk::opcode::multi,
-            .ops = both(check_op(node_), set_op(path_, std::string{protocol::directory_mark},
-                                                queue_->directory().version()))},
-           [this](zk::reply&& r) {
-               r.results.resize(2);
-               written_to_directory(queue_->directory(), r.error, r.results[1]);
-           });
 }
 
 void queue_member::go_on_in_between()
@@ -209,137 +157,80 @@ void queue_member::go_on_in_between()
 
 void queue_member::list()
 {
-    // Who lingers wants to know from the beginning whether he is alone, and who comes.
-    const auto& c = std::get<protocol::contender>(contender_);
-    if (lingers() && !trying_ && !c.has_node() && !c.holds_back() && !neighbours_) {
-        list_and_watch([this](const zk::reply& r) { heed(r.error, [&] { listed(r); }); });
-        return;
-    }
-    submit({.op = zk::opcode::children, .path = path_}, [this](zk::reply&& r) { listed(r); });
+    submit({.op = zk::opcode::children, .path = path_}, [this](zk::reply&& r) {
+        feed_answer(kind::list, r.error, [&](protocol::contender& c, protocol::commands& out) {
+            c.listed(r.error, listing_in(r), out);
+        });
+    });
 }
 
 void queue_member::look_at_node()
 {
     submit({.op = zk::opcode::exists, .path = path_}, [this](zk::reply&& r) {
-        feed([&](protocol::single_node& c, protocol::commands& out) {
+        feed_answer(kind::look, r.error, [&](protocol::single_node& c, protocol::commands& out) {
             c.looked(r.error, {r.stat.czxid, r.stat.ephemeral_owner},
                      r.stat.czxid != own_czxid_ && queue_->is_own(r.stat.czxid), out);
         });
     });
 }
 
-void queue_member::listed(const zk::reply& r)
+void queue_member::read_directory()
 {
-    auto& directory = queue_->directory();
-    if (!r.error) {
-        directory.seen(r.stat.czxid, r.stat.version);
-    }
-    const bool recognised = directory.is_ours(r.stat.czxid);
-    feed([&](protocol::contender& c, protocol::commands& out) {
-        c.listed(r.error, r.names, recognised, out);
+    submit({.op = zk::opcode::get, .path = path_}, [this](zk::reply&& r) {
+        feed_answer(kind::read_directory, r.error,
+                    [&](protocol::contender& c, protocol::commands& out) {
+                        c.directory_read(r.error, directory_in(r.stat), r.text, out);
+                    });
     });
 }
 
-// `answer` may refer to *this.
-template <class Answer>
-void queue_member::list_and_watch(Answer answer)
+void queue_member::identify_directory()
 {
-    neighbours_ = std::make_shared<neighbourhood>(*this);
-    auto read = make_request(
-        {.op = zk::opcode::children,
-         .path = path_,
-         .watch = true,
-         .kind = zk::watch_kind::children},
-        on_loss::fail, [weak = weak_from_this(), target = neighbours_, answer](zk::reply&& r) {
-            target->reading = nullptr;
-            const auto self = weak.lock();
-            if (!self) {
-                return;
-            }
-            target->alone = protocol::contenders(self->options_.layout, r.names).size() <= 1;
-            if (r.error && self->neighbours_ == target) {
-                self->neighbours_.reset(); // no watch was set
-            }
-            answer(r);
-        });
-    read->subscriber = neighbours_.get();
-    neighbours_->reading = read.get();
-    core_.submit(std::move(read));
-}
-
-void queue_member::look()
-{
-    if (!holds() || over_ || !core_.is_connected()) {
-        return; // behind a reconnection it is asked for again
-    }
-    if (neighbours_) {
-        queue_->met(*this, company());
-        return;
-    }
-    list_and_watch([this](const zk::reply& r) {
-        if (!outcome_unknown(r.error)) {
-            queue_->met(*this, r.error ? protocol::company::some : company());
-        }
+    submit({.op = zk::opcode::get, .path = path_}, [this](zk::reply&& r) {
+        feed_answer(kind::identify_directory, r.error,
+                    [&](protocol::contender& c, protocol::commands&) {
+                        c.directory_identified(r.error, directory_in(r.stat), r.text);
+                    });
     });
 }
 
-protocol::company queue_member::company() const noexcept
+void queue_member::mark_directory(const protocol::command& wanted)
 {
-    if (drains()) {
-        return protocol::company::some; // those who hold back are not in the queue
-    }
-    if (neighbours_) {
-        return neighbours_->reading != nullptr ? protocol::company::unknown
-               : neighbours_->alone            ? protocol::company::none
-                                               : protocol::company::some;
-    }
-    return crowded_ || ask([](const auto& c) { return c.met_others(); })
-               ? protocol::company::some
-               : protocol::company::unknown;
-}
-
-void queue_member::remove(const std::string& name)
-{
-    submit({.op = zk::opcode::remove, .path = child(name)}, [this](zk::reply&& r) {
-        feed([&](auto& c, protocol::commands& out) { c.removed(r.error, out); });
-    });
-}
-
-// The node first: nobody may see the note while the node is there. Whatever version the data have: who had the
-// lock before has changed them, too.
-void queue_member::remove_and_mark(const std::string& name)
-{
-    const auto number = protocol::number_of(options_.layout, name);
-    if (!number || !queue_->directory().is_writable()) {
-        remove(name);
-        return;
-    }
     submit({.op = zk::opcode::multi,
-            .ops = both(remove_op(child(name)),
-                        set_op(path_, protocol::noted_data(options_.layout, *number)))},
+            .ops = both(check_op(child(wanted.name)),
+                        set_op(path_, std::string{protocol::directory_mark},
+                               static_cast<std::int32_t>(wanted.number)))},
            [this](zk::reply&& r) {
                r.results.resize(2);
-               if (r.results[1].error == zookeeper_errc::no_auth) {
-                   queue_->directory().forbidden();
-               }
-               feed([&](auto& c, protocol::commands& out) { c.removed(r.error, out); });
+               feed_answer(kind::mark_directory, r.error,
+                           [&](protocol::contender& c, protocol::commands&) {
+                               c.directory_marked(r.error, directory_write_in(r));
+                           });
            });
 }
 
-void queue_member::read_directory()
+void queue_member::remove(const protocol::command& wanted)
 {
-    submit({.op = zk::opcode::get, .path = path_}, [this, in_queue = !holds()](zk::reply&& r) {
-        const bool ours = !r.error && protocol::is_marked(r.text);
-        data_missing_ = in_queue && r.error == zookeeper_errc::no_node;
-        if (!r.error && in_queue) {
-            queue_->directory().read_in_queue(r.stat.czxid, r.stat.version, ours);
-        } else if (!r.error) {
-            queue_->directory().read(r.stat.czxid, r.stat.version, ours);
-        }
-        feed([&](protocol::contender& c, protocol::commands& out) {
-            c.directory_read(r.error, ours, protocol::noted_number(options_.layout, r.text), out);
-        });
+    submit({.op = zk::opcode::remove, .path = child(wanted.name)}, [this](zk::reply&& r) {
+        feed_answer(kind::remove, r.error,
+                    [&](auto& c, protocol::commands& out) { c.removed(r.error, out); });
     });
+}
+
+// The node first: nobody may see the mark while the node is there. Whatever version the data have: the holder before has
+// changed them, too.
+void queue_member::remove_and_mark(const protocol::command& wanted)
+{
+    submit({.op = zk::opcode::multi,
+            .ops = both(remove_op(child(wanted.name)),
+                        set_op(path_, protocol::noted_data(options_.layout, wanted.number)))},
+           [this](zk::reply&& r) {
+               r.results.resize(2);
+               feed_answer(kind::remove_and_mark, r.error,
+                           [&](protocol::contender& c, protocol::commands& out) {
+                               c.removed_and_marked(r.error, r.results[1].error, out);
+                           });
+           });
 }
 
 // So that its counter begins anew. That somebody is in it again is as good. The answer comes when nobody waits
@@ -371,9 +262,10 @@ void queue_member::exchange(const std::string& name)
             .ops = both(create_op(child(name), owner_data(), {.mode = create_mode::ephemeral}),
                         remove_op(child(own_name())))},
            [this](zk::reply&& r) {
-               feed([&](protocol::contender& c, protocol::commands& out) {
-                   c.stepped_down(r.error, out);
-               });
+               feed_answer(kind::step_down, r.error,
+                           [&](protocol::contender& c, protocol::commands& out) {
+                               c.stepped_down(r.error, out);
+                           });
            });
 }
 
@@ -400,12 +292,12 @@ void queue_member::watch(const std::string& name)
                                target->name == self->own_name() &&
                                self->ask([](const auto& c) { return c.has_node(); });
             self->revoked_ |= asked;
-            self->heed(r.error, [&] {
-                self->note_watch(target->name, r.error);
-                self->feed([&](auto& c, protocol::commands& out) {
+            self->feed_answer(
+                kind::watch, r.error,
+                [&](auto& c, protocol::commands& out) {
                     c.watched(target->name, r.error, {r.stat.czxid, r.stat.ephemeral_owner}, out);
-                });
-            });
+                },
+                target->name);
             if (asked) {
                 self->announce_revocation();
             }
@@ -446,10 +338,47 @@ std::shared_ptr<queue_member::watch_target> queue_member::drop_target(const watc
     return dropped;
 }
 
-// The own node takes the watch along when it goes. What is left is freed.
-void queue_member::forget_neighbours()
+// Together with a listing: what comes behind it fires the watch.
+void queue_member::list_and_watch(kind as)
 {
-    if (const auto target = std::exchange(neighbours_, nullptr)) {
+    newcomers_ = std::make_shared<newcomer_target>(*this);
+    auto read = make_request(
+        {.op = zk::opcode::children,
+         .path = path_,
+         .watch = true,
+         .kind = zk::watch_kind::children},
+        on_loss::fail, [weak = weak_from_this(), target = newcomers_, as](zk::reply&& r) {
+            target->reading = nullptr;
+            const auto self = weak.lock();
+            if (!self) {
+                return;
+            }
+            if (r.error && self->newcomers_ == target) {
+                self->newcomers_.reset(); // no watch was set
+            }
+            auto l = listing_in(r);
+            l.watched = true;
+            std::optional<protocol::remote_contention> known;
+            self->feed_answer(as, r.error, [&](protocol::contender& c, protocol::commands& out) {
+                if (as == kind::list_and_watch) {
+                    c.listed(r.error, l, out);
+                } else {
+                    known = c.newcomers_watched(r.error, l);
+                }
+            });
+            if (known) {
+                self->queue_->met(*self, *known);
+            }
+        });
+    read->subscriber = newcomers_.get();
+    newcomers_->reading = read.get();
+    core_.submit(std::move(read));
+}
+
+// The own node takes its watch along when it goes. That of the directory is freed.
+void queue_member::forget_newcomers()
+{
+    if (const auto target = std::exchange(newcomers_, nullptr)) {
         if (target->reading != nullptr) {
             target->reading->subscriber = nullptr;
         } else {

@@ -66,17 +66,17 @@ public:
 
     // ---- on the strand: what becomes of contenders
 
-    void granted(const std::shared_ptr<queue_member>& member, protocol::company c);
+    void granted(const std::shared_ptr<queue_member>& member, protocol::remote_contention c);
     // On trial, for one who does not wait; or by stepping down, with the turn from which those of the same node go
     // on: the tokens of those who had it before are smaller.
-    void granted(const std::shared_ptr<queue_member>& member, protocol::company c,
+    void granted(const std::shared_ptr<queue_member>& member, protocol::remote_contention c,
                  operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn = 0);
     // There will be no grant, of this contender or, for whatever contender, on this client.
     void failed(const queue_member& member, const error_code& why);
     void fail_all(const error_code& why);
     // Returns whether somebody held it.
     bool lost(queue_member& member);
-    void met(const queue_member& member, protocol::company c);
+    void met(const queue_member& member, protocol::remote_contention c);
     void connected(const queue_member& member);
     // Somebody asks for its node.
     void revoked(const queue_member& member);

@@ -9,11 +9,11 @@
 namespace colock::detail {
 
 using protocol::cohort;
-using protocol::company;
+using protocol::remote_contention;
 
 // ---- contenders
 
-void local_queue::granted(const std::shared_ptr<queue_member>& member, company c)
+void local_queue::granted(const std::shared_ptr<queue_member>& member, remote_contention c)
 {
     input([&](outcome& out) {
         if (contender_ != member) { // which has failed, or is not wanted any more
@@ -29,7 +29,7 @@ void local_queue::granted(const std::shared_ptr<queue_member>& member, company c
     });
 }
 
-void local_queue::granted(const std::shared_ptr<queue_member>& member, company c,
+void local_queue::granted(const std::shared_ptr<queue_member>& member, remote_contention c,
                           operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn)
 {
     input([&](outcome& out) {
@@ -89,7 +89,7 @@ bool local_queue::is_contender(const queue_member& member)
     return contender_.get() == &member;
 }
 
-void local_queue::met(const queue_member& member, company c)
+void local_queue::met(const queue_member& member, remote_contention c)
 {
     holder_input(member, [&](outcome& out) {
         const auto now = boot_clock::now();

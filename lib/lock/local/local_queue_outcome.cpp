@@ -106,12 +106,11 @@ void local_queue::reconcile(strand_work& work)
             }
         }
     };
-    const bool drains = std::ranges::any_of(
-        work.leaving, [](const strand_work::departure& each) { return each.member->drains(); });
     if (!joining) {
         leave();
-    } else if (drains || joining->expects_nobody()) {
-        // The new node would keep a directory that is to be deleted; or it shall be alone in the directory.
+    } else if (std::ranges::any_of(work.leaving, [&](const strand_work::departure& each) {
+                   return joining->joins_behind(*each.member);
+               })) {
         leave();
         joining->join({});
     } else {
@@ -128,7 +127,7 @@ void local_queue::reconcile(strand_work& work)
         unwanted->leave();
     }
     if (looking) {
-        looking->look();
+        looking->look_around();
     }
     if (refused) {
         core_->note_error("lock " + path_ + ": " + refused.message());

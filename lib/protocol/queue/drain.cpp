@@ -66,8 +66,7 @@ transition drain::look_again(context& c, commands& out)
     return stay();
 }
 
-transition drain::listed(context& c, const error_code& ec, const std::vector<std::string>& children,
-                         bool, commands& out)
+transition drain::listed(context& c, const error_code& ec, const listing& l, commands& out)
 {
     if (me_ || outcome_unknown(ec)) {
         return stay(); // listed when the own node is gone; or again behind the reconnection
@@ -82,9 +81,9 @@ transition drain::listed(context& c, const error_code& ec, const std::vector<std
     if (ec) {
         return failed(c, ec, out);
     }
-    const auto queue = contenders(c.options.layout, children);
+    const auto queue = contenders(c.options.layout, l.children);
     if (!is_draining(queue) || planted("joins while it drains") ||
-        queue.size() != children.size()) {
+        queue.size() != l.children.size()) {
         return join::again(c, out);
     }
     const auto last = last_to_stay(queue).name;

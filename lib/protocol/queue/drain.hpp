@@ -29,8 +29,7 @@ public:
     void suspended() noexcept;
     transition expired(context& c, commands& out);
 
-    transition listed(context& c, const error_code& ec, const std::vector<std::string>& children,
-                      bool recognised, commands& out);
+    transition listed(context& c, const error_code& ec, const listing& l, commands& out);
     transition watched(context& c, std::string_view name, const error_code& ec,
                        node_identity identity, commands& out);
     transition fired(context& c, std::string_view name, bool deleted, commands& out);

@@ -60,8 +60,7 @@ transition hold::expired(context&, commands& out)
 }
 
 // Whether it has stepped down, when the answer was lost.
-transition hold::listed(context& c, const error_code& ec, const std::vector<std::string>& children,
-                        bool, commands& out)
+transition hold::listed(context& c, const error_code& ec, const listing& l, commands& out)
 {
     if (!stepping_down_ || outcome_unknown(ec)) {
         return stay(); // listed again behind the reconnection
@@ -73,7 +72,7 @@ transition hold::listed(context& c, const error_code& ec, const std::vector<std:
         }
         return stepped_down(c, ec, out);
     }
-    if (std::ranges::find(children, readers_name(c)) != children.end()) {
+    if (std::ranges::find(l.children, readers_name(c)) != l.children.end()) {
         return became_reader(c, out);
     }
     out.push_back({command::kind::step_down, readers_name(c)});

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace colock::protocol::queue {
 
@@ -27,8 +26,7 @@ public:
     void suspended() noexcept { me_.watch.forget(); }
     transition expired(context& c, commands& out);
 
-    transition listed(context& c, const error_code& ec, const std::vector<std::string>& children,
-                      bool recognised, commands& out);
+    transition listed(context& c, const error_code& ec, const listing& l, commands& out);
     transition watched(context& c, std::string_view name, const error_code& ec,
                        node_identity identity, commands& out);
     transition fired(context& c, std::string_view name, bool deleted, commands& out);

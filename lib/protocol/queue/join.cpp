@@ -14,14 +14,14 @@ namespace colock::protocol::queue {
 join join::begin(context& c, commands& out)
 {
     if (c.try_only) {
-        c.listings.send(out);
+        c.list_to_join(out);
         return join{step::probing};
     }
-    const bool counts = c.options.fast_path && c.expects_nobody && !c.count_refused;
-    out.push_back(
-        {counts ? command::kind::create_and_count : command::kind::create, c.name_prefix()});
-    if (!counts) {
-        c.listings.send(out);
+    if (c.directory.expects_nobody(c.rules()) && !c.count_refused) {
+        out.push_back(c.directory.create_and_count(c.name_prefix()));
+    } else {
+        out.push_back({command::kind::create, c.name_prefix()});
+        c.list_to_join(out);
     }
     return join{step::creating};
 }
@@ -56,7 +56,7 @@ transition join::connected(context& c, commands& out)
         return begin(c, out);
     }
     if (at_ == step::lost_track) {
-        c.listings.send(out);
+        c.list_to_join(out);
     }
     return stay();
 }
@@ -143,8 +143,7 @@ transition join::counted(context& c, const error_code& ec, std::string_view name
     return next;
 }
 
-transition join::listed(context& c, const error_code& ec, const std::vector<std::string>& children,
-                        bool recognised, commands& out)
+transition join::listed(context& c, const error_code& ec, const listing& l, commands& out)
 {
     if (at_ != step::probing && at_ != step::lost_track) {
         return stay();
@@ -155,41 +154,40 @@ transition join::listed(context& c, const error_code& ec, const std::vector<std:
     }
     if (ec && ec != zookeeper_errc::no_node) {
         if (is_retryable(ec)) {
-            c.listings.send(out);
+            c.list_to_join(out);
             return stay();
         }
         return abandoned_ ? finish(ec, out) : fail(ec, out);
     }
     if (at_ == step::lost_track) {
-        return recover(c, children, recognised, out);
+        return recover(c, l, out);
     }
-    return ec ? transition{make_directory(out)} : probed(c, children, out);
+    return ec ? transition{make_directory(out)} : probed(c, l, out);
 }
 
 // Whether a try would be granted.
-transition join::probed(context& c, const std::vector<std::string>& children, commands& out)
+transition join::probed(context& c, const listing& l, commands& out)
 {
     const auto& layout = c.options.layout;
-    if (is_of_another_kind(layout, children, std::numeric_limits<std::int64_t>::max())) {
+    if (is_of_another_kind(layout, l.children, std::numeric_limits<std::int64_t>::max())) {
         return fail(errc::conflicting_kind, out);
     }
-    if (blocks_newcomer(contenders(layout, children), c.options.shared)) {
+    if (blocks_newcomer(contenders(layout, l.children), c.options.shared)) {
         out.push_back({command::kind::busy});
         return finish({}, out);
     }
     out.push_back({command::kind::create, c.name_prefix()});
-    c.listings.send(out);
+    c.list_to_join(out);
     return join{step::creating};
 }
 
 // Whether a create whose answer was lost has made a node. A directory that does not exist has no children.
-transition join::recover(context& c, const std::vector<std::string>& children, bool recognised,
-                         commands& out)
+transition join::recover(context& c, const listing& l, commands& out)
 {
     const auto prefix = c.name_prefix();
     const auto found = std::ranges::find_if(
-        children, [&](const std::string& child) { return child.starts_with(prefix); });
-    if (found == children.end() || planted("own node not looked for")) {
+        l.children, [&](const std::string& child) { return child.starts_with(prefix); });
+    if (found == l.children.end() || planted("own node not looked for")) {
         return abandoned_ ? finish({}, out) : again(c, out);
     }
     place me{c, *found};
@@ -197,7 +195,7 @@ transition join::recover(context& c, const std::vector<std::string>& children, b
         return leave::begin(c, std::move(me), false, out);
     }
     wait waiting{std::move(me)};
-    auto next = waiting.evaluate(c, children, recognised, out);
+    auto next = waiting.evaluate(c, l, out);
     return next ? std::move(next) : transition{std::move(waiting)};
 }
 

@@ -7,7 +7,6 @@
 #include <iosfwd>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace colock::protocol::queue {
 
@@ -15,9 +14,9 @@ class transition;
 
 // The create and a listing are sent back to back: the session's order makes the listing show the node.
 //
-// The uncontended fast path spares that listing. It can be skipped at first reading. A contender that expects to be
-// alone creates its node in a transaction that also writes to the directory: the answer tells how many children the
-// directory has. When the new node is the only one, nothing can block it.
+// The uncontended fast path (directory/strategy.hpp) spares that listing. It can be skipped at first reading. A contender
+// that expects to be alone creates its node in a transaction that also writes to the directory: the answer tells how many
+// children the directory has. When the new node is the only one, nothing can block it.
 //
 // A try lists before it creates, and creates nothing when it would have to wait.
 class join {
@@ -38,13 +37,13 @@ public:
     void suspended() noexcept {}
     transition expired(context& c, commands& out);
 
+    // `ec`: what it comes to, as outcome_of_making() tells.
     transition directory_made(context& c, const error_code& ec, commands& out);
     transition created(context& c, const error_code& ec, std::string_view name,
                        node_identity identity, commands& out);
     transition counted(context& c, const error_code& ec, std::string_view name,
                        node_identity identity, bool alone, commands& out);
-    transition listed(context& c, const error_code& ec, const std::vector<std::string>& children,
-                      bool recognised, commands& out);
+    transition listed(context& c, const error_code& ec, const listing& l, commands& out);
 
     friend bool operator==(const join&, const join&) = default;
     friend std::ostream& operator<<(std::ostream& text, const join& j);
@@ -61,9 +60,8 @@ private:
 
     explicit join(step at) noexcept : at_{at} {}
 
-    transition probed(context& c, const std::vector<std::string>& children, commands& out);
-    transition recover(context& c, const std::vector<std::string>& children, bool recognised,
-                       commands& out);
+    transition probed(context& c, const listing& l, commands& out);
+    transition recover(context& c, const listing& l, commands& out);
 
     transition fail(const error_code& ec, commands& out) const;
 

@@ -19,12 +19,18 @@ leave leave::begin(const context& c, place me, bool held, commands& out)
     return l;
 }
 
-void leave::remove(const context& c, commands& out) const
+void leave::remove(const context& c, commands& out)
 {
     if (planted("directory before the node") && me_.drains(c)) {
         out.push_back({command::kind::remove_directory});
     }
-    out.push_back({marks(c) ? command::kind::remove_and_mark : command::kind::remove, me_.name});
+    marking_ = marks(c);
+    if (marking_) {
+        out.push_back(
+            {.type = command::kind::remove_and_mark, .name = me_.name, .number = me_.number});
+    } else {
+        out.push_back({command::kind::remove, me_.name});
+    }
     if (me_.drains(c) && !planted("directory before the node")) {
         out.push_back({command::kind::remove_directory}); // this may be the last contender
     }
@@ -59,7 +65,7 @@ transition leave::removed(context& c, const error_code& ec, commands& out)
         out.push_back({command::kind::lost, {}, errc::node_deleted});
     }
     if (ec && ec != zookeeper_errc::no_node) {
-        if (!is_retryable(ec) && (!marks(c) || planted("node kept with the mark"))) {
+        if (!is_retryable(ec) && (!marking_ || planted("node kept with the mark"))) {
             me_.watch.drop(out);
             return finish(ec, out);
         }
@@ -98,7 +104,7 @@ transition leave::fired(context&, std::string_view name, bool, commands&)
 
 std::ostream& operator<<(std::ostream& text, const leave& l)
 {
-    return text << l.me_ << l.held_ << l.remove_lost_ << l.may_not_write_;
+    return text << l.me_ << l.held_ << l.remove_lost_ << l.marking_ << l.may_not_write_;
 }
 
 } // namespace colock::protocol::queue

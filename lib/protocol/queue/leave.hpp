@@ -33,13 +33,14 @@ public:
     friend std::ostream& operator<<(std::ostream& text, const leave& l);
 
 private:
-    void remove(const context& c, commands& out) const;
-    // Whether the removal raises the low-water mark.
+    void remove(const context& c, commands& out);
+    // Whether the removal is to raise the low-water mark.
     [[nodiscard]] bool marks(const context& c) const;
 
     place me_;
     bool held_ = false;
     bool remove_lost_ = false;   // a remove was not answered: it may have been carried out
+    bool marking_ = false;       // the remove that was sent last raises the low-water mark
     bool may_not_write_ = false; // the servers have refused to write to the directory
 };
 

@@ -15,7 +15,7 @@ bool may_read_mark(const context& c, const place& me)
 bool may_write_mark(const context& c, const place& me)
 {
     return (me.is_whose == place::directory::ours || planted("somebody else's directory")) &&
-           may_read_mark(c, me);
+           c.directory.may_write_mark() && may_read_mark(c, me);
 }
 
 bool is_false(std::int64_t mark, const context& c, const watched_node& own,

@@ -22,7 +22,7 @@ std::ostream& operator<<(std::ostream& text, const place& p)
     const auto id = p.identity.value_or(node_identity{});
     return text << p.name << ' ' << p.identity.has_value() << id.czxid << ',' << id.owner << ' '
                 << p.watch << static_cast<int>(p.is_whose) << p.disposable << p.met_others
-                << p.long_queue << ' ';
+                << p.met_siblings << p.counted_siblings << p.long_queue << ' ';
 }
 
 } // namespace colock::protocol::queue

@@ -28,9 +28,13 @@ struct place {
 
     // What the directory's data have shown, and the last listing that was evaluated.
     directory is_whose = directory::unknown;
-    bool disposable = false; // the directory is ours, and nothing but the queue is in it
-    bool met_others = false; // other contenders were in the queue, before this one or behind it
-    bool long_queue = false; // so many that the low-water mark is worth using
+    bool disposable = false;   // the directory is ours, and nothing but the queue is in it
+    bool met_others = false;   // other contenders were in the queue, before this one or behind it
+    bool met_siblings = false; // the directory had another child
+    bool long_queue = false;   // so many that the low-water mark is worth using
+
+    // The directory had another child when the node was created by the fast path. It may have gone since.
+    bool counted_siblings = false;
 
     place(const context& c, std::string own_name);
 

@@ -70,6 +70,7 @@ transition wait::expired(context& c, commands& out)
 
 transition wait::counted(context& c, bool alone, commands& out)
 {
+    me_.counted_siblings = !alone;
     if ((!alone && !planted("the only child")) ||
         (me_.is_late(c) && !planted("counts near the end"))) {
         if (!planted("no list beside others")) {
@@ -81,14 +82,13 @@ transition wait::counted(context& c, bool alone, commands& out)
     return granted(c, out);
 }
 
-transition wait::listed(context& c, const error_code& ec, const std::vector<std::string>& children,
-                        bool recognised, commands& out)
+transition wait::listed(context& c, const error_code& ec, const listing& l, commands& out)
 {
     if (outcome_unknown(ec)) {
         return stay(); // listed again behind the reconnection
     }
     if (!ec || ec == zookeeper_errc::no_node) {
-        return evaluate(c, children, recognised, out);
+        return evaluate(c, l, out);
     }
     if (is_retryable(ec)) {
         c.listings.send(out);
@@ -97,8 +97,7 @@ transition wait::listed(context& c, const error_code& ec, const std::vector<std:
     return failed(c, ec, out);
 }
 
-transition wait::evaluate(context& c, const std::vector<std::string>& children, bool recognised,
-                          commands& out)
+transition wait::evaluate(context& c, const listing& l, commands& out)
 {
     if (me_.is_late(c) && me_.is_whose == place::directory::unknown) {
         out.push_back({command::kind::read_directory});
@@ -106,6 +105,7 @@ transition wait::evaluate(context& c, const std::vector<std::string>& children, 
         return stay();
     }
     const auto& layout = c.options.layout;
+    const auto& children = l.children;
     const auto queue = contenders(layout, children);
     me_.disposable = (me_.is_whose == place::directory::ours && queue.size() == children.size()) ||
                      planted("any directory is disposable");
@@ -138,13 +138,13 @@ transition wait::evaluate(context& c, const std::vector<std::string>& children, 
     if (too_late) {
         return drain::begin(std::move(me_), std::move(before_), queue, out);
     }
-    if (recognised && me_.is_whose == place::directory::unknown) {
+    if (me_.is_whose == place::directory::unknown && c.directory.recognises(l.directory.czxid)) {
         // Late contenders read the directory instead (above), because they may delete it: other data that were put
         // there since say that it has to stay.
         me_.is_whose = place::directory::ours;
     }
     me_.met_others = queue.size() > 1;
-    c.met_siblings = children.size() > 1;
+    me_.met_siblings = children.size() > 1;
     me_.long_queue = c.options.mark_from != 0 && queue.size() >= c.options.mark_from;
     if (!before_) {
         before_.emplace();
@@ -321,6 +321,9 @@ transition wait::granted(context& c, commands& out)
     if (before_) {
         before_->drop(out);
     }
+    const bool met_siblings =
+        me_.met_siblings || (me_.counted_siblings && !planted("counted siblings forgotten"));
+    c.directory.granted(c.rules(), me_.name, me_.number, met_siblings, c.try_only, out);
     out.push_back({command::kind::granted});
     return hold{std::move(me_)};
 }

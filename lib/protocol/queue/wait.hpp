@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace colock::protocol::queue {
 
@@ -31,11 +30,9 @@ public:
 
     // The own node was created by a transaction that counts the children of the directory.
     transition counted(context& c, bool alone, commands& out);
-    transition listed(context& c, const error_code& ec, const std::vector<std::string>& children,
-                      bool recognised, commands& out);
+    transition listed(context& c, const error_code& ec, const listing& l, commands& out);
     // Evaluates a listing that was sent behind the create: where it does not show the own node, that was deleted.
-    transition evaluate(context& c, const std::vector<std::string>& children, bool recognised,
-                        commands& out);
+    transition evaluate(context& c, const listing& l, commands& out);
     transition watched(context& c, std::string_view name, const error_code& ec,
                        node_identity identity, commands& out);
     transition fired(context& c, std::string_view name, bool deleted, commands& out);

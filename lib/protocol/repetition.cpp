@@ -1,0 +1,46 @@
+#include "repetition.hpp"
+
+#include <utility>
+
+namespace colock::protocol {
+
+bool repetition::answered(command::kind to, std::string_view name, const error_code& ec)
+{
+    using kind = command::kind;
+    in_vain_ = is_retryable(ec) && !outcome_unknown(ec);
+    if (to == kind::read_directory) {
+        directory_gone_ = ec == zookeeper_errc::no_node;
+    }
+    if (to != kind::watch) {
+        return false;
+    }
+    if (ec == zookeeper_errc::no_node) {
+        in_vain_ = !has_queue_ || name == missing_;
+        missing_ = name;
+    }
+    return !ec && !has_queue_;
+}
+
+bool repetition::is_next(command::kind type) noexcept
+{
+    using kind = command::kind;
+    switch (type) {
+    case kind::identify_directory:
+    case kind::mark_directory:
+    case kind::watch_newcomers: return false; // nothing else follows from their answers
+    default: break;
+    }
+    const bool follows = std::exchange(in_vain_, false);
+    switch (type) {
+    case kind::make_directory: made_directory_ = true; return true;
+    case kind::create:
+    case kind::create_and_count: {
+        const bool again = std::exchange(has_created_, true) && has_queue_;
+        return (!std::exchange(made_directory_, false) && again) || follows;
+    }
+    case kind::read_directory: return std::exchange(directory_gone_, false) || follows;
+    default: return follows;
+    }
+}
+
+} // namespace colock::protocol
