@@ -15,7 +15,7 @@ bool cohort::arrive(time now, verdict& out)
             want_look(out);
             return true;
         }
-        open_ = remote_ != remote_contention::some; // strangers have waited for long enough
+        open_ = remote_ != remote_contention::some; // remote contenders have waited for long enough
     }
     ++waiting_;
     if (!(holds_ && open_)) {
@@ -201,8 +201,8 @@ void cohort::let_in() noexcept
     }
 }
 
-// Lets in whoever may come in. When it is over, and strangers are known to wait, later ones queue behind them;
-// when that is still to be found out, they wait for the word, which is a round trip away.
+// Lets in the waiters that may come in. When it is over, and remote contenders are known to wait, later ones queue behind
+// them. When that is still to be found out, the waiters wait for the answer, which is a round trip away.
 void cohort::fill(time now, verdict& out)
 {
     while (waiting_ != 0 && has_room() && !is_over(now)) {

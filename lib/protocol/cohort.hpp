@@ -1,5 +1,5 @@
-// The users of one path in one client, who share one contender: when the next one of them is let in, and
-// when the contender's place in the queue is given up for strangers. Sans-io.
+// The users of one path in one client, which share one contender: when the next one of them is let in, and
+// when the contender's place in the queue is given up for remote contenders. Sans-io.
 #pragma once
 
 #include "remote_contention.hpp"
@@ -10,9 +10,9 @@
 
 namespace colock::protocol {
 
-// The idea is lock cohorting (Dice, Marathe, Shavit, PPoPP 2012): to pass a lock on among those who are near
-// costs next to nothing, so they do that for a while before those who are far have their turn. When it is
-// known that no stranger waits there is nobody to be unfair to, and no limit.
+// The idea is lock cohorting (Dice, Marathe, Shavit, PPoPP 2012): to hand a lock off among local waiters costs next to
+// nothing, so they do that for a while before remote contenders have their turn. When it is known that no remote
+// contender waits there is none to be unfair to, and no limit.
 //
 // Counts only: who the users are, and in which order they wait, is the caller's business. Times are those
 // of one clock that does not go back. Every input returns what has to be done.
@@ -22,7 +22,7 @@ public:
 
     struct rules {
         bool shared = false;          // users may hold the lock together
-        std::uint64_t max_grants = 0; // on one node, while strangers wait, behind the first one
+        std::uint64_t max_grants = 0; // on one node, under remote contention, behind the first
         time max_time{0};             // likewise
         time linger{0};               // how long a node is kept that nobody uses
         time max_linger{0};           // how long after its grant that is still done

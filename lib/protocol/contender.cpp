@@ -3,9 +3,7 @@
 #include "directory/data.hpp"
 #include "planted.hpp"
 
-#include <sstream>
 #include <type_traits>
-#include <variant>
 
 namespace colock::protocol {
 
@@ -52,9 +50,9 @@ void contender::step_down(commands& out)
     hand([&](queue::hold& s) { return s.step_down(context_, out); });
 }
 
-void contender::guard(commands& out)
+void contender::watch_own_node(commands& out)
 {
-    hand([&](queue::hold& s) { return s.guard(context_, out); });
+    hand([&](queue::hold& s) { return s.watch_own_node(context_, out); });
 }
 
 std::optional<remote_contention> contender::look_around(commands& out)
@@ -63,7 +61,7 @@ std::optional<remote_contention> contender::look_around(commands& out)
     if (!holds() || !context_.connected) {
         return std::nullopt; // the client asks again behind the reconnection
     }
-    if (newcomers) {
+    if (newcomers && !planted("newcomers watched twice")) {
         return contention();
     }
     newcomers.ask();
@@ -91,7 +89,9 @@ void contender::suspended()
 {
     context_.connected = false;
     context_.listings.forget();
-    context_.newcomers.suspended();
+    if (!planted("newcomer watch kept without a connection")) {
+        context_.newcomers.suspended();
+    }
     std::visit([](auto& s) { s.suspended(); }, stage_);
 }
 
@@ -108,7 +108,7 @@ void contender::directory_made(std::span<const error_code> of_each, std::int64_t
                                commands& out)
 {
     if (czxid != 0) {
-        context_.directory.made(czxid);
+        context_.directory->made(czxid);
     }
     const auto ec = outcome_of_making(of_each);
     hand([&](queue::join& s) { return s.directory_made(context_, ec, out); });
@@ -123,7 +123,7 @@ void contender::created(const error_code& ec, std::string_view name, node_identi
 void contender::counted(const error_code& ec, std::string_view name, node_identity identity,
                         const directory_write& write, commands& out)
 {
-    context_.directory.marked(ec, write);
+    mark_answered(*context_.directory, ec, write);
     const bool alone = write.now.children == 1;
     hand([&](queue::join& s) { return s.counted(context_, ec, name, identity, alone, out); });
 }
@@ -134,13 +134,12 @@ void contender::listed(const error_code& ec, const listing& l, commands& out)
         context_.newcomers.answered(!ec, l.is_alone(context_.options.layout));
     }
     if (!ec) {
-        context_.directory.listed(l.directory);
+        context_.directory->seen(l.directory.czxid, l.directory.version);
     }
-    if (context_.listings.answered()) {
-        hand([&](auto& s) -> decltype(s.listed(context_, ec, l, out)) {
-            return s.listed(context_, ec, l, out);
-        });
-    }
+    context_.listings.answered();
+    hand([&](auto& s) -> decltype(s.listed(context_, ec, l, out)) {
+        return s.listed(context_, ec, l, out);
+    });
 }
 
 std::optional<remote_contention> contender::newcomers_watched(const error_code& ec,
@@ -151,13 +150,14 @@ std::optional<remote_contention> contender::newcomers_watched(const error_code& 
         return std::nullopt;
     }
     // Where the directory cannot be watched, remote contenders may come unseen.
-    return ec ? remote_contention::some : contention();
+    return ec && !planted("unwatched directory taken for empty") ? remote_contention::some
+                                                                 : contention();
 }
 
 remote_contention contender::newcomer()
 {
     context_.newcomers.fired();
-    context_.directory.met_others();
+    context_.directory->met_others();
     return contention();
 }
 
@@ -180,9 +180,9 @@ void contender::directory_read(const error_code& ec, const directory_state& stat
                                std::string_view data, commands& out)
 {
     const bool ours = !ec && is_marked(data);
-    const auto mark = ec ? -1 : noted_number(context_.options.layout, data);
+    const auto mark = ec ? -1 : mark_in(context_.options.layout, data);
     if (!ec) {
-        context_.directory.read_by_waiter(state, ours);
+        context_.directory->read_in_queue(state.czxid, state.version, ours);
     }
     hand([&](queue::wait& s) { return s.directory_read(context_, ec, ours, mark, out); });
 }
@@ -191,19 +191,19 @@ void contender::directory_identified(const error_code& ec, const directory_state
                                      std::string_view data)
 {
     if (!ec) {
-        context_.directory.identified(state, is_marked(data));
+        context_.directory->read(state.czxid, state.version, is_marked(data));
     }
 }
 
 void contender::directory_marked(const error_code& ec, const directory_write& write)
 {
-    context_.directory.marked(ec, write);
+    mark_answered(*context_.directory, ec, write);
 }
 
 void contender::removed_and_marked(const error_code& ec, const error_code& of_mark, commands& out)
 {
-    if (of_mark == zookeeper_errc::no_auth) {
-        context_.directory.mark_denied();
+    if (of_mark == zookeeper_errc::no_auth && !planted("mark denied, and written again")) {
+        context_.directory->forbidden();
     }
     removed(ec, out);
 }
@@ -234,20 +234,10 @@ bool contender::is_next() const noexcept
     return waiting != nullptr && waiting->is_next();
 }
 
-bool contender::is_gone() const noexcept
-{
-    return std::holds_alternative<queue::gone>(stage_);
-}
-
-bool contender::holds_back() const noexcept
-{
-    return std::holds_alternative<queue::drain>(stage_);
-}
-
-bool contender::drains() const noexcept
+bool contender::newcomers_drain() const noexcept
 {
     const auto* const me = place();
-    return me != nullptr && me->drains(context_);
+    return me != nullptr && me->newcomers_drain(context_);
 }
 
 std::string_view contender::name() const noexcept
@@ -260,12 +250,13 @@ bool contender::joins_behind(const contender& leaving) const noexcept
 {
     // Near the end of the sequence numbers the new node would keep the directory from being deleted. And a contender that
     // takes the fast path would not be alone beside the old node.
-    return leaving.drains() || context_.directory.expects_nobody(context_.rules());
+    return (leaving.newcomers_drain() && !planted("directory kept by the next contender")) ||
+           (context_.expects_alone() && !planted("counted beside the own node"));
 }
 
 remote_contention contender::contention() const noexcept
 {
-    if (drains()) {
+    if (newcomers_drain() && !planted("draining contenders forgotten")) {
         return remote_contention::some; // draining contenders have no node in the queue
     }
     const auto* const me = place();
@@ -276,12 +267,6 @@ node_identity contender::identity() const noexcept
 {
     const auto* const me = place();
     return me != nullptr ? me->identity.value_or(node_identity{}) : node_identity{};
-}
-
-std::int64_t contender::number() const noexcept
-{
-    const auto* const me = place();
-    return me != nullptr ? me->number : 0;
 }
 
 const queue::place* contender::place() const noexcept
@@ -297,14 +282,6 @@ const queue::place* contender::place() const noexcept
             }
         },
         stage_);
-}
-
-std::string contender::fingerprint() const
-{
-    std::ostringstream text;
-    text << context_ << stage_.index() << ' ';
-    std::visit([&](const auto& s) { text << s; }, stage_);
-    return text.str();
 }
 
 } // namespace colock::protocol

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 namespace colock::protocol {
 
@@ -31,7 +32,7 @@ public:
     contender(settings s, guid first) : context_{.options = std::move(s), .own_guid = first} {}
 
     // What the client knows of the directory. To be lent before every input: a client forgets it with its session.
-    void use(directory_memory& of_client) noexcept { context_.directory.use(of_client); }
+    void lend(directory_memory& of_client) noexcept { context_.directory.lend(of_client); }
 
     // Intentions of the caller. `connected`: whether there is a connection now, with this session.
     void join(bool connected, std::int64_t session, commands& out);
@@ -40,7 +41,7 @@ public:
     // From the exclusive lock to a shared one, with no gap: Curator's downgrade. Only while it is held.
     void step_down(commands& out);
     // The lock is held for long enough that it is worth watching the own node.
-    void guard(commands& out);
+    void watch_own_node(commands& out);
     // Whether remote contenders are in the queue. Without a result newcomers_watched() tells; but nothing does when the
     // lock is not held, or there is no connection.
     std::optional<remote_contention> look_around(commands& out);
@@ -83,11 +84,17 @@ public:
     [[nodiscard]] bool holds() const noexcept;
     // At most one predecessor is left.
     [[nodiscard]] bool is_next() const noexcept;
-    [[nodiscard]] bool is_gone() const noexcept;
+    [[nodiscard]] bool is_gone() const noexcept
+    {
+        return std::holds_alternative<queue::gone>(stage_);
+    }
     // Whether it is in the stage `drain`: it waits until the queue has drained, without a node or about to have none.
-    [[nodiscard]] bool holds_back() const noexcept;
+    [[nodiscard]] bool waits_without_place() const noexcept
+    {
+        return std::holds_alternative<queue::drain>(stage_);
+    }
     // Whether newcomers drain behind its node: there may be more contenders than the queue shows.
-    [[nodiscard]] bool drains() const noexcept;
+    [[nodiscard]] bool newcomers_drain() const noexcept;
     // This client's next contender, which has not joined yet, creates its node behind the removal of that of `leaving`.
     // As a rule it does so before, to lose no turn to remote contenders.
     [[nodiscard]] bool joins_behind(const contender& leaving) const noexcept;
@@ -95,10 +102,7 @@ public:
     [[nodiscard]] bool has_node() const noexcept { return place() != nullptr; }
     [[nodiscard]] std::string_view name() const noexcept;
     [[nodiscard]] node_identity identity() const noexcept;
-    [[nodiscard]] std::int64_t number() const noexcept;
 
-    // A text that is equal for equal states; for the walk over all of them.
-    [[nodiscard]] std::string fingerprint() const;
     friend bool operator==(const contender&, const contender&) = default;
 
 private:

@@ -1,5 +1,7 @@
 #include "repetition.hpp"
 
+#include "planted.hpp"
+
 #include <utility>
 
 namespace colock::protocol {
@@ -7,15 +9,17 @@ namespace colock::protocol {
 bool repetition::answered(command::kind to, std::string_view name, const error_code& ec)
 {
     using kind = command::kind;
-    in_vain_ = is_retryable(ec) && !outcome_unknown(ec);
+    in_vain_ =
+        is_retryable(ec) && !outcome_unknown(ec) && !planted("refused, and repeated at once");
     if (to == kind::read_directory) {
-        directory_gone_ = ec == zookeeper_errc::no_node;
+        directory_gone_ =
+            ec == zookeeper_errc::no_node && !planted("missing directory read at once");
     }
     if (to != kind::watch) {
         return false;
     }
     if (ec == zookeeper_errc::no_node) {
-        in_vain_ = !has_queue_ || name == missing_;
+        in_vain_ = !has_queue_ || (name == missing_ && !planted("missing node watched at once"));
         missing_ = name;
     }
     return !ec && !has_queue_;
@@ -35,7 +39,8 @@ bool repetition::is_next(command::kind type) noexcept
     case kind::make_directory: made_directory_ = true; return true;
     case kind::create:
     case kind::create_and_count: {
-        const bool again = std::exchange(has_created_, true) && has_queue_;
+        const bool again =
+            std::exchange(has_created_, true) && has_queue_ && !planted("created again at once");
         return (!std::exchange(made_directory_, false) && again) || follows;
     }
     case kind::read_directory: return std::exchange(directory_gone_, false) || follows;

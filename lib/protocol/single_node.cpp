@@ -1,7 +1,6 @@
 #include "single_node.hpp"
 
 #include <limits>
-#include <sstream>
 #include <utility>
 
 namespace colock::protocol {
@@ -57,7 +56,7 @@ void single_node::leave(commands& out)
     }
 }
 
-void single_node::guard(commands& out)
+void single_node::watch_own_node(commands& out)
 {
     if (state_ == state::granted && connected_ && watch_ == watch_state::none) {
         arm(out);
@@ -435,15 +434,6 @@ void single_node::finish(const error_code& ec, commands& out)
     identity_ = {};
     state_ = state::gone;
     out.push_back({command::kind::gone, {}, ec});
-}
-
-std::string single_node::fingerprint() const
-{
-    std::ostringstream text;
-    text << static_cast<int>(state_) << connected_ << try_only_ << stands_back_ << begun_
-         << reported_ << held_ << safe_ << proving_ << remove_lost_ << static_cast<int>(watch_)
-         << ' ' << session_ << ' ' << identity_.czxid << ' ' << identity_.owner;
-    return text.str();
 }
 
 } // namespace colock::protocol

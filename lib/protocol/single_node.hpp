@@ -35,7 +35,7 @@ public:
     void join(bool connected, std::int64_t session, commands& out);
     void try_join(bool connected, std::int64_t session, commands& out);
     void leave(commands& out);
-    void guard(commands& out);
+    void watch_own_node(commands& out);
     // Before join(): another contender of this session has the node, or is about to let it go. The others who
     // wait hear of that when we do, and shall have the same chance; so we look before we create.
     void stand_back() noexcept { stands_back_ = true; }
@@ -69,8 +69,6 @@ public:
     [[nodiscard]] remote_contention contention() const noexcept { return remote_contention::some; }
     [[nodiscard]] const node_identity& identity() const noexcept { return identity_; }
 
-    // A text that is equal for equal states; for the walk over all of them.
-    [[nodiscard]] std::string fingerprint() const;
     friend bool operator==(const single_node&, const single_node&) = default;
 
 private:

@@ -64,7 +64,7 @@ public:
         case 0: leave(); break;
         case 1:
             if (contender_.holds()) {
-                feed([&](auto& out) { contender_.guard(out); });
+                feed([&](auto& out) { contender_.watch_own_node(out); });
             }
             break;
         case 2:
@@ -119,7 +119,7 @@ private:
     {
         commands out;
         contender_.assume_safe(safe_);
-        contender_.use(memory_);
+        contender_.lend(memory_);
         const bool was_gone = contender_.is_gone();
         input(out);
         fuzz::require(!was_gone || out.empty());
@@ -128,7 +128,6 @@ private:
             take(out[i], i + 1 == out.size());
         }
         fuzz::require(contender_.is_gone() == gone_);
-        fuzz::require(!contender_.fingerprint().empty());
     }
 
     void take(const command& c, bool last)
@@ -305,8 +304,8 @@ private:
     {
         switch (in_.byte() % 4) {
         case 0: return std::string{directory_mark};
-        case 1: return noted_data(curator_layout(), in_.byte());
-        case 2: return noted_data(curator_shared_layout(), in_.byte());
+        case 1: return data_with_mark(curator_layout(), in_.byte());
+        case 2: return data_with_mark(curator_shared_layout(), in_.byte());
         default: return in_.text();
         }
     }

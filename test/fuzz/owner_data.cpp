@@ -26,11 +26,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         fuzz::require(again == owner);
     }
 
-    const auto noted = protocol::noted_number(l, text);
-    fuzz::require(noted >= -1);
-    if (noted != -1) {
+    const auto mark = protocol::mark_in(l, text);
+    fuzz::require(mark >= -1);
+    if (mark != -1) {
         fuzz::require(protocol::is_marked(text));
     }
-    fuzz::require(protocol::noted_number(l, protocol::noted_data(l, number)) == number);
+    fuzz::require(protocol::mark_in(l, protocol::data_with_mark(l, number)) == number);
     return 0;
 }

@@ -1,5 +1,5 @@
-// Long queues, in which those who have held the lock leave a note in the directory, and spare others the list of all:
-// in order (G2), alone (G1), to the end (G4), and nothing is left (G3), with notes or without.
+// Long queues, in which those who have held the lock leave a low-water mark in the directory, and spare others the list of all:
+// in order (G2), alone (G1), to the end (G4), and nothing is left (G3), with marks or without.
 #include <support/lock_scene.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -15,7 +15,7 @@ using namespace colock::test;
 namespace {
 
 const std::string mark = "made by colock, to be deleted when it is empty";
-const std::string note = mark + "\nnobody is left up to /lock-00000000";
+const std::string low_water_mark = mark + "\nnobody is left up to /lock-00000000";
 const std::string foreign =
     "/_c_5f6b3a52-8d1c-4f0e-9c0a-3a1d2b4c5e6f-lock-"; // as Curator writes it
 
@@ -25,7 +25,7 @@ const client_options quiet{.session_timeout = 40s};
 // Numbers as they stand in the queue: 0 holds the lock, 1 and so on wait.
 constexpr int waiters = 40;
 // Those who joined while the queue was short, from the fourth one on.
-constexpr std::size_t lists_without_a_note = 12;
+constexpr std::size_t lists_without_a_mark = 12;
 
 struct long_queue : lock_scene {
     long_queue() : proxy{server.connect_string()}, c{connect_through(proxy, quiet)} {}
@@ -103,26 +103,26 @@ BOOST_AUTO_TEST_CASE(G2_a_long_queue_is_listed_no_more_than_a_short_one)
         const auto lists = q.proxy.requests(any_get_children());
         const auto requests = q.proxy.requests();
         q.hand_over(number);
-        BOOST_TEST(q.proxy.requests(any_get_children()) - lists == lists_without_a_note);
-        // A hand-over: remove, and one read of the data where a list would be without a note.
+        BOOST_TEST(q.proxy.requests(any_get_children()) - lists == lists_without_a_mark);
+        // A hand-over: remove, and one read of the data where a list would be without a mark.
         BOOST_TEST(q.proxy.requests() - requests <= static_cast<std::size_t>(3 * number));
         BOOST_TEST(q.admin.get(q.directory).starts_with(mark + '\n'));
         q.finish();
     }
 }
 
-BOOST_AUTO_TEST_CASE(each_note_tells_who_has_left_last)
+BOOST_AUTO_TEST_CASE(each_mark_tells_who_has_left_last)
 {
     long_queue q;
     q.queue_up(waiters);
     q.hand_over(25);
-    BOOST_TEST(q.admin.get(q.directory) == note + "24");
+    BOOST_TEST(q.admin.get(q.directory) == low_water_mark + "24");
     q.hand_over();
-    BOOST_TEST(q.admin.get(q.directory) == note + "25");
+    BOOST_TEST(q.admin.get(q.directory) == low_water_mark + "25");
     q.finish();
 }
 
-BOOST_AUTO_TEST_CASE(a_short_queue_has_no_note)
+BOOST_AUTO_TEST_CASE(a_short_queue_has_no_mark)
 {
     long_queue q;
     q.queue_up(10);
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(G1_a_foreign_contender_in_the_middle)
     q.finish();
 }
 
-// The next but one sees it go, and no note of it.
+// The next but one sees it go, and no mark of it.
 BOOST_AUTO_TEST_CASE(G1_a_foreign_contender_gives_up)
 {
     for (const int behind : {0, 1, 2}) {
@@ -238,9 +238,9 @@ BOOST_AUTO_TEST_CASE(G1_a_foreign_contender_gives_up)
     }
 }
 
-// Somebody writes a note that counts those as gone who are there. Two foreign contenders in the middle of the queue give
-// up; with such a note the one behind them would take itself for the first.
-BOOST_AUTO_TEST_CASE(G1_a_note_that_cannot_be_true_is_refused_and_logged)
+// Somebody writes a mark that counts those as gone who are there. Two foreign contenders in the middle of the queue give
+// up; with such a mark the one behind them would take itself for the first.
+BOOST_AUTO_TEST_CASE(G1_a_mark_that_cannot_be_true_is_refused_and_logged)
 {
     long_queue q;
     q.queue_up(20);
@@ -322,7 +322,7 @@ BOOST_AUTO_TEST_CASE(G4_a_holder_is_killed)
     q.finish();
 }
 
-BOOST_AUTO_TEST_CASE(G3_G4_a_note_or_the_answer_to_it_is_lost)
+BOOST_AUTO_TEST_CASE(G3_G4_a_mark_or_the_answer_to_it_is_lost)
 {
     for (const bool request : {true, false}) {
         long_queue q;
@@ -334,13 +334,13 @@ BOOST_AUTO_TEST_CASE(G3_G4_a_note_or_the_answer_to_it_is_lost)
                                                      {.path_prefix = q.directory});
         q.hand_over();
         BOOST_TEST(rule.fired() == 1U);
-        BOOST_TEST(q.admin.get(q.directory) == note + "20");
+        BOOST_TEST(q.admin.get(q.directory) == low_water_mark + "20");
         q.finish();
     }
 }
 
-// The answer to one who asks for the note.
-BOOST_AUTO_TEST_CASE(G4_a_connection_breaks_while_a_note_is_read)
+// The answer to one who asks for the mark.
+BOOST_AUTO_TEST_CASE(G4_a_connection_breaks_while_a_mark_is_read)
 {
     long_queue q;
     q.queue_up(waiters);
@@ -354,7 +354,7 @@ BOOST_AUTO_TEST_CASE(G4_a_connection_breaks_while_a_note_is_read)
     q.finish();
 }
 
-// One note is all there is in a directory: each queue takes only its own.
+// One mark is all there is in a directory: each queue takes only its own.
 BOOST_AUTO_TEST_CASE(G1_two_locks_in_one_directory)
 {
     long_queue q;

@@ -5,15 +5,15 @@
 #include "protocol/directory/data.hpp"
 #include "zookeeper_model.hpp"
 
-#include <sstream>
-#include <stdexcept>
+#include <functional>
+#include <string_view>
 
 namespace colock::model {
 
 enum class input_kind : std::uint8_t {
     join,
     leave,
-    guard,
+    watch_own_node,
     connected,
     suspended,
     expired,
@@ -43,26 +43,15 @@ class memories {
 public:
     [[nodiscard]] memory_id operator()(const protocol::directory_memory& m)
     {
-        std::ostringstream text;
-        text << m;
-        const auto [at, inserted] =
-            ids_.try_emplace(text.str(), static_cast<memory_id>(all_.size()));
-        if (inserted) {
-            all_.push_back(m);
-        } else if (!(all_[at->second] == m)) {
-            throw std::logic_error{"different memories have one text: " + at->first};
-        }
-        return at->second;
+        return static_cast<memory_id>(all_.id_of(m, static_cast<std::size_t>(m.version())));
     }
-
     [[nodiscard]] const protocol::directory_memory& operator[](memory_id id) const
     {
         return all_[id];
     }
 
 private:
-    std::unordered_map<std::string, memory_id> ids_;
-    std::vector<protocol::directory_memory> all_;
+    numbering<protocol::directory_memory> all_;
 };
 
 struct input {
@@ -73,9 +62,10 @@ struct input {
     std::uint8_t session = 0; // also the owner
     std::uint8_t czxid = 0;
     text_id name = 0;
-    bool ours = false;          // what was directory_read, or identified
-    bool alone = false;         // what was counted
-    std::uint8_t noted = 0;     // likewise: what the note adds to the first number; 0 without one
+    bool ours = false;  // what was directory_read, or identified
+    bool alone = false; // what was counted
+    std::uint8_t mark =
+        0; // likewise: what the low-water mark adds to the first number; 0 without one
     std::uint8_t directory = 0; // which one it is, and the version of its data
     std::uint8_t version = 0;
     memory_id memory = 0; // of the client
@@ -128,7 +118,7 @@ private:
         std::string encoded;
         for (const unsigned value :
              {unsigned(in.kind), unsigned(in.code), unsigned(in.connected), unsigned(in.safe),
-              unsigned(in.ours), unsigned(in.alone), unsigned(in.noted), unsigned(in.session),
+              unsigned(in.ours), unsigned(in.alone), unsigned(in.mark), unsigned(in.session),
               unsigned(in.czxid), unsigned(in.directory), unsigned(in.version)}) {
             encoded += static_cast<char>(value);
         }
@@ -147,15 +137,16 @@ private:
 
     state_id id_of(const protocol::contender& value)
     {
-        const auto [at, inserted] =
-            ids_.try_emplace(value.fingerprint(), static_cast<state_id>(states_.size()));
-        if (inserted) {
-            states_.push_back(value);
+        const auto told = static_cast<std::size_t>(
+            value.holds() | value.is_next() << 1 | value.waits_without_place() << 2 |
+            value.is_gone() << 3 | value.newcomers_drain() << 4 |
+            static_cast<int>(value.contention()) << 5 | value.identity().czxid << 8);
+        const auto id = states_.id_of(value, told ^ std::hash<std::string_view>{}(value.name()) *
+                                                        std::size_t{31});
+        if (id == names_.size()) {
             names_.push_back(text_(value.name()));
-        } else if (!(states_[at->second] == value)) {
-            throw std::logic_error{"different contenders have one fingerprint: " + at->first};
         }
-        return at->second;
+        return id;
     }
 
     transition run(protocol::contender value, const input& in)
@@ -172,12 +163,12 @@ private:
         const protocol::directory_state directory{
             .czxid = in.directory, .version = in.version, .children = in.alone ? 1 : 2};
         const protocol::directory_write write{.error = ec, .now = directory};
-        const auto data = !in.ours        ? std::string{"somebody's"}
-                          : in.noted != 0 ? protocol::noted_data(layout_, in.noted - 1)
-                                          : std::string{protocol::directory_mark};
+        const auto data = !in.ours       ? std::string{"somebody's"}
+                          : in.mark != 0 ? protocol::data_with_mark(layout_, in.mark - 1)
+                                         : std::string{protocol::directory_mark};
         protocol::commands out;
         auto memory = memories_[in.memory];
-        value.use(memory);
+        value.lend(memory);
         value.assume_safe(in.safe);
         switch (in.kind) {
         case input_kind::join:
@@ -185,7 +176,7 @@ private:
                       : value.join(in.connected, in.session, out);
             break;
         case input_kind::leave: value.leave(out); break;
-        case input_kind::guard: value.guard(out); break;
+        case input_kind::watch_own_node: value.watch_own_node(out); break;
         case input_kind::connected: value.connected(in.session, out); break;
         case input_kind::suspended: value.suspended(); break;
         case input_kind::expired: value.expired(out); break;
@@ -226,9 +217,8 @@ private:
     memories& memories_;
     const layout& layout_;
     bool try_only_;
-    std::vector<protocol::contender> states_;
+    numbering<protocol::contender> states_;
     std::vector<text_id> names_;
-    std::unordered_map<std::string, state_id> ids_;
     std::unordered_map<std::string, std::uint32_t> inputs_;
     std::unordered_map<std::uint64_t, transition> transitions_;
 };

@@ -103,10 +103,10 @@ BOOST_AUTO_TEST_CASE(G1_G4_its_numbers_end)
             6'700);
 }
 
-BOOST_AUTO_TEST_CASE(G1_G4_others_leave_notes)
+BOOST_AUTO_TEST_CASE(G1_G4_others_leave_marks)
 {
-    explore(counting({.elders = 3, .notes = true, .one_by_one = true}), 200'000);
-    explore(counting({.elders = 3, .notes = true, .silent = "-s-", .one_by_one = true}), 140'000);
+    explore(counting({.elders = 3, .marks = true, .one_by_one = true}), 200'000);
+    explore(counting({.elders = 3, .marks = true, .silent = "-s-", .one_by_one = true}), 140'000);
 }
 
 BOOST_AUTO_TEST_CASE(random_paths)

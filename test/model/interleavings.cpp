@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(G1_G5_a_node_is_deleted_by_somebody)
 
 BOOST_AUTO_TEST_CASE(G5_a_node_is_deleted_and_holders_do_not_watch_theirs)
 {
-    explore({.removals = 1, .guard = false}, 600'000);
+    explore({.removals = 1, .own_watch = false}, 600'000);
 }
 
 BOOST_AUTO_TEST_CASE(G1_a_node_is_deleted_while_a_proof_is_awaited)

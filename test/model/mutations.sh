@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Proves that the walks of test/model, and the tests unit/cohort.cpp and unit/reconnect.cpp, find faults: plants one after the other in the protocol,
-# and expects the walk named beside it to fail with the guarantee named.
+# Proves that the walks of test/model, and some tests of test/unit, find faults: plants one after the other in the protocol,
+# and expects the walk or the test named beside it to fail with the guarantee named.
 #
 #   mutations.sh SOURCE_DIR WORK_DIR COMPILER [FLAG...]
 #
@@ -21,7 +21,7 @@ compile() # SOURCE OBJECT [FLAG...]
 mapfile -t protocol < <(cd "$source_dir" && find lib/protocol -name '*.cpp' | sed 's/\.cpp$//' | sort)
 protocol+=(lib/error lib/fencing_token)
 mapfile -t walks < <(cd "$source_dir" && find test/model -name '*.cpp' | sed 's/\.cpp$//' | sort)
-walks+=(test/main test/unit/cohort test/unit/reconnect)
+walks+=(test/main test/unit/{cohort,directory_strategy,newcomer_watch,reconnect,repetition})
 
 object() # PATH
 {
@@ -159,16 +159,46 @@ fault "no list beside others" counting_the_children/G1_G2_G4_undisturbed G4
 fault "counts near the end" counting_the_children/G1_G4_its_numbers_end G
 fault "count insisted on" counting_the_children/G4_the_directory_must_not_be_written_to G4
 
-fault "any mark will do" notes/G1_G2_G4_undisturbed G1
-fault "no mark, no queue" notes/G1_G2_G4_undisturbed G1
-fault "mark covers the next-in-line" notes/G1_G2_G4_undisturbed G1
-fault "false mark trusted" notes/G1_a_note_cannot_be_true G1
-fault "no list behind a mark" notes/G1_G2_G4_undisturbed G4
-fault "mark behind the last departure" notes/G1_G2_G4_undisturbed G4
-fault "mark without a hold" notes/G3_one_cancels contract
-fault "mark of an earlier connection awaited" notes/G4_a_connection_breaks G4
-fault "node kept with the mark" notes/G3_the_directory_must_not_be_written_to G3
-fault "somebody else's directory" notes/somebody_elses_directory_is_not_written_to contract
+fault "any mark will do" low_water_mark/G1_G2_G4_undisturbed G1
+fault "no mark, no queue" low_water_mark/G1_G2_G4_undisturbed G1
+fault "mark covers the next-in-line" low_water_mark/G1_G2_G4_undisturbed G1
+fault "false mark trusted" low_water_mark/G1_a_mark_cannot_be_true G1
+fault "no list behind a mark" low_water_mark/G1_G2_G4_undisturbed G4
+fault "mark behind the last departure" low_water_mark/G1_G2_G4_undisturbed G4
+fault "mark without a hold" low_water_mark/G3_one_cancels contract
+fault "mark of an earlier connection awaited" low_water_mark/G4_a_connection_breaks G4
+fault "node kept with the mark" low_water_mark/G3_the_directory_must_not_be_written_to G3
+fault "somebody else's directory" low_water_mark/somebody_elses_directory_is_not_written_to contract
+
+fault "foreign write not noticed" remembering/G1_G4_somebody_writes_to_the_directory contract
+fault "another directory taken for the same" remembering/G1_G4_somebody_puts_another_directory_there contract
+fault "mark makes it ours" remembering/G1_G4_somebody_puts_another_directory_there contract
+fault "first version trusted" remembering/G1_G4_somebody_puts_another_directory_there contract
+fault "any data are ours" remembering/G1_G4_somebody_elses_directory contract
+fault "any version replaced" remembering/G1_G4_one_client_alone contract
+fault "others forgotten" remembering/G1_G2_G4_two_clients contract
+fault "numbers in between forgotten" remembering/G1_G2_G4_two_clients contract
+fault "listed siblings forgotten" remembering/G1_G2_G4_two_clients contract
+fault "counted siblings forgotten" remembering/G1_G2_G4_two_clients contract
+fault "fast path tried twice" remembering/G1_G4_one_client_alone contract
+fault "refused for good, and tried again" remembering/G1_G4_it_must_not_be_written_to contract
+fault "mark denied, and written again" remembering/G1_G4_it_must_not_be_written_to contract
+fault "recognised by another contender's read" remembering/G1_G2_G4_long_queues contract
+fault "removed ancestor not made again" directory_strategy/what_comes_of_making_a_directory check
+fault "counted beside the own node" directory_strategy/who_counts_joins_behind_the_own_removal check
+fault "directory kept by the next contender" newcomer_watch/near_the_end_others_may_wait_without_a_place check
+
+fault "newcomer forgotten" newcomer_watch/a_holder_asks_once_and_knows_until_the_watch_fires check
+fault "newcomers watched twice" newcomer_watch/a_holder_asks_once_and_knows_until_the_watch_fires check
+fault "newcomer watch kept without a connection" newcomer_watch/behind_a_reconnection_it_has_to_be_asked_again check
+fault "unwatched directory taken for empty" newcomer_watch/what_cannot_be_watched_counts_as_contention check
+fault "lingers without a watch" newcomer_watch/a_client_that_lingers_knows_from_the_listing_of_its_join_on check
+fault "draining contenders forgotten" newcomer_watch/near_the_end_others_may_wait_without_a_place check
+
+fault "refused, and repeated at once" repeating/what_follows_from_a_refusal_is_one check
+fault "created again at once" repeating/in_a_queue_each_further_create_is_one check
+fault "missing directory read at once" repeating/a_directory_that_was_missing_is_read_again_after_a_pause check
+fault "missing node watched at once" repeating/in_a_queue_a_node_that_is_missing_twice_is_one check
 
 fault "one permit too many" permits_model/G1_G2_G4_undisturbed G1
 fault "list older than the grant" permits_model/G1_G2_G4_undisturbed G1

@@ -22,7 +22,7 @@ scenario alone(unsigned turns, scenario s)
 // Every queue is long enough for the low-water mark.
 scenario long_queues(scenario s)
 {
-    s.remembers = s.notes = true;
+    s.remembers = s.marks = true;
     return s;
 }
 
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(G1_G2_G4_long_queues)
     explore(long_queues({.clients = 2, .turns = 2, .fast_path = false}), 1'000);
     explore(long_queues({.clients = 2, .one_by_one = true, .turns = 2, .overwrites = 1}), 1'000);
     explore(long_queues({.clients = 2, .breaks = 1, .one_by_one = true, .turns = 2}), 1'000);
-    auto both = alone(3, {.clients = 2, .notes = true, .one_by_one = true});
+    auto both = alone(3, {.clients = 2, .marks = true, .one_by_one = true});
     explore(both, 1'000);
     both.fast_path = false;
     explore(both, 1'000);
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(G1_G2_G4_long_queues)
 
 BOOST_AUTO_TEST_CASE(random_paths)
 {
-    for (const bool notes : {false, true}) {
+    for (const bool marks : {false, true}) {
         const scenario s{.clients = 3,
                          .cancels = 2,
                          .breaks = 2,
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(random_paths)
                          .changes = 1,
                          .refusals = 2,
                          .reaps = 1,
-                         .notes = notes,
+                         .marks = marks,
                          .remembers = true,
                          .turns = 4,
                          .alone_before = true,

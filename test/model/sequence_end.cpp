@@ -1,4 +1,4 @@
-// Every interleaving of contenders in a directory whose counter is near its end: those who come hold back until
+// Every interleaving of contenders in a directory whose counter is near its end: newcomers wait without a place until
 // the queue has drained, the directory is deleted, and the numbers begin anew.
 
 #include "explore.hpp"
@@ -15,6 +15,13 @@ BOOST_AUTO_TEST_CASE(G1_G4_undisturbed_near_the_end)
     explore({.first_number = drain_from}, 1'900'000);
     explore({.first_number = drain_from - 1}, 490'000);
     explore({.first_number = drain_from - 2}, 50'000);
+}
+
+// Numbers are used until they would repeat.
+BOOST_AUTO_TEST_CASE(G1_G2_G4_without_draining)
+{
+    explore({.cancels = 1, .first_number = drain_from, .drains = false}, 50'000);
+    explore({.clients = 2, .breaks = 2, .first_number = last_number - 1, .drains = false}, 1'000);
 }
 
 BOOST_AUTO_TEST_CASE(G1_G3_G4_readers_and_writers)
@@ -101,7 +108,7 @@ BOOST_AUTO_TEST_CASE(G1_G4_beside_a_process_that_knows_nothing_of_it)
             10'000);
 }
 
-// A user's directory, or one with other children, stays, and nobody holds back.
+// A user's directory, or one with other children, stays, and no contender drains.
 BOOST_AUTO_TEST_CASE(G2_G4_a_directory_that_is_to_stay)
 {
     explore({.first_number = drain_from, .ours = false}, 10'000);

@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(G1_G5_the_node_is_deleted_and_a_connection_breaks)
 
 BOOST_AUTO_TEST_CASE(G5_it_is_deleted_before_it_is_watched)
 {
-    explore({.breaks = 1, .removals = 1, .guard = false}, 4'300);
+    explore({.breaks = 1, .removals = 1, .own_watch = false}, 4'300);
 }
 
 BOOST_AUTO_TEST_CASE(G4_it_is_written_to_and_a_connection_breaks)

@@ -33,8 +33,8 @@ void world::run(session& s, contender& c, laboratory& lab, Input input)
     for (const auto& each : out) {
         obey(s, c, lab, each);
     }
-    if (c.granted && !was_granted && lab.rules.guard) {
-        run(s, c, lab, guarding{});
+    if (c.granted && !was_granted && lab.rules.own_watch) {
+        run(s, c, lab, watching_own_node{});
     }
 }
 

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -27,7 +26,7 @@ struct scenario {
     unsigned reaps = 0;     // of the directory, while it is empty
     unsigned strangers = 0; // so often the foreign service takes the lock
     bool directory_exists = true;
-    bool guard = true; // holders watch their node
+    bool own_watch = true; // holders watch their node
     bool rejoin_on_expiry = true;
     bool doubts = false; // nobody is granted before it is known that the session is safe
     bool barrier = true; // stands before what is sent on a new connection
@@ -143,21 +142,13 @@ public:
     }
     [[nodiscard]] std::uint32_t id_of(const protocol::single_node& value)
     {
-        const auto [at, inserted] =
-            ids_.try_emplace(value.fingerprint(), static_cast<std::uint32_t>(states_.size()));
-        if (inserted) {
-            states_.push_back(value);
-        } else if (!(states_[at->second] == value)) {
-            throw std::logic_error{"different contenders have one fingerprint: " + at->first};
-        }
-        return at->second;
+        return states_.id_of(value, static_cast<std::size_t>(value.identity().czxid));
     }
 
     const scenario rules;
 
 private:
-    std::vector<protocol::single_node> states_;
-    std::unordered_map<std::string, std::uint32_t> ids_;
+    numbering<protocol::single_node> states_;
 };
 
 class world {
@@ -481,8 +472,11 @@ private:
     template <class Input>
     void for_all(session& s, laboratory& lab, Input input);
     // Not a lambda within run(): that would be another one for each input, without end.
-    struct guarding {
-        void operator()(protocol::single_node& p, protocol::commands& out) const { p.guard(out); }
+    struct watching_own_node {
+        void operator()(protocol::single_node& p, protocol::commands& out) const
+        {
+            p.watch_own_node(out);
+        }
     };
 
     template <class Input>
@@ -547,7 +541,8 @@ private:
             require(!c.left, "G3: a contender does not end");
             const bool own = owner_ == s.id && lab[c.state].identity().czxid == czxid_;
             if (lab[c.state].holds()) {
-                require(own || !lab.rules.guard, "G5: a holder is not told that its node is gone");
+                require(own || !lab.rules.own_watch,
+                        "G5: a holder is not told that its node is gone");
             } else {
                 require(owner_ != 0, "G4: a contender waits for nobody");
                 require(c.subscribed && s.watches, "G4: a contender will not hear of the release");

@@ -24,15 +24,15 @@ struct scenario {
     unsigned removals = 0;   // of any node, by an operator
     unsigned changes = 0;    // of any node's data, by an operator
     unsigned refusals = 0;   // of a request, which can be repeated
-    unsigned lies = 0;       // in a note, by an operator, which cannot be true
+    unsigned lies = 0;       // in a low-water mark, by an operator, which cannot be true
     unsigned reaps = 0;      // of the directory, while it is empty
     unsigned downgrades = 0; // of a writer that holds the lock
     bool foreigner =
         false; // a Curator process holds the write lock first, and may step down to a reader
     unsigned elders = 0; // foreign contenders that queue from before, and leave in any order
     bool patient_elders = false; // in their order only
-    bool noted = false;          // one before the elders has left a note
-    bool notes = false;          // in the directory, however short the queue
+    bool marked = false;         // a low-water mark from before the elders
+    bool marks = false;          // in the directory, however short the queue
     bool counts = false;         // who joins expects nobody else
     const char* silent =
         "";               // an 's' for each client that does neither of these; for the others a '-'
@@ -43,7 +43,7 @@ struct scenario {
     bool ours = true;              // colock has made the directory
     bool stranger = false;         // it has a child that is no contender
     bool one_by_one = false;       // a contender joins when nothing is under way
-    bool guard = true;             // holders watch their node
+    bool own_watch = true;         // holders watch their node
     bool rejoin_on_expiry = true;
     bool doubts = false; // nobody is granted before it is known that the session is safe
     bool barrier = true; // stands before what is sent on a new connection
@@ -52,12 +52,13 @@ struct scenario {
     bool careful =
         true; // the client offers the session only to a server that has nothing old to read
     // Clients keep what they know of the directory from one contender to the next, and forget it with their session.
-    // Else `counts`, `notes` and `recognised` say what each of them knows at any time.
+    // Else `counts`, `marks` and `recognised` say what each of them knows at any time.
     bool remembers = false;
     unsigned turns = 1; // so many contenders of each client, one after the other
     // The first client has been granted the lock twice, with nobody else in between.
     bool alone_before = false;
     bool fast_path = true;
+    bool drains = true;
     unsigned first_version = 0; // of the directory's data, where clients remember
     unsigned overwrites = 0;    // of the directory's data, by an operator
     unsigned replacements = 0;  // of the directory, while it is empty, by an operator's own
@@ -152,7 +153,8 @@ public:
             settings.layout = names_;
             settings.shared = is_reader(i);
             settings.fast_path = s.fast_path;
-            settings.mark_from = s.notes && !is_silent(i) ? 1 : max_clients + 1000;
+            settings.drains = s.drains;
+            settings.mark_from = s.marks && !is_silent(i) ? 1 : max_clients + 1000;
             std::vector<protocol::contender> first;
             for (unsigned turn = 0; turn != s.turns; ++turn) {
                 first.push_back({settings, {.high = i + 1, .low = 1 + 1000 * turn}});
@@ -257,6 +259,7 @@ struct client {
         bool alone =
             false; // the last two grants followed each other, and none has tried the fast path since
         bool met = false;      // the present contender has seen other children
+        bool counted = false;  // they were there when it was created
         bool denied = false;   // a write
         bool may_mark = false; // a waiter has read that this directory is colock's
         std::uint8_t next = 0; // behind the number of the last grant, if it has met nobody
@@ -295,8 +298,8 @@ public:
             clients_[0].told = {
                 .directory = 1, .version = server_.version, .alone = true, .next = 2};
         }
-        if (s.noted) {
-            server_.noted = ++server_.counter;
+        if (s.marked) {
+            server_.mark = ++server_.counter;
         }
         for (auto& c : clients_) {
             c.safe = !s.doubts;
@@ -522,7 +525,7 @@ public:
             break;
         case step_kind::lie:
             --lies_;
-            server_.noted = 200; // more than all numbers
+            server_.mark = 200; // more than all numbers
             break;
         case step_kind::overwrite:
             --overwrites_;
@@ -550,7 +553,7 @@ public:
                                  rules.cancels + rules.breaks + rules.expiries + rules.removals +
                                          rules.refusals + rules.downgrades ==
                                      0;
-        if (undisturbed && rules.ours && !rules.stranger &&
+        if (undisturbed && rules.drains && rules.ours && !rules.stranger &&
             rules.first_number >= protocol::drain_from) {
             require(server_.first_number == 0, "G4: the directory has not begun anew");
         }
@@ -575,7 +578,7 @@ public:
         }
         byte(offers_);
         byte(server_.counter);
-        byte(server_.noted);
+        byte(server_.mark);
         byte(server_.creations);
         byte(last_granted_);
         byte(last_writer_);
@@ -597,7 +600,8 @@ public:
                 word(c.memory);
                 byte(c.told.directory);
                 byte(c.told.version);
-                byte(c.told.alone | c.told.met << 1 | c.told.denied << 2 | c.told.may_mark << 3);
+                byte(c.told.alone | c.told.met << 1 | c.told.denied << 2 | c.told.may_mark << 3 |
+                     c.told.counted << 4);
                 byte(c.told.next);
             }
             word(c.held);
@@ -642,7 +646,7 @@ public:
                 word(m.name);
                 byte(m.owner);
                 byte(m.czxid);
-                byte(m.noted);
+                byte(m.mark);
                 word(m.led);
                 byte(m.children.size());
                 for (const auto child : m.children) {
@@ -701,9 +705,9 @@ private:
             return;
         }
         if (m.op == operation::create || m.op == operation::create_and_count) {
-            told.met = m.op == operation::create_and_count && !m.alone;
+            told.met = told.counted = m.op == operation::create_and_count && !m.alone;
         } else if (m.op == operation::list) {
-            told.met = m.children.size() > 1;
+            told.met = told.counted || m.children.size() > 1;
         }
         const bool shows = writes || m.op == operation::list || m.op == operation::read_directory ||
                            m.op == operation::identify_directory ||
@@ -712,7 +716,7 @@ private:
             return;
         }
         if (m.directory != told.directory) {
-            told = {.directory = m.directory, .met = told.met};
+            told = {.directory = m.directory, .met = told.met, .counted = told.counted};
         }
         told.version = m.version;
         if (m.op == operation::read_directory || m.op == operation::identify_directory) {
@@ -748,8 +752,8 @@ private:
                                         }),
                     "G1: granted on a proof, and the own node may be gone");
         }
-        if (c.granted && !was_granted && lab.rules().guard) {
-            run(i, lab, {.kind = input_kind::guard});
+        if (c.granted && !was_granted && lab.rules().own_watch) {
+            run(i, lab, {.kind = input_kind::watch_own_node});
         }
     }
 
@@ -787,7 +791,7 @@ private:
             break;
         case kind::remove: send(i, {operation::remove, o.name}); break;
         case kind::remove_and_mark:
-            require(lab.rules().notes && !lab.is_silent(i) &&
+            require(lab.rules().marks && !lab.is_silent(i) &&
                         (remembers_ ? c.told.may_mark : lab.rules().ours),
                     "contract: a directory is written to that is not ours");
             require(!remembers_ || !c.told.denied,
@@ -806,7 +810,8 @@ private:
         case kind::look: throw violation{"contract: it has a queue"};
         case kind::read_directory: send(i, {operation::read_directory}); break;
         case kind::mark_refused:
-            require(lies_ != lab.rules().lies, "contract: a note is refused that is true");
+            require(lies_ != lab.rules().lies,
+                    "contract: a low-water mark is refused that is true");
             break;
         case kind::remove_directory:
             require(lab.rules().ours && !lab.rules().stranger && lab.rules().first_number != 0,
@@ -1008,7 +1013,7 @@ private:
                 .name = m.name,
                 .ours = m.ours,
                 .alone = m.alone,
-                .noted = m.noted,
+                .mark = m.mark,
                 .directory = m.directory,
                 .version = m.version,
                 .children = m.children};
@@ -1058,7 +1063,7 @@ private:
                        m.wanted;
             };
             // Nor those who wait for a directory to be made anew: that is once in 2^31 grants.
-            if (lab.contenders(i)[clients_[i].contender].holds_back()) {
+            if (lab.contenders(i)[clients_[i].contender].waits_without_place()) {
                 continue;
             }
             const bool wants = std::ranges::any_of(clients_[i].watches, refers) ||
@@ -1155,14 +1160,14 @@ private:
             if (c.proving && !c.granted && (first || at == server_.nodes.size())) {
                 continue; // looks again when the proof has come
             }
-            if (contender.holds_back()) {
+            if (contender.waits_without_place()) {
                 require(at == server_.nodes.size() && s.watches.size() == 1 &&
                             server_.exists(s.watches.front()),
                         "G4: one who holds back waits for nobody");
                 continue;
             }
             if (at == server_.nodes.size()) {
-                require(contender.holds() && !lab.rules().guard,
+                require(contender.holds() && !lab.rules().own_watch,
                         contender.holds() ? "G5: a holder is not told that its node is gone"
                                           : "G4: a contender waits without a node");
                 continue;

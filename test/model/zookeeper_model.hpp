@@ -51,6 +51,32 @@ private:
     std::vector<std::string> all_{""};
 };
 
+// Numbers for values that can be compared, in the order in which they come.
+template <class Value>
+class numbering {
+public:
+    // `key`: of equal values it is equal, of others seldom.
+    [[nodiscard]] std::uint32_t id_of(const Value& value, std::size_t key)
+    {
+        auto& alike = ids_[key];
+        for (const auto id : alike) {
+            if (all_[id] == value) {
+                return id;
+            }
+        }
+        alike.push_back(static_cast<std::uint32_t>(all_.size()));
+        all_.push_back(value);
+        return alike.back();
+    }
+
+    [[nodiscard]] const Value& operator[](std::uint32_t id) const { return all_[id]; }
+    [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
+
+private:
+    std::unordered_map<std::size_t, std::vector<std::uint32_t>> ids_;
+    std::vector<Value> all_;
+};
+
 enum class operation : std::uint8_t {
     make_directory,
     create,
@@ -60,7 +86,7 @@ enum class operation : std::uint8_t {
     remove,
     remove_and_mark,    // and write to the directory up to which number nobody is left
     step_down,          // the node `name`, of a reader, in place of the client's own, a writer's
-    read_directory,     // whether the directory may be deleted, and the note in it
+    read_directory,     // whether the directory may be deleted, and the low-water mark in it
     identify_directory, // likewise
     mark_directory, // check that `name` is there, and write to the directory in place of data of `version`
     remove_directory, // unless it has children; nobody looks at the answer
@@ -89,7 +115,7 @@ struct message {
     std::uint8_t czxid = 0;
     bool ours = false;  // what was directory_read
     bool alone = false; // the only child, when it was created
-    std::uint8_t noted = 0;
+    std::uint8_t mark = 0;
     std::uint8_t directory = 0; // which one it is, and the version of its data
     std::uint8_t version = 0;
     std::uint8_t turn = 0; // copied from the request
@@ -256,7 +282,7 @@ public:
         case operation::identify_directory:
             reply.code = directory ? result::ok : result::no_node;
             reply.ours = ours;
-            reply.noted = noted;
+            reply.mark = mark;
             break;
         case operation::remove_directory:
             if (directory && nodes.empty() && !stranger) {
@@ -295,7 +321,7 @@ public:
     void overwrite()
     {
         ours = false;
-        noted = 0;
+        mark = 0;
         ++version;
     }
 
@@ -465,7 +491,7 @@ public:
     {
         directory = false;
         counter = 0;
-        noted = 0;
+        mark = 0;
         first_number = 0;
     }
 
@@ -515,7 +541,7 @@ public:
     bool ours;                 // colock may delete it
     bool stranger;             // a child that is no contender, and stays
     std::uint8_t counter = 0;  // of the directory
-    std::uint8_t noted = 0;    // in its data: a number and one
+    std::uint8_t mark = 0;     // in its data: a number and one
     bool writable = true;
     std::uint8_t creations = 0; // ever
     // Where clients remember the directory. Else these do not change.
@@ -539,11 +565,11 @@ private:
     }
 
     // A client writes to the directory.
-    void write(std::uint8_t mark) noexcept
+    void write(std::uint8_t low_water_mark) noexcept
     {
-        noted = mark;
+        mark = low_water_mark;
         if (versions) {
-            was_foreign = mark == 0 && (!ours || !made_by_colock);
+            was_foreign = low_water_mark == 0 && (!ours || !made_by_colock);
             ours = true;
             ++version;
         }

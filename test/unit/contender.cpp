@@ -65,9 +65,9 @@ public:
         lent().leave(out_);
         return said();
     }
-    std::string guard()
+    std::string watch_own_node()
     {
-        lent().guard(out_);
+        lent().watch_own_node(out_);
         return said();
     }
     std::string connected(std::int64_t with = session)
@@ -111,7 +111,7 @@ public:
         return said();
     }
     // The client has been alone there, and knows the directory.
-    void expect_nobody()
+    void expect_alone()
     {
         memory = {};
         memory.made(7);
@@ -168,12 +168,12 @@ public:
         lent().fired(name(number), false, out_);
         return said();
     }
-    std::string directory_read(bool ours, std::int64_t noted = -1)
+    std::string directory_read(bool ours, std::int64_t mark = -1)
     {
         lent().directory_read({}, {.czxid = 7, .version = 1},
-                              !ours        ? "somebody's"
-                              : noted >= 0 ? protocol::noted_data(layout_, noted)
-                                           : std::string{protocol::directory_mark},
+                              !ours       ? "somebody's"
+                              : mark >= 0 ? protocol::data_with_mark(layout_, mark)
+                                          : std::string{protocol::directory_mark},
                               out_);
         return said();
     }
@@ -222,7 +222,7 @@ private:
     // As the driver does before each input.
     protocol::contender& lent()
     {
-        contender_.use(memory);
+        contender_.lend(memory);
         return contender_;
     }
 
@@ -579,47 +579,47 @@ BOOST_AUTO_TEST_CASE(G5_own_node_deleted_while_held)
     BOOST_TEST(p.leave() == "");
 }
 
-BOOST_AUTO_TEST_CASE(guard_watches_the_own_node_once)
+BOOST_AUTO_TEST_CASE(the_own_node_is_watched_once)
 {
     auto p = holding();
-    BOOST_TEST(p.guard() == "watch 5");
-    BOOST_TEST(p.guard() == "");
+    BOOST_TEST(p.watch_own_node() == "watch 5");
+    BOOST_TEST(p.watch_own_node() == "");
     BOOST_TEST(p.watched(5) == "");
-    BOOST_TEST(p.guard() == "");
+    BOOST_TEST(p.watch_own_node() == "");
     BOOST_TEST(p.changed(5) == "watch 5");
     BOOST_TEST(p.watched(5) == "");
     BOOST_TEST(p.deleted(5) == "lost: node_deleted, gone");
 }
 
-BOOST_AUTO_TEST_CASE(guard_finds_that_the_own_node_is_gone)
+BOOST_AUTO_TEST_CASE(the_own_watch_finds_that_the_node_is_gone)
 {
     auto p = holding();
-    BOOST_TEST(p.guard() == "watch 5");
+    BOOST_TEST(p.watch_own_node() == "watch 5");
     BOOST_TEST(p.watched(5, no_node) == "lost: node_deleted, gone");
 }
 
-BOOST_AUTO_TEST_CASE(guard_is_repeated_when_refused)
+BOOST_AUTO_TEST_CASE(the_own_watch_is_repeated_when_refused)
 {
     auto p = holding();
-    BOOST_TEST(p.guard() == "watch 5");
+    BOOST_TEST(p.watch_own_node() == "watch 5");
     BOOST_TEST(p.watched(5, throttled) == "watch 5");
     BOOST_TEST(p.watched(5) == "");
     BOOST_TEST(p.deleted(5) == "lost: node_deleted, gone");
 }
 
-BOOST_AUTO_TEST_CASE(guard_does_nothing_unless_held_and_connected)
+BOOST_AUTO_TEST_CASE(the_own_node_is_watched_only_while_held_and_connected)
 {
     play idle;
-    BOOST_TEST(idle.guard() == "");
+    BOOST_TEST(idle.watch_own_node() == "");
     auto queued = waiting();
-    BOOST_TEST(queued.guard() == "");
+    BOOST_TEST(queued.watch_own_node() == "");
     auto p = holding();
     BOOST_TEST(p.broken({}) == "");
-    BOOST_TEST(p.guard() == "");
+    BOOST_TEST(p.watch_own_node() == "");
     BOOST_TEST(p.connected() == "watch 5"); // without being asked
-    BOOST_TEST(p.guard() == "");
+    BOOST_TEST(p.watch_own_node() == "");
     BOOST_TEST(p.leave() == "remove 5");
-    BOOST_TEST(p.guard() == "");
+    BOOST_TEST(p.watch_own_node() == "");
 }
 
 BOOST_AUTO_TEST_CASE(G5_node_deleted_by_somebody_shows_at_the_release)
@@ -972,7 +972,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_said_after_gone)
     BOOST_TEST(p.leave() == "remove 5");
     BOOST_TEST(p.removed() == "gone");
     BOOST_TEST(p.leave() == "");
-    BOOST_TEST(p.guard() == "");
+    BOOST_TEST(p.watch_own_node() == "");
     BOOST_TEST(p.deleted(5) == "");
     BOOST_TEST(p.watched(5) == "");
     BOOST_TEST(p.listed({}) == "");
@@ -1052,12 +1052,12 @@ BOOST_AUTO_TEST_CASE(try_cancelled)
 BOOST_AUTO_TEST_CASE(an_only_child_needs_no_list)
 {
     play p;
-    p.expect_nobody();
+    p.expect_alone();
     BOOST_TEST(p.join() == "create and count #1");
     BOOST_TEST(p.counted(5, true) == "granted");
     BOOST_TEST((*p).identity().czxid == 1005);
     BOOST_TEST(((*p).contention() == protocol::remote_contention::unknown));
-    BOOST_TEST(p.guard() == "watch 5");
+    BOOST_TEST(p.watch_own_node() == "watch 5");
     BOOST_TEST(p.watched(5) == "");
     BOOST_TEST(p.leave() == "remove 5");
     BOOST_TEST(p.removed() == "unwatch 5, gone");
@@ -1066,7 +1066,7 @@ BOOST_AUTO_TEST_CASE(an_only_child_needs_no_list)
 BOOST_AUTO_TEST_CASE(one_of_several_children_lists)
 {
     play p;
-    p.expect_nobody();
+    p.expect_alone();
     BOOST_TEST(p.join() == "create and count #1");
     BOOST_TEST(p.counted(5, false) == "list");
     BOOST_TEST(p.listed({4, 5}) == "watch 5, watch 4");
@@ -1076,7 +1076,7 @@ BOOST_AUTO_TEST_CASE(a_directory_that_refuses_to_be_written_to_is_not_asked_agai
 {
     for (const auto& refusal : {error_code{zookeeper_errc::bad_version}, no_auth}) {
         play p;
-        p.expect_nobody();
+        p.expect_alone();
         BOOST_TEST(p.join() == "create and count #1");
         BOOST_TEST(p.counted(refusal) == "create #2, list");
         BOOST_TEST(p.created(5) == "");
@@ -1087,13 +1087,13 @@ BOOST_AUTO_TEST_CASE(a_directory_that_refuses_to_be_written_to_is_not_asked_agai
 BOOST_AUTO_TEST_CASE(without_a_directory_it_is_made)
 {
     play p;
-    p.expect_nobody();
+    p.expect_alone();
     BOOST_TEST(p.join() == "create and count #1");
     BOOST_TEST(p.counted(no_node) == "make directory");
     BOOST_TEST(p.directory_made() == "create #2, list"); // others may have come meanwhile
 
     play q;
-    q.expect_nobody();
+    q.expect_alone();
     BOOST_TEST(q.join() == "create and count #1");
     BOOST_TEST(q.counted(throttled) == "create #2, list");
 }
@@ -1101,7 +1101,7 @@ BOOST_AUTO_TEST_CASE(without_a_directory_it_is_made)
 BOOST_AUTO_TEST_CASE(G3_a_count_of_unknown_outcome_is_looked_for)
 {
     play p;
-    p.expect_nobody();
+    p.expect_alone();
     BOOST_TEST(p.join() == "create and count #1");
     BOOST_TEST(p.counted(lost_connection) == "");
     p.suspended();
@@ -1113,14 +1113,14 @@ BOOST_AUTO_TEST_CASE(G3_a_count_of_unknown_outcome_is_looked_for)
 BOOST_AUTO_TEST_CASE(G3_leaves_while_it_is_counted)
 {
     play p;
-    p.expect_nobody();
+    p.expect_alone();
     BOOST_TEST(p.join() == "create and count #1");
     BOOST_TEST(p.leave() == "");
     BOOST_TEST(p.counted(5, true) == "remove 5");
     BOOST_TEST(p.removed() == "gone");
 
     play q;
-    q.expect_nobody();
+    q.expect_alone();
     BOOST_TEST(q.join() == "create and count #1");
     BOOST_TEST(q.leave() == "");
     BOOST_TEST(q.counted(zookeeper_errc::bad_version) == "gone");
@@ -1129,7 +1129,7 @@ BOOST_AUTO_TEST_CASE(G3_leaves_while_it_is_counted)
 BOOST_AUTO_TEST_CASE(near_their_end_numbers_are_listed)
 {
     play p;
-    p.expect_nobody();
+    p.expect_alone();
     BOOST_TEST(p.join() == "create and count #1");
     BOOST_TEST(p.counted(protocol::drain_from, true) == "list");
 }
@@ -1137,7 +1137,7 @@ BOOST_AUTO_TEST_CASE(near_their_end_numbers_are_listed)
 BOOST_AUTO_TEST_CASE(who_only_tries_lists_first)
 {
     play p;
-    p.expect_nobody();
+    p.expect_alone();
     BOOST_TEST(p.try_join() == "list");
     BOOST_TEST(p.listed({}) == "create #1, list");
 }
@@ -1157,7 +1157,7 @@ BOOST_AUTO_TEST_CASE(G1_granted_once_when_the_session_is_safe_before_the_proof_c
     BOOST_TEST(p.listed({2}) == "prove");
     p.assume_safe(true);
     BOOST_TEST(p.listed({2}) == "granted");
-    BOOST_TEST(p.guard() == "watch 2");
+    BOOST_TEST(p.watch_own_node() == "watch 2");
     BOOST_TEST(p.watched(2) == "");
     BOOST_TEST(p.proved() == "");
 }
@@ -1178,7 +1178,7 @@ BOOST_AUTO_TEST_CASE(one_proof_is_asked_for_at_a_time)
     BOOST_TEST(p.listed({2}) == "granted");
 }
 
-// ---- notes in long queues
+// ---- the low-water mark in long queues
 
 // Of the queue 1 to 6 with the number 6; 5 and 4 are watched, and 4 has gone.
 play asking(protocol::contender::settings s = {.mark_from = 6})
@@ -1195,8 +1195,8 @@ play asking(protocol::contender::settings s = {.mark_from = 6})
     return p;
 }
 
-// Granted by a note, in a directory that is known to be colock's.
-play holding_behind_a_note()
+// Granted by a mark, in a directory that is known to be colock's.
+play holding_behind_a_mark()
 {
     auto p = asking();
     BOOST_TEST(p.directory_read(true, 4) == "");
@@ -1204,7 +1204,7 @@ play holding_behind_a_note()
     return p;
 }
 
-BOOST_AUTO_TEST_CASE(a_note_spares_the_listing)
+BOOST_AUTO_TEST_CASE(a_mark_spares_the_listing)
 {
     auto p = asking();
     BOOST_TEST(!(*p).is_next());
@@ -1216,15 +1216,15 @@ BOOST_AUTO_TEST_CASE(a_note_spares_the_listing)
 }
 
 // The own node is there, and the nearest one, too: nobody has heard of its end.
-BOOST_AUTO_TEST_CASE(G1_a_note_that_cannot_be_true_is_refused_for_good)
+BOOST_AUTO_TEST_CASE(G1_a_mark_that_cannot_be_true_is_refused_for_good)
 {
-    for (const std::int64_t noted : {5, 6, 7, 2147483647}) {
+    for (const std::int64_t mark : {5, 6, 7, 2147483647}) {
         auto p = asking();
-        BOOST_TEST(p.directory_read(true, noted) ==
-                   "mark refused " + std::to_string(noted) + ", list");
+        BOOST_TEST(p.directory_read(true, mark) ==
+                   "mark refused " + std::to_string(mark) + ", list");
         BOOST_TEST(p.listed({1, 2, 3, 5, 6}) == "watch 3");
         BOOST_TEST(p.watched(3) == "");
-        BOOST_TEST(p.deleted(3) == "list"); // without another look at the note
+        BOOST_TEST(p.deleted(3) == "list"); // without another look at the mark
         BOOST_TEST(p.listed({1, 5, 6}) == "watch 1");
         BOOST_TEST(p.deleted(5) == "");
         BOOST_TEST(p.watched(1) == "");
@@ -1233,7 +1233,7 @@ BOOST_AUTO_TEST_CASE(G1_a_note_that_cannot_be_true_is_refused_for_good)
     }
 }
 
-BOOST_AUTO_TEST_CASE(G1_a_note_that_cannot_be_true_is_seen_when_the_directory_is_inspected)
+BOOST_AUTO_TEST_CASE(G1_a_mark_that_cannot_be_true_is_seen_when_the_directory_is_inspected)
 {
     play p{{.mark_from = 6}};
     p.join();
@@ -1247,8 +1247,8 @@ BOOST_AUTO_TEST_CASE(G1_a_note_that_cannot_be_true_is_seen_when_the_directory_is
     BOOST_TEST(p.deleted(4) == "list");
 }
 
-// It may have gone, and others behind it: then the note is no proof of anything, nor is it a lie.
-BOOST_AUTO_TEST_CASE(G1_a_note_of_the_own_number_is_no_proof_while_the_own_node_is_not_watched)
+// It may have gone, and others behind it: then the mark is no proof of anything, nor is it a lie.
+BOOST_AUTO_TEST_CASE(G1_a_mark_of_the_own_number_is_no_proof_while_the_own_node_is_not_watched)
 {
     auto p = asking();
     BOOST_TEST(p.changed(6) == "watch 6");
@@ -1256,7 +1256,7 @@ BOOST_AUTO_TEST_CASE(G1_a_note_of_the_own_number_is_no_proof_while_the_own_node_
     BOOST_TEST(p.directory_read(true, 6) == "list");
 }
 
-BOOST_AUTO_TEST_CASE(a_note_comes_when_the_nearest_one_has_gone)
+BOOST_AUTO_TEST_CASE(a_mark_comes_when_the_nearest_one_has_gone)
 {
     auto p = asking();
     BOOST_TEST(p.deleted(5) == "");
@@ -1268,12 +1268,12 @@ BOOST_AUTO_TEST_CASE(a_note_comes_when_the_nearest_one_has_gone)
     BOOST_TEST(q.listed({2, 6}) == "watch 2");
 }
 
-// Who has left its place early, and a foreign contender, write no note.
-BOOST_AUTO_TEST_CASE(without_a_note_of_the_one_that_has_gone_it_lists)
+// Who has left its place early, and a foreign contender, write no mark.
+BOOST_AUTO_TEST_CASE(without_a_mark_of_the_one_that_has_gone_it_lists)
 {
-    for (const std::int64_t noted : {-1, 0, 3}) {
+    for (const std::int64_t mark : {-1, 0, 3}) {
         auto p = asking();
-        BOOST_TEST(p.directory_read(true, noted) == "list");
+        BOOST_TEST(p.directory_read(true, mark) == "list");
         BOOST_TEST(p.listed({2, 5, 6, 7, 8, 9}) == "watch 2");
         BOOST_TEST(p.watched(2) == "");
         BOOST_TEST(p.deleted(2) == ""); // both were in sight
@@ -1300,7 +1300,7 @@ BOOST_AUTO_TEST_CASE(somebody_elses_directory_is_not_written_to)
         BOOST_TEST(p.watched(5) == "");
         BOOST_TEST(p.watched(4) == "");
         BOOST_TEST((ec ? p.directory_read(ec) : p.directory_read(false)) == "");
-        BOOST_TEST(p.deleted(4) == "list"); // nor asked for a note
+        BOOST_TEST(p.deleted(4) == "list"); // nor asked for a mark
         BOOST_TEST(p.listed({5, 6, 7, 8, 9, 10}) == "");
         BOOST_TEST(p.deleted(5) == "granted");
         BOOST_TEST(p.leave() == "remove 6");
@@ -1308,9 +1308,9 @@ BOOST_AUTO_TEST_CASE(somebody_elses_directory_is_not_written_to)
 }
 
 // Of two answers the first one may be older than the departure. What it says is true nevertheless.
-BOOST_AUTO_TEST_CASE(asks_for_a_note_before_it_knows_whose_the_directory_is)
+BOOST_AUTO_TEST_CASE(asks_for_a_mark_before_it_knows_whose_the_directory_is)
 {
-    for (const std::int64_t noted : {3, 4}) {
+    for (const std::int64_t mark : {3, 4}) {
         play p{{.mark_from = 6}};
         BOOST_TEST(p.join() == "create #1, list");
         BOOST_TEST(p.created(6) == "");
@@ -1319,7 +1319,7 @@ BOOST_AUTO_TEST_CASE(asks_for_a_note_before_it_knows_whose_the_directory_is)
         BOOST_TEST(p.watched(5) == "");
         BOOST_TEST(p.watched(4) == "");
         BOOST_TEST(p.deleted(4) == "read directory");
-        BOOST_TEST(p.directory_read(true, noted) == (noted == 4 ? "" : "list"));
+        BOOST_TEST(p.directory_read(true, mark) == (mark == 4 ? "" : "list"));
         BOOST_TEST(p.directory_read(true, 4) == "");
     }
 }
@@ -1373,7 +1373,7 @@ BOOST_AUTO_TEST_CASE(a_directory_is_recognised_by_a_list_with_the_own_node)
     join_again(removed);
 }
 
-BOOST_AUTO_TEST_CASE(a_short_queue_has_no_notes)
+BOOST_AUTO_TEST_CASE(a_short_queue_has_no_marks)
 {
     play p{{.mark_from = 7}};
     BOOST_TEST(p.join() == "create #1, list");
@@ -1385,12 +1385,12 @@ BOOST_AUTO_TEST_CASE(a_short_queue_has_no_notes)
     BOOST_TEST(p.deleted(4) == "list");
 }
 
-BOOST_AUTO_TEST_CASE(a_queue_with_readers_has_no_notes)
+BOOST_AUTO_TEST_CASE(a_queue_with_readers_has_no_marks)
 {
     const auto layout = curator_shared_layout();
     protocol::directory_memory memory;
     protocol::contender c{{.layout = layout, .mark_from = 1}, guid{1, 1}};
-    c.use(memory);
+    c.lend(memory);
     commands out;
     c.join(true, session, out);
     const auto own = out.front().name + digits(4);
@@ -1407,16 +1407,16 @@ BOOST_AUTO_TEST_CASE(a_queue_with_readers_has_no_notes)
 }
 
 // The one at the front may leave before it has held the lock.
-BOOST_AUTO_TEST_CASE(who_has_not_held_the_lock_writes_no_note)
+BOOST_AUTO_TEST_CASE(who_has_not_held_the_lock_writes_no_mark)
 {
     auto p = asking();
     BOOST_TEST(p.directory_read(true, 4) == "");
     BOOST_TEST(p.leave() == "unwatch 5, remove 6");
 }
 
-BOOST_AUTO_TEST_CASE(G3_a_note_that_is_refused_does_not_keep_the_node)
+BOOST_AUTO_TEST_CASE(G3_a_mark_that_is_refused_does_not_keep_the_node)
 {
-    auto p = holding_behind_a_note();
+    auto p = holding_behind_a_mark();
     BOOST_TEST(p.leave() == "remove and mark 6");
     BOOST_TEST(p.removed(throttled) == "remove and mark 6");
     BOOST_TEST(p.removed(no_auth) == "remove 6");
@@ -1425,27 +1425,27 @@ BOOST_AUTO_TEST_CASE(G3_a_note_that_is_refused_does_not_keep_the_node)
     BOOST_TEST(p.connected() == "remove 6");
     BOOST_TEST(p.removed() == "gone");
 
-    auto q = holding_behind_a_note();
+    auto q = holding_behind_a_mark();
     BOOST_TEST(q.leave() == "remove and mark 6");
     BOOST_TEST(q.removed(no_auth) == "remove 6");
     BOOST_TEST(q.removed(no_auth) == "unwatch 6, gone: " + std::to_string(no_auth.value()));
 }
 
-BOOST_AUTO_TEST_CASE(G5_a_note_that_comes_too_late_tells_of_the_loss)
+BOOST_AUTO_TEST_CASE(G5_a_mark_that_comes_too_late_tells_of_the_loss)
 {
-    auto p = holding_behind_a_note();
+    auto p = holding_behind_a_mark();
     BOOST_TEST(p.leave() == "remove and mark 6");
     BOOST_TEST(p.removed(no_node) == "lost: node_deleted, unwatch 6, gone");
 
     // But it may have been the transaction itself, of which nothing was heard.
-    auto q = holding_behind_a_note();
+    auto q = holding_behind_a_mark();
     BOOST_TEST(q.leave() == "remove and mark 6");
     BOOST_TEST(q.broken({"remove"}) == "");
     BOOST_TEST(q.connected() == "remove and mark 6");
     BOOST_TEST(q.removed(no_node) == "gone");
 }
 
-BOOST_AUTO_TEST_CASE(a_note_is_forgotten_with_the_connection)
+BOOST_AUTO_TEST_CASE(a_mark_is_forgotten_with_the_connection)
 {
     auto p = asking();
     BOOST_TEST(p.broken({"read directory"}) == "");
@@ -1457,7 +1457,7 @@ BOOST_AUTO_TEST_CASE(a_note_is_forgotten_with_the_connection)
 }
 
 // The answer belongs to the node that is gone.
-BOOST_AUTO_TEST_CASE(a_note_for_an_earlier_join_is_not_taken)
+BOOST_AUTO_TEST_CASE(a_mark_for_an_earlier_join_is_not_taken)
 {
     auto p = asking();
     BOOST_TEST(p.deleted(6) == "unwatch 5, create #2, list");
@@ -1471,7 +1471,7 @@ BOOST_AUTO_TEST_CASE(a_note_for_an_earlier_join_is_not_taken)
     BOOST_TEST(p.deleted(8) == "read directory"); // 5 to 7 may be there
 }
 
-BOOST_AUTO_TEST_CASE(leaves_while_it_asks_for_a_note)
+BOOST_AUTO_TEST_CASE(leaves_while_it_asks_for_a_mark)
 {
     auto p = asking();
     BOOST_TEST(p.leave() == "unwatch 5, remove 6");
@@ -1479,7 +1479,7 @@ BOOST_AUTO_TEST_CASE(leaves_while_it_asks_for_a_note)
     BOOST_TEST(p.removed() == "unwatch 6, gone");
 }
 
-BOOST_AUTO_TEST_CASE(near_their_end_numbers_are_not_noted)
+BOOST_AUTO_TEST_CASE(near_their_end_there_are_no_marks)
 {
     play p{{.mark_from = 1}};
     BOOST_TEST(p.join() == "create #1, list");
@@ -1637,7 +1637,7 @@ BOOST_AUTO_TEST_CASE(permanent_error_of_a_watch)
 BOOST_AUTO_TEST_CASE(permanent_error_of_the_remove)
 {
     auto p = holding();
-    BOOST_TEST(p.guard() == "watch 5");
+    BOOST_TEST(p.watch_own_node() == "watch 5");
     BOOST_TEST(p.watched(5) == "");
     BOOST_TEST(p.leave() == "remove 5");
     BOOST_TEST(p.removed(no_auth) == "unwatch 5, gone: -102");

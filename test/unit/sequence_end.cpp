@@ -35,7 +35,7 @@ std::string foreign(std::int64_t number, const char* marker = "-lock-")
 
 // Numbers are told from drain_from on: "watch +3".
 struct play {
-    explicit play(contender::settings s = {}) : c{s, guid{1, 1}} { c.use(memory); }
+    explicit play(contender::settings s = {}) : c{s, guid{1, 1}} { c.lend(memory); }
     play(const play&) = delete;
 
     std::string join()
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(before_it_nothing_is_asked)
     BOOST_TEST(p.join() == "create, list");
     BOOST_TEST(p.created(drain_from - 1) == "");
     BOOST_TEST(p.listed({p.own}) == "granted");
-    BOOST_TEST(!p.c.drains());
+    BOOST_TEST(!p.c.newcomers_drain());
     BOOST_TEST(p.leave() == "remove -1");
 }
 
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(the_first_one_is_granted_and_deletes_the_directory_behind_i
 {
     play p;
     BOOST_TEST(p.late(drain_from, {}) == "granted");
-    BOOST_TEST(p.c.drains());
+    BOOST_TEST(p.c.newcomers_drain());
     BOOST_TEST(p.leave() == "remove 0, remove directory");
     BOOST_TEST(p.removed() == "gone");
 }
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(who_finds_others_holds_back_until_the_queue_is_empty)
     play p;
     BOOST_TEST(p.late(drain_from + 3, {foreign(drain_from + 1), foreign(drain_from + 2)}) ==
                "remove 3, watch 1"); // the first one: the others hold back, too
-    BOOST_TEST(p.c.holds_back());
+    BOOST_TEST(p.c.waits_without_place());
     BOOST_TEST(p.removed() == "");
     BOOST_TEST(p.watched(drain_from + 1) == "");
     BOOST_TEST(p.deleted(drain_from + 1) == "list");

@@ -48,9 +48,9 @@ struct play : protocol::single_node {
         single_node::leave(out);
         return said();
     }
-    std::string guard()
+    std::string watch_own_node()
     {
-        single_node::guard(out);
+        single_node::watch_own_node(out);
         return said();
     }
     std::string proved()
@@ -165,8 +165,8 @@ BOOST_AUTO_TEST_CASE(it_waits_for_the_node_to_go_and_tries_again)
     BOOST_TEST(p.created(node_exists) == "watch"); // another one was quicker
     BOOST_TEST(p.watched(no_node) == "create");    // and has gone already
     BOOST_TEST(p.created() == "granted");
-    BOOST_TEST(p.guard() == "watch");
-    BOOST_TEST(p.guard() == "");
+    BOOST_TEST(p.watch_own_node() == "watch");
+    BOOST_TEST(p.watch_own_node() == "");
 }
 
 BOOST_AUTO_TEST_CASE(it_looks_first_when_one_of_its_own_session_lets_go)
@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE(a_holder_whose_node_is_gone)
     const auto hold = [](play& p) {
         p.join();
         p.created();
-        p.guard();
+        p.watch_own_node();
     };
     const auto lost = with("lost", errc::node_deleted);
     play told;

@@ -324,7 +324,7 @@ void queue_member::given_up(const error_code& why)
 
 void queue_member::reminded()
 {
-    feed([](auto& c, protocol::commands& out) { c.guard(out); });
+    feed([](auto& c, protocol::commands& out) { c.watch_own_node(out); });
 }
 
 void queue_member::proved()
@@ -382,12 +382,12 @@ void queue_member::perform(const protocol::command& c)
     case kind::watch: watch(c.name); break;
     case kind::remove: remove(c); break;
     case kind::remove_and_mark: remove_and_mark(c); break;
-    case kind::read_directory: read_directory(); break;
-    case kind::identify_directory: identify_directory(); break;
+    case kind::read_directory:
+    case kind::identify_directory: read_directory(c.type); break;
     case kind::mark_directory: mark_directory(c); break;
     case kind::remove_directory: remove_directory(); break;
     case kind::unwatch: unwatch(c.name); break;
-    case kind::step_down: exchange(c.name); break;
+    case kind::step_down: exchange(c); break;
     case kind::granted: granted(); break;
     case kind::shared:
         if (c.error) {
@@ -498,7 +498,7 @@ bool queue_member::joins_behind(const queue_member& leaving)
     if (c == nullptr) {
         return false;
     }
-    c->use(queue_->directory());
+    c->lend(queue_->directory());
     return c->joins_behind(std::get<protocol::contender>(leaving.contender_));
 }
 

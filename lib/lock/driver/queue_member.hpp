@@ -124,8 +124,8 @@ private:
     void create(const protocol::command& wanted);
     void create_and_count(const protocol::command& wanted);
     void go_on_in_between();
-    void read_directory();
-    void identify_directory();
+    void read_directory(protocol::command::kind as);
+    [[nodiscard]] transaction_op write_colocks_mark(const protocol::command& wanted) const;
     void mark_directory(const protocol::command& wanted);
     void list();
     void look_at_node();
@@ -137,7 +137,7 @@ private:
     void remove(const protocol::command& wanted);
     void remove_and_mark(const protocol::command& wanted);
     void remove_directory();
-    void exchange(const std::string& name);
+    void exchange(const protocol::command& wanted);
     void shared(const error_code& ec);
     void granted();
     void lose(errc why);
@@ -152,6 +152,8 @@ private:
     void gone(const error_code& ec);
     template <class Answer>
     void submit(zk::call&& call, Answer answer);
+    template <class Input>
+    void submit(protocol::command::kind type, zk::call&& call, Input input);
     [[nodiscard]] std::string child(std::string_view name) const;
     [[nodiscard]] const std::string& owner_data() const;
     [[nodiscard]] const access_control_list& acl() const;

@@ -61,7 +61,7 @@ void queue_member::feed(Input&& input)
             // proof moves the bound by more than that.
             c.assume_safe(remaining(boot_clock::now()) > core_.options().tick / 8);
             if constexpr (std::is_same_v<Contender, protocol::contender>) {
-                c.use(queue_->directory());
+                c.lend(queue_->directory());
             }
             if constexpr (std::invocable<Input&, Contender&, protocol::commands&>) {
                 input(c, commands_); // else it is not for this kind

@@ -11,6 +11,7 @@
 
 namespace colock::detail {
 
+using protocol::contender;
 using kind = protocol::command::kind;
 
 namespace {
@@ -31,8 +32,9 @@ protocol::directory_state directory_in(const node_stat& s)
 }
 
 // Of a transaction whose second step writes to the directory.
-protocol::directory_write directory_write_in(const zk::reply& r)
+protocol::directory_write directory_write_in(zk::reply& r)
 {
+    r.results.resize(2); // it has none when the connection was lost
     return {.error = r.results[1].error, .now = directory_in(r.results[1].stat)};
 }
 
@@ -62,6 +64,18 @@ void queue_member::submit(zk::call&& call, Answer answer)
                      }));
 }
 
+// The answer is the contender's.
+template <class Input>
+void queue_member::submit(kind type, zk::call&& call, Input input)
+{
+    submit(std::move(call), [this, type, input = std::move(input)](zk::reply&& r) {
+        feed_answer(
+            type, r.error,
+            [&]<class Contender>(Contender & c, protocol::commands & out) requires std::invocable<
+                const Input&, Contender&, zk::reply&, protocol::commands&> { input(c, r, out); });
+    });
+}
+
 const std::string& queue_member::owner_data() const
 {
     return options_.owner_data ? *options_.owner_data : default_owner_data();
@@ -82,7 +96,7 @@ void queue_member::make_directory()
     const auto made = std::make_shared<std::vector<error_code>>();
     const auto tell = [this, made](std::int64_t czxid) {
         feed_answer(kind::make_directory, made->empty() ? error_code{} : made->back(),
-                    overloaded{[&](protocol::contender& c, protocol::commands& out) {
+                    overloaded{[&](contender& c, protocol::commands& out) {
                                    c.directory_made(*made, czxid, out);
                                },
                                [&](protocol::single_node& c, protocol::commands& out) {
@@ -112,16 +126,15 @@ void queue_member::make_directory()
 void queue_member::create(const protocol::command& wanted)
 {
     revoked_ = false;
-    submit({.op = zk::opcode::create,
+    submit(wanted.type,
+           {.op = zk::opcode::create,
             .path = child(wanted.name),
             .data = owner_data(),
             .mode = has_queue() ? create_mode::ephemeral_sequential : create_mode::ephemeral,
             .acl = acl()},
-           [this](zk::reply&& r) {
-               feed_answer(kind::create, r.error, [&](auto& c, protocol::commands& out) {
-                   c.created(r.error, protocol::last_name(r.text),
-                             {r.stat.czxid, r.stat.ephemeral_owner}, out);
-               });
+           [](auto& c, const zk::reply& r, protocol::commands& out) {
+               c.created(r.error, protocol::last_name(r.text),
+                         {r.stat.czxid, r.stat.ephemeral_owner}, out);
            });
     go_on_in_between();
 }
@@ -129,21 +142,17 @@ void queue_member::create(const protocol::command& wanted)
 void queue_member::create_and_count(const protocol::command& wanted)
 {
     revoked_ = false;
-    submit({.op = zk::opcode::multi,
+    submit(wanted.type,
+           {.op = zk::opcode::multi,
             .acl = acl(),
             .ops = both(create_op(child(wanted.name), owner_data(),
                                   {.mode = create_mode::ephemeral_sequential}),
-                        set_op(path_, std::string{protocol::directory_mark},
-                               static_cast<std::int32_t>(wanted.number)))},
-           [this](zk::reply&& r) {
-               r.results.resize(2);
-               feed_answer(kind::create_and_count, r.error,
-                           [&](protocol::contender& c, protocol::commands& out) {
-                               // The transaction created the one, and changed the other.
-                               c.counted(r.error, protocol::last_name(r.results[0].path),
-                                         {r.results[1].stat.mzxid, core_.session()},
-                                         directory_write_in(r), out);
-                           });
+                        write_colocks_mark(wanted))},
+           [this](contender& c, zk::reply& r, protocol::commands& out) {
+               const auto write = directory_write_in(r);
+               // The transaction created the one, and changed the other.
+               c.counted(r.error, protocol::last_name(r.results[0].path),
+                         {r.results[1].stat.mzxid, core_.session()}, write, out);
            });
     go_on_in_between();
 }
@@ -157,79 +166,65 @@ void queue_member::go_on_in_between()
 
 void queue_member::list()
 {
-    submit({.op = zk::opcode::children, .path = path_}, [this](zk::reply&& r) {
-        feed_answer(kind::list, r.error, [&](protocol::contender& c, protocol::commands& out) {
-            c.listed(r.error, listing_in(r), out);
-        });
-    });
+    submit(kind::list, {.op = zk::opcode::children, .path = path_},
+           [](contender& c, const zk::reply& r, protocol::commands& out) {
+               c.listed(r.error, listing_in(r), out);
+           });
 }
 
 void queue_member::look_at_node()
 {
-    submit({.op = zk::opcode::exists, .path = path_}, [this](zk::reply&& r) {
-        feed_answer(kind::look, r.error, [&](protocol::single_node& c, protocol::commands& out) {
-            c.looked(r.error, {r.stat.czxid, r.stat.ephemeral_owner},
-                     r.stat.czxid != own_czxid_ && queue_->is_own(r.stat.czxid), out);
-        });
-    });
+    submit(kind::look, {.op = zk::opcode::exists, .path = path_},
+           [this](protocol::single_node& c, const zk::reply& r, protocol::commands& out) {
+               c.looked(r.error, {r.stat.czxid, r.stat.ephemeral_owner},
+                        r.stat.czxid != own_czxid_ && queue_->is_own(r.stat.czxid), out);
+           });
 }
 
-void queue_member::read_directory()
+void queue_member::read_directory(kind as)
 {
-    submit({.op = zk::opcode::get, .path = path_}, [this](zk::reply&& r) {
-        feed_answer(kind::read_directory, r.error,
-                    [&](protocol::contender& c, protocol::commands& out) {
-                        c.directory_read(r.error, directory_in(r.stat), r.text, out);
-                    });
-    });
+    submit(as, {.op = zk::opcode::get, .path = path_},
+           [as](contender& c, const zk::reply& r, protocol::commands& out) {
+               if (as == kind::read_directory) {
+                   c.directory_read(r.error, directory_in(r.stat), r.text, out);
+               } else {
+                   c.directory_identified(r.error, directory_in(r.stat), r.text);
+               }
+           });
 }
 
-void queue_member::identify_directory()
+transaction_op queue_member::write_colocks_mark(const protocol::command& wanted) const
 {
-    submit({.op = zk::opcode::get, .path = path_}, [this](zk::reply&& r) {
-        feed_answer(kind::identify_directory, r.error,
-                    [&](protocol::contender& c, protocol::commands&) {
-                        c.directory_identified(r.error, directory_in(r.stat), r.text);
-                    });
-    });
+    return set_op(path_, std::string{protocol::directory_mark},
+                  static_cast<std::int32_t>(wanted.number));
 }
 
 void queue_member::mark_directory(const protocol::command& wanted)
 {
-    submit({.op = zk::opcode::multi,
-            .ops = both(check_op(child(wanted.name)),
-                        set_op(path_, std::string{protocol::directory_mark},
-                               static_cast<std::int32_t>(wanted.number)))},
-           [this](zk::reply&& r) {
-               r.results.resize(2);
-               feed_answer(kind::mark_directory, r.error,
-                           [&](protocol::contender& c, protocol::commands&) {
-                               c.directory_marked(r.error, directory_write_in(r));
-                           });
+    submit(wanted.type,
+           {.op = zk::opcode::multi,
+            .ops = both(check_op(child(wanted.name)), write_colocks_mark(wanted))},
+           [](contender& c, zk::reply& r, protocol::commands&) {
+               c.directory_marked(r.error, directory_write_in(r));
            });
 }
 
 void queue_member::remove(const protocol::command& wanted)
 {
-    submit({.op = zk::opcode::remove, .path = child(wanted.name)}, [this](zk::reply&& r) {
-        feed_answer(kind::remove, r.error,
-                    [&](auto& c, protocol::commands& out) { c.removed(r.error, out); });
-    });
+    submit(wanted.type, {.op = zk::opcode::remove, .path = child(wanted.name)},
+           [](auto& c, const zk::reply& r, protocol::commands& out) { c.removed(r.error, out); });
 }
 
-// The node first: nobody may see the mark while the node is there. Whatever version the data have: the holder before has
-// changed them, too.
+// The node first: no client may see the mark while the node is there. Whatever version the data have: the holder before
+// has changed them, too.
 void queue_member::remove_and_mark(const protocol::command& wanted)
 {
-    submit({.op = zk::opcode::multi,
+    submit(wanted.type,
+           {.op = zk::opcode::multi,
             .ops = both(remove_op(child(wanted.name)),
-                        set_op(path_, protocol::noted_data(options_.layout, wanted.number)))},
-           [this](zk::reply&& r) {
-               r.results.resize(2);
-               feed_answer(kind::remove_and_mark, r.error,
-                           [&](protocol::contender& c, protocol::commands& out) {
-                               c.removed_and_marked(r.error, r.results[1].error, out);
-                           });
+                        set_op(path_, protocol::data_with_mark(options_.layout, wanted.number)))},
+           [](contender& c, zk::reply& r, protocol::commands& out) {
+               c.removed_and_marked(r.error, directory_write_in(r).error, out);
            });
 }
 
@@ -255,18 +250,17 @@ void queue_member::remove_directory()
         }));
 }
 
-void queue_member::exchange(const std::string& name)
+void queue_member::exchange(const protocol::command& wanted)
 {
-    submit({.op = zk::opcode::multi,
-            .acl = acl(),
-            .ops = both(create_op(child(name), owner_data(), {.mode = create_mode::ephemeral}),
-                        remove_op(child(own_name())))},
-           [this](zk::reply&& r) {
-               feed_answer(kind::step_down, r.error,
-                           [&](protocol::contender& c, protocol::commands& out) {
-                               c.stepped_down(r.error, out);
-                           });
-           });
+    submit(
+        wanted.type,
+        {.op = zk::opcode::multi,
+         .acl = acl(),
+         .ops = both(create_op(child(wanted.name), owner_data(), {.mode = create_mode::ephemeral}),
+                     remove_op(child(own_name())))},
+        [](contender& c, const zk::reply& r, protocol::commands& out) {
+            c.stepped_down(r.error, out);
+        });
 }
 
 // Reads data, never existence: that leaves no watch on a node that is gone.
@@ -359,7 +353,7 @@ void queue_member::list_and_watch(kind as)
             auto l = listing_in(r);
             l.watched = true;
             std::optional<protocol::remote_contention> known;
-            self->feed_answer(as, r.error, [&](protocol::contender& c, protocol::commands& out) {
+            self->feed_answer(as, r.error, [&](contender& c, protocol::commands& out) {
                 if (as == kind::list_and_watch) {
                     c.listed(r.error, l, out);
                 } else {

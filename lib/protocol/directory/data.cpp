@@ -21,13 +21,13 @@ bool is_marked(std::string_view data) noexcept
            (data.size() == directory_mark.size() || data[directory_mark.size()] == '\n');
 }
 
-std::string noted_data(const layout& l, std::int64_t number)
+std::string data_with_mark(const layout& l, std::int64_t number)
 {
     const auto digits = std::to_string(number);
     return before_number(l) + std::string(number_digits - digits.size(), '0') + digits;
 }
 
-std::int64_t noted_number(const layout& l, std::string_view data)
+std::int64_t mark_in(const layout& l, std::string_view data)
 {
     const auto before = before_number(l);
     if (!data.starts_with(before) || data.size() != before.size() + number_digits) {

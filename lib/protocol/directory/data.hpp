@@ -1,4 +1,4 @@
-// The data of a lock's directory: who has made it, and how far its queue has come.
+// The data of a lock's directory: which client library has made it, and how far its queue has come.
 #pragma once
 
 #include <colock/layout.hpp>
@@ -15,11 +15,11 @@ inline constexpr std::string_view directory_mark = "made by colock, to be delete
 // Whether colock has made the directory that has these data.
 [[nodiscard]] bool is_marked(std::string_view data) noexcept;
 
-// The mark, and the note that in the queue of this layout nobody is left up to this number. Several layouts may
-// share a directory; each takes only a note of its own for one.
-[[nodiscard]] std::string noted_data(const layout& l, std::int64_t number);
+// Colock's mark, and the low-water mark: in the queue of this layout nobody is left up to this number. Several layouts
+// may share a directory, so the low-water mark names its queue.
+[[nodiscard]] std::string data_with_mark(const layout& l, std::int64_t number);
 
-// The number of the note, or -1: there is none, or it is about another queue.
-[[nodiscard]] std::int64_t noted_number(const layout& l, std::string_view data);
+// The number of the low-water mark, or -1: there is none, or it is about another queue.
+[[nodiscard]] std::int64_t mark_in(const layout& l, std::string_view data);
 
 } // namespace colock::protocol

@@ -2,8 +2,6 @@
 
 #include "protocol/planted.hpp"
 
-#include <ostream>
-
 namespace colock::protocol {
 
 void directory_memory::seen(std::int64_t czxid, std::int32_t version) noexcept
@@ -78,7 +76,7 @@ bool directory_memory::is_worth_marking() const noexcept
     return is_usable() && version_ == 0;
 }
 
-bool directory_memory::expects_nobody() const noexcept
+bool directory_memory::expects_alone() const noexcept
 {
     return is_usable() && (version_ > 0 || planted("first version trusted"));
 }
@@ -86,12 +84,6 @@ bool directory_memory::expects_nobody() const noexcept
 bool directory_memory::is_usable() const noexcept
 {
     return alone_ && current_ && whose_ == owner::colock && writable_;
-}
-
-std::ostream& operator<<(std::ostream& text, const directory_memory& m)
-{
-    return text << m.czxid_ << ' ' << static_cast<int>(m.whose_) << m.version_ << ' ' << m.current_
-                << m.read_in_queue_ << m.writable_ << m.alone_ << m.last_number_;
 }
 
 } // namespace colock::protocol

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 
 namespace colock::protocol {
 
@@ -47,12 +46,11 @@ public:
     [[nodiscard]] bool is_worth_reading() const noexcept;
     [[nodiscard]] bool is_worth_marking() const noexcept;
     // Whether the next contender had better take the fast path.
-    [[nodiscard]] bool expects_nobody() const noexcept;
+    [[nodiscard]] bool expects_alone() const noexcept;
     // Of the data that it may replace.
     [[nodiscard]] std::int32_t version() const noexcept { return version_; }
 
     friend bool operator==(const directory_memory&, const directory_memory&) = default;
-    friend std::ostream& operator<<(std::ostream& text, const directory_memory& m);
 
 private:
     enum class owner : std::uint8_t { unknown, colock, others };
@@ -67,6 +65,19 @@ private:
     bool writable_ = true;          // as far as is known
     bool alone_ = false;            // the last two grants followed each other
     std::int64_t last_number_ = -1; // of the last grant, if it has met nobody
+};
+
+// A client's memory, lent to a contender for one input. Two contenders are equal whatever they were lent.
+class lent_memory {
+public:
+    void lend(directory_memory& of_client) noexcept { memory_ = &of_client; }
+    [[nodiscard]] directory_memory& operator*() const noexcept { return *memory_; }
+    [[nodiscard]] directory_memory* operator->() const noexcept { return memory_; }
+
+    friend bool operator==(const lent_memory&, const lent_memory&) noexcept { return true; }
+
+private:
+    directory_memory* memory_ = nullptr;
 };
 
 } // namespace colock::protocol

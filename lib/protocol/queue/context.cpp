@@ -2,8 +2,7 @@
 
 #include "protocol/names/blocking_rule.hpp"
 #include "protocol/names/contender_name.hpp"
-
-#include <ostream>
+#include "protocol/planted.hpp"
 
 namespace colock::protocol::queue {
 
@@ -19,23 +18,12 @@ std::string context::name_prefix() const
 
 void context::list_to_join(commands& out)
 {
-    const bool watches = options.lingers && !try_only && !newcomers;
+    const bool watches =
+        options.lingers && !try_only && !newcomers && !planted("lingers without a watch");
     if (watches) {
         newcomers.ask();
     }
     listings.send(out, watches);
-}
-
-std::ostream& operator<<(std::ostream& text, const open_listings& l)
-{
-    return text << l.open_ << ',' << l.outdated_ << ' ';
-}
-
-std::ostream& operator<<(std::ostream& text, const context& c)
-{
-    return text << c.options.shared << c.connected << c.try_only << c.safe << c.count_refused
-                << c.mark_refused << c.newcomers << ' ' << c.session << ' ' << c.own_guid.low << ' '
-                << c.listings;
 }
 
 } // namespace colock::protocol::queue

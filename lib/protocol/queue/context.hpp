@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -20,12 +19,11 @@ struct settings {
     colock::layout layout = curator_layout();
     bool shared = false; // a reader, which waits for writers only
     bool rejoin_on_expiry = true;
-    // The client keeps its node for a while when nobody uses it: see directory/strategy.hpp and newcomer_watch.hpp.
-    bool lingers = false;
-    // Each of these may be switched off: the lock excludes as well without it.
-    bool fast_path = true;      // see directory/strategy.hpp
-    bool drains = true;         // see drain.hpp
-    std::size_t mark_from = 16; // contenders in the queue; see low_water_mark.hpp. 0: never
+    bool lingers = false; // the client keeps its node for a while when nobody uses it
+    // Each of these can be switched off. The lock excludes as well without it.
+    bool fast_path = true;      // directory/strategy.hpp
+    bool drains = true;         // drain.hpp
+    std::size_t mark_from = 16; // low_water_mark.hpp: contenders in the queue. 0: never
 
     friend bool operator==(const settings&, const settings&) = default;
 };
@@ -40,12 +38,11 @@ struct listing {
     [[nodiscard]] bool is_alone(const layout& l) const;
 };
 
-// Counts the listings that are not answered yet. Those that were sent for an earlier node are ignored when they are
-// answered: they need not show the present one.
+// Counts the listings that are not answered yet. A listing that was sent before a create is answered before it. So none
+// that a stage with a node evaluates was sent for an earlier node.
 class open_listings {
 public:
-    // Whether one is open that was sent for the present node.
-    [[nodiscard]] explicit operator bool() const noexcept { return open_ > outdated_; }
+    [[nodiscard]] explicit operator bool() const noexcept { return open_ != 0; }
 
     // `watch`: for newcomers.
     void send(commands& out, bool watch = false)
@@ -53,35 +50,19 @@ public:
         ++open_;
         out.push_back({watch ? command::kind::list_and_watch : command::kind::list});
     }
-    // From now on those that are open count as sent for an earlier node.
-    void outdate() noexcept { outdated_ = open_; }
-    void forget() noexcept { *this = {}; }
-
-    // The oldest one is answered. Returns whether it was sent for the present node.
-    [[nodiscard]] bool answered() noexcept
-    {
-        if (open_ != 0) {
-            --open_;
-        }
-        if (outdated_ != 0) {
-            --outdated_;
-            return false;
-        }
-        return true;
-    }
+    void answered() noexcept { open_ -= open_ != 0 ? 1 : 0; }
+    void forget() noexcept { open_ = 0; }
 
     friend bool operator==(const open_listings&, const open_listings&) = default;
-    friend std::ostream& operator<<(std::ostream& text, const open_listings& l);
 
 private:
     unsigned open_ = 0;
-    unsigned outdated_ = 0;
 };
 
 struct context {
     settings options;
-    guid own_guid; // in the name of the own node; each join has another one
-    directory_strategy directory;
+    guid own_guid;         // in the name of the own node; each join has another one
+    lent_memory directory; // what the client knows of it
     newcomer_watch newcomers;
 
     std::int64_t session = 0;
@@ -93,18 +74,23 @@ struct context {
     bool count_refused = false; // by the servers: this contender takes the fast path no more
     bool mark_refused = false;  // the low-water mark was false: this contender trusts none any more
 
-    [[nodiscard]] directory_strategy::rules rules() const noexcept
+    // A client that lingers has to know whether others come, and a listing that sets a watch tells that. The fast path
+    // has no such listing.
+    [[nodiscard]] bool uses_fast_path() const noexcept
     {
-        return {.fast_path = options.fast_path, .lingers = options.lingers};
+        return options.fast_path && !options.lingers;
+    }
+    [[nodiscard]] bool expects_alone() const noexcept
+    {
+        return uses_fast_path() && directory->expects_alone();
     }
     // The name of the own node, up to its sequence number.
     [[nodiscard]] std::string name_prefix() const;
-    // Lists, while there is no own node that a listing has shown. Who lingers sets the watch for newcomers with it; a try
-    // does not linger.
+    // Lists, while there is no own node that a listing has shown. A client that lingers sets the watch for newcomers
+    // with it; a try does not linger.
     void list_to_join(commands& out);
 
     friend bool operator==(const context&, const context&) = default;
-    friend std::ostream& operator<<(std::ostream& text, const context& c);
 };
 
 } // namespace colock::protocol::queue

@@ -5,8 +5,6 @@
 #include "protocol/planted.hpp"
 #include "stage.hpp"
 
-#include <ostream>
-
 namespace colock::protocol::queue {
 
 drain::drain(place me, watched_node last) noexcept : me_{std::move(me)}, last_{std::move(last)}
@@ -49,12 +47,7 @@ void drain::suspended() noexcept
 
 transition drain::expired(context& c, commands& out)
 {
-    if (!c.options.rejoin_on_expiry) {
-        out.push_back({command::kind::failed, {}, errc::session_expired});
-        return finish({}, out);
-    }
-    c.own_guid.next();
-    return join::offline();
+    return join::in_another_session(c, out);
 }
 
 // Lists when both are gone, the own node and the watched one.
@@ -153,12 +146,6 @@ transition drain::failed(context& c, const error_code& ec, commands& out)
 {
     out.push_back({command::kind::failed, {}, ec});
     return me_ ? transition{leave::begin(c, std::move(*me_), false, out)} : finish({}, out);
-}
-
-std::ostream& operator<<(std::ostream& text, const drain& d)
-{
-    text << d.me_.has_value() << ' ' << d.last_;
-    return d.me_ ? text << *d.me_ : text;
 }
 
 } // namespace colock::protocol::queue

@@ -1,10 +1,10 @@
-// Sequence exhaustion: a contender without a place waits until the queue has drained. It can be skipped at first reading.
+// Sequence exhaustion: a contender without a place waits until the queue has drained. It can be skipped at first reading,
+// and switched off by settings::drains.
 #pragma once
 
 #include "place.hpp"
 #include "predecessors.hpp"
 
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,7 +39,6 @@ public:
     [[nodiscard]] const std::optional<place>& me() const noexcept { return me_; }
 
     friend bool operator==(const drain&, const drain&) = default;
-    friend std::ostream& operator<<(std::ostream& text, const drain& d);
 
 private:
     drain(place me, watched_node last) noexcept;

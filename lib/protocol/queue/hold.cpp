@@ -5,7 +5,6 @@
 #include "stage.hpp"
 
 #include <algorithm>
-#include <ostream>
 
 namespace colock::protocol::queue {
 
@@ -31,7 +30,7 @@ transition hold::step_down(context& c, commands& out)
     return stay();
 }
 
-transition hold::guard(context& c, commands& out)
+transition hold::watch_own_node(context& c, commands& out)
 {
     if (!stepping_down_ && c.connected && !me_.watch) {
         me_.watch.arm(me_.name, out);
@@ -113,7 +112,7 @@ transition hold::became_reader(context& c, commands& out)
         return leave(c, out);
     }
     out.push_back({command::kind::shared});
-    return guard(c, out);
+    return watch_own_node(c, out);
 }
 
 // The digits as the server wrote them.
@@ -161,11 +160,6 @@ transition hold::own_node_vanished(commands& out)
     me_.watch.drop(out);
     out.push_back({command::kind::lost, {}, errc::node_deleted});
     return finish({}, out);
-}
-
-std::ostream& operator<<(std::ostream& text, const hold& h)
-{
-    return text << h.me_ << h.stepping_down_ << h.abandoned_;
 }
 
 } // namespace colock::protocol::queue

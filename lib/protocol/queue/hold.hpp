@@ -3,7 +3,6 @@
 
 #include "place.hpp"
 
-#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,7 +20,7 @@ public:
     transition leave(context& c, commands& out);
     transition step_down(context& c, commands& out);
     // The lock is held for long enough that it is worth watching the own node.
-    transition guard(context& c, commands& out);
+    transition watch_own_node(context& c, commands& out);
     transition connected(context& c, commands& out);
     void suspended() noexcept { me_.watch.forget(); }
     transition expired(context& c, commands& out);
@@ -36,7 +35,6 @@ public:
     [[nodiscard]] bool is_held() const noexcept { return !abandoned_; }
 
     friend bool operator==(const hold&, const hold&) = default;
-    friend std::ostream& operator<<(std::ostream& text, const hold& h);
 
 private:
     transition became_reader(context& c, commands& out);

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <ostream>
 
 namespace colock::protocol::queue {
 
@@ -17,8 +16,8 @@ join join::begin(context& c, commands& out)
         c.list_to_join(out);
         return join{step::probing};
     }
-    if (c.directory.expects_nobody(c.rules()) && !c.count_refused) {
-        out.push_back(c.directory.create_and_count(c.name_prefix()));
+    if (c.expects_alone() && !c.count_refused) {
+        out.push_back(create_and_count(*c.directory, c.name_prefix()));
     } else {
         out.push_back({command::kind::create, c.name_prefix()});
         c.list_to_join(out);
@@ -29,8 +28,17 @@ join join::begin(context& c, commands& out)
 join join::again(context& c, commands& out)
 {
     c.own_guid.next();
-    c.listings.outdate();
     return c.connected ? begin(c, out) : offline();
+}
+
+transition join::in_another_session(context& c, commands& out)
+{
+    if (!c.options.rejoin_on_expiry) {
+        out.push_back({command::kind::failed, {}, errc::session_expired});
+        return finish({}, out);
+    }
+    c.own_guid.next();
+    return offline();
 }
 
 join join::make_directory(commands& out)
@@ -72,12 +80,7 @@ transition join::expired(context& c, commands& out)
     if (at_ != step::creating && at_ != step::lost_track) {
         return offline();
     }
-    at_ = step::offline; // no node is left of that session
-    if (!c.options.rejoin_on_expiry) {
-        return fail(errc::session_expired, out);
-    }
-    c.own_guid.next();
-    return stay();
+    return in_another_session(c, out); // no node is left
 }
 
 transition join::directory_made(context& c, const error_code& ec, commands& out)
@@ -116,7 +119,6 @@ transition join::created(context& c, const error_code& ec, std::string_view name
         return finish({}, out);
     }
     if (ec == zookeeper_errc::no_node) {
-        c.listings.outdate();
         return make_directory(out);
     }
     if (is_retryable(ec)) {
@@ -204,11 +206,6 @@ transition join::fail(const error_code& ec, commands& out) const
 {
     out.push_back({command::kind::failed, {}, ec});
     return finish(at_ == step::lost_track ? ec : error_code{}, out);
-}
-
-std::ostream& operator<<(std::ostream& text, const join& j)
-{
-    return text << static_cast<int>(j.at_) << j.abandoned_;
 }
 
 } // namespace colock::protocol::queue

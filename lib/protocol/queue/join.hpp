@@ -4,7 +4,6 @@
 #include "context.hpp"
 
 #include <cstdint>
-#include <iosfwd>
 #include <string>
 #include <string_view>
 
@@ -14,9 +13,8 @@ class transition;
 
 // The create and a listing are sent back to back: the session's order makes the listing show the node.
 //
-// The uncontended fast path (directory/strategy.hpp) spares that listing. It can be skipped at first reading. A contender
-// that expects to be alone creates its node in a transaction that also writes to the directory: the answer tells how many
-// children the directory has. When the new node is the only one, nothing can block it.
+// The uncontended fast path (directory/strategy.hpp) spares that listing. It can be skipped at first reading. When the
+// new node is the only child of the directory, nothing can block it.
 //
 // A try lists before it creates, and creates nothing when it would have to wait.
 class join {
@@ -27,6 +25,8 @@ public:
 
     // It begins with the next connection.
     static join offline() noexcept { return join{step::offline}; }
+    // The session has expired, and the own node with it.
+    static transition in_another_session(context& c, commands& out);
     static join make_directory(commands& out);
 
     // The caller has not asked to join yet.
@@ -46,7 +46,6 @@ public:
     transition listed(context& c, const error_code& ec, const listing& l, commands& out);
 
     friend bool operator==(const join&, const join&) = default;
-    friend std::ostream& operator<<(std::ostream& text, const join& j);
 
 private:
     enum class step {

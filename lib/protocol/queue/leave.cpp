@@ -4,8 +4,6 @@
 #include "protocol/planted.hpp"
 #include "stage.hpp"
 
-#include <ostream>
-
 namespace colock::protocol::queue {
 
 // The watch on the own node is not given back: it ends with the node, and costs no request.
@@ -21,7 +19,7 @@ leave leave::begin(const context& c, place me, bool held, commands& out)
 
 void leave::remove(const context& c, commands& out)
 {
-    if (planted("directory before the node") && me_.drains(c)) {
+    if (planted("directory before the node") && me_.newcomers_drain(c)) {
         out.push_back({command::kind::remove_directory});
     }
     marking_ = marks(c);
@@ -31,7 +29,7 @@ void leave::remove(const context& c, commands& out)
     } else {
         out.push_back({command::kind::remove, me_.name});
     }
-    if (me_.drains(c) && !planted("directory before the node")) {
+    if (me_.newcomers_drain(c) && !planted("directory before the node")) {
         out.push_back({command::kind::remove_directory}); // this may be the last contender
     }
 }
@@ -100,11 +98,6 @@ transition leave::fired(context&, std::string_view name, bool, commands&)
         me_.watch.forget();
     }
     return stay();
-}
-
-std::ostream& operator<<(std::ostream& text, const leave& l)
-{
-    return text << l.me_ << l.held_ << l.remove_lost_ << l.marking_ << l.may_not_write_;
 }
 
 } // namespace colock::protocol::queue

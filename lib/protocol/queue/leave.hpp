@@ -3,7 +3,6 @@
 
 #include "place.hpp"
 
-#include <iosfwd>
 #include <string_view>
 #include <utility>
 
@@ -30,7 +29,6 @@ public:
     [[nodiscard]] const place& me() const noexcept { return me_; }
 
     friend bool operator==(const leave&, const leave&) = default;
-    friend std::ostream& operator<<(std::ostream& text, const leave& l);
 
 private:
     void remove(const context& c, commands& out);

@@ -1,10 +1,12 @@
-// The low-water mark spares long queues the listing of all contenders. It can be skipped at first reading.
+// The low-water mark spares long queues the listing of all contenders. It can be skipped at first reading, and switched
+// off by settings::mark_from.
 #pragma once
 
 #include "context.hpp"
 #include "place.hpp"
 
 #include <cstdint>
+#include <optional>
 
 namespace colock::protocol::queue {
 
@@ -19,8 +21,26 @@ namespace colock::protocol::queue {
 [[nodiscard]] bool may_read_mark(const context& c, const place& me);
 [[nodiscard]] bool may_write_mark(const context& c, const place& me);
 
-// Whether a mark claims that a node is gone which is there, because its watch is set and silent.
-[[nodiscard]] bool is_false(std::int64_t mark, const context& c, const watched_node& own,
-                            const watched_node& next_in_line);
+// A waiter's question, whether only its next-in-line is left.
+class mark_query {
+public:
+    // Whether the answer is to come.
+    explicit operator bool() const noexcept { return departed_.has_value(); }
+
+    // The look-ahead with this sequence number has gone.
+    void ask(std::int64_t departed, commands& out);
+    void forget() noexcept { departed_.reset(); }
+
+    enum class answer { none, only_next_in_line, list };
+    // The directory's data were read, for this question or for another reason. A mark that cannot be true is reported,
+    // and the contender trusts none any more.
+    [[nodiscard]] answer answered(context& c, const place& me, const watched_node& next_in_line,
+                                  const error_code& ec, std::int64_t mark, commands& out);
+
+    friend bool operator==(const mark_query&, const mark_query&) = default;
+
+private:
+    std::optional<std::int64_t> departed_;
+};
 
 } // namespace colock::protocol::queue

@@ -2,8 +2,6 @@
 
 #include "protocol/planted.hpp"
 
-#include <ostream>
-
 namespace colock::protocol::queue {
 
 remote_contention newcomer_watch::contention(bool met_others) const noexcept
@@ -14,12 +12,9 @@ remote_contention newcomer_watch::contention(bool met_others) const noexcept
     case step::not_alone: return remote_contention::some;
     case step::none: break;
     }
-    return has_fired_ || met_others ? remote_contention::some : remote_contention::unknown;
-}
-
-std::ostream& operator<<(std::ostream& text, const newcomer_watch& w)
-{
-    return text << static_cast<int>(w.at_) << w.has_fired_;
+    return (has_fired_ && !planted("newcomer forgotten")) || met_others
+               ? remote_contention::some
+               : remote_contention::unknown;
 }
 
 } // namespace colock::protocol::queue

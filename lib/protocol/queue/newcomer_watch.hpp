@@ -4,7 +4,6 @@
 #include "protocol/remote_contention.hpp"
 
 #include <cstdint>
-#include <iosfwd>
 
 namespace colock::protocol::queue {
 
@@ -36,7 +35,6 @@ public:
     [[nodiscard]] remote_contention contention(bool met_others) const noexcept;
 
     friend bool operator==(const newcomer_watch&, const newcomer_watch&) = default;
-    friend std::ostream& operator<<(std::ostream& text, const newcomer_watch& w);
 
 private:
     enum class step : std::uint8_t { none, asked, alone, not_alone };

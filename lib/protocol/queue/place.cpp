@@ -1,8 +1,9 @@
 #include "place.hpp"
 
 #include "protocol/names/contender_name.hpp"
+#include "protocol/planted.hpp"
 
-#include <ostream>
+#include <algorithm>
 #include <utility>
 
 namespace colock::protocol::queue {
@@ -12,17 +13,45 @@ place::place(const context& c, std::string own_name)
 {
 }
 
+void place::update(const context& c, const listing& l, const std::vector<entry>& queue)
+{
+    // Late contenders have read the directory's data, because they may delete it: other data that were put there since
+    // say that it has to stay.
+    if (directory_is == directory::unknown && c.directory->is_ours(l.directory.czxid)) {
+        directory_is = directory::ours;
+    }
+    disposable = (directory_is == directory::ours && queue.size() == l.children.size()) ||
+                 planted("any directory is disposable");
+    met_others = queue.size() > 1;
+    met_siblings = l.children.size() > 1;
+    long_queue = c.options.mark_from != 0 && queue.size() >= c.options.mark_from;
+}
+
+error_code place::obstacle(const context& c, const listing& l,
+                           const std::vector<entry>& queue) const
+{
+    if (number < 0 || (number >= last_number && !planted("numbers that repeat")) ||
+        (!queue.empty() && queue.front().number < 0)) {
+        return errc::sequence_exhausted;
+    }
+    if (std::ranges::find(queue, name, &entry::name) == queue.end()) {
+        return {}; // the own node has gone
+    }
+    // The contenders that were there before go on: it is the newcomer's mistake.
+    if (queue.size() != l.children.size() &&
+        is_of_another_kind(c.options.layout, l.children, number)) {
+        return errc::conflicting_kind;
+    }
+    const auto has_this_place = [&](const entry& e) {
+        return e.number == number && e.shared == c.options.shared;
+    };
+    return std::ranges::count_if(queue, has_this_place) == 1 ? error_code{}
+                                                             : errc::duplicate_sequence;
+}
+
 bool place::is_late(const context& c) const noexcept
 {
     return (c.options.drains && number >= drain_from) || number < 0;
-}
-
-std::ostream& operator<<(std::ostream& text, const place& p)
-{
-    const auto id = p.identity.value_or(node_identity{});
-    return text << p.name << ' ' << p.identity.has_value() << id.czxid << ',' << id.owner << ' '
-                << p.watch << static_cast<int>(p.is_whose) << p.disposable << p.met_others
-                << p.met_siblings << p.counted_siblings << p.long_queue << ' ';
 }
 
 } // namespace colock::protocol::queue

@@ -2,12 +2,13 @@
 #pragma once
 
 #include "context.hpp"
+#include "protocol/names/blocking_rule.hpp"
 #include "watched_node.hpp"
 
 #include <cstdint>
-#include <iosfwd>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace colock::protocol::queue {
 
@@ -27,7 +28,7 @@ struct place {
     watched_node watch; // on the own node
 
     // What the directory's data have shown, and the last listing that was evaluated.
-    directory is_whose = directory::unknown;
+    directory directory_is = directory::unknown;
     bool disposable = false;   // the directory is ours, and nothing but the queue is in it
     bool met_others = false;   // other contenders were in the queue, before this one or behind it
     bool met_siblings = false; // the directory had another child
@@ -38,13 +39,21 @@ struct place {
 
     place(const context& c, std::string own_name);
 
+    // From a listing, and the queue that it shows.
+    void update(const context& c, const listing& l, const std::vector<entry>& queue);
+    // Why the lock cannot be had by this node; no error when nothing is in the way but predecessors.
+    [[nodiscard]] error_code obstacle(const context& c, const listing& l,
+                                      const std::vector<entry>& queue) const;
+
     // The sequence numbers are nearly used up: newcomers do not wait in the queue, so that it drains (drain.hpp).
     [[nodiscard]] bool is_late(const context& c) const noexcept;
     // Newcomers drain behind this node: there may be more contenders than the queue shows.
-    [[nodiscard]] bool drains(const context& c) const noexcept { return disposable && is_late(c); }
+    [[nodiscard]] bool newcomers_drain(const context& c) const noexcept
+    {
+        return disposable && is_late(c);
+    }
 
     friend bool operator==(const place&, const place&) = default;
-    friend std::ostream& operator<<(std::ostream& text, const place& p);
 };
 
 } // namespace colock::protocol::queue

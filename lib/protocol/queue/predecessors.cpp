@@ -1,6 +1,5 @@
 #include "predecessors.hpp"
 
-#include <ostream>
 #include <utility>
 
 namespace colock::protocol::queue {
@@ -55,11 +54,6 @@ void predecessors::departed(bool was_look_ahead) noexcept
 watched_node* predecessors::find(std::string_view name) noexcept
 {
     return next_in_line_.is(name) ? &next_in_line_ : look_ahead_.is(name) ? &look_ahead_ : nullptr;
-}
-
-std::ostream& operator<<(std::ostream& text, const predecessors& p)
-{
-    return text << p.count_ << ' ' << p.next_in_line_ << p.look_ahead_;
 }
 
 } // namespace colock::protocol::queue

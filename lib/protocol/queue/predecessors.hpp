@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iosfwd>
 #include <string>
 #include <string_view>
 
@@ -47,7 +46,6 @@ public:
     [[nodiscard]] const watched_node& next_in_line() const noexcept { return next_in_line_; }
 
     friend bool operator==(const predecessors&, const predecessors&) = default;
-    friend std::ostream& operator<<(std::ostream& text, const predecessors& p);
 
 private:
     void watch(std::string_view next_in_line, std::string_view look_ahead, commands& out);

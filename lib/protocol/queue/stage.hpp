@@ -8,7 +8,6 @@
 #include "wait.hpp"
 
 #include <concepts>
-#include <iosfwd>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -20,7 +19,6 @@ struct gone {
     void suspended() noexcept {}
 
     friend bool operator==(const gone&, const gone&) = default;
-    friend std::ostream& operator<<(std::ostream& text, const gone&);
 };
 
 using stage = std::variant<join, wait, hold, leave, drain, gone>;
@@ -55,6 +53,10 @@ inline transition stay() noexcept
 }
 
 // The end of all stages. `ec`: why a node may remain after all; without an error none does.
-transition finish(const error_code& ec, commands& out);
+inline transition finish(const error_code& ec, commands& out)
+{
+    out.push_back({command::kind::gone, {}, ec});
+    return gone{};
+}
 
 } // namespace colock::protocol::queue

@@ -1,11 +1,11 @@
 // The second stage of a contender: its node is in the queue, and it waits until no predecessor is left.
 #pragma once
 
+#include "low_water_mark.hpp"
 #include "place.hpp"
 #include "predecessors.hpp"
 
 #include <cstdint>
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,9 +43,10 @@ public:
     [[nodiscard]] bool is_next() const noexcept { return before_ && before_->count() <= 1; }
 
     friend bool operator==(const wait&, const wait&) = default;
-    friend std::ostream& operator<<(std::ostream& text, const wait& w);
 
 private:
+    // The watched node of that name; or none.
+    [[nodiscard]] watched_node* find(std::string_view name) noexcept;
     transition granted(context& c, commands& out);
     transition granted_if_there(context& c, commands& out);
     transition departed(context& c, watched_node& gone, commands& out);
@@ -55,8 +56,7 @@ private:
     place me_;
     // Unknown until a listing, or the fast path, has shown them on the present connection.
     std::optional<predecessors> before_;
-    // The sequence number of the look-ahead that has gone, while the low-water mark is read.
-    std::optional<std::int64_t> asked_after_;
+    mark_query asked_;
     bool proving_ = false; // no predecessor is left; granted as soon as the session is proved safe
 };
 

@@ -2,7 +2,6 @@
 
 #include "protocol/planted.hpp"
 
-#include <ostream>
 #include <utility>
 
 namespace colock::protocol::queue {
@@ -20,11 +19,6 @@ void watched_node::drop(commands& out)
         out.push_back({command::kind::unwatch, name_});
     }
     forget();
-}
-
-std::ostream& operator<<(std::ostream& text, const watched_node& w)
-{
-    return text << w.name_ << ':' << w.armed_ << ' ';
 }
 
 } // namespace colock::protocol::queue

@@ -3,7 +3,6 @@
 
 #include "protocol/command.hpp"
 
-#include <iosfwd>
 #include <string>
 #include <string_view>
 
@@ -27,7 +26,6 @@ public:
     void drop(commands& out);
 
     friend bool operator==(const watched_node&, const watched_node&) = default;
-    friend std::ostream& operator<<(std::ostream& text, const watched_node& w);
 
 private:
     std::string name_;

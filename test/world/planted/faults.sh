@@ -92,9 +92,9 @@ plant "waits by a clock that stands still while the machine sleeps" lib/client/b
 # ---- a contender's node
 
 plant "does not remove the node of a lock" lib/lock/driver/queue_member.cpp \
-    "$(in_function perform 's/remove\(c.name\); break;/break;/')"
-plant "writes the note and keeps the node" lib/lock/driver/queue_member_requests.cpp \
-    "$(in_function remove_and_mark 's/remove_op\(child\(name\)\)/check_op(child(name))/')"
+    "$(in_function perform 's/remove\(c\); break;/break;/')"
+plant "writes the low-water mark and keeps the node" lib/lock/driver/queue_member_requests.cpp \
+    "$(in_function remove_and_mark 's/remove_op\(child\(wanted.name\)\)/check_op(child(wanted.name))/')"
 plant "does not tell the holder when the bound passes" lib/lock/driver/queue_member.cpp \
     "$(in_function check 's/lease_.relies\(\) \&\& lost\(\)/false/')"
 plant "never completes an unlock" lib/lock/driver/queue_member.cpp \

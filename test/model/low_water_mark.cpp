@@ -1,6 +1,6 @@
-// Every interleaving of contenders that leave notes in the directory, however short the queue. Foreign contenders that
-// stand before them leave, or give up, in any order and without a note. With one of them the third contender cannot see
-// everybody, and may find the note of the first; with three also the others ask for one.
+// Every interleaving of contenders that write low-water marks, however short the queue. Foreign contenders that stand
+// before them leave, or give up, in any order and without a mark. With one of them the third contender cannot see all, and
+// may find the mark of the first; with three also the others ask for one.
 
 #include "explore.hpp"
 
@@ -12,24 +12,24 @@ namespace {
 scenario behind(unsigned elders, scenario s)
 {
     s.elders = elders;
-    s.notes = s.one_by_one = true;
+    s.marks = s.one_by_one = true;
     return s;
 }
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(notes)
+BOOST_AUTO_TEST_SUITE(low_water_mark)
 
 BOOST_AUTO_TEST_CASE(G1_G2_G4_undisturbed)
 {
     explore(behind(3, {}), 150'000);
     explore(behind(3, {.clients = 4}), 600'000);
-    explore(behind(3, {.noted = true}), 150'000);
-    explore({.elders = 1, .notes = true}, 1'000'000);
+    explore(behind(3, {.marked = true}), 150'000);
+    explore({.elders = 1, .marks = true}, 1'000'000);
 }
 
 // One in the middle, or the first or the last one, is of an old version.
-BOOST_AUTO_TEST_CASE(G1_G4_one_knows_no_notes)
+BOOST_AUTO_TEST_CASE(G1_G4_one_knows_no_marks)
 {
     for (const auto* who : {"s--", "-s-", "--s"}) {
         explore(behind(3, {.silent = who}), 100'000);
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(G3_one_cancels)
     explore(behind(1, {.cancels = 1}), 54'000);
     explore(behind(1, {.clients = 4, .cancels = 1}), 594'000);
     explore(behind(1, {.cancels = 2, .breaks = 1}), 3'190'000);
-    explore(behind(3, {.cancels = 1, .patient_elders = true, .noted = true}), 500'000);
+    explore(behind(3, {.cancels = 1, .patient_elders = true, .marked = true}), 500'000);
 }
 
 BOOST_AUTO_TEST_CASE(G4_a_connection_breaks)
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(G3_the_directory_must_not_be_written_to)
     explore(behind(3, {.breaks = 1, .patient_elders = true, .writable = false}), 200'000);
 }
 
-BOOST_AUTO_TEST_CASE(G1_a_note_cannot_be_true)
+BOOST_AUTO_TEST_CASE(G1_a_mark_cannot_be_true)
 {
     explore(behind(3, {.lies = 1}), 150'000);
 }
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(random_paths)
                          .refusals = 2,
                          .reaps = 1,
                          .elders = 3,
-                         .notes = true,
+                         .marks = true,
                          .silent = who};
         colock::model::explore_at_random(s, 11);
     }
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(soak_G1_G5_a_node_is_deleted_by_somebody)
 
 BOOST_AUTO_TEST_CASE(soak_G1_G2_G4_they_come_at_any_time)
 {
-    explore({.cancels = 1, .elders = 1, .notes = true}, 16'500'000);
+    explore({.cancels = 1, .elders = 1, .marks = true}, 16'500'000);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,142 @@
+// What the watches of a waiter tell: predecessors that go, and the own node.
+#include "low_water_mark.hpp"
+#include "protocol/names/contender_name.hpp"
+#include "protocol/planted.hpp"
+#include "stage.hpp"
+
+#include <utility>
+
+namespace colock::protocol::queue {
+
+transition wait::watched(context& c, std::string_view name, const error_code& ec,
+                         node_identity identity, commands& out)
+{
+    auto* const node = find(name);
+    const bool own = node == &me_.watch;
+    if (node == nullptr) {
+        return stay();
+    }
+    if (ec == zookeeper_errc::no_node) {
+        if (!own) {
+            return planted("missing predecessor ignored") ? stay() : departed(c, *node, out);
+        }
+        node->forget();
+        return own_node_vanished(c, out);
+    }
+    if (ec) {
+        node->forget();
+        if (outcome_unknown(ec)) {
+            return stay(); // watched again behind the reconnection
+        }
+        if (is_retryable(ec)) {
+            c.listings.send(out);
+            return stay();
+        }
+        return failed(c, ec, out);
+    }
+    node->armed();
+    if (!own) {
+        return stay();
+    }
+    if (identity.owner != c.session) {
+        return own_node_vanished(c, out); // what carries the own name is another client's
+    }
+    if (!me_.identity) {
+        me_.identity = identity;
+        if (before_ && before_->count() == 0) {
+            return granted(c, out);
+        }
+    }
+    return stay();
+}
+
+transition wait::fired(context& c, std::string_view name, bool deleted, commands& out)
+{
+    auto* const node = find(name);
+    if (node == nullptr || !node->is_armed()) {
+        return stay();
+    }
+    if (!deleted) {
+        if (planted("no watch behind a change")) {
+            node->forget();
+        } else {
+            node->arm(node->name(), out);
+        }
+        return stay();
+    }
+    if (node != &me_.watch) {
+        return departed(c, *node, out);
+    }
+    node->forget();
+    return own_node_vanished(c, out);
+}
+
+watched_node* wait::find(std::string_view name) noexcept
+{
+    return me_.watch.is(name) ? &me_.watch : before_ ? before_->find(name) : nullptr;
+}
+
+// A predecessor has left the queue, and never comes back.
+transition wait::departed(context& c, watched_node& gone, commands& out)
+{
+    const auto& layout = c.options.layout;
+    const auto name = gone.name();
+    if (!c.options.shared && !layout.shared_marker.empty() && !is_shared(layout, name) &&
+        !planted("writer that stepped down ignored")) {
+        // The one exception to "no node with a smaller number can appear": a writer that steps down, in Curator's way,
+        // leaves a reader's node of its own number. Only a listing can tell. One that is under way does: it is
+        // answered after the deletion. Readers do not mind.
+        gone.forget();
+        if (!c.listings) {
+            c.listings.send(out);
+        }
+        return stay();
+    }
+    const bool was_look_ahead = before_->is_look_ahead(gone);
+    before_->departed(was_look_ahead);
+    if (before_->count() <= (planted("unseen counts as gone") ? 1U : 0U)) {
+        return granted_if_there(c, out);
+    }
+    if (before_->in_sight() < before_->count() && !planted("no list behind a departure") &&
+        !c.listings && !asked_) {
+        const auto number = number_of(layout, name);
+        if (number && was_look_ahead && before_->in_sight() == 1 && !c.mark_refused &&
+            may_read_mark(c, me_)) {
+            asked_.ask(*number, out);
+        } else {
+            c.listings.send(out);
+        }
+    }
+    return stay();
+}
+
+transition wait::directory_read(context& c, const error_code& ec, bool ours, std::int64_t mark,
+                                commands& out)
+{
+    if (outcome_unknown(ec)) {
+        return stay();
+    }
+    if (!is_retryable(ec) && ec != zookeeper_errc::no_node) {
+        me_.directory_is = !ec && ours ? place::directory::ours : place::directory::to_stay;
+    }
+    const auto answer =
+        asked_.answered(c, me_, before_ ? before_->next_in_line() : watched_node{}, ec, mark, out);
+    if (answer == mark_query::answer::none || c.listings) {
+        return stay(); // a listing under way decides instead; a late contender reads again behind it
+    }
+    if (answer == mark_query::answer::list) {
+        if (!planted("no list behind a mark")) {
+            c.listings.send(out);
+        }
+        return stay();
+    }
+    // Between the look-ahead that has gone and the own node there was the next-in-line only.
+    before_->only_in_sight();
+    if (planted("mark covers the next-in-line")) {
+        before_->none_left();
+    }
+    const bool none_left = before_->count() == 0 && !planted("mark behind the last departure");
+    return none_left ? granted_if_there(c, out) : stay();
+}
+
+} // namespace colock::protocol::queue
