@@ -85,6 +85,7 @@ BOOST_AUTO_TEST_CASE(G1_G4_some_only_try)
     explore(counting({.tries = 1}), 36'000);
 }
 
+// A contender forgets with its node what a listing has shown. So fewer states follow a departure than ways lead to it.
 BOOST_AUTO_TEST_CASE(G4_the_directory_must_not_be_written_to)
 {
     explore(counting({.writable = false}), 74'000);

@@ -37,6 +37,7 @@ BOOST_AUTO_TEST_CASE(G1_G4_one_knows_no_marks)
     explore(behind(3, {.clients = 4, .silent = "-s--"}), 420'000);
 }
 
+// A contender forgets with its node what a listing has shown. So fewer states follow a departure than ways lead to it.
 BOOST_AUTO_TEST_CASE(G3_one_cancels)
 {
     explore(behind(1, {.cancels = 1}), 54'000);
@@ -82,11 +83,11 @@ BOOST_AUTO_TEST_CASE(G1_a_mark_cannot_be_true)
     explore(behind(3, {.lies = 1}), 150'000);
 }
 
-// Nobody has to ask first whose it is.
+// No contender has to ask first whose it is, nor does its first listing differ from later ones.
 BOOST_AUTO_TEST_CASE(G1_G4_the_directory_is_recognised)
 {
     explore(behind(3, {.recognised = true}), 119'000);
-    explore(behind(3, {.breaks = 1, .recognised = true}), 1'730'000);
+    explore(behind(3, {.breaks = 1, .recognised = true}), 1'520'000);
 }
 
 BOOST_AUTO_TEST_CASE(somebody_elses_directory_is_not_written_to)
@@ -116,24 +117,24 @@ BOOST_AUTO_TEST_CASE(random_paths)
 
 BOOST_AUTO_TEST_CASE(soak_G3_one_cancels)
 {
-    explore(behind(3, {.cancels = 1}), 6'600'000);
+    explore(behind(3, {.cancels = 1}), 4'590'000);
 }
 
 BOOST_AUTO_TEST_CASE(soak_G1_G5_a_session_expires)
 {
-    explore(behind(3, {.expiries = 1, .patient_elders = true}), 8'300'000);
-    explore(behind(1, {.cancels = 1, .expiries = 1}), 11'300'000);
+    explore(behind(3, {.expiries = 1, .patient_elders = true}), 8'260'000);
+    explore(behind(1, {.cancels = 1, .expiries = 1}), 8'780'000);
 }
 
 BOOST_AUTO_TEST_CASE(soak_G1_G5_a_node_is_deleted_by_somebody)
 {
-    explore(behind(1, {.breaks = 1, .removals = 1}), 7'100'000);
+    explore(behind(1, {.breaks = 1, .removals = 1}), 6'380'000);
     explore(behind(1, {.clients = 4, .removals = 1}), 8'500'000);
 }
 
 BOOST_AUTO_TEST_CASE(soak_G1_G2_G4_they_come_at_any_time)
 {
-    explore({.cancels = 1, .elders = 1, .marks = true}, 16'500'000);
+    explore({.cancels = 1, .elders = 1, .marks = true}, 14'190'000);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -74,6 +74,7 @@ BOOST_AUTO_TEST_CASE(G4_requests_are_refused)
     explore({.clients = 2, .removals = 1, .refusals = 2, .first_number = drain_from - 1}, 980'000);
 }
 
+// A contender forgets with its node what a listing has shown. So fewer states follow a departure than ways lead to it.
 BOOST_AUTO_TEST_CASE(G4_the_server_deletes_the_directory_first)
 {
     explore({.clients = 2, .breaks = 1, .reaps = 1, .first_number = drain_from}, 74'000);

@@ -77,6 +77,7 @@ BOOST_AUTO_TEST_CASE(G3_one_steps_down_and_one_cancels_or_loses_its_connection)
     }
 }
 
+// A contender forgets with its node what a listing has shown. So fewer states follow a loss than ways lead to it.
 BOOST_AUTO_TEST_CASE(G5_one_steps_down_and_loses_its_node_or_its_session)
 {
     for (const auto* who : {"ww", "wr"}) {

@@ -59,6 +59,7 @@ struct scenario {
     bool alone_before = false;
     bool fast_path = true;
     bool drains = true;
+    unsigned lags = 0; // so often a client's server falls behind the leader, until it catches up
     unsigned first_version = 0; // of the directory's data, where clients remember
     unsigned overwrites = 0;    // of the directory's data, by an operator
     unsigned replacements = 0;  // of the directory, while it is empty, by an operator's own
@@ -84,6 +85,7 @@ enum class step_kind : std::uint8_t {
     take_over,
     foreigner_leaves,
     foreigner_gives_up,
+    catch_up,
     // The adversary's. Everything has to end well without any of these.
     cancel,
     break_connection,
@@ -98,6 +100,7 @@ enum class step_kind : std::uint8_t {
     foreigner_steps_down,
     step_down,
     offer_in_vain,
+    fall_behind,
 };
 
 struct step {
@@ -124,6 +127,7 @@ inline std::string to_string(const step& s)
                                             "take over",
                                             "foreigner leaves",
                                             "foreigner gives up",
+                                            "catch up",
                                             "cancel",
                                             "break",
                                             "expire",
@@ -136,7 +140,8 @@ inline std::string to_string(const step& s)
                                             "replace",
                                             "foreigner steps down",
                                             "step down",
-                                            "offer in vain"};
+                                            "offer in vain",
+                                            "fall behind"};
     return std::string{names[static_cast<std::size_t>(s.kind)]} + ' ' + std::to_string(s.which);
 }
 
@@ -278,7 +283,7 @@ public:
         : one_by_one_{s.one_by_one}, stalls_{s.stalls}, careful_{s.careful}, offers_{s.offers},
           cancels_{s.cancels}, breaks_{s.breaks}, expiries_{s.expiries}, removals_{s.removals},
           downgrades_{s.downgrades}, changes_{s.changes}, refusals_{s.refusals}, reaps_{s.reaps},
-          lies_{s.lies}, overwrites_{s.overwrites}, replacements_{s.replacements},
+          lies_{s.lies}, overwrites_{s.overwrites}, replacements_{s.replacements}, lags_{s.lags},
           remembers_{s.remembers}, turns_{s.turns}, server_{s.clients,
                                                             s.directory_exists,
                                                             laboratory::names_of(s),
@@ -329,6 +334,11 @@ public:
             }
             if (!s.messages.empty()) {
                 add(step_kind::deliver, i);
+            }
+            if (s.behind) {
+                add(step_kind::catch_up, i);
+            } else if (lags_ != 0 && c.joined && !c.gone && s.alive && s.connected) {
+                add(step_kind::fall_behind, i);
             }
             const bool queues = c.joined && !c.gone;
             const bool over = c.gone && c.turn + 1U >= turns_;
@@ -535,6 +545,11 @@ public:
             --replacements_;
             server_.replace();
             break;
+        case step_kind::fall_behind:
+            --lags_;
+            server_.fall_behind(i);
+            break;
+        case step_kind::catch_up: server_.catch_up(i); break;
         case step_kind::reap:
             --reaps_;
             server_.reap();
@@ -576,7 +591,7 @@ public:
                  unsigned{server_.made_by_colock} << 7);
             byte(server_.version);
         }
-        byte(offers_);
+        byte(offers_ | lags_ << 4);
         byte(server_.counter);
         byte(server_.mark);
         byte(server_.creations);
@@ -624,6 +639,26 @@ public:
                 }
             }
             word(s.led);
+            byte(s.behind.has_value());
+            if (s.behind) {
+                const auto& v = *s.behind;
+                byte(v.directory | v.ours << 1);
+                byte(v.mark);
+                byte(v.incarnation);
+                byte(v.version);
+                word(v.led);
+                byte(v.nodes.size());
+                for (const auto& n : v.nodes) {
+                    word(n.name);
+                    byte(n.czxid);
+                }
+                byte(v.changes.size());
+                for (const auto& ch : v.changes) {
+                    word(ch.name);
+                    byte(ch.deleted);
+                    word(ch.led);
+                }
+            }
             byte(s.requests.size());
             for (const auto& r : s.requests) {
                 byte(static_cast<unsigned>(r.op) | unsigned{r.turn} << 5 | unsigned{r.wanted} << 7);
@@ -1128,7 +1163,7 @@ private:
             if (!clients_[i].gone && (!s.connected || !s.alive)) {
                 return false;
             }
-            if (s.moved ||
+            if (s.moved || s.behind ||
                 (s.alive && (!s.requests.empty() || !s.messages.empty() || !s.late.empty()))) {
                 return false;
             }
@@ -1182,7 +1217,7 @@ private:
     bool careful_;
     unsigned offers_;
     unsigned cancels_, breaks_, expiries_, removals_, downgrades_, changes_, refusals_, reaps_,
-        lies_, overwrites_, replacements_;
+        lies_, overwrites_, replacements_, lags_;
     bool remembers_;
     unsigned turns_;
     std::uint8_t last_granted_ = 0; // the last one, by the transaction that created its node

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -134,6 +135,26 @@ struct node {
     bool shared;
 };
 
+// What a server shows that lags behind the leader, and the changes that it has still to carry out.
+struct view {
+    struct change {
+        text_id name;
+        bool deleted;
+        text_id led;
+
+        friend bool operator==(const change&, const change&) = default;
+    };
+
+    boost::container::static_vector<node, 2 * max_clients> nodes = {};
+    bool directory = false;
+    bool ours = false;
+    std::uint8_t mark = 0;
+    std::uint8_t incarnation = 0;
+    std::uint8_t version = 0;
+    text_id led = 0;
+    boost::container::static_vector<change, 16> changes = {};
+};
+
 struct session {
     std::uint8_t id = 0;
     bool alive = true;
@@ -153,6 +174,7 @@ struct session {
     boost::container::static_vector<message, 16> messages = {};
     boost::container::static_vector<text_id, max_clients + 2> watches = {};
     text_id led = 0;
+    std::optional<view> behind = {}; // its server lags
 };
 
 // The server. Each function is one step of it.
@@ -175,6 +197,11 @@ public:
         const auto r = s.requests.front();
         s.requests.erase(s.requests.begin());
         message reply{.op = r.op, .wanted = r.wanted, .name = r.name, .turn = r.turn};
+        if (s.behind && is_read(r.op)) {
+            read(s, *s.behind, reply, text);
+            return;
+        }
+        catch_up(client); // a write is answered behind all that precedes it
         const auto at = find(r.name);
         switch (r.op) {
         case operation::make_directory:
@@ -212,30 +239,9 @@ public:
             }
             break;
         case operation::list:
-            if (directory) {
-                // Not in their order, which a client must not rely on.
-                for (auto i = nodes.size(); i != 0; --i) {
-                    reply.children.push_back(nodes[i - 1].name);
-                }
-                if (stranger) {
-                    reply.children.push_back(text("stranger"));
-                }
-            } else {
-                reply.code = result::no_node;
-            }
-            break;
         case operation::watch:
-            if (at == nodes.size()) {
-                reply.code = result::no_node; // and sets no watch
-            } else {
-                reply.owner = nodes[at].owner;
-                reply.czxid = nodes[at].czxid;
-                // A watch ends with its connection.
-                if (s.connected && !watches(s, r.name)) {
-                    s.watches.insert(std::ranges::lower_bound(s.watches, r.name), r.name);
-                }
-            }
-            break;
+        case operation::read_directory:
+        case operation::identify_directory: read(s, newest(s), reply, text); return;
         case operation::remove:
             if (at == nodes.size()) {
                 reply.code = result::no_node;
@@ -278,12 +284,6 @@ public:
             }
             break;
         }
-        case operation::read_directory:
-        case operation::identify_directory:
-            reply.code = directory ? result::ok : result::no_node;
-            reply.ours = ours;
-            reply.mark = mark;
-            break;
         case operation::remove_directory:
             if (directory && nodes.empty() && !stranger) {
                 reap();
@@ -298,6 +298,22 @@ public:
         if (s.connected) {
             reply.led = s.led;
             s.messages.push_back(reply); // behind the events of its own write
+        }
+    }
+
+    // From now on the client's server carries nothing out, until it catches up.
+    void fall_behind(std::size_t client) { sessions[client].behind = newest(sessions[client]); }
+
+    void catch_up(std::size_t client)
+    {
+        auto& s = sessions[client];
+        if (!s.behind) {
+            return;
+        }
+        const auto changes = s.behind->changes;
+        s.behind.reset();
+        for (const auto& c : changes) {
+            tell(s, c.name, c.deleted, c.led);
         }
     }
 
@@ -355,11 +371,9 @@ public:
         for (std::size_t client = 0; client != sessions.size(); ++client) {
             auto& s = sessions[client];
             if (watches(s, name)) {
-                forget(s, name);
-                s.messages.push_back(
-                    {.is_event = true, .deleted = true, .name = name, .led = s.led});
                 woken.push_back(client);
             }
+            tell(s, name, true, s.led);
         }
     }
 
@@ -390,10 +404,7 @@ public:
     void change(std::size_t at)
     {
         for (auto& s : sessions) {
-            if (watches(s, nodes[at].name)) {
-                forget(s, nodes[at].name);
-                s.messages.push_back({.is_event = true, .name = nodes[at].name, .led = s.led});
-            }
+            tell(s, nodes[at].name, false, s.led);
         }
     }
 
@@ -408,6 +419,7 @@ public:
             }
         }
         s.watches.clear();
+        s.behind.reset();
     }
 
     // Answers and events on their way to the client are lost, those to the server are not yet.
@@ -417,6 +429,7 @@ public:
         s.connected = false;
         s.messages.clear();
         s.watches.clear();
+        s.behind.reset(); // the next connection begins with a quorum write
     }
 
     // Behind a barrier nothing of the previous connection comes later.
@@ -504,6 +517,12 @@ public:
         return digits;
     }
 
+    [[nodiscard]] static bool is_read(operation op) noexcept
+    {
+        return op == operation::list || op == operation::watch || op == operation::read_directory ||
+               op == operation::identify_directory || op == operation::forget;
+    }
+
     [[nodiscard]] static bool is_answered(operation op) noexcept
     {
         return op != operation::forget && op != operation::remove_directory;
@@ -559,6 +578,70 @@ public:
     std::size_t freed = 0; // whose turn came by it
 
 private:
+    [[nodiscard]] view newest(const session& s) const
+    {
+        return {.nodes = nodes,
+                .directory = directory,
+                .ours = ours,
+                .mark = mark,
+                .incarnation = incarnation,
+                .version = version,
+                .led = s.led};
+    }
+
+    // A read, or the end of a watch.
+    void read(session& s, const view& shown, message reply, texts& text)
+    {
+        const auto at = std::ranges::find(shown.nodes, reply.name, &node::name);
+        switch (reply.op) {
+        case operation::list:
+            reply.code = shown.directory ? result::ok : result::no_node;
+            // Not in their order, which a client must not rely on.
+            for (auto i = shown.nodes.size(); i != 0 && shown.directory; --i) {
+                reply.children.push_back(shown.nodes[i - 1].name);
+            }
+            if (stranger && shown.directory) {
+                reply.children.push_back(text("stranger"));
+            }
+            break;
+        case operation::watch:
+            if (at == shown.nodes.end()) {
+                reply.code = result::no_node; // and sets no watch
+                break;
+            }
+            reply.owner = at->owner;
+            reply.czxid = at->czxid;
+            // A watch ends with its connection.
+            if (s.connected && !watches(s, reply.name)) {
+                s.watches.insert(std::ranges::lower_bound(s.watches, reply.name), reply.name);
+            }
+            break;
+        case operation::forget: forget(s, reply.name); return; // nobody looks at the answer
+        default:
+            reply.code = shown.directory ? result::ok : result::no_node;
+            reply.ours = shown.ours;
+            reply.mark = shown.mark;
+            break;
+        }
+        reply.directory = shown.incarnation;
+        reply.version = shown.version;
+        if (s.connected) {
+            reply.led = shown.led;
+            s.messages.push_back(reply);
+        }
+    }
+
+    // A change of a node reaches the client's server, which tells it to the client if it has a watch.
+    static void tell(session& s, text_id name, bool deleted, text_id led)
+    {
+        if (s.behind) {
+            s.behind->changes.push_back({name, deleted, led});
+        } else if (watches(s, name)) {
+            forget(s, name);
+            s.messages.push_back({.is_event = true, .deleted = deleted, .name = name, .led = led});
+        }
+    }
+
     [[nodiscard]] bool has_version(const request& r) const noexcept
     {
         return !versions || r.version == version;

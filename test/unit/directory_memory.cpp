@@ -81,6 +81,7 @@ BOOST_AUTO_TEST_CASE(somebody_elses_is_not_looked_at_again)
     auto m = used();
     m.read(7, 3, false);
     BOOST_TEST(!m.is_ours(7));
+    BOOST_TEST(!m.is_writable()); // also when a contender has seen colock's mark there before
     m.granted_alone(2);
     BOOST_TEST(!m.expects_alone());
     BOOST_TEST(!m.is_worth_reading());

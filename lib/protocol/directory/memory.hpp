@@ -39,7 +39,8 @@ public:
 
     // Whether it is the directory that a waiter in a long queue has read, and was colock's then.
     [[nodiscard]] bool is_ours(std::int64_t czxid) const noexcept;
-    [[nodiscard]] bool is_writable() const noexcept { return writable_; }
+    // Whether it may be written to, as far as is known.
+    [[nodiscard]] bool is_writable() const noexcept { return writable_ && whose_ != owner::others; }
 
     // What would help the next contender to take the fast path: to read the data; or to write the mark once, because each
     // directory begins with version 0. A directory that is made in its place then has another version.
