@@ -39,7 +39,7 @@ inline const std::map<std::string, place> places{
     {"/readers", {kind::ours, drain_from - 30}},
     {"/readers_only", {kind::ours, drain_from}},
     {"/tries", {kind::ours, drain_from}},
-    {"/holds_back", {kind::ours, drain_from}},
+    {"/drains", {kind::ours, drain_from}},
     {"/cut", {kind::ours, drain_from}},
     {"/expired", {kind::ours, drain_from}},
     {"/peer", {kind::ours, drain_from}},

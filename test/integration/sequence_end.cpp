@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(G1_G3_G4_readers_and_writers)
 
 // Or readers that follow on each other would keep the queue from draining, and writers that hold back would
 // starve.
-BOOST_AUTO_TEST_CASE(G4_a_reader_holds_back_behind_a_reader)
+BOOST_AUTO_TEST_CASE(G4_a_reader_drains_behind_a_reader)
 {
     old_scene s{"/readers_only"};
     const auto before = s.made_in();
@@ -135,9 +135,9 @@ BOOST_AUTO_TEST_CASE(G4_a_reader_holds_back_behind_a_reader)
     s.check_nothing_left();
 }
 
-BOOST_AUTO_TEST_CASE(G4_who_holds_back_is_let_in_cancelled_or_out_of_time)
+BOOST_AUTO_TEST_CASE(G4_who_drains_is_let_in_cancelled_or_out_of_time)
 {
-    old_scene s{"/holds_back"};
+    old_scene s{"/drains"};
     auto& c = s.connect();
     auto held = s.hold(c);
     BOOST_TEST(number_of(held.node()) == drain_from);
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(try_is_busy_or_first)
     s.check_nothing_left();
 }
 
-BOOST_AUTO_TEST_CASE(G3_G4_who_holds_back_loses_its_connection)
+BOOST_AUTO_TEST_CASE(G3_G4_who_drains_loses_its_connection)
 {
     old_scene s{"/cut"};
     tcp_proxy proxy{s.server.connect_string()};
@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(a_persistent_directory_is_used_up_and_the_error_says_what_t
     }
 }
 
-BOOST_AUTO_TEST_CASE(G2_nobody_holds_back_in_a_persistent_directory)
+BOOST_AUTO_TEST_CASE(G2_nobody_drains_in_a_persistent_directory)
 {
     old_scene s{"/shared_nodes_persistent"};
     const auto before = s.made_in();

@@ -135,7 +135,8 @@ BOOST_AUTO_TEST_CASE(G2_without_strangers_there_is_no_bound)
 
 BOOST_AUTO_TEST_CASE(G2_until_it_is_known_whether_there_are_strangers_the_bound_is_kept)
 {
-    for (const auto k : {remote_contention::none, remote_contention::some, remote_contention::unknown}) {
+    for (const auto k :
+         {remote_contention::none, remote_contention::some, remote_contention::unknown}) {
         scene s{mutex_rules};
         for (int i = 0; i != 5; ++i) {
             s.arrive();
@@ -500,7 +501,8 @@ struct walk {
             --next.asking; // busy
             visit(next);
             // Or granted on a node of its own, whatever has happened here meanwhile.
-            for (const auto k : {remote_contention::unknown, remote_contention::none, remote_contention::some}) {
+            for (const auto k :
+                 {remote_contention::unknown, remote_contention::none, remote_contention::some}) {
                 auto tried = next;
                 make_way(tried);
                 tried.holder = true;
@@ -522,7 +524,8 @@ struct walk {
             follow(next, next.c.release(now));
         }
         if (w.contender) {
-            for (const auto k : {remote_contention::unknown, remote_contention::none, remote_contention::some}) {
+            for (const auto k :
+                 {remote_contention::unknown, remote_contention::none, remote_contention::some}) {
                 auto next = w;
                 make_way(next);
                 next.holder = true;

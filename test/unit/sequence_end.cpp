@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(the_first_one_is_granted_and_deletes_the_directory_behind_i
     BOOST_TEST(p.removed() == "gone");
 }
 
-BOOST_AUTO_TEST_CASE(who_finds_others_holds_back_until_the_queue_is_empty)
+BOOST_AUTO_TEST_CASE(who_finds_others_drains_until_the_queue_is_empty)
 {
     play p;
     BOOST_TEST(p.late(drain_from + 3, {foreign(drain_from + 1), foreign(drain_from + 2)}) ==
@@ -189,13 +189,13 @@ BOOST_AUTO_TEST_CASE(a_fresh_directory_is_joined_whoever_is_in_it)
     BOOST_TEST(p.listed({foreign(0), foreign(1)}) == "create, list");
 }
 
-BOOST_AUTO_TEST_CASE(a_reader_holds_back_behind_a_reader)
+BOOST_AUTO_TEST_CASE(a_reader_drains_behind_a_reader)
 {
     play p{{.layout = curator_shared_layout(), .shared = true}};
     BOOST_TEST(p.late(drain_from + 1, {foreign(drain_from, "__READ__")}) == "remove 1, watch 0");
 }
 
-BOOST_AUTO_TEST_CASE(nobody_holds_back_in_a_directory_that_is_to_stay)
+BOOST_AUTO_TEST_CASE(nobody_drains_in_a_directory_that_is_to_stay)
 {
     play somebodys;
     BOOST_TEST(somebodys.late(drain_from + 1, {foreign(drain_from)}, false) == "watch 1, watch 0");
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(a_directory_that_must_not_be_read_is_to_stay)
     BOOST_TEST(p.leave() == "remove 0");
 }
 
-BOOST_AUTO_TEST_CASE(who_holds_back_may_leave)
+BOOST_AUTO_TEST_CASE(who_drains_may_leave)
 {
     play p;
     BOOST_TEST(p.late(drain_from + 1, {foreign(drain_from)}) == "remove 1, watch 0");
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(who_holds_back_may_leave)
     BOOST_TEST(q.leave() == "unwatch 0, gone");
 }
 
-BOOST_AUTO_TEST_CASE(who_holds_back_looks_again_after_a_reconnection)
+BOOST_AUTO_TEST_CASE(who_drains_looks_again_after_a_reconnection)
 {
     play p;
     BOOST_TEST(p.late(drain_from + 1, {foreign(drain_from)}) == "remove 1, watch 0");
