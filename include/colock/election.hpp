@@ -29,7 +29,7 @@ struct election_options {
     /// with `errc::session_expired`.
     bool rejoin_on_expiry = true;
     /// How long before the servers could let somebody else lead the leader is told to stop.
-    std::chrono::milliseconds lost_lead{0};
+    std::chrono::milliseconds safety_margin{0};
     /// How long a leader that was cancelled may go on before that is reported.
     std::chrono::milliseconds body_grace = std::chrono::seconds{1};
 

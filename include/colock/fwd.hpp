@@ -37,7 +37,7 @@ class local_queue;
 class lock_list;
 class lock_path;
 class lock_target;
-class nest;
+class recursion;
 class owner_state;
 class queue_member;
 class semaphore_path;

@@ -24,8 +24,8 @@ namespace colock {
 namespace detail {
 
 // Of a recursive_mutex: the guards that share a turn, and which of them one is.
-struct nest_level {
-    std::shared_ptr<detail::nest> nest;
+struct recursion_level {
+    std::shared_ptr<detail::recursion> recursion;
     std::size_t level = 0;
 };
 
@@ -34,7 +34,7 @@ struct nest_level {
 struct grant {
     std::shared_ptr<queue_member> member;
     std::uint64_t turn = 0; // counts those of the client
-    std::unique_ptr<nest_level> nested = {};
+    std::unique_ptr<recursion_level> level = {};
 };
 
 } // namespace detail
@@ -99,7 +99,7 @@ public:
     [[nodiscard]] error_code lost() const noexcept;
 
     /// The lock counts as lost from then on, unless the servers are heard of before. The servers grant it to
-    /// no other client before this time plus `lock_options::lost_lead`. That assumes that
+    /// no other client before this time plus `lock_options::safety_margin`. That assumes that
     /// `client_options::tick` is right, and that the leader of the servers sends its pings on time. The time
     /// moves on by itself while there is a connection. It is `time_point::min()` when this object holds
     /// nothing, or the lock was lost.

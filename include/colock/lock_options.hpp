@@ -42,7 +42,7 @@ struct lock_options {
     /// lost, when they are not heard of: the time in which to stop. The lock is held for so much less
     /// when connections fail. Must be less than about two fifths of the session time-out, and is refused
     /// as `errc::invalid_option` otherwise; `client::last_error_detail` tells the limit.
-    std::chrono::milliseconds lost_lead{0};
+    std::chrono::milliseconds safety_margin{0};
 
     /// How long a body of `async_with_lock` that was cancelled may go on before that is reported. It is
     /// waited for all the same.

@@ -227,15 +227,15 @@ void client_core::line(bool one_more)
     wait_to_beat();
 }
 
-void client_core::hold(std::chrono::nanoseconds lead)
+void client_core::hold(std::chrono::nanoseconds margin)
 {
-    heartbeat_.hold(lead);
+    heartbeat_.hold(margin);
     wait_to_beat();
 }
 
-void client_core::let_go(std::chrono::nanoseconds lead)
+void client_core::let_go(std::chrono::nanoseconds margin)
 {
-    heartbeat_.let_go(lead);
+    heartbeat_.let_go(margin);
 }
 
 void client_core::await_proof()

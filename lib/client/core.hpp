@@ -44,7 +44,7 @@ public:
     virtual void given_up(const error_code& /*why*/) {}
     virtual void reminded() {} // see client_core::remind
     virtual void proved() {}   // see client_core::await_proof
-    virtual void check() {}    // the bound of some holder, less its lead, has passed
+    virtual void check() {}    // the bound of some holder, less its margin, has passed
     // Instead of closed() when the execution context is being destroyed: lets go of operations that wait,
     // whose memory and executors are still there now, and calls nothing.
     virtual void discarded() noexcept {}
@@ -160,8 +160,8 @@ public:
     void line(bool one_more);
     // The same of those who hold a lock, and want to be told (session_listener::check) that long before
     // the session may end.
-    void hold(std::chrono::nanoseconds lead);
-    void let_go(std::chrono::nanoseconds lead);
+    void hold(std::chrono::nanoseconds margin);
+    void let_go(std::chrono::nanoseconds margin);
     // Proves as soon as possible that the session lives; calls proved() of all.
     void await_proof();
 

@@ -2,8 +2,8 @@
 #include <colock/election.hpp>
 
 #include "lock/local/lock_path.hpp"
-#include "lock/views/inquiry.hpp"
-#include "lock/views/observation.hpp"
+#include "lock/views/change_watcher.hpp"
+#include "lock/views/query.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -18,12 +18,12 @@ using identity = std::optional<std::string>;
 
 // Another leader: told by a watch on the node of the one who leads, whom nobody can overtake; when there is none, by
 // one on the directory.
-class change_of_leaders final : public observation<identity> {
+class change_of_leaders final : public change_watcher<identity> {
 public:
     change_of_leaders(std::shared_ptr<client_core> core, operation_ptr<error_code, identity> op,
                       std::string path, identity seen)
-        : observation{std::move(core), std::move(op)}, path_{std::move(path)}, seen_{
-                                                                                   std::move(seen)}
+        : change_watcher{std::move(core), std::move(op)}, path_{std::move(path)}, seen_{std::move(
+                                                                                      seen)}
     {
     }
 
@@ -109,7 +109,7 @@ std::shared_ptr<const lock_path> candidacy::stand() const
 void candidacy::leader(const std::shared_ptr<client_core>& core,
                        operation_ptr<error_code, identity> op, std::string path)
 {
-    const auto q = make_inquiry(core, std::move(op));
+    const auto q = make_query(core, std::move(op));
     q->start([raw = q.get(), path = std::move(path)] {
         read_queue(raw->shared_from_this(), path, curator_latch_layout(), 1,
                    [raw](queue_view&& found) {
@@ -128,7 +128,7 @@ void candidacy::participants(const std::shared_ptr<client_core>& core,
                              operation_ptr<error_code, std::vector<std::string>> op,
                              std::string path)
 {
-    const auto q = make_inquiry(core, std::move(op));
+    const auto q = make_query(core, std::move(op));
     q->start([raw = q.get(), path = std::move(path)] {
         read_queue(raw->shared_from_this(), path, curator_latch_layout(), everybody,
                    [raw](queue_view&& found) {
@@ -148,7 +148,7 @@ void candidacy::participants(const std::shared_ptr<client_core>& core,
 void candidacy::wait_change(const std::shared_ptr<client_core>& core,
                             operation_ptr<error_code, identity> op, std::string path, identity seen)
 {
-    observe<change_of_leaders>(core, std::move(op), std::move(path), std::move(seen));
+    watch_changes<change_of_leaders>(core, std::move(op), std::move(path), std::move(seen));
 }
 
 } // namespace detail
@@ -165,7 +165,7 @@ election::election(client& c, std::string path, std::string identity, election_o
                                          .acl = std::move(options.acl),
                                          .owner_data = std::move(identity),
                                          .rejoin_on_expiry = options.rejoin_on_expiry,
-                                         .lost_lead = options.lost_lead,
+                                         .safety_margin = options.safety_margin,
                                          .body_grace = options.body_grace,
                                          .max_local_grants = 0}})} // each has a place of its own
 {

@@ -1,7 +1,7 @@
 #include <colock/held_lock.hpp>
 
 #include "lock/local/local_queue.hpp"
-#include "lock/local/nest.hpp"
+#include "lock/local/recursion.hpp"
 
 #include <boost/system/system_error.hpp>
 
@@ -21,13 +21,13 @@ std::size_t held_lock::depth() const noexcept
     if (!held_.member) {
         return 0;
     }
-    return held_.nested ? held_.nested->nest->depth() : 1;
+    return held_.level ? held_.level->recursion->depth() : 1;
 }
 
 void held_lock::release_in_background() noexcept
 {
-    if (held_.nested) {
-        const auto left = detail::nest::leave(std::exchange(held_.nested, nullptr));
+    if (held_.level) {
+        const auto left = detail::recursion::leave(std::exchange(held_.level, nullptr));
         if (!left.last) {
             held_.member.reset();
             return;
@@ -139,8 +139,8 @@ void held_lock::start_release(const std::shared_ptr<detail::client_core>&,
         op.complete(errc::not_held);
         return;
     }
-    if (held.held_.nested) {
-        const auto left = detail::nest::leave(std::exchange(held.held_.nested, nullptr));
+    if (held.held_.level) {
+        const auto left = detail::recursion::leave(std::exchange(held.held_.level, nullptr));
         if (!left.last) {
             const auto why = held.held_.member->lost();
             held.held_.member.reset();

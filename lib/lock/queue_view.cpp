@@ -1,7 +1,7 @@
 #include <colock/queue_view.hpp>
 
-#include "lock/views/inquiry.hpp"
-#include "lock/views/observation.hpp"
+#include "lock/views/change_watcher.hpp"
+#include "lock/views/query.hpp"
 #include "protocol/names/blocking_rule.hpp"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ void take_answer(queue_entry& entry, zk::reply&& r)
 void queue_inquiries::view(const std::shared_ptr<client_core>& core,
                            operation_ptr<error_code, queue_view> op, std::string path, layout l)
 {
-    const auto q = make_inquiry(core, std::move(op));
+    const auto q = make_query(core, std::move(op));
     q->start([raw = q.get(), path = std::move(path), l = std::move(l)] {
         read_queue(raw->shared_from_this(), path, l, everybody,
                    [raw](queue_view&& found) { raw->finish({}, std::move(found)); });
@@ -76,11 +76,11 @@ void queue_inquiries::view(const std::shared_ptr<client_core>& core,
 namespace {
 
 // Told by the list of contenders: each that goes may be one that is waited for.
-class change_of_position final : public observation<std::size_t> {
+class change_of_position final : public change_watcher<std::size_t> {
 public:
     change_of_position(std::shared_ptr<client_core> core, operation_ptr<error_code, std::size_t> op,
                        std::string node, layout l, std::optional<std::size_t> seen)
-        : observation{std::move(core), std::move(op)}, node_{std::move(node)},
+        : change_watcher{std::move(core), std::move(op)}, node_{std::move(node)},
           layout_{std::move(l)}, seen_{seen}
     {
     }
@@ -140,7 +140,7 @@ void queue_inquiries::wait_position(const std::shared_ptr<client_core>& core,
                                     operation_ptr<error_code, std::size_t> op, std::string node,
                                     layout l, std::optional<std::size_t> seen)
 {
-    observe<change_of_position>(core, std::move(op), std::move(node), std::move(l), seen);
+    watch_changes<change_of_position>(core, std::move(op), std::move(node), std::move(l), seen);
 }
 
 namespace {
@@ -167,7 +167,7 @@ zk::call revocation_of(std::string node)
 void queue_inquiries::revoke(const std::shared_ptr<client_core>& core, operation_ptr<error_code> op,
                              std::string node)
 {
-    const auto q = make_inquiry(core, std::move(op));
+    const auto q = make_query(core, std::move(op));
     q->start([raw = q.get(), node = std::move(node)] {
         if (!is_a_contenders(node)) {
             raw->refuse(errc::invalid_path,
@@ -186,7 +186,7 @@ void queue_inquiries::revoke_holders(const std::shared_ptr<client_core>& core,
                                      operation_ptr<error_code, std::size_t> op, std::string path,
                                      layout l)
 {
-    const auto q = make_inquiry(core, std::move(op));
+    const auto q = make_query(core, std::move(op));
     q->start([raw = q.get(), path = std::move(path), l = std::move(l)] {
         list_queue(raw->shared_from_this(), path, l, [raw](queue_view&& found) {
             struct answers {

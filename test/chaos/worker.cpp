@@ -104,7 +104,7 @@ private:
     [[nodiscard]] colock::lock_options options() const
     {
         switch (settings_.number % 4) {
-        case 1: return {.lost_lead = 200ms, .linger = 300ms};
+        case 1: return {.safety_margin = 200ms, .linger = 300ms};
         case 2: return {.max_local_grants = 0};
         case 3: return {.max_local_grants = 3, .linger = 1s};
         default: return {};

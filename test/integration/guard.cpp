@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(G5_lost_is_final_though_the_session_lives_on)
 {
     auto& zk = connect_silenceable();
     const auto session = zk.session_id();
-    lock_options early{.lost_lead = 1s};
+    lock_options early{.safety_margin = 1s};
     auto held = hold(zk, early);
     const auto node = held.node();
     const auto lost = wait_lost(held);
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(G5_the_lead_is_taken_off_the_bound)
 {
     auto& zk = connect_silenceable();
     auto late = hold(zk);
-    mutex m{zk, directory + "-early", {.lost_lead = 500ms}};
+    mutex m{zk, directory + "-early", {.safety_margin = 500ms}};
     outcome<unique_lock> locked;
     m.async_lock(locked.handler());
     auto early = value_of(io, locked);
@@ -323,9 +323,9 @@ BOOST_AUTO_TEST_CASE(leads_that_leave_no_time_are_refused)
     auto& zk = connect_beside();
     for (const auto lead : {-1ms, 2'000ms, 1'500ms, std::chrono::milliseconds::max(),
                             std::chrono::milliseconds::min()}) {
-        const auto o = start_lock(zk, {.lost_lead = lead});
+        const auto o = start_lock(zk, {.safety_margin = lead});
         BOOST_TEST(code_of(io, o) == errc::invalid_option);
-        BOOST_TEST(zk.last_error_detail().find("lost_lead") != std::string::npos);
+        BOOST_TEST(zk.last_error_detail().find("safety_margin") != std::string::npos);
     }
     for (const auto grace : {-1ms, std::chrono::milliseconds::max()}) {
         BOOST_TEST(code_of(io, start_lock(zk, {.body_grace = grace})) == errc::invalid_option);
@@ -343,7 +343,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_with_an_impossible_lead_is_refused_when_it_connect
     client idle{io, {.hosts = proxy.connect_string(), .session_timeout = timeout, .tick = tick}};
     outcome<> connected;
     idle.async_connect(connected.handler());
-    const auto o = start_lock(idle, {.lost_lead = 1'900ms});
+    const auto o = start_lock(idle, {.safety_margin = 1'900ms});
     BOOST_TEST(code_of(io, o) == errc::invalid_option);
     BOOST_TEST(code_of(io, connected) == error_code{});
     BOOST_TEST(queue().empty());

@@ -469,7 +469,7 @@ BOOST_AUTO_TEST_CASE(a_lingering_node_goes_with_its_client_and_with_its_session)
 BOOST_AUTO_TEST_CASE(a_lingering_node_that_a_paused_process_finds_too_old_is_nobodys_loss)
 {
     auto& c = connect({.session_timeout = 4s, .tick = 200ms});
-    const lock_options early{.lost_lead = 500ms, .linger = 30s};
+    const lock_options early{.safety_margin = 500ms, .linger = 30s};
     auto held = hold(c, early);
     const auto node = held.node();
     const auto safe_until = held.safe_until();

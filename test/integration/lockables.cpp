@@ -329,15 +329,15 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(bad_input_is_refused_and_nothing_is_sent, Kind, ki
     expect("relative", {}, errc::invalid_path, "relative");
     expect("/a//b", {}, errc::invalid_path, "/a//b");
     expect("/a/../b", {}, errc::invalid_path, "..");
-    expect(s.directory, {.lost_lead = -1ms}, errc::invalid_option, "lost_lead");
+    expect(s.directory, {.safety_margin = -1ms}, errc::invalid_option, "safety_margin");
     expect(s.directory, {.linger = 2s, .max_linger = 1s}, errc::invalid_option, "linger");
     const auto probes = std::is_same_v<Kind, several_locks> ? 5U : 0U; // which change nothing
     BOOST_TEST(c.stats().requests - before <= probes);
 
     auto held = s.take(c);
-    BOOST_TEST(code_of(s.io, s.start(Kind{c, s.directory, {.lost_lead = 1ms}})) ==
+    BOOST_TEST(code_of(s.io, s.start(Kind{c, s.directory, {.safety_margin = 1ms}})) ==
                errc::conflicting_use);
-    BOOST_TEST(c.last_error_detail().find("lost_lead is 0 ms there and 1 ms here") !=
+    BOOST_TEST(c.last_error_detail().find("safety_margin is 0 ms there and 1 ms here") !=
                    std::string::npos,
                c.last_error_detail());
     held = {};

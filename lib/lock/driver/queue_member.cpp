@@ -35,7 +35,7 @@ any_contender make_contender(const local_queue& queue)
 queue_member::queue_member(std::shared_ptr<local_queue> queue)
     : queue_{std::move(queue)}, origin_{queue_}, core_{*queue_->core()}, path_{queue_->path()},
       options_{queue_->options()}, contender_{make_contender(*queue_)},
-      repetition_{has_queue()}, lease_{core_, options_.lost_lead}
+      repetition_{has_queue()}, lease_{core_, options_.safety_margin}
 {
     commands_.reserve(4); // a create, a list, and what else comes of an answer
 }
@@ -48,7 +48,7 @@ bool queue_member::enter()
     lease_.begin(self);
     core_.add(self);
     ++core_.count.contenders;
-    return !(core_.is_connected() && refuse_lead());
+    return !(core_.is_connected() && refuse_margin());
 }
 
 void queue_member::join(std::function<void()> in_between)
@@ -105,14 +105,14 @@ void queue_member::refuse(const error_code& ec)
     queue_->failed(*this, ec);
 }
 
-// A lead that leaves no time: the lock would be lost as soon as it is held.
-bool queue_member::refuse_lead()
+// A safety margin that leaves no time: the lock would be lost as soon as it is held.
+bool queue_member::refuse_margin()
 {
     using protocol::validity;
     const auto timeout = core_.session_timeout();
     const auto tick = core_.options().tick;
     const auto most = validity::attainable(timeout, tick);
-    if (options_.lost_lead < most || !(trying_ || queue_->is_contender(*this))) {
+    if (options_.safety_margin < most || !(trying_ || queue_->is_contender(*this))) {
         return false;
     }
     const auto ms = [](auto d) {
@@ -124,7 +124,7 @@ bool queue_member::refuse_lead()
                      (most <= most.zero()
                           ? " a lock is never known to be safe; set client_options::tick to the "
                             "servers' tickTime, or ask for a longer session_timeout"
-                          : ", lost_lead must be less than " + ms(most)));
+                          : ", safety_margin must be less than " + ms(most)));
     refuse(errc::invalid_option);
     leave();
     return true;
@@ -263,7 +263,7 @@ void queue_member::end_parting()
 
 void queue_member::connected(std::int64_t session)
 {
-    refuse_lead(); // each session has a time-out of its own
+    refuse_margin(); // each session has a time-out of its own
     feed([&](auto& c, protocol::commands& out) { c.connected(session, out); });
     queue_->connected(*this);
 }

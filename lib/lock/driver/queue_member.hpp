@@ -148,7 +148,7 @@ private:
     void end_turns();
     void end_parting();
     void rely();
-    bool refuse_lead();
+    bool refuse_margin();
     void gone(const error_code& ec);
     template <class Answer>
     void submit(zk::call&& call, Answer answer);

@@ -10,9 +10,9 @@ namespace colock::detail {
 
 held_nodes::held_nodes(std::shared_ptr<client_core> core, std::shared_ptr<const void> of,
                        std::string what, std::string path, std::vector<std::string> nodes,
-                       std::chrono::nanoseconds lost_lead)
+                       std::chrono::nanoseconds safety_margin)
     : core_{std::move(core)}, of_{std::move(of)}, what_{std::move(what)}, path_{std::move(path)},
-      lease_{*core_, lost_lead}
+      lease_{*core_, safety_margin}
 {
     for (auto& each : nodes) {
         nodes_.emplace(std::move(each), node{nodes_.size()});

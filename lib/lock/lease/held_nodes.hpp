@@ -20,7 +20,7 @@ public:
     // `what` is for people: "semaphore /path". `of` is kept.
     held_nodes(std::shared_ptr<client_core> core, std::shared_ptr<const void> of, std::string what,
                std::string path, std::vector<std::string> nodes,
-               std::chrono::nanoseconds lost_lead);
+               std::chrono::nanoseconds safety_margin);
 
     void begin();
     // Deletes some of them. The operation, if there is one, completes when they are gone, or lost before that.

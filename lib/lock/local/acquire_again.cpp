@@ -3,7 +3,7 @@
 
 #include "client/core.hpp"
 #include "lock/local/lock_path.hpp"
-#include "lock/local/nest.hpp"
+#include "lock/local/recursion.hpp"
 
 #include <mutex>
 #include <utility>
@@ -12,21 +12,21 @@ namespace colock::detail {
 
 namespace {
 
-// Stands for the owner's operation in the queue: its grant is the first of a nest.
-class first_of_nest final : public operation<error_code, unique_lock> {
+// Stands for the owner's operation in the queue: its grant is the first of a recursion.
+class first_of_recursion final : public operation<error_code, unique_lock> {
 public:
-    first_of_nest(operation_ptr<error_code, unique_lock> op, std::shared_ptr<nest> n)
-        : operation{op.cancellation()}, op_{std::move(op)}, nest_{std::move(n)}
+    first_of_recursion(operation_ptr<error_code, unique_lock> op, std::shared_ptr<recursion> n)
+        : operation{op.cancellation()}, op_{std::move(op)}, recursion_{std::move(n)}
     {
     }
 
     void complete(error_code&& ec, unique_lock&& held) override
     {
         auto op = std::move(op_);
-        auto n = std::move(nest_);
+        auto n = std::move(recursion_);
         delete this;
         if (access::held(held).member) {
-            nest::begin(n, access::held(held));
+            recursion::begin(n, access::held(held));
         }
         n.reset(); // the handler may run, and lock again, before this returns
         op.complete(ec, std::move(held));
@@ -34,10 +34,10 @@ public:
     void destroy() noexcept override { delete this; }
 
 private:
-    ~first_of_nest() = default;
+    ~first_of_recursion() = default;
 
     operation_ptr<error_code, unique_lock> op_;
-    std::shared_ptr<nest> nest_;
+    std::shared_ptr<recursion> recursion_;
 };
 
 } // namespace
@@ -45,20 +45,20 @@ private:
 void acquire_request::start_for_owner(operation_ptr<error_code, unique_lock> op,
                                       deadline until) const
 {
-    nest::entry inner;
-    std::shared_ptr<nest> added;
+    recursion::entry inner;
+    std::shared_ptr<recursion> added;
     {
         const std::lock_guard lock{owner_->mutex};
         if (const auto found = owner_->find(*path_)) {
-            inner = nest::enter(found);
+            inner = recursion::enter(found);
         }
         if (!inner.held.member && !inner.refused) {
             added = owner_->add(*path_);
         }
     }
     if (added) {
-        path_->lock(operation_ptr<error_code, unique_lock>{new first_of_nest{std::move(op),
-                                                                             std::move(added)}},
+        path_->lock(operation_ptr<error_code, unique_lock>{new first_of_recursion{
+                        std::move(op), std::move(added)}},
                     until);
     } else {
         op.complete(inner.refused, access::make<unique_lock>(path_->core, std::move(inner.held)));

@@ -93,9 +93,10 @@ std::string fault_of(const lock_options& o, lock_kind kind)
     if (kind == lock_kind::shared_mutex && o.layout.shared_marker.empty()) {
         return "the layout has no marker for those who share; see curator_shared_layout";
     }
-    for (const auto time : {o.lost_lead, o.body_grace, o.max_local_time, o.linger, o.max_linger}) {
+    for (const auto time :
+         {o.safety_margin, o.body_grace, o.max_local_time, o.linger, o.max_linger}) {
         if (!is_a_time(time)) {
-            return "lost_lead, body_grace, max_local_time, linger and max_linger must not be "
+            return "safety_margin, body_grace, max_local_time, linger and max_linger must not be "
                    "negative, and be below 25 days";
         }
     }
@@ -142,7 +143,7 @@ std::string difference(const lock_options& there, const lock_options& here)
     compare("acl", there.acl, here.acl);
     compare("owner_data", there.owner_data, here.owner_data);
     compare("rejoin_on_expiry", there.rejoin_on_expiry, here.rejoin_on_expiry);
-    compare("lost_lead", there.lost_lead, here.lost_lead);
+    compare("safety_margin", there.safety_margin, here.safety_margin);
     compare("body_grace", there.body_grace, here.body_grace);
     compare("cancel_when_revoked", there.cancel_when_revoked, here.cancel_when_revoked);
     compare("max_local_grants", there.max_local_grants, here.max_local_grants);

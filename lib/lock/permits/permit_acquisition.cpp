@@ -353,7 +353,7 @@ private:
             nodes.push_back(lease(each));
         }
         const auto kept = std::make_shared<held_nodes>(core_, state_, "semaphore " + of_.path,
-                                                       of_.path, nodes, of_.options.lost_lead);
+                                                       of_.path, nodes, of_.options.safety_margin);
         kept->begin();
         core_->count.locks_granted.fetch_add(1, std::memory_order_relaxed);
         return access::make<permit>(core_, kept, std::move(nodes));

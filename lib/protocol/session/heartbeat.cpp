@@ -39,20 +39,20 @@ bool heartbeat::answered(time_point sent, time_point now, bool write)
     return std::exchange(awaited_, false);
 }
 
-void heartbeat::hold(duration lead)
+void heartbeat::hold(duration margin)
 {
     const auto at =
-        std::ranges::lower_bound(holders_, lead, {}, &std::pair<duration, std::size_t>::first);
-    if (at != holders_.end() && at->first == lead) {
+        std::ranges::lower_bound(holders_, margin, {}, &std::pair<duration, std::size_t>::first);
+    if (at != holders_.end() && at->first == margin) {
         ++at->second;
     } else {
-        holders_.insert(at, {lead, 1});
+        holders_.insert(at, {margin, 1});
     }
 }
 
-void heartbeat::let_go(duration lead)
+void heartbeat::let_go(duration margin)
 {
-    const auto at = std::ranges::find(holders_, lead, &std::pair<duration, std::size_t>::first);
+    const auto at = std::ranges::find(holders_, margin, &std::pair<duration, std::size_t>::first);
     if (--at->second == 0) {
         holders_.erase(at);
     }
@@ -98,7 +98,7 @@ heartbeat::time_point heartbeat::write_due() const noexcept
 
 heartbeat::time_point heartbeat::check_due() const noexcept
 {
-    // The longest lead is due first.
+    // The longest margin is due first.
     const auto due = [&](const auto& holder) { return safe_until() - holder.first; };
     const auto next = std::find_if(holders_.rbegin(), holders_.rend(),
                                    [&](const auto& holder) { return due(holder) > checked_; });

@@ -43,13 +43,13 @@ public:
     // Somebody is next in line. As often as it is called with true, it is called with false.
     void line(bool one_more) noexcept { one_more ? ++in_line_ : --in_line_; }
     // Somebody holds a lock, and wants to be told so long before the bound.
-    void hold(duration lead);
-    void let_go(duration lead);
+    void hold(duration margin);
+    void let_go(duration margin);
     // Somebody cannot be granted before there is a new proof.
     void await_proof() noexcept { awaited_ = true; }
 
     [[nodiscard]] time_point safe_until() const noexcept { return validity_.safe_until(); }
-    // Whether there is a holder whose bound, less its lead, has passed since the last check that was ordered.
+    // Whether there is a holder whose bound, less its margin, has passed since the last check that was ordered.
     [[nodiscard]] bool overdue(time_point now) const noexcept { return now >= check_due(); }
 
     [[nodiscard]] orders due(time_point now);
@@ -73,7 +73,7 @@ private:
     time_point checked_ = time_point::min();
     time_point last_proof_{0}; // when the write that moved the bound was sent
     std::size_t in_line_ = 0;
-    std::vector<std::pair<duration, std::size_t>> holders_; // by lead, the longest last
+    std::vector<std::pair<duration, std::size_t>> holders_; // by margin, the longest last
 };
 
 } // namespace colock::protocol

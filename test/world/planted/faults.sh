@@ -71,8 +71,8 @@ plant "sends no heartbeats" lib/client/core.cpp \
     "$(in_function beat 's/if \(orders.(read|write)\)/if (false)/')"
 plant "does not publish the bound" lib/client/core.cpp \
     "$(in_function take_note 's/publish_bound\(\);//')"
-plant "does not know of the leads" lib/client/core.cpp \
-    "$(in_function hold 's/hold\(lead\)/hold({})/'); $(in_function let_go 's/let_go\(lead\)/let_go({})/')"
+plant "does not know of the safety margins" lib/client/core.cpp \
+    "$(in_function hold 's/hold\(margin\)/hold({})/'); $(in_function let_go 's/let_go\(margin\)/let_go({})/')"
 plant "does not tell that the proof has come" lib/client/core_requests.cpp \
     "$(in_function answered 's/notify\(.*proved\(\).*//')"
 plant "reads a clock that stands still while the machine sleeps" lib/client/boot_clock.hpp \
@@ -158,9 +158,9 @@ plant "does not release a lock whose guard is destroyed" lib/lock/held_lock.cpp 
     "$(in_function release_in_background 's/^ +queue.release\(.*//')"
 plant "does not release permits whose guard is destroyed" lib/lock/permit.cpp \
     "$(in_function '~permit' 's/held->release\(nodes, \{\}\);//')"
-plant "releases a recursive mutex with an inner guard" lib/lock/local/nest.cpp \
+plant "releases a recursive mutex with an inner guard" lib/lock/local/recursion.cpp \
     "$(in_function leave 's/return \{in_order, self.over_\};/return {in_order, true};/')"
-plant "never releases a recursive mutex" lib/lock/local/nest.cpp \
+plant "never releases a recursive mutex" lib/lock/local/recursion.cpp \
     "$(in_function leave 's/return \{in_order, self.over_\};/return {in_order, false};/')"
 rare=together plant "tells of the loss of the first of several locks only" lib/lock/multi_guard.cpp \
     "$(in_function watched 's/all.parts.push_back/if (all.parts.empty()) &/')"

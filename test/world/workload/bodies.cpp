@@ -177,7 +177,7 @@ asio::awaitable<void> candidate(customer::ptr me, std::size_t place, random chan
     const auto& options = me->options(place);
     colock::election_options o;
     o.rejoin_on_expiry = options.rejoin_on_expiry;
-    o.lost_lead = options.lost_lead;
+    o.safety_margin = options.safety_margin;
     colock::election post{*me->zk, me->path(me->at(place).path), me->all.journal.name_of(me->who),
                           o};
     while (!me->is_over()) {

@@ -101,7 +101,7 @@ void customer::draw_lock_options()
         }
         o.rejoin_on_expiry = chance.per_mille(700);
         if (chance.per_mille(300) && !all.too_small_ticks) {
-            o.lost_lead = std::chrono::milliseconds{chance.between(1, longest_lead().count())};
+            o.safety_margin = std::chrono::milliseconds{chance.between(1, longest_lead().count())};
         }
         o.cancel_when_revoked = chance.per_mille(500);
         if (chance.per_mille(300)) {

@@ -93,7 +93,7 @@ public:
 
 private:
     [[nodiscard]] std::chrono::milliseconds draw_tick(std::chrono::milliseconds session);
-    [[nodiscard]] std::chrono::milliseconds longest_lead() const; // of lock_options::lost_lead
+    [[nodiscard]] std::chrono::milliseconds longest_lead() const; // of lock_options::safety_margin
     void draw_lock_options();
 
     std::string chroot_;

@@ -49,7 +49,7 @@ ticket::ticket(customer& by, std::size_t place, check::mode how, const colock::h
     g.session = by.zk ? by.zk->session_id() : 0;
     g.nodes = {by.whole(guard.node())};
     g.token = guard.token();
-    g.lead = by.options(place).lost_lead;
+    g.lead = by.options(place).safety_margin;
     g.local_grants = by.options(place).max_local_grants;
     g.local_time = by.options(place).max_local_time;
     g.remaining = [&guard, &home = by.home] {
@@ -77,7 +77,7 @@ ticket::ticket(customer& by, std::size_t place, const colock::permit& guard) : a
     for (const auto& node : guard.nodes()) {
         g.nodes.push_back(by.whole(node));
     }
-    g.lead = by.options(place).lost_lead;
+    g.lead = by.options(place).safety_margin;
     g.remaining = [&guard, &home = by.home] {
         return home.look([&] { return guard ? guard.remaining() : 0ns; });
     };

@@ -12,29 +12,29 @@ namespace colock::detail {
 class lock_path;
 
 // Any thread. Made when the owner begins to wait for the lock, and gone with the last guard.
-class nest {
+class recursion {
 public:
-    explicit nest(const lock_path& path);
+    explicit recursion(const lock_path& path);
 
     [[nodiscard]] bool is_of(const lock_path& path) const;
     // The last guard has gone; what is left are references.
     [[nodiscard]] bool is_over() const noexcept;
 
     // The lock was granted, for the first guard.
-    static void begin(const std::shared_ptr<nest>& self, grant& held);
+    static void begin(const std::shared_ptr<recursion>& self, grant& held);
 
     // Of one more: `held`, or why not; none of both when it is over.
     struct entry {
         grant held;
         error_code refused;
     };
-    [[nodiscard]] static entry enter(const std::shared_ptr<nest>& self);
+    [[nodiscard]] static entry enter(const std::shared_ptr<recursion>& self);
 
     struct departure {
         bool in_order;
         bool last; // the lock is to be released
     };
-    static departure leave(std::unique_ptr<nest_level> from) noexcept;
+    static departure leave(std::unique_ptr<recursion_level> from) noexcept;
 
     [[nodiscard]] std::size_t depth() const noexcept;
 
@@ -52,13 +52,13 @@ private:
 class owner_state {
 public:
     // Of this path; empty when there is none.
-    [[nodiscard]] std::shared_ptr<nest> find(const lock_path& path);
-    [[nodiscard]] std::shared_ptr<nest> add(const lock_path& path);
+    [[nodiscard]] std::shared_ptr<recursion> find(const lock_path& path);
+    [[nodiscard]] std::shared_ptr<recursion> add(const lock_path& path);
 
     std::mutex mutex; // held by the caller from find() to add()
 
 private:
-    std::vector<std::weak_ptr<nest>> nests_; // a few
+    std::vector<std::weak_ptr<recursion>> recursions_; // a few
 };
 
 } // namespace colock::detail

@@ -19,15 +19,15 @@ namespace colock::detail {
 // Looks, and looks again whenever a watch fires that the last look has set, until it finishes. On the strand, from
 // start() on. What is under way keeps it alive.
 template <class Result>
-class observation : public std::enable_shared_from_this<observation<Result>> {
+class change_watcher : public std::enable_shared_from_this<change_watcher<Result>> {
 public:
-    observation(std::shared_ptr<client_core> core, operation_ptr<error_code, Result> op)
+    change_watcher(std::shared_ptr<client_core> core, operation_ptr<error_code, Result> op)
         : core_{std::move(core)}, op_{std::move(op)}
     {
     }
-    observation(const observation&) = delete;
-    observation& operator=(const observation&) = delete;
-    virtual ~observation() = default;
+    change_watcher(const change_watcher&) = delete;
+    change_watcher& operator=(const change_watcher&) = delete;
+    virtual ~change_watcher() = default;
 
     void start()
     {
@@ -102,7 +102,7 @@ private:
 
 // Begins one, from any thread.
 template <class Observation, class... Args>
-void observe(const std::shared_ptr<client_core>& core, Args... args)
+void watch_changes(const std::shared_ptr<client_core>& core, Args... args)
 {
     core->dispatch([it = std::make_shared<Observation>(core, std::move(args)...)] { it->start(); });
 }

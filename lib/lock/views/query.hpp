@@ -23,9 +23,9 @@ namespace colock::detail {
 
 // On the strand, from start() on. What is under way keeps it alive.
 template <class... Results>
-class inquiry final : public std::enable_shared_from_this<inquiry<Results...>> {
+class query final : public std::enable_shared_from_this<query<Results...>> {
 public:
-    inquiry(std::shared_ptr<client_core> core, operation_ptr<error_code, Results...> op)
+    query(std::shared_ptr<client_core> core, operation_ptr<error_code, Results...> op)
         : core_{std::move(core)}, op_{std::move(op)}
     {
     }
@@ -97,10 +97,10 @@ private:
 };
 
 template <class... Results>
-[[nodiscard]] auto make_inquiry(const std::shared_ptr<client_core>& core,
-                                operation_ptr<error_code, Results...> op)
+[[nodiscard]] auto make_query(const std::shared_ptr<client_core>& core,
+                              operation_ptr<error_code, Results...> op)
 {
-    return std::make_shared<inquiry<Results...>>(core, std::move(op));
+    return std::make_shared<query<Results...>>(core, std::move(op));
 }
 
 inline constexpr auto everybody = std::numeric_limits<std::size_t>::max();
@@ -135,7 +135,7 @@ private:
 
 // Other handlers of the executor get their turn between two slices.
 template <class... Results, class Then>
-void put_in_order(const std::shared_ptr<inquiry<Results...>>& of,
+void put_in_order(const std::shared_ptr<query<Results...>>& of,
                   const std::shared_ptr<listing>& names, Then then)
 {
     if (of->is_over()) {
@@ -152,7 +152,7 @@ void put_in_order(const std::shared_ptr<inquiry<Results...>>& of,
 
 // Lists a queue, and passes on what stands in it, names only; a directory that does not exist is empty.
 template <class... Results, class Then>
-void list_queue(const std::shared_ptr<inquiry<Results...>>& of, const std::string& path,
+void list_queue(const std::shared_ptr<query<Results...>>& of, const std::string& path,
                 const layout& l, Then then)
 {
     if (const auto fault = protocol::layout_fault(l); !fault.empty()) {
@@ -172,7 +172,7 @@ void list_queue(const std::shared_ptr<inquiry<Results...>>& of, const std::strin
 }
 
 // Lists a queue, and reads what the first ones say about themselves. Leaves out those who have gone meanwhile. What
-// is under way keeps it and the inquiry alive.
+// is under way keeps it and the query alive.
 template <class Inquiry, class Then>
 class queue_reading final : public std::enable_shared_from_this<queue_reading<Inquiry, Then>> {
 public:
@@ -280,10 +280,10 @@ private:
 };
 
 template <class... Results, class Then>
-void read_queue(const std::shared_ptr<inquiry<Results...>>& of, const std::string& path,
+void read_queue(const std::shared_ptr<query<Results...>>& of, const std::string& path,
                 const layout& l, std::size_t limit, Then then)
 {
-    using reading = queue_reading<inquiry<Results...>, Then>;
+    using reading = queue_reading<query<Results...>, Then>;
     std::make_shared<reading>(*of, path, l, limit, std::move(then))->begin();
 }
 

@@ -1,4 +1,4 @@
-#include "lock/local/nest.hpp"
+#include "lock/local/recursion.hpp"
 
 #include "lock/driver/queue_member.hpp"
 #include "lock/local/lock_path.hpp"
@@ -8,25 +8,25 @@
 
 namespace colock::detail {
 
-nest::nest(const lock_path& path) : core_{path.core}, path_{path.path}
+recursion::recursion(const lock_path& path) : core_{path.core}, path_{path.path}
 {
 }
 
-bool nest::is_of(const lock_path& path) const
+bool recursion::is_of(const lock_path& path) const
 {
     return core_ == path.core && path_ == path.path;
 }
 
-void nest::begin(const std::shared_ptr<nest>& self, grant& held)
+void recursion::begin(const std::shared_ptr<recursion>& self, grant& held)
 {
-    held.nested = std::make_unique<nest_level>(nest_level{self, 0});
+    held.level = std::make_unique<recursion_level>(recursion_level{self, 0});
     const std::lock_guard lock{self->mutex_};
     self->member_ = held.member;
     self->turn_ = held.turn;
     self->levels_ = {true};
 }
 
-nest::entry nest::enter(const std::shared_ptr<nest>& self)
+recursion::entry recursion::enter(const std::shared_ptr<recursion>& self)
 {
     const std::lock_guard lock{self->mutex_};
     if (self->over_) {
@@ -38,14 +38,14 @@ nest::entry nest::enter(const std::shared_ptr<nest>& self)
     if (const auto why = self->member_->lost()) {
         return {{}, why};
     }
-    auto level = std::make_unique<nest_level>(nest_level{self, self->levels_.size()});
+    auto level = std::make_unique<recursion_level>(recursion_level{self, self->levels_.size()});
     self->levels_.push_back(true);
     return {{self->member_, self->turn_, std::move(level)}, {}};
 }
 
-nest::departure nest::leave(std::unique_ptr<nest_level> from) noexcept
+recursion::departure recursion::leave(std::unique_ptr<recursion_level> from) noexcept
 {
-    nest& self = *from->nest;
+    recursion& self = *from->recursion;
     const std::lock_guard lock{self.mutex_};
     auto& levels = self.levels_;
     const bool in_order = from->level + 1 == levels.size();
@@ -60,22 +60,22 @@ nest::departure nest::leave(std::unique_ptr<nest_level> from) noexcept
     return {in_order, self.over_};
 }
 
-std::size_t nest::depth() const noexcept
+std::size_t recursion::depth() const noexcept
 {
     const std::lock_guard lock{mutex_};
     return static_cast<std::size_t>(std::ranges::count(levels_, true));
 }
 
-bool nest::is_over() const noexcept
+bool recursion::is_over() const noexcept
 {
     const std::lock_guard lock{mutex_};
     return over_;
 }
 
-std::shared_ptr<nest> owner_state::find(const lock_path& path)
+std::shared_ptr<recursion> owner_state::find(const lock_path& path)
 {
-    std::erase_if(nests_, [](const auto& n) { return n.expired(); });
-    for (const auto& each : nests_) {
+    std::erase_if(recursions_, [](const auto& n) { return n.expired(); });
+    for (const auto& each : recursions_) {
         if (auto found = each.lock(); found && found->is_of(path) && !found->is_over()) {
             return found;
         }
@@ -83,10 +83,10 @@ std::shared_ptr<nest> owner_state::find(const lock_path& path)
     return nullptr;
 }
 
-std::shared_ptr<nest> owner_state::add(const lock_path& path)
+std::shared_ptr<recursion> owner_state::add(const lock_path& path)
 {
-    auto added = std::make_shared<nest>(path);
-    nests_.push_back(added);
+    auto added = std::make_shared<recursion>(path);
+    recursions_.push_back(added);
     return added;
 }
 
