@@ -39,7 +39,7 @@ class lock_path;
 class lock_target;
 class recursion;
 class owner_state;
-class queue_member;
+class contender_driver;
 class semaphore_path;
 class semaphore_state;
 class watch_state;

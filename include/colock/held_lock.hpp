@@ -32,7 +32,7 @@ struct recursion_level {
 // The turn of one user on the node that a client's users share. Small: a guard is moved a dozen times on its way
 // to its user.
 struct grant {
-    std::shared_ptr<queue_member> member;
+    std::shared_ptr<contender_driver> driver;
     std::uint64_t turn = 0; // counts those of the client
     std::unique_ptr<recursion_level> level = {};
 };
@@ -83,7 +83,7 @@ public:
     /// gone, or the session is over. While there is no connection it waits for one.
     ~held_lock()
     {
-        if (held_.member) { // moved about, most of them are empty
+        if (held_.driver) { // moved about, most of them are empty
             release_in_background();
         }
     }
@@ -168,7 +168,7 @@ public:
     auto async_wait_lost(CompletionToken&& token = CompletionToken()) const
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, error_code)>(
-            detail::initiate<error_code, error_code>{core_}, token, &start_wait_lost, held_.member,
+            detail::initiate<error_code, error_code>{core_}, token, &start_wait_lost, held_.driver,
             held_.turn);
     }
 
@@ -188,7 +188,7 @@ public:
     auto async_wait_revoked(CompletionToken&& token = CompletionToken()) const
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{core_}, token, &start_wait_revoked, held_.member,
+            detail::initiate<error_code>{core_}, token, &start_wait_revoked, held_.driver,
             held_.turn);
     }
 
@@ -243,10 +243,11 @@ private:
     void release_in_background() noexcept;
     static void start_wait_lost(const std::shared_ptr<detail::client_core>& core,
                                 detail::operation_ptr<error_code, error_code> op,
-                                std::shared_ptr<detail::queue_member> member, std::uint64_t turn);
+                                std::shared_ptr<detail::contender_driver> driver,
+                                std::uint64_t turn);
     static void start_wait_revoked(const std::shared_ptr<detail::client_core>& core,
                                    detail::operation_ptr<error_code> op,
-                                   std::shared_ptr<detail::queue_member> member,
+                                   std::shared_ptr<detail::contender_driver> driver,
                                    std::uint64_t turn);
     static void start_release(const std::shared_ptr<detail::client_core>& core,
                               detail::operation_ptr<error_code> op, held_lock held);

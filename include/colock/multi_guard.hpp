@@ -27,7 +27,7 @@ using guard_part = std::variant<held_lock, permit>;
 
 // What a wait for the loss needs of a guard: it must not keep the lock.
 struct watched_turn {
-    std::shared_ptr<queue_member> member;
+    std::shared_ptr<contender_driver> driver;
     std::uint64_t turn;
 };
 struct watched_leases {

@@ -41,7 +41,7 @@ client_core::client_core(asio::any_io_executor executor, client_options options)
     : executor_{std::move(executor)}, options_{std::move(options)},
       strand_{zk::strand_base{executor_}}, addresses_{std::make_shared<zk::address_book>(*strand_)},
       reconnect_{session_settings(options_), zk::random_seed()}, attempt_timer_{*strand_},
-      deadline_timer_{*strand_}, reminder_timer_{*strand_}, beat_timer_{*strand_},
+      deadline_timer_{*strand_}, own_watch_timer_{*strand_}, beat_timer_{*strand_},
       heartbeat_{std::clamp(options_.tick, milliseconds{0}, longest_time)},
       rest_timer_{*strand_}, watches_{[this](const std::string& path, zk::watch_kind kind) {
           if (is_connected()) {
@@ -110,7 +110,7 @@ void client_core::context_gone() noexcept
     addresses_.reset();
     attempt_timer_.reset();
     deadline_timer_.reset();
-    reminder_timer_.reset();
+    own_watch_timer_.reset();
     beat_timer_.reset();
     rest_timer_.reset();
     strand_.reset();
@@ -183,39 +183,39 @@ void client_core::notify(const std::function<void(session_listener&)>& call)
 }
 
 // One timer for all of them: a lock that is taken and released costs no call of the system for it.
-void client_core::remind(std::weak_ptr<session_listener> listener)
+void client_core::schedule_own_watch(std::weak_ptr<session_listener> listener)
 {
-    reminders_.emplace_back(clock::now() + milliseconds{10}, std::move(listener));
-    if (reminders_.size() == 1) {
-        wait_to_remind();
+    own_watches_.emplace_back(clock::now() + milliseconds{10}, std::move(listener));
+    if (own_watches_.size() == 1) {
+        wait_for_own_watch();
     }
 }
 
-void client_core::wait_to_remind()
+void client_core::wait_for_own_watch()
 {
-    reminder_timer_->expires_at(reminders_.front().first);
-    reminder_timer_->async_wait([weak = weak_from_this()](const error_code& ec) {
+    own_watch_timer_->expires_at(own_watches_.front().first);
+    own_watch_timer_->async_wait([weak = weak_from_this()](const error_code& ec) {
         if (const auto self = weak.lock(); self && !ec) {
-            self->remind_due();
+            self->own_watches_due();
         }
     });
 }
 
-void client_core::remind_due()
+void client_core::own_watches_due()
 {
     const batch together{*this};
     const auto now = clock::now();
-    while (!reminders_.empty() && reminders_.front().first <= now) {
-        const auto listener = reminders_.front().second.lock();
-        reminders_.pop_front();
+    while (!own_watches_.empty() && own_watches_.front().first <= now) {
+        const auto listener = own_watches_.front().second.lock();
+        own_watches_.pop_front();
         if (listener) {
-            listener->reminded();
+            listener->own_watch_due();
         }
     }
-    if (!reminders_.empty()) {
+    if (!own_watches_.empty()) {
         // Not before the last one at hand is due: one call of the timer serves all of them.
-        reminders_.front().first = std::max(reminders_.front().first, now + milliseconds{10});
-        wait_to_remind();
+        own_watches_.front().first = std::max(own_watches_.front().first, now + milliseconds{10});
+        wait_for_own_watch();
     }
 }
 

@@ -42,9 +42,9 @@ public:
     virtual void closed(const error_code& why) = 0; // the last call; `why` for operations that wait
     // Without a session; no further attempt to connect is made until the user asks for one.
     virtual void given_up(const error_code& /*why*/) {}
-    virtual void reminded() {} // see client_core::remind
-    virtual void proved() {}   // see client_core::await_proof
-    virtual void check() {}    // the bound of some holder, less its margin, has passed
+    virtual void own_watch_due() {} // see client_core::schedule_own_watch
+    virtual void proved() {}        // see client_core::await_proof
+    virtual void check() {}         // the bound of some holder, less its margin, has passed
     // Instead of closed() when the execution context is being destroyed: lets go of operations that wait,
     // whose memory and executors are still there now, and calls nothing.
     virtual void discarded() noexcept {}
@@ -151,8 +151,8 @@ public:
     void add(std::shared_ptr<session_listener> listener);
     void remove(session_listener& listener);
 
-    // Calls reminded() once, ten milliseconds from now or a little later, if the listener still lives.
-    void remind(std::weak_ptr<session_listener> listener);
+    // Calls own_watch_due() once, ten milliseconds from now or a little later, if the listener still lives.
+    void schedule_own_watch(std::weak_ptr<session_listener> listener);
 
     // ---- on the strand: proof that the session lives
 
@@ -269,8 +269,8 @@ private:
     void publish_bound();
     void beat();
     void wait_to_beat();
-    void wait_to_remind();
-    void remind_due();
+    void wait_for_own_watch();
+    void own_watches_due();
 
     const asio::any_io_executor executor_;
     const client_options options_;
@@ -287,7 +287,7 @@ private:
     zk::old_sockets old_sockets_;             // of this session
     std::optional<zk::timer> attempt_timer_;  // a pause, or the limit of an attempt
     std::optional<zk::timer> deadline_timer_; // of connect or close
-    std::optional<zk::timer> reminder_timer_;
+    std::optional<zk::timer> own_watch_timer_;
     std::optional<boot_timer> beat_timer_;
     std::chrono::nanoseconds beat_at_ = std::chrono::nanoseconds::max(); // of the boot_clock
     std::size_t attempt_timer_use_ = 0; // tells an expiry that was too late to be cancelled
@@ -318,7 +318,8 @@ private:
     zk::watch_registry watches_;
     boost::intrusive::list<session_listener> listeners_; // in the order in which they came
 
-    std::deque<std::pair<clock::time_point, std::weak_ptr<session_listener>>> reminders_; // by time
+    std::deque<std::pair<clock::time_point, std::weak_ptr<session_listener>>>
+        own_watches_; // by time
 
     std::unordered_map<std::string, std::shared_ptr<protocol::directory_memory>> directories_;
 

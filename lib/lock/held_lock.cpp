@@ -18,7 +18,7 @@ held_lock& held_lock::operator=(held_lock&& other) noexcept
 
 std::size_t held_lock::depth() const noexcept
 {
-    if (!held_.member) {
+    if (!held_.driver) {
         return 0;
     }
     return held_.level ? held_.level->recursion->depth() : 1;
@@ -29,25 +29,25 @@ void held_lock::release_in_background() noexcept
     if (held_.level) {
         const auto left = detail::recursion::leave(std::exchange(held_.level, nullptr));
         if (!left.last) {
-            held_.member.reset();
+            held_.driver.reset();
             return;
         }
     }
-    auto& queue = *held_.member->queue();
+    auto& queue = *held_.driver->queue();
     queue.release(std::move(core_), std::move(held_));
 }
 
 held_lock::operator bool() const noexcept
 {
-    return held_.member && !held_.member->lost();
+    return held_.driver && !held_.driver->lost();
 }
 
 lock_state held_lock::state() const noexcept
 {
-    if (!held_.member) {
+    if (!held_.driver) {
         return lock_state::not_held;
     }
-    if (held_.member->lost()) {
+    if (held_.driver->lost()) {
         return lock_state::lost;
     }
     return core_->connection_id() != 0 ? lock_state::held : lock_state::suspended;
@@ -55,49 +55,49 @@ lock_state held_lock::state() const noexcept
 
 error_code held_lock::lost() const noexcept
 {
-    return held_.member ? held_.member->lost() : error_code{errc::not_held};
+    return held_.driver ? held_.driver->lost() : error_code{errc::not_held};
 }
 
 std::chrono::steady_clock::time_point held_lock::safe_until() const noexcept
 {
     using clock = std::chrono::steady_clock;
-    return held_.member && !held_.member->lost()
-               ? clock::now() + held_.member->remaining(detail::boot_clock::now())
+    return held_.driver && !held_.driver->lost()
+               ? clock::now() + held_.driver->remaining(detail::boot_clock::now())
                : clock::time_point::min();
 }
 
 std::chrono::steady_clock::duration held_lock::remaining() const noexcept
 {
     return std::max<std::chrono::nanoseconds>(
-        held_.member && !held_.member->lost() ? held_.member->remaining(detail::boot_clock::now())
+        held_.driver && !held_.driver->lost() ? held_.driver->remaining(detail::boot_clock::now())
                                               : std::chrono::nanoseconds{0},
         std::chrono::nanoseconds{0});
 }
 
 fencing_token held_lock::token() const noexcept
 {
-    return held_.member ? fencing_token{held_.member->czxid(), held_.turn} : fencing_token{};
+    return held_.driver ? fencing_token{held_.driver->czxid(), held_.turn} : fencing_token{};
 }
 
 std::string held_lock::path() const
 {
-    return held_.member ? held_.member->queue()->path() : std::string{};
+    return held_.driver ? held_.driver->queue()->path() : std::string{};
 }
 
 std::string held_lock::node() const
 {
-    return held_.member ? held_.member->node() : std::string{};
+    return held_.driver ? held_.driver->node() : std::string{};
 }
 
 std::vector<transaction_op> held_lock::guarded(std::vector<transaction_op> ops) const
 {
-    if (!held_.member) {
+    if (!held_.driver) {
         throw boost::system::system_error{errc::not_held, "guarded"};
     }
-    if (held_.member->queue()->kind() == detail::lock_kind::single_node_mutex) {
+    if (held_.driver->queue()->kind() == detail::lock_kind::single_node_mutex) {
         throw boost::system::system_error{errc::cannot_guard, "guarded"};
     }
-    ops.insert(ops.begin(), check_op(held_.member->node()));
+    ops.insert(ops.begin(), check_op(held_.driver->node()));
     return ops;
 }
 
@@ -108,47 +108,49 @@ held_lock::executor_type held_lock::get_executor() const noexcept
 
 void held_lock::start_wait_lost(const std::shared_ptr<detail::client_core>& core,
                                 detail::operation_ptr<error_code, error_code> op,
-                                std::shared_ptr<detail::queue_member> member, std::uint64_t turn)
+                                std::shared_ptr<detail::contender_driver> driver,
+                                std::uint64_t turn)
 {
-    if (!member) {
+    if (!driver) {
         op.complete(errc::not_held, {});
         return;
     }
-    core->dispatch([op = std::move(op), member = std::move(member), turn]() mutable {
-        member->wait_lost(std::move(op), turn);
+    core->dispatch([op = std::move(op), driver = std::move(driver), turn]() mutable {
+        driver->wait_lost(std::move(op), turn);
     });
 }
 
 void held_lock::start_wait_revoked(const std::shared_ptr<detail::client_core>& core,
                                    detail::operation_ptr<error_code> op,
-                                   std::shared_ptr<detail::queue_member> member, std::uint64_t turn)
+                                   std::shared_ptr<detail::contender_driver> driver,
+                                   std::uint64_t turn)
 {
-    if (!member) {
+    if (!driver) {
         op.complete(errc::not_held);
         return;
     }
-    core->dispatch([op = std::move(op), member = std::move(member), turn]() mutable {
-        member->wait_revoked(std::move(op), turn);
+    core->dispatch([op = std::move(op), driver = std::move(driver), turn]() mutable {
+        driver->wait_revoked(std::move(op), turn);
     });
 }
 
 void held_lock::start_release(const std::shared_ptr<detail::client_core>&,
                               detail::operation_ptr<error_code> op, held_lock held)
 {
-    if (!held.held_.member) {
+    if (!held.held_.driver) {
         op.complete(errc::not_held);
         return;
     }
     if (held.held_.level) {
         const auto left = detail::recursion::leave(std::exchange(held.held_.level, nullptr));
         if (!left.last) {
-            const auto why = held.held_.member->lost();
-            held.held_.member.reset();
+            const auto why = held.held_.driver->lost();
+            held.held_.driver.reset();
             op.complete(left.in_order ? why : errc::unlock_out_of_order);
             return;
         }
     }
-    auto& queue = *held.held_.member->queue();
+    auto& queue = *held.held_.driver->queue();
     queue.unlock(std::move(op), std::move(held.held_));
 }
 

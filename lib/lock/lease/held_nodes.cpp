@@ -25,7 +25,7 @@ void held_nodes::begin()
     lease_.begin(self);
     core_->add(self);
     rely();
-    core_->remind(self);
+    core_->schedule_own_watch(self);
 }
 
 // ---- the session
@@ -74,7 +74,7 @@ void held_nodes::discarded() noexcept
 }
 
 // Most permits are held for longer than it is worth not to watch their nodes.
-void held_nodes::reminded()
+void held_nodes::own_watch_due()
 {
     for (const auto& [path, each] : nodes_) {
         if (!each.leaving && !over_) {

@@ -55,7 +55,7 @@ private:
     void suspended() override {}
     void expired() override;
     void closed(const error_code& why) override;
-    void reminded() override;
+    void own_watch_due() override;
     void check() override;
     void discarded() noexcept override;
 

@@ -25,7 +25,7 @@ public:
         auto op = std::move(op_);
         auto n = std::move(recursion_);
         delete this;
-        if (access::held(held).member) {
+        if (access::held(held).driver) {
             recursion::begin(n, access::held(held));
         }
         n.reset(); // the handler may run, and lock again, before this returns
@@ -52,7 +52,7 @@ void acquire_request::start_for_owner(operation_ptr<error_code, unique_lock> op,
         if (const auto found = owner_->find(*path_)) {
             inner = recursion::enter(found);
         }
-        if (!inner.held.member && !inner.refused) {
+        if (!inner.held.driver && !inner.refused) {
             added = owner_->add(*path_);
         }
     }

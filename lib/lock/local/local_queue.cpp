@@ -136,7 +136,7 @@ void local_queue::ask(operation_ptr<error_code, unique_lock> op)
             core->note_error("lock " + self->path_ + ": " + refused.message());
             op.complete(refused, no_lock(core));
         } else {
-            std::make_shared<queue_member>(self)->try_join(std::move(op));
+            std::make_shared<contender_driver>(self)->try_join(std::move(op));
         }
     });
 }
@@ -197,7 +197,7 @@ void local_queue::withdraw(cancel_link& of, const error_code& answer, bool leave
         if ((v.reconcile || v.leave) && !leave_trace) {
             of.leave();                             // a terminal request may follow
             out.strand().cancelled = std::move(op); // the node goes with the last one
-            out.strand().cancelled_with = v.leave ? out.strand().leaving.back().member : contender_;
+            out.strand().cancelled_with = v.leave ? out.strand().leaving.back().driver : contender_;
         }
     }
     carry_out(out);
@@ -231,20 +231,20 @@ void local_queue::unlock(operation_ptr<error_code> op, grant&& held)
 void local_queue::step_down(operation_ptr<error_code, unique_lock> op, grant&& held)
 {
     input([&](outcome& out) {
-        take_user_off(*held.member, held.member->lost());
-        if (holder_ == held.member) { // else it is lost
+        take_user_off(*held.driver, held.driver->lost());
+        if (holder_ == held.driver) { // else it is lost
             holder_.reset();
             apply(cohort_.lost(), out);
         }
     });
-    core_->dispatch([op = std::move(op), member = std::move(held.member),
-                     turn = held.turn]() mutable { member->step_down(std::move(op), turn); });
+    core_->dispatch([op = std::move(op), driver = std::move(held.driver),
+                     turn = held.turn]() mutable { driver->step_down(std::move(op), turn); });
 }
 
 void local_queue::discarded() noexcept
 {
     std::vector<operation_ptr<error_code, unique_lock>> waiting;
-    std::shared_ptr<queue_member> contender, holder;
+    std::shared_ptr<contender_driver> contender, holder;
     {
         const std::lock_guard lock{mutex_};
         while (!waiting_.empty()) {

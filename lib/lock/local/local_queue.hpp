@@ -6,7 +6,7 @@
 #include <colock/unique_lock.hpp>
 
 #include "client/core.hpp"
-#include "lock/driver/queue_member.hpp"
+#include "lock/driver/contender_driver.hpp"
 #include "lock/local/lock_kind.hpp"
 #include "protocol/cohort.hpp"
 
@@ -66,22 +66,22 @@ public:
 
     // ---- on the strand: what becomes of contenders
 
-    void granted(const std::shared_ptr<queue_member>& member, protocol::remote_contention c);
+    void granted(const std::shared_ptr<contender_driver>& driver, protocol::remote_contention c);
     // On trial, for one who does not wait; or by stepping down, with the turn from which those of the same node go
     // on: the tokens of those who had it before are smaller.
-    void granted(const std::shared_ptr<queue_member>& member, protocol::remote_contention c,
+    void granted(const std::shared_ptr<contender_driver>& driver, protocol::remote_contention c,
                  operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn = 0);
     // There will be no grant, of this contender or, for whatever contender, on this client.
-    void failed(const queue_member& member, const error_code& why);
+    void failed(const contender_driver& driver, const error_code& why);
     void fail_all(const error_code& why);
     // Returns whether somebody held it.
-    bool lost(queue_member& member);
-    void met(const queue_member& member, protocol::remote_contention c);
-    void connected(const queue_member& member);
+    bool lost(contender_driver& driver);
+    void met(const contender_driver& driver, protocol::remote_contention c);
+    void connected(const contender_driver& driver);
     // Somebody asks for its node.
-    void revoked(const queue_member& member);
-    [[nodiscard]] bool is_contender(const queue_member& member);
-    [[nodiscard]] bool is_current(const queue_member& member, std::uint64_t turn);
+    void revoked(const contender_driver& driver);
+    [[nodiscard]] bool is_contender(const contender_driver& driver);
+    [[nodiscard]] bool is_current(const contender_driver& driver, std::uint64_t turn);
 
     // Of a single_node_mutex: the nodes that contenders of this client know to be theirs, by czxid. 0 is none.
     void claim(std::int64_t before, std::int64_t now);
@@ -103,7 +103,7 @@ private:
     void input(Change&& change);
     // The same, of the holder; nothing happens when it is another one.
     template <class Change>
-    void holder_input(const queue_member& member, Change&& change);
+    void holder_input(const contender_driver& driver, Change&& change);
 
     void try_lock(operation_ptr<error_code, unique_lock> op);
     void ask(operation_ptr<error_code, unique_lock> op);
@@ -116,8 +116,8 @@ private:
     void wait(operation_ptr<error_code, unique_lock> op, deadline until);
     [[nodiscard]] operation_ptr<error_code, unique_lock> take(waiter& op) noexcept;
     error_code end_turn(grant& held, outcome& out);
-    bool take_user_off(queue_member& member, const error_code& why);
-    void count_loss(queue_member& member);
+    bool take_user_off(contender_driver& driver, const error_code& why);
+    void count_loss(contender_driver& driver);
     void drop_lost_holder(std::chrono::nanoseconds now, outcome& out);
     void drop_holder(outcome& out);
     void drop_former_holder(outcome& out);
@@ -138,8 +138,8 @@ private:
     std::mutex mutex_; // of what follows
     protocol::cohort cohort_;
     waiters waiting_;
-    std::shared_ptr<queue_member> contender_; // in the queue for those who wait
-    std::shared_ptr<queue_member> holder_;
+    std::shared_ptr<contender_driver> contender_; // in the queue for those who wait
+    std::shared_ptr<contender_driver> holder_;
     std::uint64_t turns_ = 0;                        // that were granted
     std::unordered_set<std::uint64_t> shared_turns_; // those of them that are not over
     std::weak_ptr<local_queue> readers_;

@@ -13,41 +13,41 @@ using protocol::remote_contention;
 
 // ---- contenders
 
-void local_queue::granted(const std::shared_ptr<queue_member>& member, remote_contention c)
+void local_queue::granted(const std::shared_ptr<contender_driver>& driver, remote_contention c)
 {
     input([&](outcome& out) {
-        if (contender_ != member) { // which has failed, or is not wanted any more
-            out.strand().leaving.push_back({member, {}});
+        if (contender_ != driver) { // which has failed, or is not wanted any more
+            out.strand().leaving.push_back({driver, {}});
             return;
         }
         drop_former_holder(out);
         holder_ = std::move(contender_);
         apply(cohort_.granted(boot_clock::now(), c), out);
-        if (member->is_revoked()) { // while it waited
+        if (driver->is_revoked()) { // while it waited
             apply(cohort_.revoked(), out);
         }
     });
 }
 
-void local_queue::granted(const std::shared_ptr<queue_member>& member, remote_contention c,
+void local_queue::granted(const std::shared_ptr<contender_driver>& driver, remote_contention c,
                           operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn)
 {
     input([&](outcome& out) {
         drop_former_holder(out);
         turns_ = std::max(turns_, least_turn);
-        holder_ = member;
+        holder_ = driver;
         const auto v = cohort_.granted(boot_clock::now(), c, true);
         admit(op.release(), out);
         apply(v, out);
-        if (member->is_revoked()) {
+        if (driver->is_revoked()) {
             apply(cohort_.revoked(), out);
         }
     });
 }
 
-void local_queue::failed(const queue_member& member, const error_code& why)
+void local_queue::failed(const contender_driver& driver, const error_code& why)
 {
-    if (is_contender(member)) {
+    if (is_contender(driver)) {
         fail_all(why);
     }
 }
@@ -70,28 +70,28 @@ void local_queue::fail_all(const error_code& why)
     carry_out(out);
 }
 
-bool local_queue::lost(queue_member& member)
+bool local_queue::lost(contender_driver& driver)
 {
     bool held = false;
     input([&](outcome& out) {
-        if (holder_.get() == &member) { // else a user who looked at the clock was here before
+        if (holder_.get() == &driver) { // else a user who looked at the clock was here before
             drop_holder(out);
         }
-        count_loss(member);
-        held = !member.was_idle;
+        count_loss(driver);
+        held = !driver.was_idle;
     });
     return held;
 }
 
-bool local_queue::is_contender(const queue_member& member)
+bool local_queue::is_contender(const contender_driver& driver)
 {
     const std::lock_guard lock{mutex_};
-    return contender_.get() == &member;
+    return contender_.get() == &driver;
 }
 
-void local_queue::met(const queue_member& member, remote_contention c)
+void local_queue::met(const contender_driver& driver, remote_contention c)
 {
-    holder_input(member, [&](outcome& out) {
+    holder_input(driver, [&](outcome& out) {
         const auto now = boot_clock::now();
         drop_lost_holder(now,
                          out); // the process may have been stopped since the servers were asked
@@ -99,14 +99,14 @@ void local_queue::met(const queue_member& member, remote_contention c)
     });
 }
 
-void local_queue::connected(const queue_member& member)
+void local_queue::connected(const contender_driver& driver)
 {
-    holder_input(member, [&](outcome& out) { apply(cohort_.look_again(), out); });
+    holder_input(driver, [&](outcome& out) { apply(cohort_.look_again(), out); });
 }
 
-void local_queue::revoked(const queue_member& member)
+void local_queue::revoked(const contender_driver& driver)
 {
-    holder_input(member, [&](outcome& out) { apply(cohort_.revoked(), out); });
+    holder_input(driver, [&](outcome& out) { apply(cohort_.revoked(), out); });
 }
 
 void local_queue::claim(std::int64_t before, std::int64_t now)
@@ -174,59 +174,59 @@ void local_queue::drop_former_holder(outcome& out)
 
 // ---- turns
 
-bool local_queue::is_current(const queue_member& member, std::uint64_t turn)
+bool local_queue::is_current(const contender_driver& driver, std::uint64_t turn)
 {
     const std::lock_guard lock{mutex_};
     return shared_ ? shared_turns_.contains(turn)
-                   : holder_.get() == &member && turn + 1 == turns_ && cohort_.users() != 0;
+                   : holder_.get() == &driver && turn + 1 == turns_ && cohort_.users() != 0;
 }
 
 // Returns why the lock is lost, if it is.
 error_code local_queue::end_turn(grant& held, outcome& out)
 {
-    auto member = std::move(held.member);
+    auto driver = std::move(held.driver);
     const auto now = boot_clock::now();
-    const auto why = member->lost(now);
-    if (member->is_watched() && !why) {
-        out.strand().turn_over = member;
+    const auto why = driver->lost(now);
+    if (driver->is_watched() && !why) {
+        out.strand().turn_over = driver;
         out.strand().turn = held.turn;
     }
     if (shared_) {
         shared_turns_.erase(held.turn);
     }
-    const bool last = take_user_off(*member, why);
-    if (why && holder_ == member) {
+    const bool last = take_user_off(*driver, why);
+    if (why && holder_ == driver) {
         drop_holder(out);
     }
-    if (holder_ != member) { // it is lost, or was replaced
+    if (holder_ != driver) { // it is lost, or was replaced
         if (last) {
-            out.strand().leaving.push_back({std::move(member), {}});
+            out.strand().leaving.push_back({std::move(driver), {}});
         }
         return why;
     }
     const auto v = cohort_.release(now);
-    out.holder = std::move(member);
+    out.holder = std::move(driver);
     apply(v, out);
     return {};
 }
 
 // Counts how the user's turn has ended. Returns whether it was the last one.
-bool local_queue::take_user_off(queue_member& member, const error_code& why)
+bool local_queue::take_user_off(contender_driver& driver, const error_code& why)
 {
     if (why) {
-        count_loss(member);
+        count_loss(driver);
     } else {
         core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
     }
-    return --member.users == 0;
+    return --driver.users == 0;
 }
 
 // All users who have the lock by this node lose it together, and no other user is let in on it. The first that sees the
 // loss counts it: a guard that lets go, or the client.
-void local_queue::count_loss(queue_member& member)
+void local_queue::count_loss(contender_driver& driver)
 {
-    if (!std::exchange(member.loss_counted, true)) {
-        core_->count.locks_lost.fetch_add(member.users, std::memory_order_relaxed);
+    if (!std::exchange(driver.loss_counted, true)) {
+        core_->count.locks_lost.fetch_add(driver.users, std::memory_order_relaxed);
     }
 }
 

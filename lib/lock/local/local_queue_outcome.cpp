@@ -72,7 +72,7 @@ void local_queue::reconcile(strand_work& work)
     if (work.turn_over) {
         work.turn_over->turn_over(work.turn);
     }
-    std::shared_ptr<queue_member> unwanted, joining, looking;
+    std::shared_ptr<contender_driver> unwanted, joining, looking;
     error_code refused;
     {
         const std::lock_guard lock{mutex_};
@@ -85,7 +85,7 @@ void local_queue::reconcile(strand_work& work)
         } else if (!contender_) {
             refused = core_->unavailable();
             if (!refused) {
-                joining = contender_ = std::make_shared<queue_member>(shared_from_this());
+                joining = contender_ = std::make_shared<contender_driver>(shared_from_this());
             }
         }
         if (std::exchange(look_, false)) {
@@ -100,16 +100,16 @@ void local_queue::reconcile(strand_work& work)
     const auto leave = [&] {
         for (auto& each : work.leaving) {
             if (each.unlocking) {
-                each.member->unlock(std::move(each.unlocking));
+                each.driver->unlock(std::move(each.unlocking));
             } else {
-                each.member->leave();
+                each.driver->leave();
             }
         }
     };
     if (!joining) {
         leave();
     } else if (std::ranges::any_of(work.leaving, [&](const strand_work::departure& each) {
-                   return joining->joins_behind(*each.member);
+                   return joining->joins_behind(*each.driver);
                })) {
         leave();
         joining->join({});

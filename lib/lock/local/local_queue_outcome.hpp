@@ -13,25 +13,25 @@ namespace colock::detail {
 // The part of an outcome that the strand carries out.
 struct local_queue::strand_work {
     struct departure {
-        std::shared_ptr<queue_member> member;
-        operation_ptr<error_code> unlocking; // completes when the member has gone; or empty
+        std::shared_ptr<contender_driver> driver;
+        operation_ptr<error_code> unlocking; // completes when the driver has gone; or empty
     };
     boost::container::small_vector<departure, 1> leaving;
 
     // A waiter that was cancelled, and waits until no trace of it is left: it had a part in this contender, or the contender
     // that is to be made.
     operation_ptr<error_code, unique_lock> cancelled;
-    std::shared_ptr<queue_member> cancelled_with;
+    std::shared_ptr<contender_driver> cancelled_with;
 
     // Operations wait for the loss of this turn, which has ended.
-    std::shared_ptr<queue_member> turn_over;
+    std::shared_ptr<contender_driver> turn_over;
     std::uint64_t turn = 0;
 };
 
 // The changes of an input that are carried out behind the mutex.
 struct local_queue::outcome {
     waiters admitted;                           // tagged with their turns
-    std::shared_ptr<queue_member> holder;       // for them
+    std::shared_ptr<contender_driver> holder;   // for them
     std::shared_ptr<client_core> core;          // likewise; or empty
     bool reconcile = false;                     // the contenders with what the cohort wants
     std::unique_ptr<strand_work> on_the_strand; // as a rule there is none
@@ -56,10 +56,10 @@ void local_queue::input(Change&& change)
 }
 
 template <class Change>
-void local_queue::holder_input(const queue_member& member, Change&& change)
+void local_queue::holder_input(const contender_driver& driver, Change&& change)
 {
     input([&](outcome& out) {
-        if (holder_.get() == &member) {
+        if (holder_.get() == &driver) {
             change(out);
         }
     });

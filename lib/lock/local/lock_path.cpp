@@ -227,13 +227,13 @@ void lock_path::lock_shared(operation_ptr<error_code, unique_lock> op, deadline 
 void lock_path::downgrade(operation_ptr<error_code, unique_lock> op, unique_lock from) const
 {
     auto& held = access::held(from);
-    const auto member = held.member;
-    if (!member) {
+    const auto driver = held.driver;
+    if (!driver) {
         op.complete(errc::not_held, no_lock(core));
-    } else if (member->queue()->core() != core || member->queue()->path() != path) {
+    } else if (driver->queue()->core() != core || driver->queue()->path() != path) {
         op.complete(errc::conflicting_use, no_lock(core));
     } else {
-        member->queue()->step_down(std::move(op), std::move(held));
+        driver->queue()->step_down(std::move(op), std::move(held));
     }
 }
 

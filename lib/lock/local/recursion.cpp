@@ -1,6 +1,6 @@
 #include "lock/local/recursion.hpp"
 
-#include "lock/driver/queue_member.hpp"
+#include "lock/driver/contender_driver.hpp"
 #include "lock/local/lock_path.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ void recursion::begin(const std::shared_ptr<recursion>& self, grant& held)
 {
     held.level = std::make_unique<recursion_level>(recursion_level{self, 0});
     const std::lock_guard lock{self->mutex_};
-    self->member_ = held.member;
+    self->driver_ = held.driver;
     self->turn_ = held.turn;
     self->levels_ = {true};
 }
@@ -32,15 +32,15 @@ recursion::entry recursion::enter(const std::shared_ptr<recursion>& self)
     if (self->over_) {
         return {};
     }
-    if (!self->member_) {
+    if (!self->driver_) {
         return {{}, errc::owner_waits};
     }
-    if (const auto why = self->member_->lost()) {
+    if (const auto why = self->driver_->lost()) {
         return {{}, why};
     }
     auto level = std::make_unique<recursion_level>(recursion_level{self, self->levels_.size()});
     self->levels_.push_back(true);
-    return {{self->member_, self->turn_, std::move(level)}, {}};
+    return {{self->driver_, self->turn_, std::move(level)}, {}};
 }
 
 recursion::departure recursion::leave(std::unique_ptr<recursion_level> from) noexcept
@@ -55,7 +55,7 @@ recursion::departure recursion::leave(std::unique_ptr<recursion_level> from) noe
     }
     self.over_ = levels.empty();
     if (self.over_) {
-        self.member_.reset();
+        self.driver_.reset();
     }
     return {in_order, self.over_};
 }

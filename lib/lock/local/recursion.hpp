@@ -42,7 +42,8 @@ private:
     const std::shared_ptr<client_core> core_;
     const std::string path_;
     mutable std::mutex mutex_;
-    std::shared_ptr<queue_member> member_; // none while the lock is waited for, and when it is over
+    std::shared_ptr<contender_driver>
+        driver_; // none while the lock is waited for, and when it is over
     std::uint64_t turn_ = 0;
     std::vector<bool> levels_; // whether their guards are still there
     bool over_ = false;

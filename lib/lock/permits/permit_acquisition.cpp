@@ -291,7 +291,7 @@ private:
         }
         access::start_wait_lost<held_lock>(
             core_, function_operation<error_code, error_code>::make(core_, waiting_, over),
-            access::held(queue_).member, access::held(queue_).turn);
+            access::held(queue_).driver, access::held(queue_).turn);
     }
 
     // Behind it the protocol forgets the watches, or reads anew what they watch: none is waited for twice.

@@ -77,7 +77,7 @@ plant "does not tell that the proof has come" lib/client/core_requests.cpp \
     "$(in_function answered 's/notify\(.*proved\(\).*//')"
 plant "reads a clock that stands still while the machine sleeps" lib/client/boot_clock.hpp \
     's/CLOCK_BOOTTIME, /CLOCK_MONOTONIC, /' \
-    lib/client/{core,core_requests,core_session}.cpp lib/lock/{driver/queue_member,driver/queue_member_requests,held_lock,lease/held_nodes,lease/lease,local/local_queue,local/local_queue_contenders,local/local_queue_outcome}.cpp
+    lib/client/{core,core_requests,core_session}.cpp lib/lock/{driver/contender_driver,driver/contender_driver_requests,held_lock,lease/held_nodes,lease/lease,local/local_queue,local/local_queue_contenders,local/local_queue_outcome}.cpp
 
 # ---- what a guard keeps alive
 
@@ -91,37 +91,37 @@ plant "waits by a clock that stands still while the machine sleeps" lib/client/b
 
 # ---- a contender's node
 
-plant "does not remove the node of a lock" lib/lock/driver/queue_member.cpp \
+plant "does not remove the node of a lock" lib/lock/driver/contender_driver.cpp \
     "$(in_function perform 's/remove\(c\); break;/break;/')"
-plant "writes the low-water mark and keeps the node" lib/lock/driver/queue_member_requests.cpp \
+plant "writes the low-water mark and keeps the node" lib/lock/driver/contender_driver_requests.cpp \
     "$(in_function remove_and_mark 's/remove_op\(child\(wanted.name\)\)/check_op(child(wanted.name))/')"
-plant "does not tell the holder when the bound passes" lib/lock/driver/queue_member.cpp \
+plant "does not tell the holder when the bound passes" lib/lock/driver/contender_driver.cpp \
     "$(in_function check 's/lease_.relies\(\) \&\& lost\(\)/false/')"
-plant "never completes an unlock" lib/lock/driver/queue_member.cpp \
+plant "never completes an unlock" lib/lock/driver/contender_driver.cpp \
     "$(in_function gone 's/std::exchange\(unlocking_, \{\}\).complete.*//')"
-plant "completes an unlock before the node is gone" lib/lock/driver/queue_member.cpp \
+plant "completes an unlock before the node is gone" lib/lock/driver/contender_driver.cpp \
     "$(in_function unlock 's/unlocking_ = std::move\(op\);/op.complete({}); return leave();/')"
-plant "does not leave the queue when a try is cancelled" lib/lock/driver/queue_member.cpp \
+plant "does not leave the queue when a try is cancelled" lib/lock/driver/contender_driver.cpp \
     "$(in_function try_join 's/^ +leave\(\);//')"
-plant "does not go on behind a reconnection" lib/lock/driver/queue_member.cpp \
+plant "does not go on behind a reconnection" lib/lock/driver/contender_driver.cpp \
     "$(in_function connected 's/^ +feed\(.*//')"
-plant "does not join again when the session has expired" lib/lock/driver/queue_member.cpp \
+plant "does not join again when the session has expired" lib/lock/driver/contender_driver.cpp \
     "$(in_function expired 's/^ +feed\(.*//')"
-plant "ignores that the client is closed" lib/lock/driver/queue_member.cpp \
+plant "ignores that the client is closed" lib/lock/driver/contender_driver.cpp \
     "$(in_function closed 's/lose\(errc::client_closed\);//')"
-plant "leaves the writer's node when it steps down" lib/lock/driver/queue_member_requests.cpp \
+plant "leaves the writer's node when it steps down" lib/lock/driver/contender_driver_requests.cpp \
     "$(in_function exchange 's/remove_op\(child\(own_name\(\)\)\)/check_op(child(own_name()))/')"
-plant "ignores that it is asked to let go" lib/lock/driver/queue_member.cpp \
+plant "ignores that it is asked to let go" lib/lock/driver/contender_driver.cpp \
     "$(in_function announce_revocation 's/waiting_for_revocation_.complete_all.*//')"
-plant "does not see a request to let go" lib/lock/driver/queue_member_requests.cpp \
+plant "does not see a request to let go" lib/lock/driver/contender_driver_requests.cpp \
     "$(in_function watch 's/r.text == revocation_request/false/')"
 plant "never watches the node of a holder" lib/client/core.cpp \
-    "$(in_function remind_due 's/listener->reminded\(\);//')"
+    "$(in_function own_watches_due 's/listener->own_watch_due\(\);//')"
 plant "watches the nodes of the first holders only" lib/client/core.cpp \
-    "$(in_function remind_due 's/^ +wait_to_remind\(\);//')"
-plant "does not claim the node of a single_node_mutex" lib/lock/driver/queue_member.cpp \
+    "$(in_function own_watches_due 's/^ +wait_for_own_watch\(\);//')"
+plant "does not claim the node of a single_node_mutex" lib/lock/driver/contender_driver.cpp \
     "$(in_function claim 's/queue_->claim/(void)std::pair/')"
-plant "keeps its watch when nobody wants it any more" lib/lock/driver/queue_member_requests.cpp \
+plant "keeps its watch when nobody wants it any more" lib/lock/driver/contender_driver_requests.cpp \
     "$(in_function unwatch 's/core_.watches\(\).unsubscribe.*//')"
 
 # ---- those who share a contender
@@ -129,8 +129,8 @@ plant "keeps its watch when nobody wants it any more" lib/lock/driver/queue_memb
 plant "lets others be admitted to a lock that is not released" lib/lock/local/local_queue_contenders.cpp \
     "$(in_function end_turn 's/const auto v = cohort_.release\(now\);/const cohort::verdict v;/')"
 plant "hands a lock on that is lost" lib/lock/local/local_queue_contenders.cpp \
-    "$(in_function drop_lost_holder 's/holder_->lost\(now\)/false/'); $(in_function end_turn 's/if \(why \&\& holder_ == member\)/if (false)/');
-     $(in_function lost 's/holder_.get\(\) == \&member/false/')"
+    "$(in_function drop_lost_holder 's/holder_->lost\(now\)/false/'); $(in_function end_turn 's/if \(why \&\& holder_ == driver\)/if (false)/');
+     $(in_function lost 's/holder_.get\(\) == \&driver/false/')"
 plant "counts a waiter that was cancelled" lib/lock/local/local_queue.cpp \
     "$(in_function withdraw 's/const auto v = cohort_.withdraw\(\);/const cohort::verdict v;/')"
 plant "does not end a wait at its deadline" lib/lock/local/local_queue.cpp \

@@ -1,6 +1,6 @@
-#include "lock/driver/queue_member.hpp"
+#include "lock/driver/contender_driver.hpp"
 
-#include "lock/driver/queue_member_feed.hpp"
+#include "lock/driver/contender_driver_feed.hpp"
 #include "lock/driver/random_guid.hpp"
 #include "lock/lease/no_lock.hpp"
 #include "lock/lease/on_cancel.hpp"
@@ -32,7 +32,7 @@ any_contender make_contender(const local_queue& queue)
 
 } // namespace
 
-queue_member::queue_member(std::shared_ptr<local_queue> queue)
+contender_driver::contender_driver(std::shared_ptr<local_queue> queue)
     : queue_{std::move(queue)}, origin_{queue_}, core_{*queue_->core()}, path_{queue_->path()},
       options_{queue_->options()}, contender_{make_contender(*queue_)},
       repetition_{has_queue()}, lease_{core_, options_.safety_margin}
@@ -42,7 +42,7 @@ queue_member::queue_member(std::shared_ptr<local_queue> queue)
 
 // ---- what users want
 
-bool queue_member::enter()
+bool contender_driver::enter()
 {
     const auto self = shared_from_this();
     lease_.begin(self);
@@ -51,7 +51,7 @@ bool queue_member::enter()
     return !(core_.is_connected() && refuse_margin());
 }
 
-void queue_member::join(std::function<void()> in_between)
+void contender_driver::join(std::function<void()> in_between)
 {
     in_between_ = std::move(in_between);
     if (auto* const c = std::get_if<protocol::single_node>(&contender_); c && queue_->owns_node()) {
@@ -66,7 +66,7 @@ void queue_member::join(std::function<void()> in_between)
     go_on_in_between();
 }
 
-void queue_member::try_join(operation_ptr<error_code, unique_lock> op)
+void contender_driver::try_join(operation_ptr<error_code, unique_lock> op)
 {
     trying_ = std::move(op);
     if (!enter()) {
@@ -91,13 +91,13 @@ void queue_member::try_join(operation_ptr<error_code, unique_lock> op)
 }
 
 // Whoever tries to get the lock has his answer: an error, or an empty guard.
-void queue_member::answer(const error_code& ec)
+void contender_driver::answer(const error_code& ec)
 {
     std::exchange(trying_, {}).complete(ec, no_lock(queue_->core()));
 }
 
 // Likewise, and those who wait for it.
-void queue_member::refuse(const error_code& ec)
+void contender_driver::refuse(const error_code& ec)
 {
     if (trying_) {
         answer(ec);
@@ -106,7 +106,7 @@ void queue_member::refuse(const error_code& ec)
 }
 
 // A safety margin that leaves no time: the lock would be lost as soon as it is held.
-bool queue_member::refuse_margin()
+bool contender_driver::refuse_margin()
 {
     using protocol::validity;
     const auto timeout = core_.session_timeout();
@@ -130,7 +130,7 @@ bool queue_member::refuse_margin()
     return true;
 }
 
-void queue_member::leave()
+void contender_driver::leave()
 {
     const auto self = shared_from_this();
     end_turns();
@@ -138,7 +138,7 @@ void queue_member::leave()
     end_pause();
 }
 
-void queue_member::unlock(operation_ptr<error_code> op)
+void contender_driver::unlock(operation_ptr<error_code> op)
 {
     check();
     if (const auto why = lost(); why) {
@@ -154,7 +154,7 @@ void queue_member::unlock(operation_ptr<error_code> op)
     leave();
 }
 
-void queue_member::part(operation_ptr<error_code, unique_lock> op)
+void contender_driver::part(operation_ptr<error_code, unique_lock> op)
 {
     if (over_) {
         op.complete(asio::error::operation_aborted, no_lock(queue_->core()));
@@ -168,7 +168,7 @@ void queue_member::part(operation_ptr<error_code, unique_lock> op)
     });
 }
 
-void queue_member::step_down(operation_ptr<error_code, unique_lock> op, std::uint64_t turn)
+void contender_driver::step_down(operation_ptr<error_code, unique_lock> op, std::uint64_t turn)
 {
     check();
     if (const auto why = lost(); why) {
@@ -184,7 +184,7 @@ void queue_member::step_down(operation_ptr<error_code, unique_lock> op, std::uin
 }
 
 // It is, or there will be no shared lock: then there is none at all.
-void queue_member::shared(const error_code& ec)
+void contender_driver::shared(const error_code& ec)
 {
     const auto self = shared_from_this();
     if (auto op = std::exchange(stepping_down_, {}); op && ec) {
@@ -199,13 +199,13 @@ void queue_member::shared(const error_code& ec)
     }
 }
 
-void queue_member::wait_lost(operation_ptr<error_code, error_code> op, std::uint64_t turn)
+void contender_driver::wait_lost(operation_ptr<error_code, error_code> op, std::uint64_t turn)
 {
     check();
     lease_.wait(std::move(op), is_held_by(turn), turn);
 }
 
-void queue_member::wait_revoked(operation_ptr<error_code> op, std::uint64_t turn)
+void contender_driver::wait_revoked(operation_ptr<error_code> op, std::uint64_t turn)
 {
     check();
     if (const auto why = lost(); why) {
@@ -223,36 +223,36 @@ void queue_member::wait_revoked(operation_ptr<error_code> op, std::uint64_t turn
     op->tag = turn;
     waiting_for_revocation_.add(std::move(op));
     // The read that sets the watch on the own node tells what has been asked already, the watch what follows.
-    reminded();
+    own_watch_due();
 }
 
 // From here on a release of the turn is told.
-bool queue_member::is_held_by(std::uint64_t turn)
+bool contender_driver::is_held_by(std::uint64_t turn)
 {
     watched_ = true;
     return lease_.relies() && queue_->is_current(*this, turn);
 }
 
-void queue_member::announce_revocation()
+void contender_driver::announce_revocation()
 {
     waiting_for_revocation_.complete_all({});
     queue_->revoked(*this);
 }
 
-void queue_member::turn_over(std::uint64_t turn)
+void contender_driver::turn_over(std::uint64_t turn)
 {
     lease_.end_turn(turn);
     waiting_for_revocation_.complete_tagged(turn, errc::not_held);
     watched_ = lease_.is_awaited() || !waiting_for_revocation_.empty();
 }
 
-void queue_member::end_turns()
+void contender_driver::end_turns()
 {
     lease_.end_turns();
     waiting_for_revocation_.complete_all(errc::not_held);
 }
 
-void queue_member::end_parting()
+void contender_driver::end_parting()
 {
     for (auto& op : std::exchange(parting_, {})) {
         op.complete(asio::error::operation_aborted, no_lock(queue_->core()));
@@ -261,14 +261,14 @@ void queue_member::end_parting()
 
 // ---- the session
 
-void queue_member::connected(std::int64_t session)
+void contender_driver::connected(std::int64_t session)
 {
     refuse_margin(); // each session has a time-out of its own
     feed([&](auto& c, protocol::commands& out) { c.connected(session, out); });
     queue_->connected(*this);
 }
 
-void queue_member::suspended()
+void contender_driver::suspended()
 {
     const auto self = shared_from_this();
     end_pause();      // requests are answered with the loss
@@ -283,7 +283,7 @@ void queue_member::suspended()
     }
 }
 
-void queue_member::expired()
+void contender_driver::expired()
 {
     watches_.clear();
     newcomers_.reset();
@@ -293,7 +293,7 @@ void queue_member::expired()
     feed([](auto& c, protocol::commands& out) { c.expired(out); });
 }
 
-void queue_member::closed(const error_code& why)
+void contender_driver::closed(const error_code& why)
 {
     const auto self = shared_from_this();
     over_ = true; // first: the user's log may do anything
@@ -315,31 +315,31 @@ void queue_member::closed(const error_code& why)
     shared(why);
 }
 
-void queue_member::given_up(const error_code& why)
+void contender_driver::given_up(const error_code& why)
 {
     const auto self = shared_from_this();
     refuse(why);
     leave();
 }
 
-void queue_member::reminded()
+void contender_driver::own_watch_due()
 {
     feed([](auto& c, protocol::commands& out) { c.watch_own_node(out); });
 }
 
-void queue_member::proved()
+void contender_driver::proved()
 {
     feed([](auto& c, protocol::commands& out) { c.proved(out); });
 }
 
-void queue_member::check()
+void contender_driver::check()
 {
     if (lease_.relies() && lost()) {
         lose(errc::safe_until_passed);
     }
 }
 
-void queue_member::discarded() noexcept
+void contender_driver::discarded() noexcept
 {
     over_ = true;
     pause_.reset();
@@ -358,7 +358,7 @@ void queue_member::discarded() noexcept
 // ---- the contender
 
 // Tells the client whether its heartbeats matter here.
-void queue_member::rely()
+void contender_driver::rely()
 {
     const bool in_line = !over_ && ask([](const auto& c) { return c.is_next(); });
     if (std::exchange(in_line_, in_line) != in_line) {
@@ -368,7 +368,7 @@ void queue_member::rely()
     lease_.rely(!over_ && (holds() || unlocking_) && !lease_.is_told());
 }
 
-void queue_member::perform(const protocol::command& c)
+void contender_driver::perform(const protocol::command& c)
 {
     using kind = protocol::command::kind;
     switch (c.type) {
@@ -415,12 +415,12 @@ void queue_member::perform(const protocol::command& c)
 
 // ---- what it comes to
 
-void queue_member::granted()
+void contender_driver::granted()
 {
     czxid_ = static_cast<std::uint64_t>(ask([](const auto& c) { return c.identity(); }).czxid);
     node_ = child(own_name());
     // Most locks are held for a shorter time than it is worth to watch their node.
-    core_.remind(shared_from_this());
+    core_.schedule_own_watch(shared_from_this());
     if (trying_) {
         queue_->granted(shared_from_this(), contention(), std::move(trying_));
     } else {
@@ -430,7 +430,7 @@ void queue_member::granted()
 
 // Lost is final, but as long as the node lives nobody else is granted, and whoever holds the lock may still be
 // stopping what he does: the node goes when the guard does.
-void queue_member::lose(errc why)
+void contender_driver::lose(errc why)
 {
     if (why == errc::node_deleted && remaining(boot_clock::now()) <= std::chrono::nanoseconds{0}) {
         // Sessions that end take their nodes along. A process that was paused hears of the node first, but
@@ -456,7 +456,7 @@ void queue_member::lose(errc why)
     lease_.announce("lock " + path_);
 }
 
-void queue_member::gone(const error_code& ec)
+void contender_driver::gone(const error_code& ec)
 {
     over_ = true;
     watches_.clear();
@@ -477,22 +477,22 @@ void queue_member::gone(const error_code& ec)
     core_.remove(*this);
 }
 
-std::string queue_member::child(std::string_view name) const
+std::string contender_driver::child(std::string_view name) const
 {
     return has_queue() ? protocol::join_path(path_, name) : path_;
 }
 
-bool queue_member::holds() const noexcept
+bool contender_driver::holds() const noexcept
 {
     return ask([](const auto& c) { return c.holds(); });
 }
 
-bool queue_member::has_queue() const noexcept
+bool contender_driver::has_queue() const noexcept
 {
     return std::holds_alternative<protocol::contender>(contender_);
 }
 
-bool queue_member::joins_behind(const queue_member& leaving)
+bool contender_driver::joins_behind(const contender_driver& leaving)
 {
     auto* const c = std::get_if<protocol::contender>(&contender_);
     if (c == nullptr) {
@@ -502,12 +502,12 @@ bool queue_member::joins_behind(const queue_member& leaving)
     return c->joins_behind(std::get<protocol::contender>(leaving.contender_));
 }
 
-protocol::remote_contention queue_member::contention() const noexcept
+protocol::remote_contention contender_driver::contention() const noexcept
 {
     return ask([](const auto& c) { return c.contention(); });
 }
 
-void queue_member::look_around()
+void contender_driver::look_around()
 {
     std::optional<protocol::remote_contention> known;
     feed([&](protocol::contender& c, protocol::commands& out) { known = c.look_around(out); });
@@ -516,13 +516,13 @@ void queue_member::look_around()
     }
 }
 
-std::string_view queue_member::own_name() const noexcept
+std::string_view contender_driver::own_name() const noexcept
 {
     return ask([](const auto& c) -> std::string_view { return c.name(); });
 }
 
 // Of a node without a name the other contenders of this client have to know that it is this one's.
-void queue_member::claim()
+void contender_driver::claim()
 {
     if (const auto* const c = std::get_if<protocol::single_node>(&contender_)) {
         queue_->claim(std::exchange(own_czxid_, c->identity().czxid), c->identity().czxid);

@@ -1,14 +1,14 @@
 // At which pace the commands of a contender are carried out. A server may answer so that the contender repeats itself,
 // again and again: because the server is too busy, because somebody interferes each time, or because it lies. The first
 // repetition comes at once; each further one has a pause before it, which doubles up to a second.
-#include "lock/driver/queue_member_feed.hpp"
+#include "lock/driver/contender_driver_feed.hpp"
 
 #include <cstddef>
 #include <utility>
 
 namespace colock::detail {
 
-void queue_member::carry_out()
+void contender_driver::carry_out()
 {
     if (performing_) {
         return; // an answer that came at once: its commands come behind those at hand
@@ -35,7 +35,7 @@ void queue_member::carry_out()
     rely();
 }
 
-std::chrono::nanoseconds queue_member::pause_before(const protocol::command& c)
+std::chrono::nanoseconds contender_driver::pause_before(const protocol::command& c)
 {
     using namespace std::chrono_literals;
     if (!c.is_request() || std::exchange(paused_, false) || !repetition_.is_next(c.type)) {
@@ -47,7 +47,7 @@ std::chrono::nanoseconds queue_member::pause_before(const protocol::command& c)
     return pace_->repeat(std::chrono::steady_clock::now().time_since_epoch());
 }
 
-void queue_member::begin_pause(std::chrono::nanoseconds pause)
+void contender_driver::begin_pause(std::chrono::nanoseconds pause)
 {
     pause_ = std::make_shared<zk::timer>(core_.strand(), pause);
     pause_->async_wait([weak = weak_from_this(), timer = std::weak_ptr{pause_}](const error_code&) {
@@ -59,7 +59,7 @@ void queue_member::begin_pause(std::chrono::nanoseconds pause)
 }
 
 // Its time is over; or it is of no use any more, because the connection is lost, or the contender leaves.
-void queue_member::end_pause()
+void contender_driver::end_pause()
 {
     if (std::exchange(pause_, nullptr)) {
         paused_ = true;

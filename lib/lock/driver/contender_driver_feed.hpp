@@ -1,7 +1,7 @@
-// What the parts of a queue_member share: its watches, and the way from an input to the commands that come of it.
+// What the parts of a contender_driver share: its watches, and the way from an input to the commands that come of it.
 #pragma once
 
-#include "lock/driver/queue_member.hpp"
+#include "lock/driver/contender_driver.hpp"
 #include "lock/local/local_queue.hpp"
 
 #include <algorithm>
@@ -12,19 +12,19 @@
 namespace colock::detail {
 
 // One watched node. Outlives the watch when its answer is still to come.
-struct queue_member::watch_target final : zk::watch_registry::subscriber {
-    watch_target(queue_member& m, std::string n) : member{&m}, name{std::move(n)} {}
+struct contender_driver::watch_target final : zk::watch_registry::subscriber {
+    watch_target(contender_driver& m, std::string n) : driver{&m}, name{std::move(n)} {}
 
     void watch_fired(const watch_event& event) noexcept override
     {
-        const auto self = member->shared_from_this();
+        const auto self = driver->shared_from_this();
         const auto over = self->drop_target(*this); // *this lives until the end of this function
         self->feed([&](auto& c, protocol::commands& out) {
             c.fired(over->name, event.type == watch_event_type::deleted, out);
         });
     }
 
-    queue_member* member;
+    contender_driver* driver;
     const std::string name;
     request* reading = nullptr; // until it is answered
     bool subscribed = false;
@@ -32,24 +32,24 @@ struct queue_member::watch_target final : zk::watch_registry::subscriber {
 };
 
 // The watch on the directory, for newcomers. Outlives its answer, as above.
-struct queue_member::newcomer_target final : zk::watch_registry::subscriber {
-    explicit newcomer_target(queue_member& m) : member{&m} {}
+struct contender_driver::newcomer_target final : zk::watch_registry::subscriber {
+    explicit newcomer_target(contender_driver& m) : driver{&m} {}
 
     void watch_fired(const watch_event&) noexcept override
     {
-        const auto self = member->shared_from_this();
+        const auto self = driver->shared_from_this();
         self->newcomers_.reset();
         auto now = protocol::remote_contention::some;
         self->feed([&](protocol::contender& c, protocol::commands&) { now = c.newcomer(); });
         self->queue_->met(*self, now);
     }
 
-    queue_member* member;
+    contender_driver* driver;
     request* reading = nullptr; // until it is answered
 };
 
 template <class Input>
-void queue_member::feed(Input&& input)
+void contender_driver::feed(Input&& input)
 {
     if (over_) {
         return;
@@ -78,8 +78,8 @@ void queue_member::feed(Input&& input)
 
 // A server's answer to a command; to one to watch, also the name of the node.
 template <class Input>
-void queue_member::feed_answer(protocol::command::kind to, const error_code& ec, Input&& input,
-                               std::string_view watched)
+void contender_driver::feed_answer(protocol::command::kind to, const error_code& ec, Input&& input,
+                                   std::string_view watched)
 {
     if (repetition_.answered(to, watched, ec)) {
         pace_.reset();

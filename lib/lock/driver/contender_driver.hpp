@@ -27,10 +27,10 @@ class local_queue;
 
 // On the strand, except where a function says otherwise. The client keeps it alive until its node is gone
 // for good; guards keep it alive, too, but only to look at.
-class queue_member final : public session_listener,
-                           public std::enable_shared_from_this<queue_member> {
+class contender_driver final : public session_listener,
+                               public std::enable_shared_from_this<contender_driver> {
 public:
-    explicit queue_member(std::shared_ptr<local_queue> queue);
+    explicit contender_driver(std::shared_ptr<local_queue> queue);
 
     // Joins the queue, for those who wait in the local one. What is done in between comes right behind the new
     // place in the queue; or at once, when that cannot be taken now.
@@ -53,7 +53,7 @@ public:
 
     // Whether it has to create its node behind the removal of that of `leaving`, another one of this client. As a rule it
     // does so before.
-    [[nodiscard]] bool joins_behind(const queue_member& leaving);
+    [[nodiscard]] bool joins_behind(const contender_driver& leaving);
 
     [[nodiscard]] bool is_revoked() const noexcept { return revoked_; }
 
@@ -95,7 +95,7 @@ private:
     void expired() override;
     void closed(const error_code& why) override;
     void given_up(const error_code& why) override;
-    void reminded() override;
+    void own_watch_due() override;
     void proved() override;
     void discarded() noexcept override;
 

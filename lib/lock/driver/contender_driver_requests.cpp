@@ -1,7 +1,7 @@
 // How the commands of a contender are carried out: requests, their answers, watches.
 #include <colock/queue_view.hpp>
 
-#include "lock/driver/queue_member_feed.hpp"
+#include "lock/driver/contender_driver_feed.hpp"
 #include "protocol/directory/data.hpp"
 #include "protocol/names/contender_name.hpp"
 #include "protocol/names/path.hpp"
@@ -53,7 +53,7 @@ struct overloaded : Functions... {
 // `answer` may refer to *this. When the contender has gone, nobody waits for the answer any more, and the path may be
 // another one's.
 template <class Answer>
-void queue_member::submit(zk::call&& call, Answer answer)
+void contender_driver::submit(zk::call&& call, Answer answer)
 {
     core_.submit(
         make_request(std::move(call), on_loss::fail,
@@ -66,7 +66,7 @@ void queue_member::submit(zk::call&& call, Answer answer)
 
 // The answer is the contender's.
 template <class Input>
-void queue_member::submit(kind type, zk::call&& call, Input input)
+void contender_driver::submit(kind type, zk::call&& call, Input input)
 {
     submit(std::move(call), [this, type, input = std::move(input)](zk::reply&& r) {
         feed_answer(
@@ -76,18 +76,18 @@ void queue_member::submit(kind type, zk::call&& call, Input input)
     });
 }
 
-const std::string& queue_member::owner_data() const
+const std::string& contender_driver::owner_data() const
 {
     return options_.owner_data ? *options_.owner_data : default_owner_data();
 }
 
-const access_control_list& queue_member::acl() const
+const access_control_list& contender_driver::acl() const
 {
     return options_.acl ? *options_.acl : core_.options().acl;
 }
 
 // All ancestors at once, and the directory itself: one may lack the permission to create an ancestor that exists.
-void queue_member::make_directory()
+void contender_driver::make_directory()
 {
     auto paths = protocol::path_and_ancestors(path_);
     if (!has_queue()) {
@@ -123,7 +123,7 @@ void queue_member::make_directory()
     }
 }
 
-void queue_member::create(const protocol::command& wanted)
+void contender_driver::create(const protocol::command& wanted)
 {
     revoked_ = false;
     submit(wanted.type,
@@ -139,7 +139,7 @@ void queue_member::create(const protocol::command& wanted)
     go_on_in_between();
 }
 
-void queue_member::create_and_count(const protocol::command& wanted)
+void contender_driver::create_and_count(const protocol::command& wanted)
 {
     revoked_ = false;
     submit(wanted.type,
@@ -157,14 +157,14 @@ void queue_member::create_and_count(const protocol::command& wanted)
     go_on_in_between();
 }
 
-void queue_member::go_on_in_between()
+void contender_driver::go_on_in_between()
 {
     if (const auto rest = std::exchange(in_between_, nullptr)) {
         rest();
     }
 }
 
-void queue_member::list()
+void contender_driver::list()
 {
     submit(kind::list, {.op = zk::opcode::children, .path = path_},
            [](contender& c, const zk::reply& r, protocol::commands& out) {
@@ -172,7 +172,7 @@ void queue_member::list()
            });
 }
 
-void queue_member::look_at_node()
+void contender_driver::look_at_node()
 {
     submit(kind::look, {.op = zk::opcode::exists, .path = path_},
            [this](protocol::single_node& c, const zk::reply& r, protocol::commands& out) {
@@ -181,7 +181,7 @@ void queue_member::look_at_node()
            });
 }
 
-void queue_member::read_directory(kind as)
+void contender_driver::read_directory(kind as)
 {
     submit(as, {.op = zk::opcode::get, .path = path_},
            [as](contender& c, const zk::reply& r, protocol::commands& out) {
@@ -193,13 +193,13 @@ void queue_member::read_directory(kind as)
            });
 }
 
-transaction_op queue_member::write_colocks_mark(const protocol::command& wanted) const
+transaction_op contender_driver::write_colocks_mark(const protocol::command& wanted) const
 {
     return set_op(path_, std::string{protocol::directory_mark},
                   static_cast<std::int32_t>(wanted.number));
 }
 
-void queue_member::mark_directory(const protocol::command& wanted)
+void contender_driver::mark_directory(const protocol::command& wanted)
 {
     submit(wanted.type,
            {.op = zk::opcode::multi,
@@ -209,7 +209,7 @@ void queue_member::mark_directory(const protocol::command& wanted)
            });
 }
 
-void queue_member::remove(const protocol::command& wanted)
+void contender_driver::remove(const protocol::command& wanted)
 {
     submit(wanted.type, {.op = zk::opcode::remove, .path = child(wanted.name)},
            [](auto& c, const zk::reply& r, protocol::commands& out) { c.removed(r.error, out); });
@@ -217,7 +217,7 @@ void queue_member::remove(const protocol::command& wanted)
 
 // The node first: no client may see the mark while the node is there. Whatever version the data have: the holder before
 // has changed them, too.
-void queue_member::remove_and_mark(const protocol::command& wanted)
+void contender_driver::remove_and_mark(const protocol::command& wanted)
 {
     submit(wanted.type,
            {.op = zk::opcode::multi,
@@ -230,7 +230,7 @@ void queue_member::remove_and_mark(const protocol::command& wanted)
 
 // So that its counter begins anew. That somebody is in it again is as good. The answer comes when nobody waits
 // for it any more, and is for the log alone.
-void queue_member::remove_directory()
+void contender_driver::remove_directory()
 {
     core_.submit(make_request(
         {.op = zk::opcode::remove, .path = path_}, on_loss::fail,
@@ -250,7 +250,7 @@ void queue_member::remove_directory()
         }));
 }
 
-void queue_member::exchange(const protocol::command& wanted)
+void contender_driver::exchange(const protocol::command& wanted)
 {
     submit(
         wanted.type,
@@ -264,7 +264,7 @@ void queue_member::exchange(const protocol::command& wanted)
 }
 
 // Reads data, never existence: that leaves no watch on a node that is gone.
-void queue_member::watch(const std::string& name)
+void contender_driver::watch(const std::string& name)
 {
     const auto target = std::make_shared<watch_target>(*this, name);
     watches_.push_back(target);
@@ -301,7 +301,7 @@ void queue_member::watch(const std::string& name)
     core_.submit(std::move(read));
 }
 
-void queue_member::unwatch(const std::string& name)
+void contender_driver::unwatch(const std::string& name)
 {
     const auto at =
         std::ranges::find_if(watches_, [&](const auto& w) { return w->wanted && w->name == name; });
@@ -320,7 +320,8 @@ void queue_member::unwatch(const std::string& name)
 
 // A target that fired, or was never set, must not be found again under its name, which a later watch
 // may have.
-std::shared_ptr<queue_member::watch_target> queue_member::drop_target(const watch_target& target)
+std::shared_ptr<contender_driver::watch_target>
+contender_driver::drop_target(const watch_target& target)
 {
     const auto at =
         std::ranges::find_if(watches_, [&](const auto& w) { return w.get() == &target; });
@@ -333,7 +334,7 @@ std::shared_ptr<queue_member::watch_target> queue_member::drop_target(const watc
 }
 
 // Together with a listing: what comes behind it fires the watch.
-void queue_member::list_and_watch(kind as)
+void contender_driver::list_and_watch(kind as)
 {
     newcomers_ = std::make_shared<newcomer_target>(*this);
     auto read = make_request(
@@ -370,7 +371,7 @@ void queue_member::list_and_watch(kind as)
 }
 
 // The own node takes its watch along when it goes. That of the directory is freed.
-void queue_member::forget_newcomers()
+void contender_driver::forget_newcomers()
 {
     if (const auto target = std::exchange(newcomers_, nullptr)) {
         if (target->reading != nullptr) {
