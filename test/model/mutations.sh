@@ -179,7 +179,7 @@ fault "any version replaced" remembering/G1_G4_one_client_alone contract
 fault "others forgotten" remembering/G1_G2_G4_two_clients contract
 fault "numbers in between forgotten" remembering/G1_G2_G4_two_clients contract
 fault "listed siblings forgotten" remembering/G1_G2_G4_two_clients contract
-fault "counted siblings forgotten" remembering/G1_G2_G4_two_clients contract
+fault "counted siblings forgotten" directory_strategy/who_has_counted_others_does_not_count_again check
 fault "fast path tried twice" remembering/G1_G4_one_client_alone contract
 fault "refused for good, and tried again" remembering/G1_G4_it_must_not_be_written_to contract
 fault "mark denied, and written again" remembering/G1_G4_it_must_not_be_written_to contract
