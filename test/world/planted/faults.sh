@@ -5,7 +5,7 @@
 # wanted any more. A contender is told to leave in the same turn of the strand in which it is taken off, and one that
 # leaves is not granted.
 #
-# Seldom found: the three faults of old sockets. The client also stays away from a server for ten ticks when a write was
+# Found by no seed so far: the three faults of old sockets. The client also stays away from a server for ten ticks when a write was
 # not answered there. A leader of this world gives up a follower after five, so only the exceptions from the second care
 # let the first one show. test/fault/late_writes looks at it with real servers.
 # shellcheck shell=bash disable=SC2034
