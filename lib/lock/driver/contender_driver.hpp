@@ -167,16 +167,19 @@ private:
     std::variant<protocol::contender, protocol::single_node> contender_;
     std::int64_t own_czxid_ = 0;  // as the queue was told
     protocol::commands commands_; // being performed, or waiting for the end of a pause
+
     bool performing_ = false;
+    bool paused_ = false;  // the first of `commands_` has had its pause
+    bool over_ = false;    // gone, or the client is closed
+    bool in_line_ = false; // as the client was told
+    bool revoked_ = false; // somebody has asked for the node
+    std::atomic<bool> watched_{false};
 
     // Before the first of `commands_` is performed, which repeats what was in vain.
     std::shared_ptr<zk::timer> pause_;
     std::unique_ptr<protocol::backoff> pace_; // since the first repetition
-    bool paused_ = false;                     // the first of `commands_` has had its pause
     protocol::repetition repetition_;
 
-    bool over_ = false;    // gone, or the client is closed
-    bool in_line_ = false; // as the client was told
     std::vector<std::shared_ptr<watch_target>> watches_;
     std::shared_ptr<newcomer_target> newcomers_; // until its watch fires
 
@@ -185,8 +188,6 @@ private:
     operation_ptr<error_code> unlocking_;
     operation_ptr<error_code, unique_lock> stepping_down_;
     waiting_list<> waiting_for_revocation_;
-    std::atomic<bool> watched_{false};
-    bool revoked_ = false; // somebody has asked for the node
 
     std::uint64_t czxid_ = 0;
     std::string node_;

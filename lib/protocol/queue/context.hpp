@@ -63,10 +63,9 @@ struct context {
     settings options;
     guid own_guid;         // in the name of the own node; each join has another one
     lent_memory directory; // what the client knows of it
-    newcomer_watch newcomers;
-
     std::int64_t session = 0;
     open_listings listings;
+    newcomer_watch newcomers;
     bool connected = false;
 
     bool try_only = false;      // never waits for its turn
