@@ -370,9 +370,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                            shares ? curator_shared_layout() : curator_layout(),
                                        .shared = shares && in.flag(),
                                        .rejoin_on_expiry = in.flag(),
+                                       .lingers = in.flag(),
                                        .fast_path = in.flag(),
-                                       .mark_from = 1u + in.byte() % 4,
-                                       .lingers = in.flag()};
+                                       .mark_from = 1u + in.byte() % 4};
     driver d{in, settings};
     d.join(in.flag());
     while (!in.at_end()) {
