@@ -86,9 +86,11 @@ void trouble::make()
 void trouble::end()
 {
     over_ = true;
-    for (const auto& undo : std::exchange(undos_, {})) {
-        if (const auto what = std::exchange(*undo, nullptr)) {
-            what();
+    while (!undos_.empty()) { // a server that is killed now is to be started, too
+        for (const auto& undo : std::exchange(undos_, {})) {
+            if (const auto what = std::exchange(*undo, nullptr)) {
+                what();
+            }
         }
     }
     network_.mend_all();
