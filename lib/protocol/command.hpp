@@ -17,19 +17,21 @@ struct command {
         // for which outcome_unknown() is true, then comes suspended() or expired().
         make_directory, // directory_made(): create the directory and its parents, unless they exist
         create, // created(): `name` is the prefix to which the server appends the sequence number
-        create_and_count, // counted(): likewise, and in the same transaction write colock's mark to the directory, in
-        // place of data of version `number`, which tells how many children it has then; both or none
+        // counted(): creates as `create` does, and writes colock's mark over data of version `number`, in one
+        // transaction. The answer tells how many children the directory then has.
+        create_and_count,
         list, // listed()
         list_and_watch, // likewise, and watch the directory; newcomer() once behind that if it was without error
         watch_newcomers,    // newcomers_watched(): the same for a holder
         watch,              // watched(), and fired() once if that was without error
         read_directory,     // directory_read()
         identify_directory, // directory_identified(): read its data
-        mark_directory, // directory_marked(): check that the own node `name` is there, and in the same transaction write
-        // colock's mark to the directory, in place of data of version `number`; both or none
+        // directory_marked(): checks that the own node `name` exists, and writes colock's mark over data of version
+        // `number`, in one transaction.
+        mark_directory,
         remove, // removed()
-        remove_and_mark, // removed_and_marked(): likewise, and in the same transaction raise the low-water mark in the
-        // directory to `number`; both or none
+        // removed_and_marked(): removes as `remove` does, and raises the low-water mark to `number`, in one transaction.
+        remove_and_mark,
         step_down, // stepped_down(): create the reader's node `name` in place of the own one, both or none
         look, // looked(), of a single_node: read whose the node is
         // No answer.

@@ -51,19 +51,20 @@ bool contender_driver::enter()
     return !(core_.is_connected() && refuse_margin());
 }
 
-void contender_driver::join(std::function<void()> in_between)
+void contender_driver::join(std::function<void()> after_create)
 {
-    in_between_ = std::move(in_between);
+    after_create_ = std::move(after_create);
     if (auto* const c = std::get_if<protocol::single_node>(&contender_); c && queue_->owns_node()) {
         c->stand_back();
-        std::exchange(in_between_, nullptr)(); // there can be but one node: the old one goes first
+        std::exchange(after_create_,
+                      nullptr)(); // there can be but one node: the old one goes first
     }
     if (enter()) {
         feed([&](auto& c, protocol::commands& out) {
             c.join(core_.is_connected(), core_.session(), out);
         });
     }
-    go_on_in_between();
+    run_after_create();
 }
 
 void contender_driver::try_join(operation_ptr<error_code, unique_lock> op)
@@ -84,7 +85,7 @@ void contender_driver::try_join(operation_ptr<error_code, unique_lock> op)
                 leave();
             },
             [this] {
-                part(std::move(trying_));
+                await_removal(std::move(trying_));
                 leave();
             });
     }
@@ -154,16 +155,16 @@ void contender_driver::unlock(operation_ptr<error_code> op)
     leave();
 }
 
-void contender_driver::part(operation_ptr<error_code, unique_lock> op)
+void contender_driver::await_removal(operation_ptr<error_code, unique_lock> op)
 {
     if (over_) {
         op.complete(asio::error::operation_aborted, no_lock(queue_->core()));
         return;
     }
-    const auto at = parting_.insert(parting_.end(), std::move(op));
+    const auto at = awaiting_removal_.insert(awaiting_removal_.end(), std::move(op));
     on_cancel(*at, [this, at] {
         auto hurried = std::move(*at);
-        parting_.erase(at);
+        awaiting_removal_.erase(at);
         hurried.complete(asio::error::operation_aborted, no_lock(queue_->core()));
     });
 }
@@ -178,13 +179,13 @@ void contender_driver::step_down(operation_ptr<error_code, unique_lock> op, std:
     }
     op->tag = turn;
     stepping_down_ = std::move(op);
-    on_cancel(stepping_down_, [this] { shared(asio::error::operation_aborted); });
+    on_cancel(stepping_down_, [this] { end_step_down(asio::error::operation_aborted); });
     end_turns();
     feed([](protocol::contender& c, protocol::commands& out) { c.step_down(out); });
 }
 
-// It is, or there will be no shared lock: then there is none at all.
-void contender_driver::shared(const error_code& ec)
+// Ends a pending downgrade. Its caller gets the shared guard; on an error the driver releases the lock.
+void contender_driver::end_step_down(const error_code& ec)
 {
     const auto self = shared_from_this();
     if (auto op = std::exchange(stepping_down_, {}); op && ec) {
@@ -195,7 +196,7 @@ void contender_driver::shared(const error_code& ec)
         revoked_ = false; // it was another node
         queue_ = queue_->readers();
         const auto turn = op->tag;
-        queue_->granted(self, contention(), std::move(op), turn);
+        queue_->granted_to(self, contention(), std::move(op), turn);
     }
 }
 
@@ -229,8 +230,8 @@ void contender_driver::wait_revoked(operation_ptr<error_code> op, std::uint64_t 
 // From here on a release of the turn is told.
 bool contender_driver::is_held_by(std::uint64_t turn)
 {
-    watched_ = true;
-    return lease_.relies() && queue_->is_current(*this, turn);
+    turn_awaited_ = true;
+    return lease_.asks_for_check() && queue_->is_current(*this, turn);
 }
 
 void contender_driver::announce_revocation()
@@ -243,7 +244,7 @@ void contender_driver::turn_over(std::uint64_t turn)
 {
     lease_.end_turn(turn);
     waiting_for_revocation_.complete_tagged(turn, errc::not_held);
-    watched_ = lease_.is_awaited() || !waiting_for_revocation_.empty();
+    turn_awaited_ = lease_.is_awaited() || !waiting_for_revocation_.empty();
 }
 
 void contender_driver::end_turns()
@@ -252,9 +253,9 @@ void contender_driver::end_turns()
     waiting_for_revocation_.complete_all(errc::not_held);
 }
 
-void contender_driver::end_parting()
+void contender_driver::end_await_removal()
 {
-    for (auto& op : std::exchange(parting_, {})) {
+    for (auto& op : std::exchange(awaiting_removal_, {})) {
         op.complete(asio::error::operation_aborted, no_lock(queue_->core()));
     }
 }
@@ -308,11 +309,11 @@ void contender_driver::closed(const error_code& why)
     }
     rely();
     --core_.count.contenders;
-    end_parting();
+    end_await_removal();
     if (unlocking_) {
         std::exchange(unlocking_, {}).complete(why);
     }
-    shared(why);
+    end_step_down(why);
 }
 
 void contender_driver::given_up(const error_code& why)
@@ -334,7 +335,7 @@ void contender_driver::proved()
 
 void contender_driver::check()
 {
-    if (lease_.relies() && lost()) {
+    if (lease_.asks_for_check() && lost()) {
         lose(errc::safe_until_passed);
     }
 }
@@ -344,12 +345,12 @@ void contender_driver::discarded() noexcept
     over_ = true;
     pause_.reset();
     if (holds()) {
-        lease_.see(errc::client_closed); // a guard that outlives the context says so
+        lease_.note_loss(errc::client_closed); // a guard that outlives the context says so
     }
     lease_.discard();
     waiting_for_revocation_.discard();
     const auto trying = std::move(trying_);
-    const auto parting = std::move(parting_);
+    const auto parting = std::move(awaiting_removal_);
     const auto unlocking = std::move(unlocking_);
     const auto stepping_down = std::move(stepping_down_);
     queue_->discarded();
@@ -365,7 +366,7 @@ void contender_driver::rely()
         core_.line(in_line);
     }
     // The caller of an unlock is told at the bound, too, when no server has confirmed the release by then.
-    lease_.rely(!over_ && (holds() || unlocking_) && !lease_.is_told());
+    lease_.ask_for_check(!over_ && (holds() || unlocking_) && !lease_.is_told());
 }
 
 void contender_driver::perform(const protocol::command& c)
@@ -387,13 +388,13 @@ void contender_driver::perform(const protocol::command& c)
     case kind::mark_directory: mark_directory(c); break;
     case kind::remove_directory: remove_directory(); break;
     case kind::unwatch: unwatch(c.name); break;
-    case kind::step_down: exchange(c); break;
+    case kind::step_down: replace_by_readers_node(c); break;
     case kind::granted: granted(); break;
     case kind::shared:
         if (c.error) {
             core_.note_error("lock " + path_ + ": " + c.error.message());
         }
-        shared(c.error);
+        end_step_down(c.error);
         break;
     case kind::prove: core_.await_proof(); break;
     case kind::busy: answer({}); break;
@@ -417,12 +418,13 @@ void contender_driver::perform(const protocol::command& c)
 
 void contender_driver::granted()
 {
-    czxid_ = static_cast<std::uint64_t>(ask([](const auto& c) { return c.identity(); }).czxid);
+    token_czxid_ =
+        static_cast<std::uint64_t>(ask([](const auto& c) { return c.identity(); }).czxid);
     node_ = child(own_name());
-    // Most locks are held for a shorter time than it is worth to watch their node.
+    // The driver watches its node only after ten milliseconds, because most locks are released earlier.
     core_.schedule_own_watch(shared_from_this());
     if (trying_) {
-        queue_->granted(shared_from_this(), contention(), std::move(trying_));
+        queue_->granted_to(shared_from_this(), contention(), std::move(trying_));
     } else {
         queue_->granted(shared_from_this(), contention());
     }
@@ -437,8 +439,8 @@ void contender_driver::lose(errc why)
         // nobody else need have deleted it.
         why = errc::safe_until_passed;
     }
-    lease_.see(why); // a guard may have seen it first
-    if (!lease_.tell()) {
+    lease_.note_loss(why); // a guard may have seen it first
+    if (!lease_.begin_telling()) {
         return;
     }
     rely();
@@ -448,12 +450,12 @@ void contender_driver::lose(errc why)
         return;
     }
     const auto reason = lease_.why();
-    shared(reason);
+    end_step_down(reason);
     if (unlocking_) {
         std::exchange(unlocking_, {}).complete(reason); // the release goes on in the background
     }
     waiting_for_revocation_.complete_all(reason);
-    lease_.announce("lock " + path_);
+    lease_.tell_waiters("lock " + path_);
 }
 
 void contender_driver::gone(const error_code& ec)
@@ -469,7 +471,7 @@ void contender_driver::gone(const error_code& ec)
     if (trying_) {
         answer(asio::error::operation_aborted);
     }
-    end_parting();
+    end_await_removal();
     if (unlocking_) {
         const auto lost = lease_.is_told() ? lease_.why() : error_code{};
         std::exchange(unlocking_, {}).complete(ec ? ec : lost);
@@ -525,7 +527,7 @@ std::string_view contender_driver::own_name() const noexcept
 void contender_driver::claim()
 {
     if (const auto* const c = std::get_if<protocol::single_node>(&contender_)) {
-        queue_->claim(std::exchange(own_czxid_, c->identity().czxid), c->identity().czxid);
+        queue_->claim(std::exchange(claimed_czxid_, c->identity().czxid), c->identity().czxid);
     }
 }
 

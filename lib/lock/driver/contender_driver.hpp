@@ -32,16 +32,16 @@ class contender_driver final : public session_listener,
 public:
     explicit contender_driver(std::shared_ptr<local_queue> queue);
 
-    // Joins the queue, for those who wait in the local one. What is done in between comes right behind the new
-    // place in the queue; or at once, when that cannot be taken now.
-    void join(std::function<void()> in_between);
+    // Joins the queue. The driver calls `after_create` right behind its create; at once if it cannot create now.
+    void join(std::function<void()> after_create);
     // Takes the lock if nobody has it, for this one.
     void try_join(operation_ptr<error_code, unique_lock> op);
-    // Leaves the queue. As unlock() because a user is done: the operation completes when no trace is left.
     void leave();
+    // Leaves, because a user is done. The operation completes when the node is gone.
     void unlock(operation_ptr<error_code> op);
-    void part(operation_ptr<error_code, unique_lock> op);
-    // Goes over to those who share the lock. The operation completes when it has; an error says that it has not.
+    // The operation of a cancelled waiter completes when the node is gone.
+    void await_removal(operation_ptr<error_code, unique_lock> op);
+    // The writer becomes a reader. The operation completes when it is one; an error says that it is not.
     void step_down(operation_ptr<error_code, unique_lock> op, std::uint64_t turn);
     void wait_lost(operation_ptr<error_code, error_code> op, std::uint64_t turn);
     // Until somebody asks for the node.
@@ -51,8 +51,7 @@ public:
     // Whether remote contenders are in the queue: local_queue::met() tells.
     void look_around();
 
-    // Whether it has to create its node behind the removal of that of `leaving`, another one of this client. As a rule it
-    // does so before.
+    // See protocol::contender::joins_behind().
     [[nodiscard]] bool joins_behind(const contender_driver& leaving);
 
     [[nodiscard]] bool is_revoked() const noexcept { return revoked_; }
@@ -63,10 +62,10 @@ public:
 
     [[nodiscard]] const std::shared_ptr<local_queue>& queue() const noexcept { return queue_; }
     // These two are fixed once the lock is granted.
-    [[nodiscard]] std::uint64_t czxid() const noexcept { return czxid_; }
+    [[nodiscard]] std::uint64_t czxid() const noexcept { return token_czxid_; }
     [[nodiscard]] const std::string& node() const noexcept { return node_; }
-    // Whether turn_over() has to be called. Written before the turn's end is looked for.
-    [[nodiscard]] bool is_watched() const noexcept { return watched_; }
+    // Whether operations wait for the end of a turn; then the queue calls turn_over().
+    [[nodiscard]] bool is_turn_awaited() const noexcept { return turn_awaited_; }
     // Looks at the clock: for a guard.
     [[nodiscard]] error_code lost() const noexcept { return lost(boot_clock::now()); }
     [[nodiscard]] error_code lost(std::chrono::nanoseconds now) const noexcept
@@ -74,7 +73,7 @@ public:
         return lease_.lost(now);
     }
     // Somebody has deleted its node.
-    void robbed() const noexcept { lease_.conclude(errc::node_deleted); }
+    void robbed() const noexcept { lease_.note_loss_and_check(errc::node_deleted); }
     // Until the lock counts as lost; negative when it does.
     [[nodiscard]] std::chrono::nanoseconds remaining(std::chrono::nanoseconds now) const noexcept
     {
@@ -123,7 +122,7 @@ private:
     void make_directory();
     void create(const protocol::command& wanted);
     void create_and_count(const protocol::command& wanted);
-    void go_on_in_between();
+    void run_after_create();
     void read_directory(protocol::command::kind as);
     [[nodiscard]] transaction_op write_colocks_mark(const protocol::command& wanted) const;
     void mark_directory(const protocol::command& wanted);
@@ -137,8 +136,8 @@ private:
     void remove(const protocol::command& wanted);
     void remove_and_mark(const protocol::command& wanted);
     void remove_directory();
-    void exchange(const protocol::command& wanted);
-    void shared(const error_code& ec);
+    void replace_by_readers_node(const protocol::command& wanted);
+    void end_step_down(const error_code& ec);
     void granted();
     void lose(errc why);
     void announce_revocation();
@@ -146,7 +145,7 @@ private:
     void answer(const error_code& ec);
     void refuse(const error_code& ec);
     void end_turns();
-    void end_parting();
+    void end_await_removal();
     void rely();
     bool refuse_margin();
     void gone(const error_code& ec);
@@ -162,18 +161,18 @@ private:
     const std::shared_ptr<local_queue> origin_; // the first one, whose path and options these are
     client_core& core_;
     const std::string& path_;
-    std::function<void()> in_between_;
+    std::function<void()> after_create_;
     const lock_options& options_;
     std::variant<protocol::contender, protocol::single_node> contender_;
-    std::int64_t own_czxid_ = 0;  // as the queue was told
-    protocol::commands commands_; // being performed, or waiting for the end of a pause
+    std::int64_t claimed_czxid_ = 0; // as the queue was told
+    protocol::commands commands_;    // being performed, or waiting for the end of a pause
 
     bool performing_ = false;
     bool paused_ = false;  // the first of `commands_` has had its pause
     bool over_ = false;    // gone, or the client is closed
     bool in_line_ = false; // as the client was told
     bool revoked_ = false; // somebody has asked for the node
-    std::atomic<bool> watched_{false};
+    std::atomic<bool> turn_awaited_{false};
 
     // Before the first of `commands_` is performed, which repeats what was in vain.
     std::shared_ptr<zk::timer> pause_;
@@ -184,12 +183,12 @@ private:
     std::shared_ptr<newcomer_target> newcomers_; // until its watch fires
 
     operation_ptr<error_code, unique_lock> trying_;
-    std::list<operation_ptr<error_code, unique_lock>> parting_;
+    std::list<operation_ptr<error_code, unique_lock>> awaiting_removal_;
     operation_ptr<error_code> unlocking_;
     operation_ptr<error_code, unique_lock> stepping_down_;
     waiting_list<> waiting_for_revocation_;
 
-    std::uint64_t czxid_ = 0;
+    std::uint64_t token_czxid_ = 0;
     std::string node_;
     lease lease_;
 };

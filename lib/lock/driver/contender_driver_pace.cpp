@@ -1,6 +1,4 @@
-// At which pace the commands of a contender are carried out. A server may answer so that the contender repeats itself,
-// again and again: because the server is too busy, because somebody interferes each time, or because it lies. The first
-// repetition comes at once; each further one has a pause before it, which doubles up to a second.
+// Carries out the commands of a contender, and pauses before repetitions. protocol/repetition.hpp says which these are.
 #include "lock/driver/contender_driver_feed.hpp"
 
 #include <cstddef>

@@ -136,7 +136,7 @@ void contender_driver::create(const protocol::command& wanted)
                c.created(r.error, protocol::last_name(r.text),
                          {r.stat.czxid, r.stat.ephemeral_owner}, out);
            });
-    go_on_in_between();
+    run_after_create();
 }
 
 void contender_driver::create_and_count(const protocol::command& wanted)
@@ -154,12 +154,12 @@ void contender_driver::create_and_count(const protocol::command& wanted)
                c.counted(r.error, protocol::last_name(r.results[0].path),
                          {r.results[1].stat.mzxid, core_.session()}, write, out);
            });
-    go_on_in_between();
+    run_after_create();
 }
 
-void contender_driver::go_on_in_between()
+void contender_driver::run_after_create()
 {
-    if (const auto rest = std::exchange(in_between_, nullptr)) {
+    if (const auto rest = std::exchange(after_create_, nullptr)) {
         rest();
     }
 }
@@ -177,7 +177,7 @@ void contender_driver::look_at_node()
     submit(kind::look, {.op = zk::opcode::exists, .path = path_},
            [this](protocol::single_node& c, const zk::reply& r, protocol::commands& out) {
                c.looked(r.error, {r.stat.czxid, r.stat.ephemeral_owner},
-                        r.stat.czxid != own_czxid_ && queue_->is_own(r.stat.czxid), out);
+                        r.stat.czxid != claimed_czxid_ && queue_->is_own(r.stat.czxid), out);
            });
 }
 
@@ -250,7 +250,7 @@ void contender_driver::remove_directory()
         }));
 }
 
-void contender_driver::exchange(const protocol::command& wanted)
+void contender_driver::replace_by_readers_node(const protocol::command& wanted)
 {
     submit(
         wanted.type,
@@ -280,8 +280,8 @@ void contender_driver::watch(const std::string& name)
                 self->drop_target(*target); // no watch was set
             }
             target->subscribed = !r.error;
-            // Here as there: the read that sets the watch on the own node, and sets it again whenever it is
-            // changed.
+            // A request to let go is written into the own node. The driver sees it in each read that sets that node's
+            // watch.
             const bool asked = !r.error && r.text == revocation_request && !self->revoked_ &&
                                target->name == self->own_name() &&
                                self->ask([](const auto& c) { return c.has_node(); });

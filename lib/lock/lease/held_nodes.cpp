@@ -67,13 +67,13 @@ void held_nodes::closed(const error_code& why)
 void held_nodes::discarded() noexcept
 {
     over_ = true;
-    lease_.see(errc::client_closed);
+    lease_.note_loss(errc::client_closed);
     lease_.discard();
     const auto unsettled = std::move(unsettled_);
     const auto awaited = std::move(awaited_);
 }
 
-// Most permits are held for longer than it is worth not to watch their nodes.
+// The client calls this ten milliseconds after begin(). A permit that is released earlier costs no watch.
 void held_nodes::own_watch_due()
 {
     for (const auto& [path, each] : nodes_) {
@@ -153,8 +153,6 @@ void held_nodes::release(const std::vector<std::string>& nodes, operation_ptr<er
     const auto of = std::make_shared<departure>(departure{nodes.size(), {}, std::move(op)});
     if (of->op) {
         awaited_.push_back(of);
-    }
-    if (of->op) {
         // What is under way keeps it alive. The link must not: the operation owns the link.
         on_cancel(of->op, [this, weak = std::weak_ptr{of}] {
             if (const auto it = weak.lock(); it && it->op) {
@@ -269,12 +267,12 @@ void held_nodes::check()
 void held_nodes::rely()
 {
     const bool held = !lease_.is_told() && !all_left();
-    lease_.rely(!over_ && (held || !awaited_.empty()));
+    lease_.ask_for_check(!over_ && (held || !awaited_.empty()));
 }
 
 void held_nodes::lose(errc why)
 {
-    lease_.see(why);
+    lease_.note_loss(why);
     if (!over_ && !all_left()) { // else they were released before
         announce_loss();
     }
@@ -282,14 +280,14 @@ void held_nodes::lose(errc why)
 
 void held_nodes::announce_loss()
 {
-    if (!lease_.tell()) {
+    if (!lease_.begin_telling()) {
         return;
     }
     rely();
     if (!all_left()) { // else they count as released
         core_->count.locks_lost.fetch_add(1, std::memory_order_relaxed);
     }
-    lease_.announce(what_);
+    lease_.tell_waiters(what_);
 }
 
 } // namespace colock::detail

@@ -1,4 +1,4 @@
-// Ephemeral nodes that together are worth something as long as all of them are there: tells when they are not.
+// The nodes of one permit: held_nodes watches them, removes them, and tells of their loss.
 #pragma once
 
 #include "client/core.hpp"

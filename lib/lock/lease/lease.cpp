@@ -6,10 +6,10 @@ namespace colock::detail {
 
 error_code lease::lost(std::chrono::nanoseconds now) const noexcept
 {
-    // The bound first: before it moves on, all for whom that is too late have been told.
+    // Read the bound before the reason: the client lets overdue holders store their loss before it moves the bound.
     const bool safe = remaining(now) > std::chrono::nanoseconds{0};
     const auto why = loss_.why();
-    return why || safe ? why : conclude(errc::safe_until_passed);
+    return why || safe ? why : note_loss_and_check(errc::safe_until_passed);
 }
 
 std::chrono::nanoseconds lease::remaining(std::chrono::nanoseconds now) const noexcept
@@ -17,7 +17,7 @@ std::chrono::nanoseconds lease::remaining(std::chrono::nanoseconds now) const no
     return core_.safe_until() - margin_ - now;
 }
 
-error_code lease::conclude(errc reason) const noexcept
+error_code lease::note_loss_and_check(errc reason) const noexcept
 {
     if (loss_.conclude(reason)) {
         core_.post([owner = owner_.lock()] {
@@ -29,14 +29,14 @@ error_code lease::conclude(errc reason) const noexcept
     return loss_.why();
 }
 
-void lease::rely(bool relies)
+void lease::ask_for_check(bool wanted)
 {
-    if (std::exchange(relies_, relies) != relies) {
-        relies ? core_.hold(margin_) : core_.let_go(margin_);
+    if (std::exchange(asks_, wanted) != wanted) {
+        wanted ? core_.hold(margin_) : core_.let_go(margin_);
     }
 }
 
-void lease::announce(const std::string& what)
+void lease::tell_waiters(const std::string& what)
 {
     const auto reason = loss_.why();
     core_.note_error(what + loss_.text());

@@ -1,5 +1,4 @@
-// What a guard keeps alive, whatever kind of lock it is of: until when the lock is safe, why it was lost, and the
-// operations that wait for its loss.
+// A lease knows until when one lock is safe, why it was lost, and which operations wait for the loss.
 #pragma once
 
 #include "client/core.hpp"
@@ -29,24 +28,24 @@ public:
     [[nodiscard]] std::chrono::nanoseconds remaining(std::chrono::nanoseconds now) const noexcept;
     // Without a look at the clock.
     [[nodiscard]] error_code why() const noexcept { return loss_.why(); }
-    // The first reason stays. It asks the owner to check(): the client may not see the loss by itself, because a bound
-    // moves on.
-    error_code conclude(errc reason) const noexcept;
+    // The caller that stores the first reason posts the owner's check(). The client alone may miss the loss, because its
+    // bound moves on.
+    error_code note_loss_and_check(errc reason) const noexcept;
 
     // ---- on the strand
 
     void begin(std::weak_ptr<session_listener> owner) noexcept { owner_ = std::move(owner); }
     // Whether the client shall call the owner's check() when the bound passes.
-    void rely(bool relies);
-    [[nodiscard]] bool relies() const noexcept { return relies_; }
+    void ask_for_check(bool wanted);
+    [[nodiscard]] bool asks_for_check() const noexcept { return asks_; }
 
-    // As conclude(), by the owner.
-    void see(errc reason) noexcept { loss_.conclude(reason); }
+    // The first reason stays.
+    void note_loss(errc reason) noexcept { loss_.conclude(reason); }
     // Returns whether this is the first call: the owner then tells of the loss.
-    [[nodiscard]] bool tell() noexcept { return !std::exchange(told_, true); }
+    [[nodiscard]] bool begin_telling() noexcept { return !std::exchange(told_, true); }
     [[nodiscard]] bool is_told() const noexcept { return told_; }
     // Tells the operations that wait, and the log. `what` is for people: "lock /path".
-    void announce(const std::string& what);
+    void tell_waiters(const std::string& what);
 
     // Completes at once if the lock is lost, or is not held.
     void wait(operation_ptr<error_code, error_code> op, bool held, std::uint64_t turn);
@@ -62,7 +61,7 @@ private:
     std::weak_ptr<session_listener> owner_;
     waiting_list<error_code> waiting_; // tagged with their turns
     mutable first_loss loss_;
-    bool relies_ = false;
+    bool asks_ = false;
     bool told_ = false;
 };
 

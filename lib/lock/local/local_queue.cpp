@@ -1,3 +1,4 @@
+// What users ask of a local_queue: to lock, try, cancel, release, step down.
 #include "lock/lease/no_lock.hpp"
 #include "lock/local/local_queue_outcome.hpp"
 
@@ -181,8 +182,8 @@ void local_queue::deadline_reached(cancel_link& of)
     withdraw(of, core_->connection_id() != 0 ? error_code{} : errc::disconnected, true);
 }
 
-// A waiter waits no longer. It has its answer at once, or when no trace of it is left.
-void local_queue::withdraw(cancel_link& of, const error_code& answer, bool leave_trace)
+// Takes a waiter out of the queue. It completes now, or, without `answer_now`, when its contender has left.
+void local_queue::withdraw(cancel_link& of, const error_code& answer, bool answer_now)
 {
     operation_ptr<error_code, unique_lock> op;
     outcome out;
@@ -194,7 +195,7 @@ void local_queue::withdraw(cancel_link& of, const error_code& answer, bool leave
         op = take(*static_cast<waiter*>(of.waiting));
         const auto v = cohort_.withdraw();
         apply(v, out);
-        if ((v.reconcile || v.leave) && !leave_trace) {
+        if ((v.reconcile || v.leave) && !answer_now) {
             of.leave();                             // a terminal request may follow
             out.strand().cancelled = std::move(op); // the node goes with the last one
             out.strand().cancelled_with = v.leave ? out.strand().leaving.back().driver : contender_;

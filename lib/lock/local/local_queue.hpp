@@ -67,12 +67,13 @@ public:
     // ---- on the strand: what becomes of contenders
 
     void granted(const std::shared_ptr<contender_driver>& driver, protocol::remote_contention c);
-    // On trial, for one who does not wait; or by stepping down, with the turn from which those of the same node go
-    // on: the tokens of those who had it before are smaller.
-    void granted(const std::shared_ptr<contender_driver>& driver, protocol::remote_contention c,
-                 operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn = 0);
-    // There will be no grant, of this contender or, for whatever contender, on this client.
+    // `op` gets the lock at once: its caller tried, or stepped down. Turns continue from `least_turn`, so tokens never get
+    // smaller.
+    void granted_to(const std::shared_ptr<contender_driver>& driver, protocol::remote_contention c,
+                    operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn = 0);
+    // All waiters fail if `driver` is their contender.
     void failed(const contender_driver& driver, const error_code& why);
+    // All waiters fail.
     void fail_all(const error_code& why);
     // Returns whether somebody held it.
     bool lost(contender_driver& driver);
@@ -108,7 +109,7 @@ private:
     void try_lock(operation_ptr<error_code, unique_lock> op);
     void ask(operation_ptr<error_code, unique_lock> op);
     void deadline_reached(cancel_link& of);
-    void withdraw(cancel_link& of, const error_code& answer, bool leave_trace);
+    void withdraw(cancel_link& of, const error_code& answer, bool answer_now);
     void carry_out(outcome& out);
     void reconcile(strand_work& work);
 

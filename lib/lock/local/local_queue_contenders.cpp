@@ -29,8 +29,8 @@ void local_queue::granted(const std::shared_ptr<contender_driver>& driver, remot
     });
 }
 
-void local_queue::granted(const std::shared_ptr<contender_driver>& driver, remote_contention c,
-                          operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn)
+void local_queue::granted_to(const std::shared_ptr<contender_driver>& driver, remote_contention c,
+                             operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn)
 {
     input([&](outcome& out) {
         drop_former_holder(out);
@@ -187,7 +187,7 @@ error_code local_queue::end_turn(grant& held, outcome& out)
     auto driver = std::move(held.driver);
     const auto now = boot_clock::now();
     const auto why = driver->lost(now);
-    if (driver->is_watched() && !why) {
+    if (driver->is_turn_awaited() && !why) {
         out.strand().turn_over = driver;
         out.strand().turn = held.turn;
     }

@@ -19,7 +19,7 @@ void local_queue::apply(const cohort::verdict& v, outcome& out)
         out.strand().leaving.push_back({std::move(holder_), {}});
     }
     look_ |= v.look;
-    const bool linger = v.idle && !std::exchange(lingering_, lingering_ || v.idle);
+    const bool linger = v.idle && !std::exchange(lingering_, true);
     out.reconcile |= v.leave || v.reconcile || v.look || linger;
 }
 
@@ -114,12 +114,12 @@ void local_queue::reconcile(strand_work& work)
         leave();
         joining->join({});
     } else {
-        // The new place first: requests that are sent together need not be carried out together, and the next
-        // one might have its turn, and be in the queue again, before this client is.
+        // Create first: if the remove went first, a remote contender could have its turn, and queue again, before this
+        // client joins.
         joining->join(leave);
     }
     if (work.cancelled && work.cancelled_with) {
-        work.cancelled_with->part(std::move(work.cancelled));
+        work.cancelled_with->await_removal(std::move(work.cancelled));
     } else if (work.cancelled) {
         work.cancelled.complete(asio::error::operation_aborted, no_lock(core_));
     }

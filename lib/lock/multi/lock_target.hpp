@@ -21,7 +21,7 @@ struct acquisition {
     std::function<void(const error_code&, guard_part)> done;
 };
 
-// Immutable. A new kind of lock is another constructor of lock_entry, which makes one of these.
+// Immutable. To join a multi_lock, a new kind of lock needs another constructor of lock_entry, which makes one of these.
 class lock_target {
 public:
     const std::shared_ptr<client_core> core;

@@ -17,11 +17,10 @@ public:
     void made(std::int64_t czxid) noexcept;
     // Its data were read, of this version. `ours`: they begin with colock's mark.
     void read(std::int64_t czxid, std::int32_t version, bool ours) noexcept;
-    // The same, by a waiter in a long queue: the other contenders of this client go by that, whatever is written there
-    // from now on.
+    // As read(), by a waiter in a long queue. Later contenders of this client rely on it, and do not read again.
     void read_in_queue(std::int64_t czxid, std::int32_t version, bool ours) noexcept;
-    // This client has written the mark to it, in place of the version that was known. When another directory was made
-    // meanwhile, and written to equally often, the mark has gone there.
+    // This client has written the mark. With another czxid the write went into a new directory, which does not count as
+    // colock's.
     void marked(std::int64_t czxid, std::int32_t version) noexcept;
     // A write was refused: the directory is not what it was believed to be.
     void refused() noexcept;

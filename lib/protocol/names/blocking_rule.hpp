@@ -13,7 +13,8 @@ namespace colock::protocol {
 struct blockers {
     std::size_t count = 0;
     const entry* nearest = nullptr; // the last one before me: watched
-    const entry* ahead = nullptr; // the one before that: watched too, to know early; empty = do not
+    const entry* ahead =
+        nullptr; // the one before that, watched to know early; null for a reader, which does not look ahead
 };
 
 // `own` is the index of the asking contender in the queue, which is sorted by number.

@@ -38,8 +38,7 @@ struct listing {
     [[nodiscard]] bool is_alone(const layout& l) const;
 };
 
-// Counts the listings that are not answered yet. A listing that was sent before a create is answered before it. So none
-// that a stage with a node evaluates was sent for an earlier node.
+// Counts unanswered listings. Answers come in order, so a stage with a node never sees a listing for an earlier node.
 class open_listings {
 public:
     [[nodiscard]] explicit operator bool() const noexcept { return open_ != 0; }

@@ -16,9 +16,8 @@ class transition;
 
 // The server's sequence numbers end at 2^31. Near their end a contender that finds any other before it removes its
 // node, and waits without one until the queue is empty; then it joins again. Each contender that leaves then deletes the
-// directory, if nothing else is in it, and with it the numbers begin anew. Of those that join after the queue was empty
-// the first one finds nobody before it. So for each contender that has to remove its node again another one has had
-// its turn.
+// directory, if nothing else is in it, and with it the numbers begin anew. When the queue has been
+// empty, the first newcomer keeps its node. So a contender always has a turn, and none drains for ever.
 class drain {
 public:
     static drain begin(place me, std::optional<predecessors> before,

@@ -88,7 +88,7 @@ plant "reads a clock that stands still while the machine sleeps" lib/client/boot
 plant "does not take the margin off the bound" lib/lock/lease/lease.cpp \
     "$(in_function remaining 's/ - margin_//')"
 plant "does not tell the operations that wait for a loss" lib/lock/lease/lease.cpp \
-    "$(in_function announce 's/waiting_.complete_all.*//')"
+    "$(in_function tell_waiters 's/waiting_.complete_all.*//')"
 
 plant "waits by a clock that stands still while the machine sleeps" lib/client/boot_timer.cpp \
     's/timerfd_create\(CLOCK_BOOTTIME/timerfd_create(CLOCK_MONOTONIC/'
@@ -100,7 +100,7 @@ plant "does not remove the node of a lock" lib/lock/driver/contender_driver.cpp 
 plant "writes the low-water mark and keeps the node" lib/lock/driver/contender_driver_requests.cpp \
     "$(in_function remove_and_mark 's/remove_op\(child\(wanted.name\)\)/check_op(child(wanted.name))/')"
 plant "does not tell the holder when the bound passes" lib/lock/driver/contender_driver.cpp \
-    "$(in_function check 's/lease_.relies\(\) \&\& lost\(\)/false/')"
+    "$(in_function check 's/lease_.asks_for_check\(\) \&\& lost\(\)/false/')"
 plant "never completes an unlock" lib/lock/driver/contender_driver.cpp \
     "$(in_function gone 's/std::exchange\(unlocking_, \{\}\).complete.*//')"
 plant "completes an unlock before the node is gone" lib/lock/driver/contender_driver.cpp \
@@ -114,7 +114,7 @@ plant "does not join again when the session has expired" lib/lock/driver/contend
 plant "ignores that the client is closed" lib/lock/driver/contender_driver.cpp \
     "$(in_function closed 's/lose\(errc::client_closed\);//')"
 plant "leaves the writer's node when it steps down" lib/lock/driver/contender_driver_requests.cpp \
-    "$(in_function exchange 's/remove_op\(child\(own_name\(\)\)\)/check_op(child(own_name()))/')"
+    "$(in_function replace_by_readers_node 's/remove_op\(child\(own_name\(\)\)\)/check_op(child(own_name()))/')"
 plant "ignores that it is asked to let go" lib/lock/driver/contender_driver.cpp \
     "$(in_function announce_revocation 's/waiting_for_revocation_.complete_all.*//')"
 plant "does not see a request to let go" lib/lock/driver/contender_driver_requests.cpp \
@@ -188,7 +188,7 @@ plant "does not repeat the removal of permits behind a reconnection" lib/lock/le
 plant "does not tell the holder of permits when the bound passes" lib/lock/lease/held_nodes.cpp \
     "$(in_function check 's/over_ \|\| !lost\(\)/true/')"
 plant "does not count permits as held" lib/lock/lease/held_nodes.cpp \
-    "$(in_function rely 's/lease_.rely\(.*/lease_.rely(held \&\& false);/')"
+    "$(in_function rely 's/lease_.ask_for_check\(.*/lease_.ask_for_check(held \&\& false);/')"
 plant "does not notice that permits were deleted" lib/lock/lease/held_nodes.cpp \
     "$(in_function changed 's/lose\(errc::node_deleted\);//')"
 
