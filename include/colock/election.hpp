@@ -116,7 +116,8 @@ public:
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_lead(F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(standing{candidacy_}, std::forward<F>(body), token);
+        return detail::with_lock(standing{candidacy_}, std::forward<F>(body),
+                                 std::forward<CompletionToken>(token));
     }
 
     /// Asks who leads; nobody does when there is no candidate. Two round trips.
@@ -195,7 +196,8 @@ private:
         template <class CompletionToken>
         auto async_lock(CompletionToken&& token)
         {
-            return detail::acquire(candidacy_->stand(), token, detail::never);
+            return detail::acquire(candidacy_->stand(), std::forward<CompletionToken>(token),
+                                   detail::never);
         }
 
     private:

@@ -114,7 +114,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_lock(CompletionToken&& token = CompletionToken())
     {
-        return start(token, detail::never);
+        return start(std::forward<CompletionToken>(token), detail::never);
     }
 
     /// Takes all locks if nobody has any of them or waits for it; else completes with an empty guard and no
@@ -130,7 +130,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock(CompletionToken&& token = CompletionToken())
     {
-        return start(token, detail::at_once);
+        return start(std::forward<CompletionToken>(token), detail::at_once);
     }
 
     /// The same as async_lock, for so long at most: one limit for all locks, from the initiation on.
@@ -145,7 +145,7 @@ public:
     auto async_try_lock_for(std::chrono::duration<Rep, Period> limit,
                             CompletionToken&& token = CompletionToken())
     {
-        return start(token, limit);
+        return start(std::forward<CompletionToken>(token), limit);
     }
 
     /// The same until a point in time.
@@ -153,7 +153,7 @@ public:
     auto async_try_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
                               CompletionToken&& token = CompletionToken())
     {
-        return start(token, detail::at(deadline));
+        return start(std::forward<CompletionToken>(token), detail::at(deadline));
     }
 
 private:
@@ -176,7 +176,7 @@ private:
     };
 
     template <class CompletionToken, class Limit>
-    auto start(CompletionToken& token, Limit limit)
+    auto start(CompletionToken&& token, Limit limit)
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, multi_guard)>(
             detail::initiate<error_code, multi_guard>{core()}, token, starter{}, locks_, limit);

@@ -62,7 +62,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_lock(CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(behind(), token, detail::never);
+        return detail::acquire(behind(), std::forward<CompletionToken>(token), detail::never);
     }
 
     /// Takes the mutex if nobody has it or waits for it; else completes with an empty guard and no error.
@@ -75,7 +75,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock(CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(behind(), token, detail::at_once);
+        return detail::acquire(behind(), std::forward<CompletionToken>(token), detail::at_once);
     }
 
     /// The same as async_lock, for so long at most: one limit for the whole wait, from the initiation on.
@@ -90,7 +90,7 @@ public:
     auto async_try_lock_for(std::chrono::duration<Rep, Period> limit,
                             CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(behind(), token, limit);
+        return detail::acquire(behind(), std::forward<CompletionToken>(token), limit);
     }
 
     /// The same until a point in time.
@@ -98,7 +98,8 @@ public:
     auto async_try_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
                               CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(behind(), token, detail::at(deadline));
+        return detail::acquire(behind(), std::forward<CompletionToken>(token),
+                               detail::at(deadline));
     }
 
     /// Acquires the mutex, runs the body, releases the mutex, and gives what the body gave. The body is
@@ -142,7 +143,8 @@ public:
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock(F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(detail::lockable{behind()}, std::forward<F>(body), token);
+        return detail::with_lock(detail::lockable{behind()}, std::forward<F>(body),
+                                 std::forward<CompletionToken>(token));
     }
 };
 

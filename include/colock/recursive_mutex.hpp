@@ -59,7 +59,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_lock(lock_owner& owner, CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(by(owner), token, detail::never);
+        return detail::acquire(by(owner), std::forward<CompletionToken>(token), detail::never);
     }
 
     /// Takes the mutex if the owner has it, or nobody; else completes with an empty guard and no error.
@@ -67,7 +67,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock(lock_owner& owner, CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(by(owner), token, detail::at_once);
+        return detail::acquire(by(owner), std::forward<CompletionToken>(token), detail::at_once);
     }
 
     /// The same as async_lock, for so long at most. As `mutex::async_try_lock_for`.
@@ -75,7 +75,7 @@ public:
     auto async_try_lock_for(lock_owner& owner, std::chrono::duration<Rep, Period> limit,
                             CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(by(owner), token, limit);
+        return detail::acquire(by(owner), std::forward<CompletionToken>(token), limit);
     }
 
     /// The same until a point in time.
@@ -84,7 +84,8 @@ public:
                               std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
                               CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(by(owner), token, detail::at(deadline));
+        return detail::acquire(by(owner), std::forward<CompletionToken>(token),
+                               detail::at(deadline));
     }
 
     /// Acquires the mutex, runs the body, releases the mutex, and gives what the body gave. As
@@ -92,7 +93,8 @@ public:
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock(lock_owner& owner, F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(detail::lockable{by(owner)}, std::forward<F>(body), token);
+        return detail::with_lock(detail::lockable{by(owner)}, std::forward<F>(body),
+                                 std::forward<CompletionToken>(token));
     }
 
 private:

@@ -75,14 +75,14 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_acquire(std::int64_t count, CompletionToken&& token = CompletionToken())
     {
-        return start(count, token, detail::never);
+        return start(count, std::forward<CompletionToken>(token), detail::never);
     }
     /// Waits for one permit.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int64_t>)
     auto async_acquire(CompletionToken&& token = CompletionToken())
     {
-        return start(1, token, detail::never);
+        return start(1, std::forward<CompletionToken>(token), detail::never);
     }
 
     /// Takes the permits if there are as many, and nobody waits before; else completes with an empty object and no
@@ -93,14 +93,14 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_acquire(std::int64_t count, CompletionToken&& token = CompletionToken())
     {
-        return start(count, token, detail::at_once);
+        return start(count, std::forward<CompletionToken>(token), detail::at_once);
     }
     /// Takes one permit, likewise.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int64_t>)
     auto async_try_acquire(CompletionToken&& token = CompletionToken())
     {
-        return start(1, token, detail::at_once);
+        return start(1, std::forward<CompletionToken>(token), detail::at_once);
     }
 
     /// As async_acquire, for so long at most: an empty object and no error when the time is over, or
@@ -110,7 +110,7 @@ public:
     auto async_try_acquire_for(std::int64_t count, std::chrono::duration<Rep, Period> limit,
                                CompletionToken&& token = CompletionToken())
     {
-        return start(count, token, detail::after(limit));
+        return start(count, std::forward<CompletionToken>(token), detail::after(limit));
     }
 
     /// The same until a point in time.
@@ -120,12 +120,12 @@ public:
                             std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
                             CompletionToken&& token = CompletionToken())
     {
-        return start(count, token, detail::at(deadline));
+        return start(count, std::forward<CompletionToken>(token), detail::at(deadline));
     }
 
 private:
     template <class CompletionToken>
-    auto start(std::int64_t count, CompletionToken& token, detail::deadline until)
+    auto start(std::int64_t count, CompletionToken&& token, detail::deadline until)
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, permit)>(
             detail::initiate<error_code, permit>{core()}, token, &start_acquire, behind(), count,

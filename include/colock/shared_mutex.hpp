@@ -48,14 +48,14 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_lock(CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(behind(), token, detail::never);
+        return detail::acquire(behind(), std::forward<CompletionToken>(token), detail::never);
     }
 
     /// Takes the exclusive lock if nobody has the lock or waits for it. As `mutex::async_try_lock`.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock(CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(behind(), token, detail::at_once);
+        return detail::acquire(behind(), std::forward<CompletionToken>(token), detail::at_once);
     }
 
     /// As `mutex::async_try_lock_for`.
@@ -63,7 +63,7 @@ public:
     auto async_try_lock_for(std::chrono::duration<Rep, Period> limit,
                             CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(behind(), token, limit);
+        return detail::acquire(behind(), std::forward<CompletionToken>(token), limit);
     }
 
     /// As `mutex::async_try_lock_until`.
@@ -71,14 +71,16 @@ public:
     auto async_try_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
                               CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(behind(), token, detail::at(deadline));
+        return detail::acquire(behind(), std::forward<CompletionToken>(token),
+                               detail::at(deadline));
     }
 
     /// As `mutex::async_with_lock`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock(F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(detail::lockable{behind()}, std::forward<F>(body), token);
+        return detail::with_lock(detail::lockable{behind()}, std::forward<F>(body),
+                                 std::forward<CompletionToken>(token));
     }
 
     // ---- shared
@@ -90,7 +92,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_lock_shared(CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire<shared_lock>(sharing(), token, detail::never);
+        return detail::acquire<shared_lock>(sharing(), std::forward<CompletionToken>(token),
+                                            detail::never);
     }
 
     /// Takes the lock, together with others, if nobody has it exclusively or waits for that; else completes with
@@ -98,7 +101,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock_shared(CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire<shared_lock>(sharing(), token, detail::at_once);
+        return detail::acquire<shared_lock>(sharing(), std::forward<CompletionToken>(token),
+                                            detail::at_once);
     }
 
     /// As `mutex::async_try_lock_for`.
@@ -106,7 +110,7 @@ public:
     auto async_try_lock_shared_for(std::chrono::duration<Rep, Period> limit,
                                    CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire<shared_lock>(sharing(), token, limit);
+        return detail::acquire<shared_lock>(sharing(), std::forward<CompletionToken>(token), limit);
     }
 
     /// As `mutex::async_try_lock_until`.
@@ -115,7 +119,8 @@ public:
         std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
         CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire<shared_lock>(sharing(), token, detail::at(deadline));
+        return detail::acquire<shared_lock>(sharing(), std::forward<CompletionToken>(token),
+                                            detail::at(deadline));
     }
 
     /// Exchanges the exclusive lock for a shared one, without anybody else having it in between: in Curator's way,
@@ -134,7 +139,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_downgrade(unique_lock held, CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire<shared_lock>(sharing(), token, std::move(held));
+        return detail::acquire<shared_lock>(sharing(), std::forward<CompletionToken>(token),
+                                            std::move(held));
     }
 
     /// As `mutex::async_with_lock`, with a body that takes a `shared_lock&`.
@@ -142,7 +148,7 @@ public:
     auto async_with_lock_shared(F&& body, CompletionToken&& token = CompletionToken())
     {
         return detail::with_lock(detail::lockable<shared_lock>{sharing()}, std::forward<F>(body),
-                                 token);
+                                 std::forward<CompletionToken>(token));
     }
 
 private:

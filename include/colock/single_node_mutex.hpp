@@ -83,7 +83,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_lock(CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(behind(), token, detail::never);
+        return detail::acquire(behind(), std::forward<CompletionToken>(token), detail::never);
     }
 
     /// Takes the mutex if nobody has it; else completes with an empty guard and no error. It may overtake those who
@@ -97,7 +97,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock(CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(behind(), token, detail::at_once);
+        return detail::acquire(behind(), std::forward<CompletionToken>(token), detail::at_once);
     }
 
     /// The same as async_lock, for so long at most: one limit for the whole wait, from the initiation on.
@@ -112,7 +112,7 @@ public:
     auto async_try_lock_for(std::chrono::duration<Rep, Period> limit,
                             CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(behind(), token, limit);
+        return detail::acquire(behind(), std::forward<CompletionToken>(token), limit);
     }
 
     /// The same until a point in time.
@@ -120,7 +120,8 @@ public:
     auto async_try_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
                               CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(behind(), token, detail::at(deadline));
+        return detail::acquire(behind(), std::forward<CompletionToken>(token),
+                               detail::at(deadline));
     }
 
     /// Acquires the mutex, runs the body, releases the mutex, and gives what the body gave. The body is
@@ -164,7 +165,8 @@ public:
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock(F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(detail::lockable{behind()}, std::forward<F>(body), token);
+        return detail::with_lock(detail::lockable{behind()}, std::forward<F>(body),
+                                 std::forward<CompletionToken>(token));
     }
 };
 

@@ -53,9 +53,32 @@ public:
     std::shared_ptr<std::ptrdiff_t*> balance_;
 };
 
+// Has nothing left when it was moved from.
+struct shared_count {
+    std::shared_ptr<unsigned> calls = std::make_shared<unsigned>(0);
+
+    template <class... Results>
+    void operator()(Results&&...) const
+    {
+        ++*calls;
+    }
+};
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(tokens)
+
+BOOST_AUTO_TEST_CASE(a_handler_that_is_an_lvalue_is_copied)
+{
+    operations_scene s;
+    for_each_operation(s, [&](auto start) {
+        shared_count handler;
+        start(handler);
+        BOOST_TEST_REQUIRE(bool(handler.calls));
+        BOOST_TEST(s.until([&] { return *handler.calls == 1; }));
+    });
+    s.check_nothing_left();
+}
 
 BOOST_AUTO_TEST_CASE(callbacks_that_can_only_be_moved)
 {

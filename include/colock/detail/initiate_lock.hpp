@@ -107,8 +107,9 @@ private:
 };
 
 // Until a deadline; or for so long, from the initiation on; or from the exclusive lock.
+// The token is forwarded as the user has passed it: a handler that is an lvalue is copied.
 template <class Guard = unique_lock, class CompletionToken, class Limit>
-auto acquire(acquire_request what, CompletionToken& token, Limit limit)
+auto acquire(acquire_request what, CompletionToken&& token, Limit limit)
 {
     return asio::async_initiate<CompletionToken, void(error_code, Guard)>(
         initiate_lock<Guard>{std::move(what)}, token, std::move(limit));
@@ -130,7 +131,7 @@ public:
     template <class CompletionToken>
     auto async_lock(CompletionToken&& token) const
     {
-        return acquire<Guard>(what_, token, never);
+        return acquire<Guard>(what_, std::forward<CompletionToken>(token), never);
     }
 
 private:

@@ -338,7 +338,11 @@ private:
 
 // The operation of every async_with_lock. A Lock names its guard, and has async_lock, options and get_executor.
 template <class Lock, class F, class CompletionToken>
-auto with_lock(const Lock& lock, F&& body, CompletionToken& token)
+    requires requires
+    {
+        typename Lock::guard_type;
+    }
+auto with_lock(const Lock& lock, F&& body, CompletionToken&& token)
 {
     using result = body_operation_of<F, CompletionToken, typename Lock::guard_type>;
     return asio::async_initiate<CompletionToken, typename result::signature>(

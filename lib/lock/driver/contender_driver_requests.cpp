@@ -47,6 +47,8 @@ template <class... Functions>
 struct overloaded : Functions... {
     using Functions::operator()...;
 };
+template <class... Functions>
+overloaded(Functions...) -> overloaded<Functions...>; // which clang 14 does not find by itself
 
 } // namespace
 
