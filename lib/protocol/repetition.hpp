@@ -27,7 +27,7 @@ public:
     // The answer to a command; the commands that follow from it are asked about next. Returns whether what was in vain is
     // over, and the pauses begin anew: without a queue that is when another client is seen to hold the lock.
     [[nodiscard]] bool answered(command::kind to, std::string_view name, const error_code& ec);
-    // What is asked about from now on does not follow from that answer.
+    // The commands that follow do not come of that answer.
     void forget_answer() noexcept { in_vain_ = false; }
 
     // To be asked once for each request, in their order.

@@ -5,10 +5,10 @@
 // a session's acquisitions hand on in memory.
 #pragma once
 
+#include "depth_first.hpp"
 #include "protocol/names/contender_name.hpp"
 #include "protocol/permits/acquisition.hpp"
 #include "protocol/permits/numbers.hpp"
-#include "walk.hpp"
 
 #include <cstdint>
 #include <map>

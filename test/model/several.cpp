@@ -1,6 +1,7 @@
 // Users who want several locks, each by protocol::several or one lock after the other, in every order of events.
 #include "protocol/several.hpp"
 
+#include "depth_first.hpp"
 #include "explore.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -9,14 +10,12 @@
 #include <array>
 #include <deque>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 using colock::errc;
 using colock::error_code;
-using colock::model::digest_of;
-using colock::model::outcome;
-using colock::model::visited_states;
 using colock::protocol::several;
 using kind = several::command::kind;
 
@@ -30,6 +29,13 @@ struct scenario {
     int deletions = 0;  // of nodes, by somebody
     int cancels = 0;    // of the first user
     int deadlines = 0;  // likewise
+};
+
+// Nothing is kept beside the worlds.
+struct laboratory {
+    explicit laboratory(scenario s) : rules{std::move(s)} {}
+
+    scenario rules;
 };
 
 struct violation : std::runtime_error {
@@ -81,6 +87,7 @@ struct user {
 
 class world {
 public:
+    explicit world(const laboratory& lab) : world{lab.rules} {}
     explicit world(const scenario& s)
         : deletions_{s.deletions}, cancels_{s.cancels}, deadlines_{s.deadlines}
     {
@@ -162,7 +169,7 @@ public:
         return all;
     }
 
-    void take(const step& s)
+    void take(const step& s, const laboratory&)
     {
         using enum step::what;
         auto& u = users_[s.user];
@@ -211,7 +218,7 @@ public:
     }
 
     // Nothing happens any more unless somebody disturbs.
-    void check_end() const
+    void check_end(const laboratory&) const
     {
         for (const auto& u : users_) {
             expect(u.stage == user::stage::over, "G4: a user waits for ever");
@@ -483,69 +490,18 @@ private:
     int deadlines_;
 };
 
-class walk {
-public:
-    explicit walk(const scenario& s) : first_{s} {}
-
-    outcome operator()()
-    {
-        try {
-            visit(first_);
-        } catch (const violation& found) {
-            result_.violated = found.what();
-            for (const auto& s : path_) {
-                result_.violated += "\n    " + to_string(s);
-            }
-        }
-        result_.states = visited_.size();
-        return result_;
-    }
-
-private:
-    static std::string to_string(const world::step& s)
-    {
-        static constexpr std::array names{"begins",  "request served",  "answer delivered",
-                                          "told",    "releases",        "node deleted",
-                                          "cancels", "cancels at once", "deadline"};
-        return std::string{names[static_cast<std::size_t>(s.type)]} + " user " +
-               std::to_string(s.user) + " lock " + std::to_string(s.lock);
-    }
-
-    void visit(const world& from)
-    {
-        buffer_.clear();
-        from.write(buffer_);
-        if (!visited_.insert(digest_of(buffer_))) {
-            return;
-        }
-        result_.depth = std::max(result_.depth, path_.size());
-        if (path_.size() == 400) {
-            throw violation{"G4: it does not end"};
-        }
-        const auto all = from.possible();
-        if (std::ranges::all_of(all, &world::step::is_adverse)) {
-            from.check_end();
-        }
-        result_.ends += all.empty() ? 1U : 0U;
-        for (const auto& s : all) {
-            path_.push_back(s);
-            ++result_.transitions;
-            world to = from;
-            to.take(s);
-            visit(to);
-            path_.pop_back();
-        }
-    }
-
-    world first_;
-    visited_states visited_;
-    std::vector<world::step> path_;
-    std::string buffer_;
-    outcome result_;
-};
+std::string to_string(const world::step& s)
+{
+    static constexpr std::array names{"begins",  "request served",  "answer delivered",
+                                      "told",    "releases",        "node deleted",
+                                      "cancels", "cancels at once", "deadline"};
+    return std::string{names[static_cast<std::size_t>(s.type)]} + " user " +
+           std::to_string(s.user) + " lock " + std::to_string(s.lock);
+}
 
 void explore(const scenario& s, std::size_t floor)
 {
+    using walk = colock::model::depth_first_walk<world, laboratory>;
     colock::model::explore_by<walk>(s, floor);
 }
 

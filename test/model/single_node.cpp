@@ -1,7 +1,6 @@
 // The lock without a queue, in every order of events.
-#include "single_node.hpp"
-
 #include "explore.hpp"
+#include "single_node_world.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -128,7 +127,8 @@ BOOST_AUTO_TEST_CASE(G3_expiry_is_an_error)
 
 BOOST_AUTO_TEST_CASE(G3_a_walk_without_the_barrier_finds_the_orphan)
 {
-    const auto o = single::exhaustive_walk{{.cancels = 1, .breaks = 1, .barrier = false}}();
+    const auto o =
+        single::exhaustive_walk{single::scenario{.cancels = 1, .breaks = 1, .barrier = false}}();
     BOOST_TEST(!o.violated.empty());
 }
 

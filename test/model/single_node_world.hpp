@@ -2,8 +2,8 @@
 // service that locks in the same way, and an adversary. What can happen next, and what has to be true after each step.
 #pragma once
 
+#include "depth_first.hpp"
 #include "protocol/single_node.hpp"
-#include "walk.hpp"
 
 #include <cstdint>
 #include <string>
@@ -153,6 +153,7 @@ private:
 
 class world {
 public:
+    explicit world(const laboratory& lab) : world{lab.rules} {}
     explicit world(const scenario& s) : left_{s}, directory_{s.directory_exists}
     {
         for (std::size_t i = 0; i != s.sessions; ++i) {
@@ -455,7 +456,7 @@ private:
         }
     }
 
-    // Whoever has the node is about to lose it without having had a part in that.
+    // Somebody else deletes the node: its holder is about to lose the lock.
     void rob(const laboratory& lab)
     {
         robbed_ |= 1u << czxid_;
@@ -560,6 +561,8 @@ private:
     unsigned robbed_ = 0; // a bit for each node that somebody else deleted
     boost::container::static_vector<session, max_sessions> sessions_;
 };
+
+using exhaustive_walk = depth_first_walk<world, laboratory>;
 
 } // namespace colock::model::single
 

@@ -11,6 +11,7 @@ class world {
     static constexpr std::size_t at_the_other = 64;
 
 public:
+    explicit world(const laboratory& lab) : world{lab.rules()} {}
     explicit world(const scenario& s)
         : one_by_one_{s.one_by_one}, stalls_{s.stalls}, careful_{s.careful}, offers_{s.offers},
           cancels_{s.cancels}, breaks_{s.breaks}, expiries_{s.expiries}, removals_{s.removals},
@@ -291,8 +292,9 @@ public:
     }
 
     // No step of the adversary included, nothing can happen any more.
-    void check_end(const scenario& rules) const
+    void check_end(const laboratory& lab) const
     {
+        const auto& rules = lab.rules();
         for (const auto& c : clients_) {
             require(c.gone, "G4: a contender is stuck");
         }

@@ -1,4 +1,4 @@
-// Who is let in next, and when the node is given up, by example. test/model/cohort.cpp walks through everything.
+// The cohort lets waiters in and gives the node up: examples. test/model/cohort.cpp walks through everything.
 #include "protocol/cohort.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(a_mark_comes_when_the_nearest_one_has_gone)
     BOOST_TEST(q.listed({2, 6}) == "watch 2");
 }
 
-// Who has left its place early, and a foreign contender, write no mark.
+// A contender that left its place early writes no mark, nor does a foreign contender.
 BOOST_AUTO_TEST_CASE(without_a_mark_of_the_one_that_has_gone_it_lists)
 {
     for (const std::int64_t mark : {-1, 0, 3}) {

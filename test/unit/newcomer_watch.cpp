@@ -40,7 +40,7 @@ struct holder {
         const auto children = shown(others);
         c.listed({}, {.children = children, .watched = watched}, out);
     }
-    // What is known at once, and what is asked for.
+    // Returns what the contender knows at once; `out` gets what it asks for.
     std::optional<remote_contention> look_around() { return c.look_around(out); }
     std::optional<remote_contention> watching(bool others, const error_code& ec = {})
     {

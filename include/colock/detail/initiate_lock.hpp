@@ -16,7 +16,7 @@
 
 namespace colock::detail {
 
-// What is to be acquired: the lock of a path, in which mode, and for whom.
+// A request names the lock of a path, the mode, and the owner if it is recursive.
 class COLOCK_DECL acquire_request {
 public:
     enum class mode { exclusive, shared };

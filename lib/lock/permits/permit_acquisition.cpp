@@ -274,7 +274,7 @@ private:
 
     // ---- waiting
 
-    // What is waited for keeps this object alive: a client that is closed tells it last of all.
+    // The waits keep this object alive: a client that is closed ends them last of all.
     void wait_for_change()
     {
         waiting_ = std::make_shared<cancel_link>(core_);

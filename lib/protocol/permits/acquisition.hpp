@@ -108,7 +108,7 @@ private:
         gone,
     };
 
-    // What is known since it queued up.
+    // Begins anew each time that the acquisition queues up.
     struct attempt {
         unsigned unanswered = 0; // of the lock, and of the reads behind it
         error_code refused = {}; // why the queue's lock cannot be had
