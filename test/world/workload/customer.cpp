@@ -48,8 +48,11 @@ customer::customer(scene& in, process& on, std::shared_ptr<const check::life> of
         options.credentials = {{"digest", "stranger:secret"}};
     }
     if (all.rare == rarity::permissions) {
-        options.log = [this](colock::log_level, std::string_view text) {
-            if (zk && text.find("a node may remain until the session ends") != text.npos) {
+        // A client that was destroyed may log while it ends its session, when the customer is gone, too.
+        options.log = [this, alive = std::weak_ptr{alive_}](colock::log_level,
+                                                            std::string_view text) {
+            if (!alive.expired() && zk &&
+                text.find("a node may remain until the session ends") != text.npos) {
                 all.may_leave_nodes.insert(zk->session_id());
             }
         };

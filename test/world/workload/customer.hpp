@@ -96,6 +96,7 @@ private:
     [[nodiscard]] std::chrono::milliseconds longest_lead() const; // of lock_options::safety_margin
     void draw_lock_options();
 
+    const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
     std::string chroot_;
     std::vector<colock::lock_options> options_;
     std::uint64_t came_ = 0;
