@@ -1,6 +1,7 @@
 #include <colock/held_lock.hpp>
 
-#include "lock/local/local_queue.hpp"
+#include "lock/driver/contender_driver.hpp"
+#include "lock/driver/contender_owner.hpp"
 #include "lock/local/recursion.hpp"
 
 #include <boost/system/system_error.hpp>

@@ -1,7 +1,7 @@
 #include <colock/recursive_mutex.hpp>
 
-#include "lock/local/lock_kind.hpp"
 #include "lock/local/recursion.hpp"
+#include "lock/lock_kind.hpp"
 
 #include <memory>
 #include <utility>

@@ -1,6 +1,6 @@
 #include <colock/single_node_mutex.hpp>
 
-#include "lock/local/lock_kind.hpp"
+#include "lock/lock_kind.hpp"
 
 #include <utility>
 

@@ -48,9 +48,9 @@ rule(lib/protocol/directory "/(queue|permits|session)/")
 rule(lib/protocol/queue "/(permits|session)/")
 rule(lib/protocol/permits "/(directory|queue|session)/")
 rule(lib/protocol/session "/(directory|queue|permits)/")
-# Inside lib/lock. The drivers of contenders and the users of a path in one client tell each other what has happened.
+# Inside lib/lock. A driver knows its users as a contender_owner only; local/ has the one.
 rule(lib/lock/lease "lock/(driver|local|multi|permits|views)/")
-rule(lib/lock/driver "lock/(multi|permits|views)/")
+rule(lib/lock/driver "lock/(local|multi|permits|views)/")
 rule(lib/lock/local "lock/(multi|permits|views)/")
 rule(lib/lock/multi "lock/(driver|local|permits|views)/")
 rule(lib/lock/permits "lock/views/")

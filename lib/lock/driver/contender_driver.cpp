@@ -15,7 +15,7 @@ namespace {
 using any_contender = std::variant<protocol::contender, protocol::single_node>;
 
 // In place: GCC 12 warns of the destructor of one that was moved from.
-any_contender make_contender(const local_queue& queue)
+any_contender make_contender(const contender_owner& queue)
 {
     using protocol::contender;
     const auto& o = queue.options();
@@ -32,7 +32,7 @@ any_contender make_contender(const local_queue& queue)
 
 } // namespace
 
-contender_driver::contender_driver(std::shared_ptr<local_queue> queue)
+contender_driver::contender_driver(std::shared_ptr<contender_owner> queue)
     : queue_{std::move(queue)}, origin_{queue_}, core_{*queue_->core()}, path_{queue_->path()},
       options_{queue_->options()}, contender_{make_contender(*queue_)},
       repetition_{has_queue()}, lease_{core_, options_.safety_margin}
@@ -54,7 +54,8 @@ bool contender_driver::enter()
 void contender_driver::join(std::function<void()> after_create)
 {
     after_create_ = std::move(after_create);
-    if (auto* const c = std::get_if<protocol::single_node>(&contender_); c && queue_->owns_node()) {
+    if (auto* const c = std::get_if<protocol::single_node>(&contender_);
+        c && !queue_->claimed.empty()) {
         c->stand_back();
         std::exchange(after_create_,
                       nullptr)(); // there can be but one node: the old one goes first
@@ -194,7 +195,7 @@ void contender_driver::end_step_down(const error_code& ec)
     } else if (op) {
         node_ = child(own_name());
         revoked_ = false; // it was another node
-        queue_ = queue_->readers();
+        queue_ = queue_->owner_of_readers();
         const auto turn = op->tag;
         queue_->granted_to(self, contention(), std::move(op), turn);
     }
@@ -527,7 +528,8 @@ std::string_view contender_driver::own_name() const noexcept
 void contender_driver::claim()
 {
     if (const auto* const c = std::get_if<protocol::single_node>(&contender_)) {
-        queue_->claim(std::exchange(claimed_czxid_, c->identity().czxid), c->identity().czxid);
+        queue_->claimed.replace(std::exchange(claimed_czxid_, c->identity().czxid),
+                                c->identity().czxid);
     }
 }
 

@@ -23,14 +23,14 @@
 
 namespace colock::detail {
 
-class local_queue;
+class contender_owner;
 
 // On the strand, except where a function says otherwise. The client keeps it alive until its node is gone
 // for good; guards keep it alive, too, but only to look at.
 class contender_driver final : public session_listener,
                                public std::enable_shared_from_this<contender_driver> {
 public:
-    explicit contender_driver(std::shared_ptr<local_queue> queue);
+    explicit contender_driver(std::shared_ptr<contender_owner> queue);
 
     // Joins the queue. The driver calls `after_create` right behind its create; at once if it cannot create now.
     void join(std::function<void()> after_create);
@@ -60,7 +60,7 @@ public:
 
     // ---- any thread
 
-    [[nodiscard]] const std::shared_ptr<local_queue>& queue() const noexcept { return queue_; }
+    [[nodiscard]] const std::shared_ptr<contender_owner>& queue() const noexcept { return queue_; }
     // These two are fixed once the lock is granted.
     [[nodiscard]] std::uint64_t czxid() const noexcept { return token_czxid_; }
     [[nodiscard]] const std::string& node() const noexcept { return node_; }
@@ -157,8 +157,9 @@ private:
     [[nodiscard]] const std::string& owner_data() const;
     [[nodiscard]] const access_control_list& acl() const;
 
-    std::shared_ptr<local_queue> queue_;        // another one while no guard refers to it
-    const std::shared_ptr<local_queue> origin_; // the first one, whose path and options these are
+    std::shared_ptr<contender_owner> queue_; // another one while no guard refers to it
+    const std::shared_ptr<contender_owner>
+        origin_; // the first one, whose path and options these are
     client_core& core_;
     const std::string& path_;
     std::function<void()> after_create_;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "lock/driver/contender_driver.hpp"
-#include "lock/local/local_queue.hpp"
+#include "lock/driver/contender_owner.hpp"
 
 #include <algorithm>
 #include <concepts>

@@ -179,7 +179,8 @@ void contender_driver::look_at_node()
     submit(kind::look, {.op = zk::opcode::exists, .path = path_},
            [this](protocol::single_node& c, const zk::reply& r, protocol::commands& out) {
                c.looked(r.error, {r.stat.czxid, r.stat.ephemeral_owner},
-                        r.stat.czxid != claimed_czxid_ && queue_->is_own(r.stat.czxid), out);
+                        r.stat.czxid != claimed_czxid_ && queue_->claimed.contains(r.stat.czxid),
+                        out);
            });
 }
 

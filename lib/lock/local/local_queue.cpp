@@ -10,12 +10,13 @@ namespace {
 
 using protocol::cohort;
 
-cohort::rules rules_of(const lock_options& o, bool shared)
+cohort::rules rules_of(const contender_owner& owner)
 {
-    return {.shared = shared,
+    const auto& o = owner.options();
+    return {.shared = owner.is_shared(),
             .max_grants = o.max_local_grants,
             .max_time = o.max_local_time,
-            .linger = shared ? std::chrono::milliseconds{0} : o.linger,
+            .linger = owner.linger(),
             .max_linger = o.max_linger};
 }
 
@@ -23,14 +24,14 @@ cohort::rules rules_of(const lock_options& o, bool shared)
 
 local_queue::local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options,
                          lock_kind kind)
-    : core_{std::move(core)}, path_{std::move(path)}, options_{std::move(options)}, kind_{kind},
-      cohort_{rules_of(options_, false)}
+    : contender_owner{std::move(core), std::move(path), std::move(options), kind, false},
+      cohort_{rules_of(*this)}
 {
 }
 
 local_queue::local_queue(std::shared_ptr<local_queue> listed, bool shared)
-    : core_{listed->core_}, path_{listed->path_}, options_{listed->options_}, kind_{listed->kind_},
-      listed_{std::move(listed)}, shared_{shared}, cohort_{rules_of(options_, shared)}
+    : contender_owner{listed->core_, listed->path_, listed->options_, listed->kind_, shared},
+      listed_{std::move(listed)}, cohort_{rules_of(*this)}
 {
 }
 

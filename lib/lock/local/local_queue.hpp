@@ -7,7 +7,7 @@
 
 #include "client/core.hpp"
 #include "lock/driver/contender_driver.hpp"
-#include "lock/local/lock_kind.hpp"
+#include "lock/driver/contender_owner.hpp"
 #include "protocol/cohort.hpp"
 
 #include <boost/asio/steady_timer.hpp>
@@ -18,7 +18,6 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
-#include <vector>
 
 namespace colock::detail {
 
@@ -27,6 +26,7 @@ namespace colock::detail {
 // mutex has been left.
 class local_queue final : public path_entry,
                           public waiting_room,
+                          public contender_owner,
                           public std::enable_shared_from_this<local_queue> {
 public:
     // What the client finds at this path. Path and options are valid.
@@ -36,19 +36,6 @@ public:
     local_queue(std::shared_ptr<local_queue> listed, bool shared);
     ~local_queue() override;
 
-    [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept { return core_; }
-    [[nodiscard]] const std::string& path() const noexcept { return path_; }
-    [[nodiscard]] const lock_options& options() const noexcept { return options_; }
-
-    [[nodiscard]] lock_kind kind() const noexcept { return kind_; }
-    // Whether its users hold the lock together.
-    [[nodiscard]] bool is_shared() const noexcept { return shared_; }
-    // How long a node is kept that nobody uses. Not one that is shared.
-    [[nodiscard]] std::chrono::milliseconds linger() const noexcept
-    {
-        return shared_ ? std::chrono::milliseconds{0} : options_.linger;
-    }
-
     // Any thread. Of the same path.
     [[nodiscard]] std::shared_ptr<local_queue> readers();
 
@@ -56,41 +43,12 @@ public:
 
     // Waits until the deadline; one that has passed means: not even for a connection.
     void lock(operation_ptr<error_code, unique_lock> op, deadline until);
-    void release(std::shared_ptr<client_core>&& core, grant&& held);
-    void unlock(operation_ptr<error_code> op, grant&& held);
-    // From the exclusive lock to a shared one.
-    void step_down(operation_ptr<error_code, unique_lock> op, grant&& held);
-
+    void release(std::shared_ptr<client_core>&& core, grant&& held) override;
+    void unlock(operation_ptr<error_code> op, grant&& held) override;
+    void step_down(operation_ptr<error_code, unique_lock> op, grant&& held) override;
     void cancel(cancel_link& of, asio::cancellation_type type) override;
+
     void discarded() noexcept override;
-
-    // ---- on the strand: what becomes of contenders
-
-    void granted(const std::shared_ptr<contender_driver>& driver, protocol::remote_contention c);
-    // `op` gets the lock at once: its caller tried, or stepped down. Turns continue from `least_turn`, so tokens never get
-    // smaller.
-    void granted_to(const std::shared_ptr<contender_driver>& driver, protocol::remote_contention c,
-                    operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn = 0);
-    // All waiters fail if `driver` is their contender.
-    void failed(const contender_driver& driver, const error_code& why);
-    // All waiters fail.
-    void fail_all(const error_code& why);
-    // Returns whether somebody held it.
-    bool lost(contender_driver& driver);
-    void met(const contender_driver& driver, protocol::remote_contention c);
-    void connected(const contender_driver& driver);
-    // Somebody asks for its node.
-    void revoked(const contender_driver& driver);
-    [[nodiscard]] bool is_contender(const contender_driver& driver);
-    [[nodiscard]] bool is_current(const contender_driver& driver, std::uint64_t turn);
-
-    // Of a single_node_mutex: the nodes that contenders of this client know to be theirs, by czxid. 0 is none.
-    void claim(std::int64_t before, std::int64_t now);
-    [[nodiscard]] bool is_own(std::int64_t czxid) const noexcept;
-    [[nodiscard]] bool owns_node() const noexcept { return !own_nodes_.empty(); }
-
-    // Shared by all of this path.
-    [[nodiscard]] protocol::directory_memory& directory();
 
 private:
     using waiter = operation<error_code, unique_lock>;
@@ -98,6 +56,21 @@ private:
 
     struct outcome;
     struct strand_work;
+
+    void granted(const std::shared_ptr<contender_driver>& driver,
+                 protocol::remote_contention c) override;
+    void granted_to(const std::shared_ptr<contender_driver>& driver, protocol::remote_contention c,
+                    operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn) override;
+    void failed(const contender_driver& driver, const error_code& why) override;
+    void fail_all(const error_code& why) override;
+    bool lost(contender_driver& driver) override;
+    void met(const contender_driver& driver, protocol::remote_contention c) override;
+    void connected(const contender_driver& driver) override;
+    void revoked(const contender_driver& driver) override;
+    [[nodiscard]] bool is_contender(const contender_driver& driver) override;
+    [[nodiscard]] bool is_current(const contender_driver& driver, std::uint64_t turn) override;
+    [[nodiscard]] std::shared_ptr<contender_owner> owner_of_readers() override { return readers(); }
+    [[nodiscard]] protocol::directory_memory& directory() override;
 
     // One input: `change` is done under the mutex, and what comes of it, behind that.
     template <class Change>
@@ -126,14 +99,8 @@ private:
     void admit(waiter* op, outcome& out);
     void wait_to_give_up();
 
-    const std::shared_ptr<client_core> core_;
-    const std::string path_;
-    const lock_options options_;
-    const lock_kind kind_;
-    const std::shared_ptr<local_queue> listed_; // null when it is this one
-    const bool shared_ = false;
-    std::vector<std::int64_t> own_nodes_;                   // on the strand
-    std::shared_ptr<protocol::directory_memory> directory_; // likewise, of the session below
+    const std::shared_ptr<local_queue> listed_;             // null when it is this one
+    std::shared_ptr<protocol::directory_memory> directory_; // on the strand; of the session below
     std::int64_t directory_session_ = 0;
 
     std::mutex mutex_; // of what follows

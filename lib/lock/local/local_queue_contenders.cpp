@@ -109,24 +109,6 @@ void local_queue::revoked(const contender_driver& driver)
     holder_input(driver, [&](outcome& out) { apply(cohort_.revoked(), out); });
 }
 
-void local_queue::claim(std::int64_t before, std::int64_t now)
-{
-    if (before == now) {
-        return;
-    }
-    if (before != 0) {
-        std::erase(own_nodes_, before);
-    }
-    if (now != 0) {
-        own_nodes_.push_back(now);
-    }
-}
-
-bool local_queue::is_own(std::int64_t czxid) const noexcept
-{
-    return std::ranges::find(own_nodes_, czxid) != own_nodes_.end();
-}
-
 protocol::directory_memory& local_queue::directory()
 {
     if (listed_) {

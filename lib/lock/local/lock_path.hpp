@@ -6,7 +6,7 @@
 #include <colock/unique_lock.hpp>
 
 #include "client/core.hpp"
-#include "lock/local/lock_kind.hpp"
+#include "lock/lock_kind.hpp"
 
 #include <memory>
 #include <string>
