@@ -1,5 +1,7 @@
 #include "cohort.hpp"
 
+#include "planted.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -62,7 +64,9 @@ cohort::verdict cohort::release(time now)
         return out;
     }
     idle_since_ = now;
-    out.idle = open_ && remote_ == remote_contention::none && now < linger_end();
+    const bool alone =
+        remote_ == remote_contention::none || planted("lingers without knowing of others");
+    out.idle = open_ && alone && now < linger_end();
     if (!out.idle) {
         give_up(out);
     }
@@ -88,7 +92,9 @@ cohort::verdict cohort::granted(time now, remote_contention c, bool on_trial)
     users_ = 0;
     wants_contender_ = false;
     if (waiting_ == 0) {
-        give_up(out);
+        if (!planted("granted for nobody, and kept")) {
+            give_up(out);
+        }
         return out;
     }
     // The first one is due to the queue, and does not count.
@@ -137,7 +143,8 @@ cohort::verdict cohort::met(time now, remote_contention c)
     blind_ = c == remote_contention::unknown;
     if (waiting_ != 0 && open_) {
         fill(now, out);
-    } else if (is_idle() && c == remote_contention::some) {
+    } else if (is_idle() && c == remote_contention::some &&
+               !planted("idle node kept when others come")) {
         give_up(out);
     }
     return out;
@@ -147,7 +154,9 @@ cohort::verdict cohort::look_again()
 {
     verdict out;
     blind_ = false;
-    want_look(out);
+    if (!planted("no look behind a reconnection")) {
+        want_look(out);
+    }
     return out;
 }
 
@@ -211,7 +220,8 @@ void cohort::fill(time now, verdict& out)
         ++out.admit;
     }
     if (waiting_ == 0) {
-        out.reconcile |= std::exchange(wants_contender_, false);
+        const bool changes = std::exchange(wants_contender_, false);
+        out.reconcile |= changes && !planted("unwanted contender not told");
     } else if (has_room() && remote_ == remote_contention::some) {
         if (users_ == 0) {
             give_up(out);
@@ -225,7 +235,8 @@ void cohort::fill(time now, verdict& out)
 
 void cohort::want_contender(verdict& out) noexcept
 {
-    out.reconcile |= !std::exchange(wants_contender_, true);
+    const bool changes = !std::exchange(wants_contender_, true);
+    out.reconcile |= changes && !planted("wanted contender not told");
 }
 
 // While there is nobody to share the lock with, it is of no interest who else is there: most locks are held

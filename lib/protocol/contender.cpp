@@ -58,11 +58,14 @@ void contender::watch_own_node(commands& out)
 std::optional<remote_contention> contender::look_around(commands& out)
 {
     auto& newcomers = context_.newcomers;
-    if (!holds() || !context_.connected) {
+    if (!holds() || (!context_.connected && !planted("looks around without a connection"))) {
         return std::nullopt; // the client asks again behind the reconnection
     }
     if (newcomers && !planted("newcomers watched twice")) {
-        return contention();
+        const auto known = contention();
+        const bool asked = known == remote_contention::unknown; // the answer is on its way
+        return asked && !planted("open question taken for an answer") ? std::nullopt
+                                                                      : std::optional{known};
     }
     newcomers.ask();
     out.push_back({command::kind::watch_newcomers});
@@ -156,7 +159,9 @@ std::optional<remote_contention> contender::newcomers_watched(const error_code& 
 
 remote_contention contender::newcomer()
 {
-    context_.newcomers.fired();
+    if (holds() || !planted("newcomer before the grant forgotten")) {
+        context_.newcomers.fired();
+    }
     context_.directory->met_others();
     return contention();
 }

@@ -42,8 +42,8 @@ public:
     void step_down(commands& out);
     // The lock is held for long enough that it is worth watching the own node.
     void watch_own_node(commands& out);
-    // Whether remote contenders are in the queue. Without a result newcomers_watched() tells; but nothing does when the
-    // lock is not held, or there is no connection.
+    // Whether remote contenders are in the queue. Without a result newcomers_watched() tells, also of a question that is
+    // open already; but nothing does when the lock is not held, or there is no connection.
     std::optional<remote_contention> look_around(commands& out);
 
     // Whether the session is known to live for a while longer: without that nothing is granted. To be told

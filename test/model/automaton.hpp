@@ -6,6 +6,7 @@
 #include "zookeeper_model.hpp"
 
 #include <functional>
+#include <optional>
 #include <string_view>
 
 namespace colock::model {
@@ -32,6 +33,11 @@ enum class input_kind : std::uint8_t {
     directory_identified,
     directory_marked,
     removed_and_marked,
+    listed_and_watched,
+    look_around,
+    newcomers_watched,
+    newcomer,
+    try_join,
 };
 
 enum class answer : std::uint8_t { ok, no_node, throttled, denied, bad_version, unknown };
@@ -72,6 +78,39 @@ struct input {
     boost::container::static_vector<text_id, max_clients + 2> children = {};
 };
 
+// What a client tells its contender when an answer has come.
+inline input input_of(const message& m, answer code)
+{
+    static constexpr input_kind kinds[] = {input_kind::directory_made,
+                                           input_kind::created,
+                                           input_kind::counted,
+                                           input_kind::listed,
+                                           input_kind::watched,
+                                           input_kind::removed,
+                                           input_kind::removed_and_marked,
+                                           input_kind::stepped_down,
+                                           input_kind::directory_read,
+                                           input_kind::directory_identified,
+                                           input_kind::directory_marked,
+                                           input_kind::listed_and_watched,
+                                           input_kind::newcomers_watched};
+    const auto kind = kinds[static_cast<std::size_t>(m.op)];
+    if (code != answer::ok) {
+        // The name is the client's own knowledge only of a watch.
+        return {.kind = kind, .code = code, .name = m.op == operation::watch ? m.name : text_id{0}};
+    }
+    return {.kind = kind,
+            .session = m.owner,
+            .czxid = m.czxid,
+            .name = m.name,
+            .ours = m.ours,
+            .alone = m.alone,
+            .mark = m.mark,
+            .directory = m.directory,
+            .version = m.version,
+            .children = m.children};
+}
+
 struct output {
     protocol::command::kind type;
     text_id name = 0;
@@ -87,6 +126,7 @@ public:
         state_id next;
         memory_id memory; // of the client, from now on
         std::vector<output> outputs;
+        std::optional<protocol::remote_contention> known = {}; // what the input returns, if it does
     };
 
     // `first`: one contender after the other; their states are the first ones.
@@ -110,6 +150,13 @@ public:
 
     [[nodiscard]] const protocol::contender& operator[](state_id id) const { return states_[id]; }
     [[nodiscard]] text_id name(state_id id) const { return names_[id]; }
+    [[nodiscard]] bool joins_behind(state_id joining, state_id leaving, memory_id memory) const
+    {
+        auto value = states_[joining];
+        auto remembered = memories_[memory];
+        value.lend(remembered);
+        return value.joins_behind(states_[leaving]);
+    }
     [[nodiscard]] std::size_t size() const noexcept { return states_.size(); }
 
 private:
@@ -167,6 +214,7 @@ private:
                           : in.mark != 0 ? protocol::data_with_mark(layout_, in.mark - 1)
                                          : std::string{protocol::directory_mark};
         protocol::commands out;
+        std::optional<protocol::remote_contention> known;
         auto memory = memories_[in.memory];
         value.lend(memory);
         value.assume_safe(in.safe);
@@ -175,6 +223,7 @@ private:
             try_only_ ? value.try_join(in.connected, in.session, out)
                       : value.join(in.connected, in.session, out);
             break;
+        case input_kind::try_join: value.try_join(in.connected, in.session, out); break;
         case input_kind::leave: value.leave(out); break;
         case input_kind::watch_own_node: value.watch_own_node(out); break;
         case input_kind::connected: value.connected(in.session, out); break;
@@ -183,14 +232,25 @@ private:
         case input_kind::directory_made: value.directory_made({&ec, 1}, in.directory, out); break;
         case input_kind::created: value.created(ec, name, identity, out); break;
         case input_kind::counted: value.counted(ec, name, identity, write, out); break;
-        case input_kind::listed: {
+        case input_kind::listed:
+        case input_kind::listed_and_watched:
+        case input_kind::newcomers_watched: {
             std::vector<std::string> children;
             for (const auto child : in.children) {
                 children.push_back(text_[child]);
             }
-            value.listed(ec, {.children = children, .directory = directory}, out);
+            const protocol::contender::listing l{.children = children,
+                                                 .directory = directory,
+                                                 .watched = in.kind != input_kind::listed};
+            if (in.kind == input_kind::newcomers_watched) {
+                known = value.newcomers_watched(ec, l);
+            } else {
+                value.listed(ec, l, out);
+            }
             break;
         }
+        case input_kind::look_around: known = value.look_around(out); break;
+        case input_kind::newcomer: known = value.newcomer(); break;
         case input_kind::watched: value.watched(name, ec, identity, out); break;
         case input_kind::changed: value.fired(name, false, out); break;
         case input_kind::deleted: value.fired(name, true, out); break;
@@ -205,7 +265,7 @@ private:
         case input_kind::step_down: value.step_down(out); break;
         case input_kind::proved: value.proved(out); break;
         }
-        transition t{id_of(value), memories_(memory), {}};
+        transition t{id_of(value), memories_(memory), {}, known};
         for (const auto& c : out) {
             t.outputs.push_back(
                 {c.type, text_(c.name), c.error, static_cast<std::uint8_t>(c.number)});

@@ -83,6 +83,8 @@ enum class operation : std::uint8_t {
     read_directory,     // whether the directory may be deleted, and the low-water mark in it
     identify_directory, // likewise
     mark_directory, // check that `name` is there, and write to the directory in place of data of `version`
+    list_and_watch,   // and watch the directory for nodes that come or go
+    watch_newcomers,  // likewise, by a holder
     remove_directory, // unless it has children; nobody looks at the answer
     forget
 };
@@ -99,8 +101,8 @@ enum class result : std::uint8_t { ok, no_node, throttled, denied, bad_version }
 
 // What a connection carries to its client: replies and events in one order.
 struct message {
-    bool is_event = false;
-    bool deleted = false;           // of an event: else the data changed
+    bool is_event = false; // without a name: of the directory, in which a node has come or gone
+    bool deleted = false;  // of an event: else the data changed
     operation op = operation::list; // of a reply
     bool wanted = true;             // copied from the request
     result code = result::ok;
@@ -165,6 +167,7 @@ struct session {
     std::uint8_t offered = 0; // bits: an attempt that the client has given up lies there, too
     bool moved = false;       // the owner is another one than the client believes
     boost::container::static_vector<message, 16> messages = {};
+    // Of nodes by their names, and of the directory without one.
     boost::container::static_vector<text_id, max_clients + 2> watches = {};
     text_id led = 0;
     std::optional<view> behind = {}; // its server lags

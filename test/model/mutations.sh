@@ -217,6 +217,17 @@ fault "limit read once" permits_model/G1_G4_the_limit_rises G4
 fault "limit watched at the end" permits_model/try_with_a_counter G3
 fault "a try waits" permits_model/try_beside_one_who_waits contract
 
+fault "sibling's node taken for its own" hand_off/G2_G3_G4_the_connection_breaks G1
+fault "looks around without a connection" hand_off/G2_G3_G4_the_connection_breaks contract
+fault "open question taken for an answer" hand_off/G2_G3_G4_the_connection_breaks G2
+fault "newcomer before the grant forgotten" hand_off/G2_G3_a_node_lingers G2
+fault "no look behind a reconnection" hand_off/G2_G3_G4_the_connection_breaks G2
+fault "idle node kept when others come" hand_off/G2_G3_a_node_lingers G2
+fault "lingers without knowing of others" hand_off/G2_G3_a_node_lingers G2
+fault "granted for nobody, and kept" hand_off/G3_waiters_cancel_at_any_moment G3
+fault "wanted contender not told" hand_off/G1_G2_G4_undisturbed G4
+fault "unwanted contender not told" hand_off/G4_some_only_try G
+
 plant "orders by name" names/contender_name \
     's/sort\(all, \{\}, /sort(all, std::greater{}, /; s/std::pair\{e.number, e.shared\}/e.name/' \
     G1_G2_G4_undisturbed G1

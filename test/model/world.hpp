@@ -457,7 +457,6 @@ private:
     static client::watch_entry& entry(client& c, text_id name);
     void settle(std::size_t i, text_id name);
     void deliver(std::size_t i, laboratory& lab);
-    static input reply(const message& m, answer code);
     void drop_connection(std::size_t i, laboratory& lab);
 
     // ---- what has to be true

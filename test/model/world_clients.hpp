@@ -308,37 +308,7 @@ inline void world::deliver(std::size_t i, laboratory& lab)
     if (remembers_) {
         learn(c, m);
     }
-    run(i, lab, reply(m, static_cast<answer>(m.code)));
-}
-
-inline input world::reply(const message& m, answer code)
-{
-    static constexpr input_kind kinds[] = {input_kind::directory_made,
-                                           input_kind::created,
-                                           input_kind::counted,
-                                           input_kind::listed,
-                                           input_kind::watched,
-                                           input_kind::removed,
-                                           input_kind::removed_and_marked,
-                                           input_kind::stepped_down,
-                                           input_kind::directory_read,
-                                           input_kind::directory_identified,
-                                           input_kind::directory_marked};
-    const auto kind = kinds[static_cast<std::size_t>(m.op)];
-    if (code != answer::ok) {
-        // The name is the client's own knowledge only of a watch.
-        return {.kind = kind, .code = code, .name = m.op == operation::watch ? m.name : text_id{0}};
-    }
-    return {.kind = kind,
-            .session = m.owner,
-            .czxid = m.czxid,
-            .name = m.name,
-            .ours = m.ours,
-            .alone = m.alone,
-            .mark = m.mark,
-            .directory = m.directory,
-            .version = m.version,
-            .children = m.children};
+    run(i, lab, input_of(m, static_cast<answer>(m.code)));
 }
 
 // Everything that is open is answered: what became of it is not known.
@@ -362,7 +332,7 @@ inline void world::drop_connection(std::size_t i, laboratory& lab)
     clients_[i].proving = false;
     for (const auto& m : open) {
         if (zookeeper::is_answered(m.op) && m.wanted && m.turn == clients_[i].turn) {
-            run(i, lab, reply(m, answer::unknown));
+            run(i, lab, input_of(m, answer::unknown));
         }
     }
 }

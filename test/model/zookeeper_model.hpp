@@ -62,6 +62,7 @@ public:
                 nodes.push_back({text(name), static_cast<std::uint8_t>(client), s.id, counter++,
                                  ++creations, protocol::is_shared(names, name)});
                 note_leaders();
+                tell_of_children();
                 reply.name = nodes.back().name;
                 reply.owner = s.id;
                 reply.czxid = nodes.back().czxid;
@@ -74,6 +75,8 @@ public:
             }
             break;
         case operation::list:
+        case operation::list_and_watch:
+        case operation::watch_newcomers:
         case operation::watch:
         case operation::read_directory:
         case operation::identify_directory: read(s, newest(s), reply, text); return;
@@ -210,6 +213,7 @@ public:
             }
             tell(s, name, true, s.led);
         }
+        tell_of_children();
     }
 
     // A foreign writer that is there from before.
@@ -429,6 +433,12 @@ private:
     {
         const auto at = std::ranges::find(shown.nodes, reply.name, &node::name);
         switch (reply.op) {
+        case operation::list_and_watch:
+        case operation::watch_newcomers:
+            if (shown.directory && s.connected && !watches(s, 0)) {
+                s.watches.insert(s.watches.begin(), text_id{0});
+            }
+            [[fallthrough]];
         case operation::list:
             reply.code = shown.directory ? result::ok : result::no_node;
             // Not in their order, which a client must not rely on.
@@ -474,6 +484,16 @@ private:
         } else if (watches(s, name)) {
             forget(s, name);
             s.messages.push_back({.is_event = true, .deleted = deleted, .name = name, .led = led});
+        }
+    }
+
+    // A node has come or gone. No server lags in the walks whose clients watch the directory.
+    void tell_of_children()
+    {
+        for (auto& s : sessions) {
+            if (watches(s, 0)) {
+                tell(s, 0, false, s.led);
+            }
         }
     }
 

@@ -186,7 +186,10 @@ transition join::probed(context& c, const listing& l, commands& out)
 // Whether a create whose answer was lost has made a node. A directory that does not exist has no children.
 transition join::recover(context& c, const listing& l, commands& out)
 {
-    const auto prefix = c.name_prefix();
+    auto prefix = c.name_prefix();
+    if (planted("sibling's node taken for its own")) {
+        prefix.resize(prefix.size() / 2);
+    }
     const auto found = std::ranges::find_if(
         l.children, [&](const std::string& child) { return child.starts_with(prefix); });
     if (found == l.children.end() || planted("own node not looked for")) {

@@ -1,0 +1,100 @@
+// Walks through everything that can happen to the users of one path in one client: the cohort that lets them in, the
+// contenders that stand in the queue for them, ZooKeeper, and another client in the queue.
+#include "explore.hpp"
+#include "hand_off_checks.hpp"
+
+using colock::model::hand_off::laboratory;
+using colock::model::hand_off::scenario;
+using colock::model::hand_off::world;
+
+namespace {
+
+void explore(const scenario& s, std::size_t floor)
+{
+    colock::model::explore_by<colock::model::depth_first_walk<world, laboratory>>(s, floor);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(hand_off)
+
+BOOST_AUTO_TEST_CASE(G1_G2_G4_undisturbed)
+{
+    explore({}, 38'000);
+    explore({.users = {2, 2}}, 50'000);
+    explore({.users = {4}}, 1'000);
+    explore({.users = {3, 1}, .max_grants = 2}, 39'000);
+}
+
+BOOST_AUTO_TEST_CASE(G4_some_only_try)
+{
+    explore({.users = {1, 1}, .tries = 1}, 46'000);
+    explore({.users = {2, 1}, .tries = 1}, 443'000);
+}
+
+BOOST_AUTO_TEST_CASE(G3_waiters_cancel_at_any_moment)
+{
+    explore({.users = {2, 1}, .cancels = 2}, 51'000);
+    explore({.users = {3, 1}, .cancels = 1}, 249'000);
+    explore({.users = {1, 1}, .tries = 1, .cancels = 2}, 142'000);
+}
+
+BOOST_AUTO_TEST_CASE(G2_G3_G4_the_connection_breaks)
+{
+    explore({.breaks = 1}, 390'000);
+    explore({.users = {3}, .breaks = 2}, 21'000);
+    explore({.users = {2, 1}, .cancels = 1, .breaks = 1}, 191'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_G3_G5_the_session_expires)
+{
+    explore({.users = {2, 1}, .expiries = 1}, 68'000);
+    explore({.users = {2, 1}, .expiries = 1, .rejoin_on_expiry = false}, 44'000);
+    explore({.users = {3}, .expiries = 2}, 24'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_G5_a_node_is_deleted_by_somebody)
+{
+    explore({.users = {2, 1}, .removals = 1}, 190'000);
+    explore({.users = {3}, .removals = 1}, 8'000);
+}
+
+BOOST_AUTO_TEST_CASE(G2_G3_a_node_lingers)
+{
+    explore({.users = {3, 1}, .lingers = true}, 49'000);
+    explore({.users = {2, 1}, .lingers = true, .cancels = 1}, 43'000);
+    explore({.users = {2, 1}, .lingers = true, .breaks = 1}, 119'000);
+    explore({.users = {2, 1}, .lingers = true, .expiries = 1}, 132'000);
+    explore({.users = {1, 1}, .lingers = true, .removals = 1}, 26'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_G4_readers_hold_it_together)
+{
+    explore({.users = {3, 1}, .readers = true}, 33'000);
+    explore({.users = {2, 1}, .readers = true, .cancels = 1}, 24'000);
+    explore({.users = {2, 1}, .readers = true, .breaks = 1}, 44'000);
+    explore({.users = {2, 1}, .readers = true, .expiries = 1}, 56'000);
+    explore({.users = {2, 1}, .readers = true, .removals = 1}, 170'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_G2_G4_the_uncontended_fast_path)
+{
+    explore({.users = {3, 1}, .fast_path = true}, 47'000);
+    explore({.users = {4}, .breaks = 1, .fast_path = true}, 38'000);
+    explore({.users = {3}, .expiries = 1, .fast_path = true}, 6'000);
+}
+
+// ---- minutes
+
+BOOST_AUTO_TEST_CASE(soak_everything_in_pairs)
+{
+    explore({.users = {2, 2}, .cancels = 1, .breaks = 1}, 2'018'000);
+    explore({.users = {2, 1}, .breaks = 1, .expiries = 1}, 486'000);
+    explore({.users = {2, 1}, .breaks = 1, .removals = 1}, 1'092'000);
+    explore({.users = {2, 1}, .expiries = 1, .removals = 1}, 2'313'000);
+    explore({.users = {2, 1}, .lingers = true, .cancels = 1, .breaks = 1}, 428'000);
+    explore({.users = {2, 1}, .lingers = true, .breaks = 1, .removals = 1}, 2'924'000);
+    explore({.users = {2, 1}, .tries = 1, .breaks = 1}, 841'000);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
