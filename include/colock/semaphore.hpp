@@ -19,7 +19,8 @@
 namespace colock {
 
 /// The number of permits of a `semaphore` that is kept in a node, as Curator's SharedCount has it: four bytes,
-/// the highest first. It may change at any time; permits that are held stay when it falls.
+/// the highest first. It may change at any time: permits are granted only if there are so many when the server
+/// creates them; permits that are held stay when the number falls. Do not delete and create the node to change it.
 ///
 /// ```cpp
 /// colock::permit one = co_await colock::semaphore{zk, path, colock::counter_node{"/limit"}}.async_acquire();

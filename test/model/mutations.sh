@@ -214,6 +214,7 @@ fault "expiry is no failure" permits_model/G3_expiry_is_an_error contract
 fault "directory not made" permits_model/G4_the_directory_is_missing_and_may_vanish_again G4
 fault "waits without a watch" permits_model/G1_G2_G4_undisturbed G4
 fault "limit read once" permits_model/G1_G4_the_limit_rises G4
+fault "permits of another limit" permits_model/G1_G4_the_limit_falls G1
 fault "limit watched at the end" permits_model/try_with_a_counter G3
 fault "a try waits" permits_model/try_beside_one_who_waits contract
 

@@ -70,7 +70,16 @@ enum class operation : std::uint8_t {
     paused,
     changed,
 };
-enum class code : std::uint8_t { ok, no_node, no_place, throttled, unknown, aborted, expired };
+enum class code : std::uint8_t {
+    ok,
+    no_node,
+    no_place,
+    other_limit,
+    throttled,
+    unknown,
+    aborted,
+    expired
+};
 
 constexpr std::size_t max_sessions = 3, max_acquisitions = 2, max_leases = 8;
 
@@ -84,9 +93,10 @@ using leases = boost::container::static_vector<lease, max_leases>;
 struct request {
     operation op;
     std::uint8_t who = 0;
-    std::uint8_t low = 0;    // of the guid
-    std::uint8_t number = 0; // of the node in the queue, or what a watch has seen
-    bool wanted = true;      // known to the client only
+    std::uint8_t low = 0;          // of the guid
+    std::uint8_t number = 0;       // of the node in the queue, or what a watch has seen
+    bool wanted = true;            // known to the client only
+    std::int8_t limit_version = 0; // that the create needs
 };
 
 struct message {
@@ -116,8 +126,7 @@ struct acquisition {
     bool released = false, removing = false, lost = false; // the permits
     bool expired = false; // the session, while it had the queue's lock
     outcome_of outcome = outcome_of::none;
-    std::uint8_t low = 0;       // of the guid of its leases
-    std::uint8_t most_seen = 0; // the highest limit since the counter was read last
+    std::uint8_t low = 0; // of the guid of its leases
     watch list, limit;
 };
 

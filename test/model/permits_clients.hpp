@@ -153,6 +153,7 @@ protected:
                                              errc::node_deleted,
                                              errc::node_deleted,
                                              errc::node_deleted,
+                                             errc::node_deleted,
                                              errc::safe_until_passed,
                                              errc::node_deleted,
                                              errc::session_expired};
@@ -191,7 +192,11 @@ protected:
         case kind::read_limit: ask(operation::read_limit); break;
         case kind::create:
             require(s.holder == who + 1, "G2: takes permits without the queue's lock");
-            send(s, {operation::create, who, low_of(c.name), s.number});
+            send(s, {.op = operation::create,
+                     .who = who,
+                     .low = low_of(c.name),
+                     .number = s.number,
+                     .limit_version = static_cast<std::int8_t>(c.number)});
             break;
         case kind::make_directory: ask(operation::make_directory); break;
         case kind::wait_for_change:
@@ -390,6 +395,7 @@ protected:
         static const error_code codes[] = {{},
                                            zookeeper_errc::no_node,
                                            zookeeper_errc::no_node,
+                                           zookeeper_errc::bad_version,
                                            zookeeper_errc::throttled_op,
                                            zookeeper_errc::connection_loss,
                                            zookeeper_errc::closing, // of an answer cut short
@@ -432,7 +438,8 @@ protected:
                 break;
             }
             case operation::read_limit:
-                p.limit_read(ec, std::string{'\0', '\0', '\0', static_cast<char>(m.limit)}, out);
+                p.limit_read(ec, std::string{'\0', '\0', '\0', static_cast<char>(m.limit)},
+                             m.number, out);
                 break;
             case operation::create:
                 p.created(ec,

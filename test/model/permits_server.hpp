@@ -117,7 +117,6 @@ protected:
             m.limit = limit_;
             m.number = limit_version_;
             a.limit.armed |= r.wanted;
-            a.most_seen = limit_;
             break;
         case operation::create:
             m.answer = create(s, a, r, lab);
@@ -162,6 +161,9 @@ protected:
         if (place_of(s.id) == queue_.size() || queue_[place_of(s.id)].second != r.number) {
             return code::no_place;
         }
+        if (lab.rules.counter && r.limit_version != -1 && r.limit_version != limit_version_) {
+            return code::other_limit;
+        }
         if (!directory_) {
             return code::no_node;
         }
@@ -170,7 +172,7 @@ protected:
         for (std::int64_t i = 0; i != lab.rules.wanted[index]; ++i) {
             leases_.push_back({s.id, guid_of(s, a), r.low, static_cast<std::uint8_t>(i)});
         }
-        const auto most = lab.rules.counter ? a.most_seen : lab.rules.permits;
+        const auto most = lab.rules.counter ? limit_ : lab.rules.permits;
         require(static_cast<std::int64_t>(leases_.size()) <= most,
                 "G1: more permits are held than there are");
         leases_changed();

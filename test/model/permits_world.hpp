@@ -117,7 +117,6 @@ public:
             limit_ = static_cast<std::uint8_t>(std::exchange(left_.later, 0));
             ++limit_version_;
             for_each([&](session& of, acquisition& each) {
-                each.most_seen = std::max(each.most_seen, limit_);
                 if (std::exchange(each.limit.armed, false)) {
                     of.messages.push_back({operation::limit_changed, number_of(of, each)});
                 }
@@ -198,7 +197,7 @@ public:
             }
             for (const auto* list : {&s.requests, &s.unsent}) {
                 for (const auto& r : *list) {
-                    bytes(r.op, r.who | r.wanted << 4, r.low, r.number);
+                    bytes(r.op, r.who | r.wanted << 4, r.low, r.number, r.limit_version);
                 }
             }
             for (const auto& m : s.messages) {
@@ -209,7 +208,7 @@ public:
                 bytes(a.state, a.state >> 8, a.state >> 16,
                       a.begun | a.left << 1 | a.gone << 2 | a.pausing << 3 | a.waiting << 4 |
                           a.released << 5 | a.removing << 6 | a.lost << 7,
-                      a.outcome, a.low, a.most_seen, a.expired);
+                      a.outcome, a.low, a.expired);
                 for (const auto* w : {&a.list, &a.limit}) {
                     bytes(w->alive | w->fired << 1 | w->armed << 2 | w->taken << 3, w->seen);
                 }

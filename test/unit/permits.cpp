@@ -123,19 +123,19 @@ struct play : acquisition {
         acquisition::siblings_listed({}, names, out);
         return said();
     }
-    std::string limit_read(char number)
+    std::string limit_read(char number, std::int32_t version = 0)
     {
-        acquisition::limit_read({}, std::string{'\0', '\0', '\0', number}, out);
+        acquisition::limit_read({}, std::string{'\0', '\0', '\0', number}, version, out);
         return said();
     }
     std::string limit_read(const std::string& data)
     {
-        acquisition::limit_read({}, data, out);
+        acquisition::limit_read({}, data, 0, out);
         return said();
     }
     std::string limit_not_read(const error_code& ec)
     {
-        acquisition::limit_read(ec, {}, out);
+        acquisition::limit_read(ec, {}, 0, out);
         return said();
     }
     std::string created()
@@ -305,6 +305,18 @@ BOOST_AUTO_TEST_CASE(a_counter_says_how_many_there_are)
     BOOST_TEST(p.limit_read('\2') == "unwatch list, list");
     BOOST_TEST(p.listed(1) == "create");
     BOOST_TEST(p.created() == "release queue, granted, gone");
+}
+
+// The create may have waited for a connection while the number of permits fell.
+BOOST_AUTO_TEST_CASE(G1_permits_are_created_only_under_the_limit_that_was_read)
+{
+    play p{with_counter()};
+    p.counted(1);
+    p.limit_read('\2', 7);
+    BOOST_TEST(p.listed(1) == "create (7)");
+    BOOST_TEST(p.not_created(zookeeper_errc::bad_version) == "read limit");
+    BOOST_TEST(p.limit_read('\1', 8) == "list");
+    BOOST_TEST(p.listed(1) == "list and watch");
 }
 
 BOOST_AUTO_TEST_CASE(a_try_reads_the_counter_once_more)

@@ -135,7 +135,6 @@ struct simulation::parts {
         for (std::size_t i = 0; i < servers.size(); ++i) {
             server_names.push_back(notes.add_actor(servers.machine_of(i).name()));
         }
-        holds.set_delay(all.most_timeout + 2 * all.tick);
         draw_places();
         draw_ends();
         draw_programs();

@@ -129,7 +129,7 @@ private:
         case kind::read_maximum: read(state_->leases, &machine::maximum_read); break;
         case kind::list_siblings: read(of_.path, &machine::siblings_listed); break;
         case kind::read_limit: read(of_.counter, &machine::limit_read, &limit_watch_); break;
-        case kind::create: create(c.name); break;
+        case kind::create: create(c); break;
         case kind::make_directory: make_directory(); break;
         case kind::wait_for_change: wait_for_change(); break;
         case kind::pause: begin_pause(); break;
@@ -204,12 +204,11 @@ private:
     }
 
     // Lists the children of a node, or reads its data, as the input wants it.
-    template <class Found>
-    void read(const std::string& path,
-              void (machine::*input)(const error_code&, const Found&, commands&),
-              std::shared_ptr<watch_state>* watch = nullptr)
+    template <class Input>
+    void read(const std::string& path, Input input, std::shared_ptr<watch_state>* watch = nullptr)
     {
-        constexpr bool lists = std::is_same_v<Found, std::vector<std::string>>;
+        constexpr bool lists = std::is_same_v<Input, decltype(&machine::listed)>;
+        constexpr bool limits = std::is_same_v<Input, decltype(&machine::limit_read)>;
         constexpr auto op = lists ? zk::opcode::children : zk::opcode::get;
         const auto state =
             watch != nullptr ? std::make_shared<watch_state>(core_, op, path) : nullptr;
@@ -226,6 +225,8 @@ private:
                 }
                 if constexpr (lists) {
                     tell(input, r.error, r.names);
+                } else if constexpr (limits) {
+                    tell(input, r.error, r.text, r.stat.version);
                 } else {
                     tell(input, r.error, r.text);
                 }
@@ -233,20 +234,25 @@ private:
             state.get());
     }
 
-    void create(const std::string& prefix)
+    void create(const protocol::permits::command& c)
     {
         const auto& o = of_.options;
         std::vector<transaction_op> ops(
             static_cast<std::size_t>(count_),
-            create_op(lease(prefix), o.owner_data ? *o.owner_data : default_owner_data(),
+            create_op(lease(c.name), o.owner_data ? *o.owner_data : default_owner_data(),
                       {.mode = create_mode::ephemeral_sequential, .acl = o.acl}));
+        if (!of_.permits) {
+            ops.insert(ops.begin(), check_op(of_.counter, static_cast<std::int32_t>(c.number)));
+        }
         submit({.op = zk::opcode::multi,
                 .acl = core_->options().acl,
                 .ops = queue_.guarded(std::move(ops))},
                on_loss::report, [this](zk::reply&& r) {
                    std::vector<std::string> names;
-                   for (std::size_t i = 1; !r.error && i < r.results.size(); ++i) {
-                       names.emplace_back(protocol::last_name(r.results[i].path));
+                   for (const auto& each : r.results) {
+                       if (!r.error && !each.path.empty()) { // a check has none
+                           names.emplace_back(protocol::last_name(each.path));
+                       }
                    }
                    const bool in_queue = !r.results.empty() && !r.results.front().error;
                    tell(&machine::created, r.error, names, in_queue);

@@ -39,7 +39,8 @@ struct surroundings {
 // 1. looks, if it is a try: too few permits cost it one read and no write, or two reads with a counter node. What it
 //    finds is no promise, so it counts again later;
 // 2. queues up: it acquires the queue's lock;
-// 3. takes: it counts the leases, and creates its own in one transaction, which also checks the node of the queue's lock.
+// 3. takes: it counts the leases, and creates its own in one transaction, which also checks the node of the queue's lock,
+//    and that the counter has not changed since it was read: a request may wait for a connection for a long time.
 //    While there are too few it waits for a change, and holds up the others. So nobody starves who wants many;
 // 4. gives the queue's lock back. An acquisition that comes to nothing tells its caller behind that.
 //
@@ -75,7 +76,8 @@ public:
     void listed(const error_code& ec, const names& children, commands& out);
     void maximum_read(const error_code& ec, const std::string& data, commands& out);
     void siblings_listed(const error_code& ec, const names& children, commands& out);
-    void limit_read(const error_code& ec, const std::string& data, commands& out);
+    void limit_read(const error_code& ec, const std::string& data, std::int32_t version,
+                    commands& out);
     // `in_queue`: of an error, whether the node of the queue's lock was there.
     void created(const error_code& ec, const names& leases, bool in_queue, commands& out);
     void directory_made(const error_code& ec, commands& out);
@@ -147,6 +149,7 @@ private:
     settings options_;
     guid own_guid_;      // in the names of the leases; each create has another one
     std::int64_t limit_; // how many permits there are; as it was last read, where a counter says so
+    std::int32_t limit_version_ = 0; // of the counter then
     surroundings now_ = {};
     step at_ = step::looking;
     attempt attempt_ = {};

@@ -25,7 +25,8 @@ struct command {
         list_siblings,  // siblings_listed(): the children of the semaphore's path
         read_limit,     // limit_read(): the data of the counter; wait_for_change sees later changes
         create, // created(): as many leases as are wanted, or none; `name` is their prefix. None
-                // is made unless the node of the queue's lock is there
+                // is made unless the node of the queue's lock is there, and the counter, if there
+                // is one, has the version `number`
         make_directory,  // directory_made(): and its parents, unless they exist
         wait_for_change, // changed(): of what is watched, or the queue's lock is lost
         pause,           // paused(): for a time that grows with each repetition

@@ -44,7 +44,8 @@ void acquisition::read_limit(commands& out)
     out.push_back({kind::read_limit});
 }
 
-void acquisition::limit_read(const error_code& ec, const std::string& data, commands& out)
+void acquisition::limit_read(const error_code& ec, const std::string& data, std::int32_t version,
+                             commands& out)
 {
     const bool looks = at_ == step::looking;
     if (looks && !planted("limit watched at the end")) {
@@ -59,6 +60,7 @@ void acquisition::limit_read(const error_code& ec, const std::string& data, comm
         return end({kind::failed, {}, errc::invalid_counter, size}, out);
     }
     limit_ = *number;
+    limit_version_ = version;
     looks ? look(out) : go_on(out);
 }
 
@@ -132,7 +134,8 @@ void acquisition::decide(commands& out)
     attempt_.prefix = name_prefix(lease_layout(), own_guid_);
     attempt_.creating_session = now_.session;
     own_guid_.next();
-    out.push_back({kind::create, attempt_.prefix});
+    const auto version = planted("permits of another limit") ? -1 : limit_version_; // -1: any
+    out.push_back({.type = kind::create, .name = attempt_.prefix, .number = version});
 }
 
 // ---- waits
@@ -164,6 +167,8 @@ void acquisition::created(const error_code& ec, const names& leases, bool in_que
     const bool absent = ec == zookeeper_errc::no_node;
     if (!ec) {
         grant(leases, out);
+    } else if (ec == zookeeper_errc::bad_version) {
+        changed(out); // there are more permits now, or fewer
     } else if (outcome_unknown(ec) && !planted("lost create not looked for")) {
         at_ = step::recovering;
         out.push_back({kind::list});

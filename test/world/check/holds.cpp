@@ -74,10 +74,9 @@ void holds::check_exclusion(number n, const hold& h)
                                            " is safe for " + time_of(o.g.remaining()));
         }
     }
-    // A number that falls takes no permit away; but nobody gets one that was not there when it looked.
+    // A number that falls takes no permit away, but nobody gets one that was not there when it was created.
     const auto made = queues_.made(h.g.nodes.front()).value_or(time_.now());
-    if (h.g.how == mode::permits &&
-        permits > queues_.most_permits(h.g.place, made - (calm_ ? 1s : delay_))) {
+    if (h.g.how == mode::permits && permits > queues_.most_permits(h.g.place, made)) {
         found_.add("G1 permits", text_of(n, h) + " is granted, and " + std::to_string(permits) +
                                      " permits are held then");
     }

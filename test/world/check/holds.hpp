@@ -78,8 +78,6 @@ public:
     [[nodiscard]] std::size_t active() const noexcept { return active_.size(); }
 
     [[nodiscard]] bool is_held(const std::string& node) const;
-    // In times of trouble a client may be as far behind with what it knows. In the calm it is a second.
-    void set_delay(std::chrono::nanoseconds most) noexcept { delay_ = most; }
     // There is no trouble from now on.
     void calm() noexcept { calm_ = true; }
     // Who believes to hold a lock has a node, or had one until so long ago.
@@ -138,7 +136,6 @@ private:
     std::map<std::size_t, store> stores_;
     std::map<std::size_t, run> runs_; // by place
     std::map<std::size_t, std::vector<number>> by_place_;
-    std::chrono::nanoseconds delay_ = std::chrono::seconds{10};
     bool calm_ = false;
 };
 

@@ -173,7 +173,7 @@ void queues::counted(const std::string& path, std::string_view data)
     }
 }
 
-std::int64_t queues::most_permits(std::size_t in, instant from) const
+std::int64_t queues::most_permits(std::size_t in, instant then) const
 {
     const auto& p = places_[in].what;
     if (p.counter.empty()) {
@@ -182,8 +182,10 @@ std::int64_t queues::most_permits(std::size_t in, instant from) const
     std::int64_t most = 0;
     const auto& all = counts_.at(p.counter);
     for (auto at = all.rbegin(); at != all.rend(); ++at) {
-        most = std::max(most, at->permits);
-        if (at->since <= from) {
+        if (at->since <= then) {
+            most = std::max(most, at->permits);
+        }
+        if (at->since < then) {
             break;
         }
     }

@@ -84,8 +84,8 @@ public:
                                                   std::int64_t session) const;
     // When the first one came to be the first.
     [[nodiscard]] instant moved(std::size_t in) const { return places_[in].moved; }
-    // How many permits there were, at most, at some time from then on.
-    [[nodiscard]] std::int64_t most_permits(std::size_t in, instant from) const;
+    // How many permits there were then, at most: the number may have changed at that instant.
+    [[nodiscard]] std::int64_t most_permits(std::size_t in, instant then) const;
     // When the node was made, or nothing.
     [[nodiscard]] std::optional<instant> made(const std::string& path) const;
     // When this session made its last node there, or nothing.

@@ -71,11 +71,13 @@ private:
     {
         const auto prefix = "_c_" + guid() + "-lock-";
         while (me_->zk) {
-            session_ = me_->zk->session_id();
             auto [ec, made] = co_await me_->zk->async_create(
                 directory_ + "/" + prefix, "peer", colock::create_mode::ephemeral_sequential,
                 me_->tuple("peer: create"));
             if (!ec) {
+                session_ =
+                    made.stat
+                        .ephemeral_owner; // the client's next one, if the create waited for long
                 co_return made.path.substr(directory_.size() + 1);
             }
             if (ec == colock::zookeeper_errc::no_node) {
@@ -100,7 +102,16 @@ private:
             }
             const auto found = std::ranges::find_if(
                 children.names, [&](const std::string& n) { return n.starts_with(prefix); });
-            if (found != children.names.end()) {
+            if (found == children.names.end() || !me_->zk) {
+                continue;
+            }
+            auto [unseen, stat] = co_await me_->zk->async_exists(directory_ + "/" + *found,
+                                                                 me_->tuple("peer: whose"));
+            if (unseen) {
+                break;
+            }
+            if (stat) {
+                session_ = stat->ephemeral_owner;
                 co_return *found;
             }
         }
