@@ -1,7 +1,7 @@
 // A request on its way through the client.
 #pragma once
 
-#include "zk/handle.hpp"
+#include "zk/call.hpp"
 #include "zk/watch_registry.hpp"
 
 #include <boost/intrusive/list.hpp>

@@ -1,9 +1,10 @@
-// A request to ZooKeeper, and what comes back, as data.
+// A request to ZooKeeper, and what comes back, as data; and who receives it.
 #pragma once
 
 #include <colock/node.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -55,6 +56,30 @@ struct reply {
     node_stat stat = {};
     std::vector<std::string> names = {};
     std::vector<transaction_result> results = {};
+};
+
+// Receives the reply to one request. `answered` is called exactly once for every request that was accepted, at the
+// latest when its handle is destroyed.
+class receiver {
+public:
+    virtual void answered(reply&& r) noexcept = 0;
+
+protected:
+    ~receiver() = default;
+};
+
+// Receives the events of all watches of a handle.
+class watch_receiver {
+public:
+    virtual void watch_fired(watch_event&& event) noexcept = 0;
+
+protected:
+    ~watch_receiver() = default;
+};
+
+struct session_identity {
+    std::int64_t id = 0;
+    std::array<char, 16> password{};
 };
 
 } // namespace colock::zk

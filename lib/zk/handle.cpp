@@ -2,334 +2,66 @@
 
 #include "stand_in.hpp"
 
-#include <boost/container/small_vector.hpp>
-
-#include <zookeeper/zookeeper.h>
-
 #include <fcntl.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <list>
-#include <memory>
-#include <mutex>
 #include <utility>
 
 namespace colock::zk {
 
-namespace {
-
-zhandle_t* raw(void* native) noexcept
-{
-    return static_cast<zhandle_t*>(native);
-}
-
-// What a server answers that has ended the session a moment ago. The C client has no name for it.
-constexpr int unknown_session = -12;
-
-error_code to_error(int rc) noexcept
-{
-    if (rc == unknown_session) {
-        rc = ZSESSIONEXPIRED;
-    }
-    return rc == ZOK ? error_code{} : error_code{rc, zookeeper_category()};
-}
-
-node_stat to_stat(const Stat* s) noexcept
-{
-    if (s == nullptr) {
-        return {};
-    }
-    return {s->czxid,    s->mzxid,          s->ctime,      s->mtime,       s->version, s->cversion,
-            s->aversion, s->ephemeralOwner, s->dataLength, s->numChildren, s->pzxid};
-}
-
-receiver* to_receiver(const void* data) noexcept
-{
-    return static_cast<receiver*>(const_cast<void*>(data));
-}
-
-void finish(const void* data, reply&& r) noexcept
-{
-    if (data != nullptr) {
-        to_receiver(data)->answered(std::move(r));
-    }
-}
-
-// The C client borrows an access control list while it serialises a request.
-class borrowed_acl {
-public:
-    explicit borrowed_acl(const access_control_list& acl)
-    {
-        entries_.reserve(acl.size());
-        for (const auto& entry : acl) {
-            entries_.push_back(
-                {entry.permissions,
-                 {const_cast<char*>(entry.scheme.c_str()), const_cast<char*>(entry.id.c_str())}});
-        }
-        vector_.count = static_cast<std::int32_t>(entries_.size());
-        vector_.data = entries_.data();
-    }
-    borrowed_acl(const borrowed_acl&) = delete;
-    borrowed_acl& operator=(const borrowed_acl&) = delete;
-
-    [[nodiscard]] const ACL_vector* get() const noexcept { return &vector_; }
-
-private:
-    boost::container::small_vector<ACL, 4> entries_;
-    ACL_vector vector_{};
-};
-
-// The C client writes the results of a transaction into buffers that have to live until it completes.
-struct pending_multi {
-    struct step {
-        transaction_op::kind type;
-        std::string path; // of what a create has made
-        Stat stat{};
-    };
-    std::vector<zoo_op_result_t> results;
-    std::vector<step> steps; // which do not move any more
-    receiver* to = nullptr;
-};
-
-extern "C" {
-
-static void on_session_or_watch(zhandle_t*, int type, int state, const char* path,
-                                void* context) noexcept
-{
-    // Session events are not used: not every loss of the connection has one. The state is read after
-    // each call instead.
-    if (type != ZOO_SESSION_EVENT && path != nullptr && type >= 1 && type <= 4) {
-        static_cast<watch_receiver*>(context)->watch_fired(
-            {static_cast<watch_event_type>(type), std::string{path}});
-    }
-    static_cast<void>(state);
-}
-
-static void on_void(int rc, const void* data) noexcept
-{
-    finish(data, {.error = to_error(rc)});
-}
-
-static void on_create(int rc, const char* path, const Stat* stat, const void* data) noexcept
-{
-    finish(data, {.error = to_error(rc),
-                  .text = rc == ZOK && path != nullptr ? path : "",
-                  .stat = rc == ZOK ? to_stat(stat) : node_stat{}});
-}
-
-static void on_stat(int rc, const Stat* stat, const void* data) noexcept
-{
-    finish(data, {.error = to_error(rc), .stat = rc == ZOK ? to_stat(stat) : node_stat{}});
-}
-
-static void on_data(int rc, const char* value, int length, const Stat* stat,
-                    const void* data) noexcept
-{
-    reply r{.error = to_error(rc)};
-    if (rc == ZOK) {
-        if (value != nullptr && length > 0) {
-            r.text.assign(value, static_cast<std::size_t>(length));
-        }
-        r.stat = to_stat(stat);
-    }
-    finish(data, std::move(r));
-}
-
-static void on_children(int rc, const String_vector* names, const Stat* stat,
-                        const void* data) noexcept
-{
-    reply r{.error = to_error(rc)};
-    if (rc == ZOK && names != nullptr) {
-        r.names.assign(names->data, names->data + names->count);
-        r.stat = to_stat(stat);
-    }
-    finish(data, std::move(r));
-}
-
-static void on_string(int rc, const char*, const void* data) noexcept
-{
-    on_void(rc, data);
-}
-
-static void on_multi(int rc, const void* data) noexcept
-{
-    std::unique_ptr<pending_multi> multi{static_cast<pending_multi*>(const_cast<void*>(data))};
-    reply r{.error = to_error(rc)};
-    // Without an answer of the server there is nothing to tell of the steps.
-    const std::size_t steps = outcome_unknown(r.error) ? 0 : multi->results.size();
-    r.results.reserve(steps);
-    for (std::size_t i = 0; i != steps; ++i) {
-        transaction_result result{to_error(multi->results[i].err), {}, {}};
-        if (rc == ZOK) {
-            const auto& step = multi->steps[i];
-            if (step.type == transaction_op::kind::create) {
-                result.path = step.path.c_str(); // it ends before the buffer does
-            }
-            result.stat = to_stat(&step.stat);
-        }
-        r.results.push_back(std::move(result));
-    }
-    finish(multi->to, std::move(r));
-}
-
-} // extern "C"
-
-// The number of digits that a sequential mode appends, with the sign of an overflowed one and the NUL.
-constexpr std::size_t sequence_room = 16;
-
-int send_multi(zhandle_t* zh, const call& c, receiver& to)
-{
-    auto multi = std::make_unique<pending_multi>();
-    multi->to = &to;
-    multi->results.resize(c.ops.size());
-    multi->steps.resize(c.ops.size());
-    std::list<borrowed_acl> acls;
-    std::vector<zoo_op_t> ops(c.ops.size());
-    for (std::size_t i = 0; i != c.ops.size(); ++i) {
-        const auto& op = c.ops[i];
-        auto& step = multi->steps[i];
-        step.type = op.type;
-        switch (op.type) {
-        case transaction_op::kind::check:
-            zoo_check_op_init(&ops[i], op.path.c_str(), op.version);
-            break;
-        case transaction_op::kind::create:
-            step.path.resize(op.path.size() + sequence_room);
-            acls.emplace_back(op.create.acl ? *op.create.acl : c.acl);
-            zoo_create_op_init(&ops[i], op.path.c_str(), op.data.data(),
-                               static_cast<int>(op.data.size()), acls.back().get(),
-                               static_cast<int>(op.create.mode), step.path.data(),
-                               static_cast<int>(step.path.size()));
-            break;
-        case transaction_op::kind::set:
-            zoo_set_op_init(&ops[i], op.path.c_str(), op.data.data(),
-                            static_cast<int>(op.data.size()), op.version, &step.stat);
-            break;
-        case transaction_op::kind::remove:
-            zoo_delete_op_init(&ops[i], op.path.c_str(), op.version);
-            break;
-        }
-    }
-    const int rc = zoo_amulti(zh, static_cast<int>(ops.size()), ops.data(), multi->results.data(),
-                              &on_multi, multi.get());
-    if (rc == ZOK) {
-        static_cast<void>(multi.release()); // on_multi's now
-    }
-    return rc;
-}
-
-int send_create(zhandle_t* zh, const call& c, const void* data)
-{
-    const borrowed_acl acl{c.acl};
-    const int length = static_cast<int>(c.data.size());
-    const int mode = static_cast<int>(c.mode);
-    if (c.mode == create_mode::persistent_with_ttl ||
-        c.mode == create_mode::persistent_sequential_with_ttl) {
-        return zoo_acreate2_ttl(zh, c.path.c_str(), c.data.data(), length, acl.get(), mode,
-                                c.ttl.count(), &on_create, data);
-    }
-    return zoo_acreate2(zh, c.path.c_str(), c.data.data(), length, acl.get(), mode, &on_create,
-                        data);
-}
-
-ZooWatcherType watcher_type(watch_kind kind) noexcept
-{
-    return kind == watch_kind::data ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD;
-}
-
-} // namespace
-
 handle::handle(const std::string& address, const std::string& chroot,
                std::chrono::milliseconds session_timeout, const session_identity& session,
                const std::vector<credential>& credentials, watch_receiver& watches)
-    : guard_{session.id, credentials.size()}
+    : reader_{session.id, credentials.size()}, client_{address + chroot, session_timeout, session,
+                                                       credentials, watches}
 {
-    // The C client logs through static buffers, which threads with other handles would share.
-    static std::once_flag silenced;
-    std::call_once(silenced, [] { zoo_set_debug_level(static_cast<ZooLogLevel>(0)); });
-
-    clientid_t id{};
-    id.client_id = session.id;
-    std::memcpy(id.passwd, session.password.data(), session.password.size());
-    auto* zh = zookeeper_init2(
-        (address + chroot).c_str(), &on_session_or_watch, static_cast<int>(session_timeout.count()),
-        session.id != 0 ? &id : nullptr, &watches, ZOO_NO_LOG_CLIENTENV, nullptr);
-    native_ = reinterpret_cast<native*>(zh);
-    if (zh == nullptr) {
-        return;
-    }
-    zoo_set_servers_resolution_delay(zh, -1);
-    // Before anything is queued: it goes to the front, and would cut a half-sent request in two.
-    for (const auto& c : credentials) {
-        zoo_add_auth(zh, c.scheme.c_str(), c.secret.data(), static_cast<int>(c.secret.size()),
-                     nullptr, nullptr);
-    }
 }
 
+// The C client then has no connection, and frees: it sends and waits for nothing.
 handle::~handle()
 {
-    if (native_ == nullptr) {
-        return;
+    if (valid()) {
+        abort();
     }
-    abort();
-    zookeeper_close(raw(native_)); // not connected: frees, sends and waits for nothing
-}
-
-bool handle::valid() const noexcept
-{
-    return native_ != nullptr;
 }
 
 handle::status handle::state() const noexcept
 {
-    const int state = zoo_state(raw(native_));
-    if (state == ZOO_CONNECTED_STATE) {
-        return status::connected;
-    }
-    if (state == ZOO_CONNECTING_STATE || state == ZOO_ASSOCIATING_STATE) {
-        return status::connecting;
-    }
-    if (state == ZOO_EXPIRED_SESSION_STATE) {
-        return status::expired;
-    }
-    if (state == ZOO_AUTH_FAILED_STATE) {
-        return status::auth_failed;
+    switch (client_.state()) {
+    case c_client::status::connected: return status::connected;
+    case c_client::status::connecting:
+    case c_client::status::associating: return status::connecting;
+    case c_client::status::expired: return status::expired;
+    case c_client::status::auth_failed: return status::auth_failed;
+    case c_client::status::read_only:
+    case c_client::status::not_connected: break;
     }
     return started_ ? status::broken : status::connecting;
 }
 
 handle::interest handle::next_interest()
 {
-    int descriptor = -1;
-    int events = 0;
-    timeval timeout{};
     started_ = true;
-    const int rc = zookeeper_interest(raw(native_), &descriptor, &events, &timeout);
-    if (rc != ZOK) {
+    interest next;
+    if (const auto ec = client_.look_what_next(next)) {
         // A ping that cannot be sent leaves the socket open and the state connected, for ever.
-        break_off(rc == ZOPERATIONTIMEOUT ? "the server is silent" : "");
+        break_off(ec == zookeeper_errc::operation_timeout ? "the server is silent" : "");
         return {};
     }
-    if (descriptor_ == -1 && descriptor != -1) {
-        ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    if (descriptor_ == -1 && next.descriptor != -1) {
+        ::fcntl(next.descriptor, F_SETFD, FD_CLOEXEC);
     }
-    descriptor_ = descriptor;
-    const auto wait =
-        std::chrono::seconds{timeout.tv_sec} + std::chrono::microseconds{timeout.tv_usec};
-    interest next{descriptor, (events & ZOOKEEPER_READ) != 0, (events & ZOOKEEPER_WRITE) != 0,
-                  wait};
-    if (guard_.outstanding() != 0 && zoo_state(raw(native_)) == ZOO_CONNECTED_STATE) {
+    descriptor_ = next.descriptor;
+    if (reader_.outstanding() != 0 && client_.state() == c_client::status::connected) {
         // The C client's own patience, which events and pings would renew. After a pause of the program the answer may
         // lie in the socket behind events: what is there is read first, unless there is no end of it.
+        using clock = frame_reader::clock;
         const auto patience = session_timeout() * 2 / 3;
-        auto left = unanswered_since_ + patience - clock::now();
+        auto left = reader_.unanswered_since() + patience - clock::now();
         if (left <= clock::duration{}) {
-            if (left <= -patience || !has_unread()) {
+            if (left <= -patience || !reader_.has_unread(descriptor_)) {
                 break_off("the server has answered no request for " +
                           std::to_string(patience.count()) + " ms");
                 return {};
@@ -341,138 +73,51 @@ handle::interest handle::next_interest()
     return next;
 }
 
-bool handle::has_unread() const noexcept
-{
-    int bytes = 0;
-    return checked_ != 0 || (::ioctl(descriptor_, FIONREAD, &bytes) == 0 && bytes > 0);
-}
-
 bool handle::process_read()
 {
-    if (zoo_state(raw(native_)) == ZOO_CONNECTING_STATE) {
+    if (client_.state() == c_client::status::connecting) {
         return false; // there is no server yet
     }
-    if (checked_ != 0) {
-        --checked_;
-        let_it_read();
-        return checked_ != 0;
-    }
-    // The answer to the handshake is always taken out: the C client wants 41 bytes, also when it has only 40.
-    return taken_out_.empty() && !guard_.in_handshake() ? look_ahead() : take_out();
-}
-
-frame_guard::verdict handle::check(std::string_view bytes)
-{
-    const auto outstanding = guard_.outstanding();
-    auto verdict = guard_.look(bytes);
-    if (guard_.outstanding() != outstanding) {
-        unanswered_since_ = clock::now();
-    }
-    if (verdict.found == frame_guard::finding::refused) {
-        break_off("the server sent " + verdict.why);
-    }
-    return verdict;
-}
-
-// What lies whole in the socket is checked there, and the C client reads it from there.
-bool handle::look_ahead()
-{
-    char bytes[32 * 1024];
-    const auto count = ::recv(descriptor_, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
-    if (count <= 0) {
-        if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
-            let_it_read(); // the end
+    using action = frame_reader::action;
+    auto step = reader_.read(descriptor_);
+    switch (step.next) {
+    case action::none: break;
+    case action::read:
+        if (!step.fault.empty()) {
+            fault_ = std::move(step.fault);
         }
-        return false;
+        have_read(client_.read());
+        break;
+    case action::hand_over: hand_over(step.frame); break;
+    case action::refuse: break_off(std::move(step.fault)); break;
     }
-    std::string_view rest{bytes, static_cast<std::size_t>(count)};
-    while (!rest.empty()) {
-        const auto verdict = check(rest);
-        if (verdict.found == frame_guard::finding::refused) {
-            return false;
-        }
-        if (verdict.found == frame_guard::finding::partial) {
-            break;
-        }
-        ++checked_;
-        rest.remove_prefix(verdict.size);
-    }
-    if (checked_ == 0) {
-        return take_out();
-    }
-    --checked_;
-    let_it_read();
-    return checked_ != 0 || !rest.empty();
-}
-
-// A frame that is not whole in the socket, or does not fit there, is taken out piece by piece. The C client must not
-// read a part of it: the rest could come between the look and the read, unchecked.
-bool handle::take_out()
-{
-    constexpr std::size_t most_a_turn = 1 << 20;
-    constexpr std::size_t piece = 64 * 1024;
-    for (std::size_t taken = 0; taken < most_a_turn;) {
-        const auto verdict = check(taken_out_);
-        if (verdict.found == frame_guard::finding::refused) {
-            return false;
-        }
-        if (verdict.found == frame_guard::finding::whole) {
-            if (verdict.excessive) {
-                taken_out_ = frame_guard::curtailed(taken_out_);
-            }
-            hand_over();
-            return true;
-        }
-        const auto have = taken_out_.size();
-        taken_out_.resize(std::min(verdict.size, have + piece));
-        const auto count =
-            ::recv(descriptor_, taken_out_.data() + have, taken_out_.size() - have, MSG_DONTWAIT);
-        const int error = errno;
-        taken_out_.resize(have + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-        if (count <= 0) {
-            if (count == 0 || (error != EAGAIN && error != EINTR)) {
-                if (have != 0) {
-                    fault_ = "the connection ended within a frame";
-                }
-                let_it_read(); // the end
-            }
-            return false;
-        }
-        taken += static_cast<std::size_t>(count);
-    }
-    return false; // others have their turn; there is more in the socket
+    return step.more;
 }
 
 // The C client reads what was taken out of the socket. What it writes meanwhile, it writes later.
-void handle::hand_over()
+void handle::hand_over(std::string_view frame)
 {
-    const auto frame = std::exchange(taken_out_, {});
-    std::string_view rest{frame};
     stand_in socket{descriptor_};
     if (!socket.valid()) {
         break_off("there is no file descriptor left to read a long answer");
         return;
     }
-    int rc = ZNOTHING;
-    while (rc == ZNOTHING && socket.give(rest)) {
-        rc = zookeeper_process(raw(native_), ZOOKEEPER_READ);
+    error_code ec = zookeeper_errc::nothing;
+    while (ec == zookeeper_errc::nothing && socket.give(frame)) {
+        ec = client_.read();
     }
-    if (const int state = zoo_state(raw(native_)); state > 0 && state != ZOO_NOTCONNECTED_STATE) {
+    // Else it has closed the descriptor.
+    if (is_connected() || client_.state() == c_client::status::connecting) {
         socket.restore();
     }
-    have_read(rc);
+    have_read(ec);
 }
 
-void handle::let_it_read()
+void handle::have_read(const error_code& ec)
 {
-    have_read(zookeeper_process(raw(native_), ZOOKEEPER_READ));
-}
-
-void handle::have_read(int rc)
-{
-    if (rc == ZRUNTIMEINCONSISTENCY) {
+    if (ec == zookeeper_errc::runtime_inconsistency) {
         fault_ = "the server sent the reply to another request than the first outstanding one";
-    } else if (rc == ZNOTHING) {
+    } else if (ec == zookeeper_errc::nothing) {
         break_off("the C client has no memory for a reply");
     }
 }
@@ -483,49 +128,13 @@ void handle::break_off(std::string why)
     abort();
 }
 
-void handle::process_write()
-{
-    zookeeper_process(raw(native_), ZOOKEEPER_WRITE);
-}
-
 error_code handle::send(const call& c, receiver& to)
 {
-    auto* zh = raw(native_);
-    // The C client frees garbage when it is given a transaction in this state.
-    if (is_unrecoverable(zh) != 0) {
-        return zookeeper_errc::invalid_state;
+    const auto ec = client_.send(c, to);
+    if (!ec) {
+        reader_.sent(c);
     }
-    const char* path = c.path.c_str();
-    const int length = static_cast<int>(c.data.size());
-    const auto watcher = c.watch ? &on_session_or_watch : nullptr;
-    void* context = c.watch ? const_cast<void*>(zoo_get_context(zh)) : nullptr;
-    int rc = ZUNIMPLEMENTED;
-    switch (c.op) {
-    case opcode::create: rc = send_create(zh, c, &to); break;
-    case opcode::remove: rc = zoo_adelete(zh, path, c.version, &on_void, &to); break;
-    case opcode::exists: rc = zoo_awexists(zh, path, watcher, context, &on_stat, &to); break;
-    case opcode::get: rc = zoo_awget(zh, path, watcher, context, &on_data, &to); break;
-    case opcode::set:
-        rc = zoo_aset(zh, path, c.data.data(), length, c.version, &on_stat, &to);
-        break;
-    case opcode::children:
-        rc = zoo_awget_children2(zh, path, watcher, context, &on_children, &to);
-        break;
-    case opcode::sync: rc = zoo_async(zh, path, &on_string, &to); break;
-    case opcode::multi: rc = send_multi(zh, c, to); break;
-    case opcode::forget_watches:
-        // The parameter is declared as a pointer to the function, and used as the function.
-        rc = zoo_aremove_all_watches(zh, path, watcher_type(c.kind), 0,
-                                     reinterpret_cast<void_completion_t*>(&on_void), &to);
-        break;
-    }
-    if (rc == ZOK) {
-        if (guard_.outstanding() == 0) {
-            unanswered_since_ = clock::now();
-        }
-        guard_.sent(c);
-    }
-    return to_error(rc);
+    return ec;
 }
 
 bool handle::send_close() noexcept
@@ -538,14 +147,16 @@ bool handle::send_close() noexcept
                static_cast<ssize_t>(sizeof close_request);
 }
 
+bool handle::is_connected() const noexcept
+{
+    const auto now = client_.state();
+    return now == c_client::status::connected || now == c_client::status::read_only ||
+           now == c_client::status::associating;
+}
+
 void handle::abort() noexcept
 {
-    const auto connected = [this] {
-        const int state = zoo_state(raw(native_));
-        return state == ZOO_CONNECTED_STATE || state == ZOO_READONLY_STATE ||
-               state == ZOO_ASSOCIATING_STATE;
-    };
-    if (!connected()) {
+    if (!is_connected()) {
         return;
     }
     // The C client reads and writes /dev/null from now on, which fails at once. Whatever the socket still holds is
@@ -557,27 +168,11 @@ void handle::abort() noexcept
         const sockaddr unspecified{AF_UNSPEC, {}};
         static_cast<void>(::connect(descriptor_, &unspecified, sizeof unspecified)); // cannot fail
     }
-    zookeeper_process(raw(native_), ZOOKEEPER_READ);
-    if (connected()) {
+    static_cast<void>(client_.read());
+    if (is_connected()) {
         // The C client had no memory for a reply, and does not even try to read any more. But it writes.
-        static_cast<void>(zoo_aexists(
-            raw(native_), "/", 0, [](int, const Stat*, const void*) noexcept {}, nullptr));
+        client_.write_anything();
     }
-}
-
-session_identity handle::session() const noexcept
-{
-    session_identity identity;
-    if (const clientid_t* id = zoo_client_id(raw(native_)); id != nullptr) {
-        identity.id = id->client_id;
-        std::memcpy(identity.password.data(), id->passwd, identity.password.size());
-    }
-    return identity;
-}
-
-std::chrono::milliseconds handle::session_timeout() const noexcept
-{
-    return std::chrono::milliseconds{zoo_recv_timeout(raw(native_))};
 }
 
 } // namespace colock::zk

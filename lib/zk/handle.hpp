@@ -1,4 +1,4 @@
-// One connection of ZooKeeper's C client: the only door to <zookeeper.h>.
+// One connection of ZooKeeper's C client, from its begin to its end.
 //
 // A handle lives for one TCP connection. It never reconnects: when its connection is gone so is the
 // handle, and the next one takes the session over by its id and password. This leaves out the parts of
@@ -7,51 +7,21 @@
 
 #include <colock/client_options.hpp>
 
-#include "frame_guard.hpp"
+#include "c_client.hpp"
+#include "frame_reader.hpp"
 
-#include <array>
 #include <chrono>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace colock::zk {
 
-// Receives the reply to one request. `answered` is called exactly once for every request that
-// handle::send accepted, at the latest from the handle's destructor.
-class receiver {
-public:
-    virtual void answered(reply&& r) noexcept = 0;
-
-protected:
-    ~receiver() = default;
-};
-
-// Receives the events of all watches of a handle.
-class watch_receiver {
-public:
-    virtual void watch_fired(watch_event&& event) noexcept = 0;
-
-protected:
-    ~watch_receiver() = default;
-};
-
-struct session_identity {
-    std::int64_t id = 0;
-    std::array<char, 16> password{};
-};
-
 class handle {
 public:
     enum class status { connecting, connected, broken, expired, auth_failed };
 
-    struct interest {
-        int descriptor = -1;
-        bool read = false;
-        bool write = false;
-        std::chrono::microseconds timeout{};
-    };
+    using interest = c_client::interest;
 
     // `address` is numeric. `session` is a session to take over, or has the id 0.
     handle(const std::string& address, const std::string& chroot,
@@ -65,7 +35,7 @@ public:
     handle& operator=(const handle&) = delete;
 
     // False when the C client had no memory or could not parse the address.
-    [[nodiscard]] bool valid() const noexcept;
+    [[nodiscard]] bool valid() const noexcept { return client_.valid(); }
 
     [[nodiscard]] status state() const noexcept;
 
@@ -75,7 +45,7 @@ public:
     // Checks what the server has sent, and lets the C client read at most one frame of it. True when there may be
     // more. What the C client must not see breaks the connection.
     bool process_read();
-    void process_write();
+    void process_write() { client_.write(); }
 
     // Sends or queues a request. When this fails, `to` is not called.
     [[nodiscard]] error_code send(const call& c, receiver& to);
@@ -90,32 +60,23 @@ public:
     // Why the connection broke; empty when the server, or the network, has just closed it.
     [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
 
-    [[nodiscard]] session_identity session() const noexcept;
-    [[nodiscard]] std::chrono::milliseconds session_timeout() const noexcept;
+    [[nodiscard]] session_identity session() const noexcept { return client_.session(); }
+    [[nodiscard]] std::chrono::milliseconds session_timeout() const noexcept
+    {
+        return client_.session_timeout();
+    }
 
 private:
-    using clock = std::chrono::steady_clock;
-
-    [[nodiscard]] bool has_unread() const noexcept;
-    [[nodiscard]] bool look_ahead();
-    [[nodiscard]] bool take_out();
-    void hand_over();
-    void let_it_read();
-    void have_read(int rc);
+    [[nodiscard]] bool is_connected() const noexcept;
+    void hand_over(std::string_view frame);
+    void have_read(const error_code& ec);
     void break_off(std::string why);
-    [[nodiscard]] frame_guard::verdict check(std::string_view bytes);
 
-    struct native; // hides zhandle_t
-    native* native_ = nullptr;
     int descriptor_ = -1; // the C client's, known from its last interest
     bool started_ = false;
     std::string fault_;
-
-    frame_guard guard_;
-    std::size_t checked_ = 0; // frames in the socket that the C client may read
-    std::string taken_out_;   // of a frame that was not whole in the socket
-    clock::time_point
-        unanswered_since_; // while requests are outstanding: the last reply, or the first of them
+    frame_reader reader_;
+    c_client client_; // goes first, and completes what is outstanding
 };
 
 } // namespace colock::zk

@@ -1,7 +1,7 @@
 // Who wants to hear of which watch; frees a watch on the server when nobody does.
 #pragma once
 
-#include "handle.hpp"
+#include "call.hpp"
 
 #include <array>
 #include <functional>

@@ -4,7 +4,6 @@
 #include <colock/client_options.hpp>
 
 #include "zk/call.hpp"
-#include "zk/handle.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -3,6 +3,7 @@
 #include <support/zookeeper_server.hpp>
 
 #include "side.hpp"
+#include "zk/handle.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -5,7 +5,6 @@
 #include <colock/node.hpp>
 
 #include "zk/call.hpp"
-#include "zk/handle.hpp"
 
 #include <chrono>
 #include <cstddef>

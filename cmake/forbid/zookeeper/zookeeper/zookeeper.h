@@ -1,2 +1,2 @@
 // Found instead of the header of this name.
-#error "Only lib/zk/handle.cpp may include ZooKeeper's header."
+#error "Only lib/zk/c_client.cpp may include ZooKeeper's header."
