@@ -60,9 +60,11 @@ private:
     void cut_servers_apart();
     void isolate_server();
     void isolate_follower();
+    void isolate_follower_for_long();
     void slow_link();
     void slow_client();
     void lose_client_slowly();
+    void lose_client_behind_late_answers();
     void flaky_client();
     void lose_server_behind_handshake();
     void reset_client();
@@ -72,6 +74,7 @@ private:
     void destroy_client();
     void stop_server();
     void stall_server();
+    void stall_follower();
     void slow_threads();
     void kill_server();
     void kill_leader();
@@ -81,6 +84,9 @@ private:
     void cut_off_others(machine& m, std::size_t server);
     void mend_others(machine& m, std::size_t server);
     void isolate(std::size_t server, std::chrono::nanoseconds length);
+    void isolate_with_clients(std::size_t server, std::chrono::nanoseconds length);
+    void reset_all_but(std::size_t server, workload::program& c);
+    void wake(std::size_t server);
     void cut(machine& a, machine& b, const std::string& names);
 
     timeline& time_;
@@ -99,7 +105,7 @@ private:
     std::vector<maker> makers_; // those of this world
     std::vector<std::shared_ptr<std::function<void()>>> undos_;
     bool over_ = false;
-    instant alone_until_{}; // a follower
+    instant alone_until_{}; // a follower is cut off, or stalls
     std::size_t count_ = 0;
 };
 

@@ -61,6 +61,13 @@ ensemble_options draw_ensemble(random& chance, rarity rare)
         o.most_sessions.assign(o.servers, 20 * o.tick);
         o.most_sessions[some.below(o.servers)] = 3 * o.tick;
         some.pick(o.most_sessions) = 3 * o.tick;
+    } else if (rare == rarity::stalls) {
+        o.tick = 500ms;
+        o.sync_limit = 100; // the leader waits for a follower that stalls
+        o.most_sessions.clear();
+    } else if (rare == rarity::late || rare == rarity::alone) {
+        o.tick = 500ms;
+        o.most_sessions.clear();
     }
     return o;
 }
@@ -109,8 +116,13 @@ struct simulation::parts {
         all.tick = servers.options().tick;
         all.least_timeout = 3 * all.tick;
         all.most_timeout = (all.tick <= 1s && chance.per_mille(200) ? 8 : 5) * all.tick;
-        if (rare == rarity::uneven) {
+        if (rare == rarity::uneven || rare == rarity::late || rare == rarity::alone) {
             all.most_timeout = 8 * all.tick;
+        } else if (rare == rarity::stalls) {
+            all.most_timeout = 5 * all.tick;
+        }
+        if (rare == rarity::late) {
+            all.least_timeout = 5 * all.tick; // answers come within two thirds of a session
         }
         all.surest_timeout = 20 * all.tick;
         for (const auto most : servers.options().most_sessions) {

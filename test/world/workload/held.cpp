@@ -277,8 +277,9 @@ asio::awaitable<void> held::use(random& chance)
     const auto me = inner_->by;
     // Several locks are rarer, and may be lost one by one.
     const bool several = std::holds_alternative<colock::multi_guard>(inner_->guard);
-    const bool rare =
-        me->all.rare == rarity::uneven || (several && me->all.rare == rarity::together);
+    const auto in = me->all.rare;
+    const bool rare = in == rarity::uneven || in == rarity::late || in == rarity::alone ||
+                      (several && in == rarity::together);
     const unsigned patient = me->all.too_small_ticks ? 900 : rare ? 500 : several ? 200 : 40;
     if (!me->all.calm && chance.per_mille(patient)) {
         co_await use_for_long(chance);

@@ -201,7 +201,11 @@ asio::awaitable<void> program::some_user(customer& c, std::size_t at, random& ch
     if (all_.rare == rarity::together && drawn < 70) {
         return several(me, chance.branch());
     }
-    if (drawn < 5) {
+    if (all_.rare == rarity::bodies && drawn < 80 &&
+        (kind == lock_kind::mutex || kind == lock_kind::shared_mutex)) {
+        return bodies(me, at, chance.branch());
+    }
+    if (drawn < (all_.rare == rarity::stalls ? 40U : 5U)) {
         return nodes(me, chance.branch());
     }
     if (drawn < 15 && all_.several) {
