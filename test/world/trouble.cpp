@@ -242,7 +242,8 @@ void trouble::wake(std::size_t s)
 }
 
 // A client keeps away from it for ten ticks, because a write was not answered there. It stalls for longer. Then the
-// connections break with which its clients have gone on.
+// connections break with which its clients have gone on. It stalls again a second later at the soonest. Otherwise a write
+// could wait in one of its threads until then, and this leader, which gives no follower up, would accept it.
 void trouble::stall_follower()
 {
     const auto leader = servers_.leader();
@@ -256,7 +257,7 @@ void trouble::stall_follower()
     const auto tick = servers_.options().tick;
     const auto ready = session_ + 10 * tick; // a client notices before its session ends
     const auto length = ready + random_.between(session_, 2 * session_);
-    alone_until_ = time_.now() + length;
+    alone_until_ = time_.now() + length + 1s;
     for (const auto& c : clients_) {
         for (auto resets = random_.between(1, 2); resets > 0; --resets) {
             time_.after(random_.between(ready, length), [this, s, &c = *c, &m] {
