@@ -120,7 +120,7 @@ plant "never watches the node of a holder" lib/client/core.cpp \
 rare=together plant "watches the nodes of the first holders only" lib/client/core.cpp \
     "$(in_function own_watches_due 's/^ +wait_for_own_watch\(\);//')"
 plant "does not claim the node of a single_node_mutex" lib/lock/driver/contender_driver.cpp \
-    "$(in_function claim 's/queue_->claim/(void)std::pair/')"
+    "$(in_function claim 's/queue_->claimed.replace/(void)std::pair/')"
 plant "keeps its watch when nobody wants it any more" lib/lock/driver/contender_driver_requests.cpp \
     "$(in_function unwatch 's/core_.watches\(\).unsubscribe.*//')"
 

@@ -45,7 +45,7 @@ compile() # TREE SOURCE OBJECT
     done
     # An unused variable is no reason to refuse a fault. The last -O counts.
     command=$(sed -E 's/ -MD -MT [^ ]+ -MF [^ ]+//; s/ -Werror//; s/ -o [^ ]+ / -O0 -w -o OBJECT /' <<< "$command")
-    (cd "$build" && eval "${command/OBJECT/$3}") >&2
+    (cd "$build" && eval "${command/OBJECT/$3}") >&2 || return # errexit is off in a condition
     echo "$original"
 }
 
