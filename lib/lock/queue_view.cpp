@@ -2,7 +2,7 @@
 
 #include "lock/views/change_watcher.hpp"
 #include "lock/views/query.hpp"
-#include "protocol/names/blocking_rule.hpp"
+#include "protocol/queue/blocking_rule.hpp"
 
 #include <algorithm>
 #include <utility>

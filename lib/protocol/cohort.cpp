@@ -12,7 +12,7 @@ namespace colock::protocol {
 bool cohort::arrive(time now, verdict& out)
 {
     if (holds_ && open_ && waiting_ == 0 && has_room()) {
-        if (!is_over(now)) {
+        if (!bounds_reached(now)) {
             let_in();
             want_look(out);
             return true;
@@ -32,13 +32,13 @@ cohort::answer cohort::try_arrive(time now, verdict& out)
     if (waiting_ != 0) {
         return answer::busy;
     }
-    if (holds_ && open_ && has_room() && !is_over(now)) {
+    if (holds_ && open_ && has_room() && !bounds_reached(now)) {
         let_in();
         want_look(out);
         return answer::admitted;
     }
     // One who shares may get a node of his own beside that of others.
-    return holds_ && !rules_.shared ? answer::busy : answer::idle;
+    return holds_ && !rules_.shared ? answer::busy : answer::ask_servers;
 }
 
 cohort::verdict cohort::withdraw()
@@ -210,11 +210,11 @@ void cohort::let_in() noexcept
     }
 }
 
-// Lets in the waiters that may come in. When it is over, and remote contenders are known to wait, later ones queue behind
+// Lets in the waiters that may come in. When the bounds are reached, and remote contenders are known to wait, later ones queue behind
 // them. When that is still to be found out, the waiters wait for the answer, which is a round trip away.
 void cohort::fill(time now, verdict& out)
 {
-    while (waiting_ != 0 && has_room() && !is_over(now)) {
+    while (waiting_ != 0 && has_room() && !bounds_reached(now)) {
         let_in();
         --waiting_;
         ++out.admit;
@@ -258,7 +258,7 @@ void cohort::give_up(verdict& out) noexcept
     }
 }
 
-bool cohort::is_over(time now) const noexcept
+bool cohort::bounds_reached(time now) const noexcept
 {
     return (remote_ == remote_contention::some || looking_) && remote_ != remote_contention::none &&
            (grants_left_ == 0 || now >= until_);

@@ -44,8 +44,8 @@ public:
 
     // A user comes. True: he is let in at once; else he waits.
     [[nodiscard]] bool arrive(time now, verdict& out);
-    // The same of one who does not wait. `idle`: there is nobody whom he would have to wait for.
-    enum class answer { admitted, busy, idle };
+    // The same of a user that does not wait. `ask_servers`: no user of this client is in its way.
+    enum class answer { admitted, busy, ask_servers };
     [[nodiscard]] answer try_arrive(time now, verdict& out);
     // One of those who wait has changed his mind.
     [[nodiscard]] verdict withdraw();
@@ -85,7 +85,8 @@ private:
     void let_in() noexcept;
     void start_bounds(time now) noexcept;
     [[nodiscard]] bool has_room() const noexcept { return users_ == 0 || rules_.shared; }
-    [[nodiscard]] bool is_over(time now) const noexcept;
+    // Remote contenders wait, or may wait, and have waited for long enough.
+    [[nodiscard]] bool bounds_reached(time now) const noexcept;
 
     rules rules_;
     std::size_t waiting_ = 0;

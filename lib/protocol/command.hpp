@@ -17,7 +17,7 @@ struct command {
         // for which outcome_unknown() is true, then comes suspended() or expired().
         make_directory, // directory_made(): create the directory and its parents, unless they exist
         create, // created(): `name` is the prefix to which the server appends the sequence number
-        // counted(): creates as `create` does, and writes colock's mark over data of version `number`, in one
+        // counted(): creates as `create` does, and writes colock's signature over data of version `number`, in one
         // transaction. The answer tells how many children the directory then has.
         create_and_count,
         list, // listed()
@@ -26,9 +26,9 @@ struct command {
         watch,              // watched(), and fired() once if that was without error
         read_directory,     // directory_read()
         identify_directory, // directory_identified(): read its data
-        // directory_marked(): checks that the own node `name` exists, and writes colock's mark over data of version
+        // directory_signed(): checks that the own node `name` exists, and writes colock's signature over data of version
         // `number`, in one transaction.
-        mark_directory,
+        sign_directory,
         remove, // removed()
         // removed_and_marked(): removes as `remove` does, and raises the low-water mark to `number`, in one transaction.
         remove_and_mark,

@@ -31,7 +31,7 @@ void contender::join(bool connected, std::int64_t session, commands& out)
 {
     context_.connected = connected;
     context_.session = session;
-    stage_ = connected ? queue::join::begin(context_, out) : queue::join::offline();
+    stage_ = connected ? queue::joining::begin(context_, out) : queue::joining::offline();
 }
 
 void contender::try_join(bool connected, std::int64_t session, commands& out)
@@ -47,12 +47,12 @@ void contender::leave(commands& out)
 
 void contender::step_down(commands& out)
 {
-    hand([&](queue::hold& s) { return s.step_down(context_, out); });
+    hand([&](queue::holding& s) { return s.step_down(context_, out); });
 }
 
 void contender::watch_own_node(commands& out)
 {
-    hand([&](queue::hold& s) { return s.watch_own_node(context_, out); });
+    hand([&](queue::holding& s) { return s.watch_own_node(context_, out); });
 }
 
 std::optional<remote_contention> contender::look_around(commands& out)
@@ -74,7 +74,7 @@ std::optional<remote_contention> contender::look_around(commands& out)
 
 void contender::proved(commands& out)
 {
-    hand([&](queue::wait& s) { return s.proved(context_, out); });
+    hand([&](queue::waiting& s) { return s.proved(context_, out); });
 }
 
 // ---- the connection
@@ -114,21 +114,21 @@ void contender::directory_made(std::span<const error_code> of_each, std::int64_t
         context_.directory->made(czxid);
     }
     const auto ec = outcome_of_making(of_each);
-    hand([&](queue::join& s) { return s.directory_made(context_, ec, out); });
+    hand([&](queue::joining& s) { return s.directory_made(context_, ec, out); });
 }
 
 void contender::created(const error_code& ec, std::string_view name, node_identity identity,
                         commands& out)
 {
-    hand([&](queue::join& s) { return s.created(context_, ec, name, identity, out); });
+    hand([&](queue::joining& s) { return s.created(context_, ec, name, identity, out); });
 }
 
 void contender::counted(const error_code& ec, std::string_view name, node_identity identity,
                         const directory_write& write, commands& out)
 {
-    mark_answered(*context_.directory, ec, write);
+    signature_answered(*context_.directory, ec, write);
     const bool alone = write.now.children == 1;
-    hand([&](queue::join& s) { return s.counted(context_, ec, name, identity, alone, out); });
+    hand([&](queue::joining& s) { return s.counted(context_, ec, name, identity, alone, out); });
 }
 
 void contender::listed(const error_code& ec, const listing& l, commands& out)
@@ -184,25 +184,25 @@ void contender::fired(std::string_view name, bool deleted, commands& out)
 void contender::directory_read(const error_code& ec, const directory_state& state,
                                std::string_view data, commands& out)
 {
-    const bool ours = !ec && is_marked(data);
-    const auto mark = ec ? -1 : mark_in(context_.options.layout, data);
+    const bool ours = !ec && is_signed(data);
+    const auto mark = ec ? -1 : low_water_mark_in(context_.options.layout, data);
     if (!ec) {
         context_.directory->read_in_queue(state.czxid, state.version, ours);
     }
-    hand([&](queue::wait& s) { return s.directory_read(context_, ec, ours, mark, out); });
+    hand([&](queue::waiting& s) { return s.directory_read(context_, ec, ours, mark, out); });
 }
 
 void contender::directory_identified(const error_code& ec, const directory_state& state,
                                      std::string_view data)
 {
     if (!ec) {
-        context_.directory->read(state.czxid, state.version, is_marked(data));
+        context_.directory->read(state.czxid, state.version, is_signed(data));
     }
 }
 
-void contender::directory_marked(const error_code& ec, const directory_write& write)
+void contender::directory_signed(const error_code& ec, const directory_write& write)
 {
-    mark_answered(*context_.directory, ec, write);
+    signature_answered(*context_.directory, ec, write);
 }
 
 void contender::removed_and_marked(const error_code& ec, const error_code& of_mark, commands& out)
@@ -222,20 +222,20 @@ void contender::removed(const error_code& ec, commands& out)
 
 void contender::stepped_down(const error_code& ec, commands& out)
 {
-    hand([&](queue::hold& s) { return s.stepped_down(context_, ec, out); });
+    hand([&](queue::holding& s) { return s.stepped_down(context_, ec, out); });
 }
 
 // ---- questions
 
 bool contender::holds() const noexcept
 {
-    const auto* const held = std::get_if<queue::hold>(&stage_);
+    const auto* const held = std::get_if<queue::holding>(&stage_);
     return held != nullptr && held->is_held();
 }
 
 bool contender::is_next() const noexcept
 {
-    const auto* const waiting = std::get_if<queue::wait>(&stage_);
+    const auto* const waiting = std::get_if<queue::waiting>(&stage_);
     return waiting != nullptr && waiting->is_next();
 }
 
@@ -278,7 +278,7 @@ const queue::place* contender::place() const noexcept
 {
     return std::visit(
         []<class Stage>(const Stage& s) -> const queue::place* {
-            if constexpr (std::is_same_v<Stage, queue::drain>) {
+            if constexpr (std::is_same_v<Stage, queue::draining>) {
                 return s.me() ? &*s.me() : nullptr;
             } else if constexpr (requires { s.me(); }) {
                 return &s.me();

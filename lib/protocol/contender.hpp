@@ -19,8 +19,8 @@ namespace colock::protocol {
 // The queue protocol of docs/architecture.md. Inputs are member functions, outputs are appended to `out`.
 // No clock, no I/O, no threads: copies may be taken, which is how the tests walk through every interleaving.
 //
-// It is ZooKeeper's lock recipe, in stages: `join` creates a node in the queue, `wait` watches its predecessors, `hold`
-// has the lock, `leave` removes the node. A fifth stage, `drain`, is entered only when the sequence numbers are nearly
+// It is ZooKeeper's lock recipe, in stages: `joining` creates a node in the queue, `waiting` watches its predecessors, `holding`
+// has the lock, `leaving` removes the node. A fifth stage, `draining`, is entered only when the sequence numbers are nearly
 // used up. Each is a type in queue/ with the rules that belong to it; what they share is `queue::context`. Each input is
 // handed to the present stage, and may lead to another one. A stage has functions for those inputs that mean something
 // in it.
@@ -75,7 +75,7 @@ public:
                         commands& out);
     void directory_identified(const error_code& ec, const directory_state& state,
                               std::string_view data);
-    void directory_marked(const error_code& ec, const directory_write& write);
+    void directory_signed(const error_code& ec, const directory_write& write);
     void removed(const error_code& ec, commands& out);
     // `of_mark`: of the step that writes the mark.
     void removed_and_marked(const error_code& ec, const error_code& of_mark, commands& out);
@@ -88,10 +88,10 @@ public:
     {
         return std::holds_alternative<queue::gone>(stage_);
     }
-    // Whether it is in the stage `drain`: it waits until the queue has drained, without a node or about to have none.
+    // Whether it is in the stage `draining`: it waits until the queue has drained, without a node or about to have none.
     [[nodiscard]] bool waits_without_place() const noexcept
     {
-        return std::holds_alternative<queue::drain>(stage_);
+        return std::holds_alternative<queue::draining>(stage_);
     }
     // Whether newcomers drain behind its node: there may be more contenders than the queue shows.
     [[nodiscard]] bool newcomers_drain() const noexcept;

@@ -30,7 +30,7 @@ bool repetition::is_next(command::kind type) noexcept
     using kind = command::kind;
     switch (type) {
     case kind::identify_directory:
-    case kind::mark_directory:
+    case kind::sign_directory:
     case kind::watch_newcomers: return false; // nothing else follows from their answers
     default: break;
     }

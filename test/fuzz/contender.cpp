@@ -272,7 +272,7 @@ private:
             case kind::identify_directory:
                 contender_.directory_identified(ec, directory(), data());
                 break;
-            case kind::mark_directory: contender_.directory_marked(ec, write(ec)); break;
+            case kind::sign_directory: contender_.directory_signed(ec, write(ec)); break;
             case kind::watch:
                 if (!ec) {
                     armed_.push_back(to.name);
@@ -303,9 +303,9 @@ private:
     std::string data()
     {
         switch (in_.byte() % 4) {
-        case 0: return std::string{directory_mark};
-        case 1: return data_with_mark(curator_layout(), in_.byte());
-        case 2: return data_with_mark(curator_shared_layout(), in_.byte());
+        case 0: return std::string{directory_signature};
+        case 1: return data_with_low_water_mark(curator_layout(), in_.byte());
+        case 2: return data_with_low_water_mark(curator_shared_layout(), in_.byte());
         default: return in_.text();
         }
     }

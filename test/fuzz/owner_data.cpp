@@ -26,11 +26,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         fuzz::require(again == owner);
     }
 
-    const auto mark = protocol::mark_in(l, text);
+    const auto mark = protocol::low_water_mark_in(l, text);
     fuzz::require(mark >= -1);
     if (mark != -1) {
-        fuzz::require(protocol::is_marked(text));
+        fuzz::require(protocol::is_signed(text));
     }
-    fuzz::require(protocol::mark_in(l, protocol::data_with_mark(l, number)) == number);
+    fuzz::require(protocol::low_water_mark_in(l, protocol::data_with_low_water_mark(l, number)) ==
+                  number);
     return 0;
 }

@@ -31,7 +31,7 @@ enum class input_kind : std::uint8_t {
     step_down,
     directory_read,
     directory_identified,
-    directory_marked,
+    directory_signed,
     removed_and_marked,
     listed_and_watched,
     look_around,
@@ -91,7 +91,7 @@ inline input input_of(const message& m, answer code)
                                            input_kind::stepped_down,
                                            input_kind::directory_read,
                                            input_kind::directory_identified,
-                                           input_kind::directory_marked,
+                                           input_kind::directory_signed,
                                            input_kind::listed_and_watched,
                                            input_kind::newcomers_watched};
     const auto kind = kinds[static_cast<std::size_t>(m.op)];
@@ -211,8 +211,8 @@ private:
             .czxid = in.directory, .version = in.version, .children = in.alone ? 1 : 2};
         const protocol::directory_write write{.error = ec, .now = directory};
         const auto data = !in.ours       ? std::string{"somebody's"}
-                          : in.mark != 0 ? protocol::data_with_mark(layout_, in.mark - 1)
-                                         : std::string{protocol::directory_mark};
+                          : in.mark != 0 ? protocol::data_with_low_water_mark(layout_, in.mark - 1)
+                                         : std::string{protocol::directory_signature};
         protocol::commands out;
         std::optional<protocol::remote_contention> known;
         auto memory = memories_[in.memory];
@@ -258,7 +258,7 @@ private:
         case input_kind::directory_identified:
             value.directory_identified(ec, directory, data);
             break;
-        case input_kind::directory_marked: value.directory_marked(ec, write); break;
+        case input_kind::directory_signed: value.directory_signed(ec, write); break;
         case input_kind::removed_and_marked: value.removed_and_marked(ec, ec, out); break;
         case input_kind::removed: value.removed(ec, out); break;
         case input_kind::stepped_down: value.stepped_down(ec, out); break;

@@ -147,7 +147,7 @@ struct walk {
             switch (next.c.try_arrive(now, v)) {
             case cohort::answer::admitted: let_in(next); break;
             case cohort::answer::busy: BOOST_REQUIRE(w.waiting + w.users != 0 || w.looking); break;
-            case cohort::answer::idle:
+            case cohort::answer::ask_servers:
                 BOOST_REQUIRE(!w.holder || rules.shared);
                 next.asking = 1;
                 break;

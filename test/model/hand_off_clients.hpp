@@ -31,7 +31,7 @@ inline void world::arrive()
 inline void world::try_arrive()
 {
     auto& c = clients_[i_];
-    auto found = cohort::answer::idle;
+    auto found = cohort::answer::ask_servers;
     if (server_.sessions[i_].connected) {
         outcome out;
         drop_lost_holder(out);
@@ -44,7 +44,7 @@ inline void world::try_arrive()
         apply(v, out);
         carry_out(out, false);
     }
-    if (found == cohort::answer::idle) {
+    if (found == cohort::answer::ask_servers) {
         c.strand.push_back({.asks = true});
     }
 }
@@ -394,7 +394,7 @@ inline void world::perform(driver& d, const output& o)
     case kind::remove: send(d, operation::remove, o); break;
     case kind::read_directory: send(d, operation::read_directory, o); break;
     case kind::identify_directory: send(d, operation::identify_directory, o); break;
-    case kind::mark_directory: send(d, operation::mark_directory, o); break;
+    case kind::sign_directory: send(d, operation::sign_directory, o); break;
     case kind::unwatch: unwatch(d, o.name); break;
     case kind::granted:
         granted(d);

@@ -82,7 +82,7 @@ enum class operation : std::uint8_t {
     step_down,          // the node `name`, of a reader, in place of the client's own, a writer's
     read_directory,     // whether the directory may be deleted, and the low-water mark in it
     identify_directory, // likewise
-    mark_directory, // check that `name` is there, and write to the directory in place of data of `version`
+    sign_directory, // check that `name` is there, and write to the directory in place of data of `version`
     list_and_watch,   // and watch the directory for nodes that come or go
     watch_newcomers,  // likewise, by a holder
     remove_directory, // unless it has children; nobody looks at the answer

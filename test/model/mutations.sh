@@ -21,7 +21,7 @@ compile() # SOURCE OBJECT [FLAG...]
 mapfile -t protocol < <(cd "$source_dir" && find lib/protocol -name '*.cpp' | sed 's/\.cpp$//' | sort)
 protocol+=(lib/error lib/fencing_token)
 mapfile -t walks < <(cd "$source_dir" && find test/model -name '*.cpp' | sed 's/\.cpp$//' | sort)
-walks+=(test/main test/unit/{cohort,directory_strategy,newcomer_watch,reconnect,repetition})
+walks+=(test/main test/unit/{cohort,fast_path,newcomer_watch,reconnect,repetition})
 
 object() # PATH
 {
@@ -172,20 +172,20 @@ fault "somebody else's directory" low_water_mark/somebody_elses_directory_is_not
 
 fault "foreign write not noticed" remembering/G1_G4_somebody_writes_to_the_directory contract
 fault "another directory taken for the same" remembering/G1_G4_somebody_puts_another_directory_there contract
-fault "mark makes it ours" remembering/G1_G4_somebody_puts_another_directory_there contract
+fault "signature makes it ours" remembering/G1_G4_somebody_puts_another_directory_there contract
 fault "first version trusted" remembering/G1_G4_somebody_puts_another_directory_there contract
 fault "any data are ours" remembering/G1_G4_somebody_elses_directory contract
 fault "any version replaced" remembering/G1_G4_one_client_alone contract
 fault "others forgotten" remembering/G1_G2_G4_two_clients contract
 fault "numbers in between forgotten" remembering/G1_G2_G4_two_clients contract
 fault "listed siblings forgotten" remembering/G1_G2_G4_two_clients contract
-fault "counted siblings forgotten" directory_strategy/who_has_counted_others_does_not_count_again check
+fault "counted siblings forgotten" fast_path/who_has_counted_others_does_not_count_again check
 fault "fast path tried twice" remembering/G1_G4_one_client_alone contract
 fault "refused for good, and tried again" remembering/G1_G4_it_must_not_be_written_to contract
 fault "mark denied, and written again" remembering/G1_G4_it_must_not_be_written_to contract
 fault "recognised by another contender's read" remembering/G1_G2_G4_long_queues contract
-fault "removed ancestor not made again" directory_strategy/what_comes_of_making_a_directory check
-fault "counted beside the own node" directory_strategy/who_counts_joins_behind_the_own_removal check
+fault "removed ancestor not made again" fast_path/what_comes_of_making_a_directory check
+fault "counted beside the own node" fast_path/who_counts_joins_behind_the_own_removal check
 fault "directory kept by the next contender" newcomer_watch/near_the_end_others_may_wait_without_a_place check
 
 fault "newcomer forgotten" newcomer_watch/a_holder_asks_once_and_knows_until_the_watch_fires check

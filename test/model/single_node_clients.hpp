@@ -67,7 +67,7 @@ inline void world::obey(session& s, contender& c, const laboratory& lab,
     case kind::list_and_watch:
     case kind::watch_newcomers:
     case kind::identify_directory:
-    case kind::mark_directory:
+    case kind::sign_directory:
     case kind::read_directory:
     case kind::remove_and_mark:
     case kind::remove_directory:

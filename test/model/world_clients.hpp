@@ -21,7 +21,7 @@ inline void world::begin_next(client& c)
 inline void world::learn(client& c, const message& m)
 {
     auto& told = c.told;
-    const bool writes = m.op == operation::create_and_count || m.op == operation::mark_directory;
+    const bool writes = m.op == operation::create_and_count || m.op == operation::sign_directory;
     if (m.code == result::denied && (writes || m.op == operation::remove_and_mark)) {
         told.denied = true;
     }
@@ -103,11 +103,11 @@ inline void world::obey(std::size_t i, const output& o, laboratory& lab)
         require(c.told.alone, "contract: the directory is read for nothing");
         send(i, {operation::identify_directory});
         break;
-    case kind::mark_directory:
+    case kind::sign_directory:
         require(o.name == lab.contenders(i).name(c.contender),
                 "contract: the own node is not checked");
         check_worth(c, o.version);
-        send(i, {.op = operation::mark_directory, .name = o.name, .version = o.version});
+        send(i, {.op = operation::sign_directory, .name = o.name, .version = o.version});
         break;
     case kind::list_and_watch:
     case kind::watch_newcomers: throw violation{"contract: nobody wants to know"};

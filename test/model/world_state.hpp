@@ -213,7 +213,7 @@ private:
             m.made(1);
             m.granted_alone(0);
             m.granted_alone(1);
-            m.marked(1, 1);
+            m.wrote_signature(1, 1);
         } else if (scenario_.recognised) {
             m.read_in_queue(1, 1, true);
         }

@@ -97,7 +97,7 @@ public:
                 remove(at);
             }
             break;
-        case operation::mark_directory:
+        case operation::sign_directory:
             if (at == nodes.size()) {
                 reply.code = result::no_node;
             } else if (!writable) {

@@ -205,13 +205,13 @@ BOOST_AUTO_TEST_CASE(G2_with_strangers_the_time_is_bounded)
 BOOST_AUTO_TEST_CASE(try_finds_out_what_is_known_here)
 {
     scene s{mutex_rules};
-    BOOST_TEST((s.try_arrive() == cohort::answer::idle));
+    BOOST_TEST((s.try_arrive() == cohort::answer::ask_servers));
     s.arrive();
     BOOST_TEST((s.try_arrive() == cohort::answer::busy)); // never before those who wait
     s.granted();
     BOOST_TEST((s.try_arrive() == cohort::answer::busy));
     s.release();
-    BOOST_TEST((s.try_arrive() == cohort::answer::idle));
+    BOOST_TEST((s.try_arrive() == cohort::answer::ask_servers));
 }
 
 BOOST_AUTO_TEST_CASE(one_on_trial_may_hold_what_others_wait_for)

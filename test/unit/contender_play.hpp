@@ -115,7 +115,7 @@ public:
         memory.made(7);
         memory.granted_alone(0);
         memory.granted_alone(1);
-        memory.marked(7, 1);
+        memory.wrote_signature(7, 1);
     }
     std::string created(const error_code& ec)
     {
@@ -170,8 +170,8 @@ public:
     {
         lent().directory_read({}, {.czxid = 7, .version = 1},
                               !ours       ? "somebody's"
-                              : mark >= 0 ? protocol::data_with_mark(layout_, mark)
-                                          : std::string{protocol::directory_mark},
+                              : mark >= 0 ? protocol::data_with_low_water_mark(layout_, mark)
+                                          : std::string{protocol::directory_signature},
                               out_);
         return said();
     }

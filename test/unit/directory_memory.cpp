@@ -23,7 +23,7 @@ directory_memory usable()
 {
     auto m = used();
     m.read(7, 0, true);
-    m.marked(7, 1);
+    m.wrote_signature(7, 1);
     return m;
 }
 
@@ -39,12 +39,12 @@ BOOST_AUTO_TEST_CASE(who_is_alone_looks_whose_it_is)
     m.read(7, 0, true);
     BOOST_TEST(!m.is_worth_reading());
     BOOST_TEST(!m.expects_alone()); // each directory begins with this version
-    BOOST_TEST(m.is_worth_marking());
-    m.marked(7, 1);
-    BOOST_TEST(!m.is_worth_marking());
+    BOOST_TEST(m.is_worth_signing());
+    m.wrote_signature(7, 1);
+    BOOST_TEST(!m.is_worth_signing());
     BOOST_TEST(m.expects_alone());
     BOOST_TEST(m.version() == 1);
-    m.marked(7, 2);
+    m.wrote_signature(7, 2);
     m.granted_alone(2);
     BOOST_TEST(m.expects_alone());
     BOOST_TEST(m.version() == 2);
@@ -55,10 +55,10 @@ BOOST_AUTO_TEST_CASE(one_that_was_made_here_is_known)
     directory_memory m;
     m.made(7);
     m.granted_alone(0);
-    BOOST_TEST(!m.is_worth_marking());
+    BOOST_TEST(!m.is_worth_signing());
     m.granted_alone(1);
-    BOOST_TEST(m.is_worth_marking());
-    m.marked(7, 1);
+    BOOST_TEST(m.is_worth_signing());
+    m.wrote_signature(7, 1);
     BOOST_TEST(m.expects_alone());
 }
 
@@ -81,11 +81,11 @@ BOOST_AUTO_TEST_CASE(somebody_elses_is_not_looked_at_again)
     auto m = used();
     m.read(7, 3, false);
     BOOST_TEST(!m.is_ours(7));
-    BOOST_TEST(!m.is_writable()); // also when a contender has seen colock's mark there before
+    BOOST_TEST(!m.is_writable()); // also when a contender has seen colock's signature there before
     m.granted_alone(2);
     BOOST_TEST(!m.expects_alone());
     BOOST_TEST(!m.is_worth_reading());
-    BOOST_TEST(!m.is_worth_marking());
+    BOOST_TEST(!m.is_worth_signing());
     m.seen(7, 4);
     m.granted_alone(3);
     BOOST_TEST(!m.is_worth_reading());
@@ -153,12 +153,12 @@ BOOST_AUTO_TEST_CASE(another_directory)
 
     auto unnoticed = usable();
     unnoticed.read_in_queue(7, 1, true);
-    unnoticed.marked(8, 2);
+    unnoticed.wrote_signature(8, 2);
     BOOST_TEST(!unnoticed.is_ours(8));
     unnoticed.granted_alone(0);
     unnoticed.granted_alone(1);
     BOOST_TEST(!unnoticed.expects_alone());
-    BOOST_TEST(!unnoticed.is_worth_marking());
+    BOOST_TEST(!unnoticed.is_worth_signing());
 }
 
 BOOST_AUTO_TEST_CASE(one_at_a_time_tries)
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(one_at_a_time_tries)
     auto m = usable();
     m.tried();
     BOOST_TEST(!m.expects_alone());
-    m.marked(7, 2);
+    m.wrote_signature(7, 2);
     BOOST_TEST(!m.expects_alone());
     m.granted_alone(2);
     BOOST_TEST(m.expects_alone());

@@ -237,14 +237,15 @@ BOOST_AUTO_TEST_CASE(a_layout_that_could_not_read_back_its_own_names_is_refused)
 
 BOOST_AUTO_TEST_CASE(a_note_keeps_the_mark)
 {
-    BOOST_TEST(is_marked(directory_mark));
-    const auto data = data_with_mark(curator_layout(), 42);
-    BOOST_TEST(data == std::string{directory_mark} + "\nnobody is left up to /lock-0000000042");
-    BOOST_TEST(is_marked(data));
+    BOOST_TEST(is_signed(directory_signature));
+    const auto data = data_with_low_water_mark(curator_layout(), 42);
+    BOOST_TEST(data ==
+               std::string{directory_signature} + "\nnobody is left up to /lock-0000000042");
+    BOOST_TEST(is_signed(data));
     for (const auto& others :
-         {""s, "made by colock"s, std::string{directory_mark} + '.', ' ' + data}) {
-        BOOST_TEST(!is_marked(others));
-        BOOST_TEST(mark_in(curator_layout(), others) == -1);
+         {""s, "made by colock"s, std::string{directory_signature} + '.', ' ' + data}) {
+        BOOST_TEST(!is_signed(others));
+        BOOST_TEST(low_water_mark_in(curator_layout(), others) == -1);
     }
 }
 
@@ -263,21 +264,23 @@ BOOST_AUTO_TEST_CASE(a_note_is_read_by_its_queue_only)
     for (const auto& writer : queues) {
         for (const auto& reader : queues) {
             for (const std::int64_t number : {0, 7, 2147483647}) {
-                const auto read = mark_in(reader, data_with_mark(writer, number));
+                const auto read =
+                    low_water_mark_in(reader, data_with_low_water_mark(writer, number));
                 BOOST_TEST(read == (writer == reader ? number : -1));
             }
         }
     }
-    BOOST_TEST(mark_in(go_zookeeper_layout(), data_with_mark(curator_layout(), 7)) == 7);
+    BOOST_TEST(low_water_mark_in(go_zookeeper_layout(),
+                                 data_with_low_water_mark(curator_layout(), 7)) == 7);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_note_has_no_number)
 {
-    const auto data = data_with_mark(curator_layout(), 42);
+    const auto data = data_with_low_water_mark(curator_layout(), 42);
     for (const auto& text :
-         {std::string{directory_mark}, data + '0', data + '\n', data.substr(0, data.size() - 1),
-          data.substr(0, data.size() - 1) + 'x'}) {
-        BOOST_TEST(mark_in(curator_layout(), text) == -1);
+         {std::string{directory_signature}, data + '0', data + '\n',
+          data.substr(0, data.size() - 1), data.substr(0, data.size() - 1) + 'x'}) {
+        BOOST_TEST(low_water_mark_in(curator_layout(), text) == -1);
     }
 }
 

@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_newcomer_ends_the_fast_path)
     h.memory.made(1);
     h.memory.granted_alone(0);
     h.memory.granted_alone(1);
-    h.memory.marked(1, 1);
+    h.memory.wrote_signature(1, 1);
     BOOST_TEST(h.memory.expects_alone());
     (void)h.c.newcomer();
     BOOST_TEST(!h.memory.expects_alone());
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(a_newcomer_ends_the_fast_path)
 BOOST_AUTO_TEST_CASE(near_the_end_others_may_wait_without_a_place)
 {
     holder h{false, {}, "2130706432"};
-    h.c.directory_read({}, {}, protocol::directory_mark, h.out);
+    h.c.directory_read({}, {}, protocol::directory_signature, h.out);
     h.listed_with(false, false);
     BOOST_TEST(h.c.newcomers_drain());
     BOOST_CHECK(h.c.contention() == some);

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(requests_from_which_nothing_follows_are_none)
     repetition r{true};
     (void)r.answered(kind::list, {}, throttled);
     BOOST_TEST(!r.is_next(kind::identify_directory));
-    BOOST_TEST(!r.is_next(kind::mark_directory));
+    BOOST_TEST(!r.is_next(kind::sign_directory));
     BOOST_TEST(!r.is_next(kind::watch_newcomers));
     BOOST_TEST(r.is_next(kind::list)); // they are not what follows
 }

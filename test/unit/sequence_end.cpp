@@ -58,7 +58,7 @@ struct play {
     }
     void directory_read(bool ours, const error_code& ec = {})
     {
-        c.directory_read(ec, {}, ours ? colock::protocol::directory_mark : "somebody's", out);
+        c.directory_read(ec, {}, ours ? colock::protocol::directory_signature : "somebody's", out);
     }
     std::string watched(std::int64_t number, const error_code& ec = {})
     {

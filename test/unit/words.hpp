@@ -21,7 +21,7 @@ inline std::string word_for(protocol::command::kind type)
     case kind::watch: return "watch";
     case kind::read_directory: return "read directory";
     case kind::identify_directory: return "identify directory";
-    case kind::mark_directory: return "mark directory";
+    case kind::sign_directory: return "sign directory";
     case kind::remove: return "remove";
     case kind::remove_and_mark: return "remove and mark";
     case kind::step_down: return "step down";

@@ -306,7 +306,7 @@ void simulation::parts::bring_to_the_end()
         make_by_hand(old->path.substr(0, old->path.rfind('/')));
     }
     make_by_hand(old->path,
-                 old->is_ours ? std::string{colock::protocol::directory_mark} : std::string{},
+                 old->is_ours ? std::string{colock::protocol::directory_signature} : std::string{},
                  old->is_ours ? colock::create_mode::container : colock::create_mode::persistent);
     time.run_until(time.now() + 1s);
     servers.set_counter(old->path, old->next);

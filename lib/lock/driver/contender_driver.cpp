@@ -386,7 +386,7 @@ void contender_driver::perform(const protocol::command& c)
     case kind::remove_and_mark: remove_and_mark(c); break;
     case kind::read_directory:
     case kind::identify_directory: read_directory(c.type); break;
-    case kind::mark_directory: mark_directory(c); break;
+    case kind::sign_directory: sign_directory(c); break;
     case kind::remove_directory: remove_directory(); break;
     case kind::unwatch: unwatch(c.name); break;
     case kind::step_down: replace_by_readers_node(c); break;

@@ -124,8 +124,8 @@ private:
     void create_and_count(const protocol::command& wanted);
     void run_after_create();
     void read_directory(protocol::command::kind as);
-    [[nodiscard]] transaction_op write_colocks_mark(const protocol::command& wanted) const;
-    void mark_directory(const protocol::command& wanted);
+    [[nodiscard]] transaction_op write_signature(const protocol::command& wanted) const;
+    void sign_directory(const protocol::command& wanted);
     void list();
     void look_at_node();
     void list_and_watch(protocol::command::kind as);

@@ -113,7 +113,7 @@ void contender_driver::make_directory()
     for (const auto& path : paths) {
         submit({.op = zk::opcode::create,
                 .path = path,
-                .data = std::string{protocol::directory_mark},
+                .data = std::string{protocol::directory_signature},
                 .mode = create_mode::container,
                 .acl = acl()},
                [made, tell, last = &path == &paths.back()](zk::reply&& r) {
@@ -149,7 +149,7 @@ void contender_driver::create_and_count(const protocol::command& wanted)
             .acl = acl(),
             .ops = both(create_op(child(wanted.name), owner_data(),
                                   {.mode = create_mode::ephemeral_sequential}),
-                        write_colocks_mark(wanted))},
+                        write_signature(wanted))},
            [this](contender& c, zk::reply& r, protocol::commands& out) {
                const auto write = directory_write_in(r);
                // The transaction created the one, and changed the other.
@@ -196,19 +196,19 @@ void contender_driver::read_directory(kind as)
            });
 }
 
-transaction_op contender_driver::write_colocks_mark(const protocol::command& wanted) const
+transaction_op contender_driver::write_signature(const protocol::command& wanted) const
 {
-    return set_op(path_, std::string{protocol::directory_mark},
+    return set_op(path_, std::string{protocol::directory_signature},
                   static_cast<std::int32_t>(wanted.number));
 }
 
-void contender_driver::mark_directory(const protocol::command& wanted)
+void contender_driver::sign_directory(const protocol::command& wanted)
 {
     submit(wanted.type,
            {.op = zk::opcode::multi,
-            .ops = both(check_op(child(wanted.name)), write_colocks_mark(wanted))},
+            .ops = both(check_op(child(wanted.name)), write_signature(wanted))},
            [](contender& c, zk::reply& r, protocol::commands&) {
-               c.directory_marked(r.error, directory_write_in(r));
+               c.directory_signed(r.error, directory_write_in(r));
            });
 }
 
@@ -224,8 +224,9 @@ void contender_driver::remove_and_mark(const protocol::command& wanted)
 {
     submit(wanted.type,
            {.op = zk::opcode::multi,
-            .ops = both(remove_op(child(wanted.name)),
-                        set_op(path_, protocol::data_with_mark(options_.layout, wanted.number)))},
+            .ops = both(
+                remove_op(child(wanted.name)),
+                set_op(path_, protocol::data_with_low_water_mark(options_.layout, wanted.number)))},
            [](contender& c, zk::reply& r, protocol::commands& out) {
                c.removed_and_marked(r.error, directory_write_in(r).error, out);
            });

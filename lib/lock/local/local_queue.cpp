@@ -101,7 +101,7 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
 void local_queue::try_lock(operation_ptr<error_code, unique_lock> op)
 {
     using answer = cohort::answer;
-    auto found = answer::idle;
+    auto found = answer::ask_servers;
     outcome out;
     if (core_->connection_id() != 0) { // else a try has no say, whatever is known here
         const std::lock_guard lock{mutex_};
@@ -117,7 +117,7 @@ void local_queue::try_lock(operation_ptr<error_code, unique_lock> op)
     carry_out(out);
     if (found == answer::busy) {
         op.complete({}, no_lock(core_));
-    } else if (found == answer::idle) {
+    } else if (found == answer::ask_servers) {
         ask(std::move(op));
     }
 }

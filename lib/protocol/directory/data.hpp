@@ -10,16 +10,17 @@
 namespace colock::protocol {
 
 // Of the directories that are made here. Servers do not tell which nodes are containers.
-inline constexpr std::string_view directory_mark = "made by colock, to be deleted when it is empty";
+inline constexpr std::string_view directory_signature =
+    "made by colock, to be deleted when it is empty";
 
 // Whether colock has made the directory that has these data.
-[[nodiscard]] bool is_marked(std::string_view data) noexcept;
+[[nodiscard]] bool is_signed(std::string_view data) noexcept;
 
-// Colock's mark, and the low-water mark: in the queue of this layout nobody is left up to this number. Several layouts
+// Colock's signature, and the low-water mark: in the queue of this layout nobody is left up to this number. Several layouts
 // may share a directory, so the low-water mark names its queue.
-[[nodiscard]] std::string data_with_mark(const layout& l, std::int64_t number);
+[[nodiscard]] std::string data_with_low_water_mark(const layout& l, std::int64_t number);
 
 // The number of the low-water mark, or -1: there is none, or it is about another queue.
-[[nodiscard]] std::int64_t mark_in(const layout& l, std::string_view data);
+[[nodiscard]] std::int64_t low_water_mark_in(const layout& l, std::string_view data);
 
 } // namespace colock::protocol

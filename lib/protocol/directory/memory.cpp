@@ -35,9 +35,9 @@ void directory_memory::read_in_queue(std::int64_t czxid, std::int32_t version, b
     read_in_queue_ = true;
 }
 
-void directory_memory::marked(std::int64_t czxid, std::int32_t version) noexcept
+void directory_memory::wrote_signature(std::int64_t czxid, std::int32_t version) noexcept
 {
-    const bool same = czxid == czxid_ || planted("mark makes it ours");
+    const bool same = czxid == czxid_ || planted("signature makes it ours");
     read(czxid, version, same && whose_ == owner::colock);
 }
 
@@ -71,7 +71,7 @@ bool directory_memory::is_worth_reading() const noexcept
     return alone_ && !current_ && whose_ != owner::others && writable_;
 }
 
-bool directory_memory::is_worth_marking() const noexcept
+bool directory_memory::is_worth_signing() const noexcept
 {
     return is_usable() && version_ == 0;
 }

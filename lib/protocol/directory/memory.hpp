@@ -5,7 +5,7 @@
 
 namespace colock::protocol {
 
-// Two questions decide whether a contender may join by the uncontended fast path (strategy.hpp):
+// Two questions decide whether a contender may join by the uncontended fast path (fast_path.hpp):
 // - Is the fast path worth trying? Only where this client was granted the lock the last two times, and nobody else in
 //   between. Other clients gain nothing by it.
 // - May the directory be written to? Only if colock has made it, and nobody else has written to it since.
@@ -15,13 +15,13 @@ public:
     void seen(std::int64_t czxid, std::int32_t version) noexcept;
     // This client has made it.
     void made(std::int64_t czxid) noexcept;
-    // Its data were read, of this version. `ours`: they begin with colock's mark.
+    // Its data were read, of this version. `ours`: they begin with colock's signature.
     void read(std::int64_t czxid, std::int32_t version, bool ours) noexcept;
     // As read(), by a waiter in a long queue. Later contenders of this client rely on it, and do not read again.
     void read_in_queue(std::int64_t czxid, std::int32_t version, bool ours) noexcept;
-    // This client has written the mark. With another czxid the write went into a new directory, which does not count as
+    // This client has written the signature. With another czxid the write went into a new directory, which does not count as
     // colock's.
-    void marked(std::int64_t czxid, std::int32_t version) noexcept;
+    void wrote_signature(std::int64_t czxid, std::int32_t version) noexcept;
     // A write was refused: the directory is not what it was believed to be.
     void refused() noexcept;
     // Writing to it is not permitted.
@@ -41,10 +41,10 @@ public:
     // Whether it may be written to, as far as is known.
     [[nodiscard]] bool is_writable() const noexcept { return writable_ && whose_ != owner::others; }
 
-    // What would help the next contender to take the fast path: to read the data; or to write the mark once, because each
+    // What would help the next contender to take the fast path: to read the data; or to write the signature once, because each
     // directory begins with version 0. A directory that is made in its place then has another version.
     [[nodiscard]] bool is_worth_reading() const noexcept;
-    [[nodiscard]] bool is_worth_marking() const noexcept;
+    [[nodiscard]] bool is_worth_signing() const noexcept;
     // Whether the next contender had better take the fast path.
     [[nodiscard]] bool expects_alone() const noexcept;
     // Of the data that it may replace.

@@ -1,8 +1,8 @@
 #include "context.hpp"
 
-#include "protocol/names/blocking_rule.hpp"
 #include "protocol/names/contender_name.hpp"
 #include "protocol/planted.hpp"
+#include "protocol/queue/blocking_rule.hpp"
 
 namespace colock::protocol::queue {
 

@@ -5,7 +5,7 @@
 
 #include "newcomer_watch.hpp"
 #include "protocol/command.hpp"
-#include "protocol/directory/strategy.hpp"
+#include "protocol/directory/fast_path.hpp"
 #include "protocol/names/guid.hpp"
 
 #include <cstddef>
@@ -21,8 +21,8 @@ struct settings {
     bool rejoin_on_expiry = true;
     bool lingers = false; // the client keeps its node for a while when nobody uses it
     // Each of these can be switched off. The lock excludes as well without it.
-    bool fast_path = true;      // directory/strategy.hpp
-    bool drains = true;         // drain.hpp
+    bool fast_path = true;      // directory/fast_path.hpp
+    bool drains = true;         // draining.hpp
     std::size_t mark_from = 16; // low_water_mark.hpp: contenders in the queue. 0: never
 
     friend bool operator==(const settings&, const settings&) = default;

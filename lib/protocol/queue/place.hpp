@@ -2,7 +2,7 @@
 #pragma once
 
 #include "context.hpp"
-#include "protocol/names/blocking_rule.hpp"
+#include "protocol/queue/blocking_rule.hpp"
 #include "watched_node.hpp"
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct place {
     // Whether a directory may be written to, and deleted.
     enum class directory : std::uint8_t {
         unknown,
-        ours,    // colock has made it: its data begin with colock's mark
+        ours,    // colock has made it: its data begin with colock's signature
         to_stay, // it has other data, or they cannot be read
     };
 

@@ -1,7 +1,7 @@
 // The contenders before the own node that block it: two of them in sight, the rest counted.
 #pragma once
 
-#include "protocol/names/blocking_rule.hpp"
+#include "protocol/queue/blocking_rule.hpp"
 #include "watched_node.hpp"
 
 #include <cstddef>

@@ -1,11 +1,11 @@
 // Where a contender is on its way through the queue.
 #pragma once
 
-#include "drain.hpp"
-#include "hold.hpp"
-#include "join.hpp"
-#include "leave.hpp"
-#include "wait.hpp"
+#include "draining.hpp"
+#include "holding.hpp"
+#include "joining.hpp"
+#include "leaving.hpp"
+#include "waiting.hpp"
 
 #include <concepts>
 #include <optional>
@@ -21,7 +21,7 @@ struct gone {
     friend bool operator==(const gone&, const gone&) = default;
 };
 
-using stage = std::variant<join, wait, hold, leave, drain, gone>;
+using stage = std::variant<joining, waiting, holding, leaving, draining, gone>;
 
 template <class T>
 concept a_stage = std::constructible_from<stage, T>;

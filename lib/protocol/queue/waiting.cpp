@@ -1,8 +1,8 @@
-#include "wait.hpp"
+#include "waiting.hpp"
 
-#include "protocol/names/blocking_rule.hpp"
 #include "protocol/names/contender_name.hpp"
 #include "protocol/planted.hpp"
+#include "protocol/queue/blocking_rule.hpp"
 #include "stage.hpp"
 
 #include <algorithm>
@@ -11,15 +11,15 @@ namespace colock::protocol::queue {
 
 // ---- the caller, and the connection
 
-transition wait::leave(context& c, commands& out)
+transition waiting::leave(context& c, commands& out)
 {
     if (before_) {
         before_->drop(out);
     }
-    return leave::begin(c, std::move(me_), false, out);
+    return leaving::begin(c, std::move(me_), false, out);
 }
 
-transition wait::proved(context& c, commands& out)
+transition waiting::proved(context& c, commands& out)
 {
     if (!std::exchange(proving_, false)) {
         return stay();
@@ -34,7 +34,7 @@ transition wait::proved(context& c, commands& out)
     return stay();
 }
 
-transition wait::connected(context& c, commands& out)
+transition waiting::connected(context& c, commands& out)
 {
     if (planted("no list when connected again")) {
         return stay();
@@ -44,7 +44,7 @@ transition wait::connected(context& c, commands& out)
 }
 
 // Watches and answers do not outlive a connection.
-void wait::suspended() noexcept
+void waiting::suspended() noexcept
 {
     me_.watch.forget();
     before_.reset();
@@ -54,14 +54,14 @@ void wait::suspended() noexcept
     proving_ = false;
 }
 
-transition wait::expired(context& c, commands& out)
+transition waiting::expired(context& c, commands& out)
 {
-    return join::in_another_session(c, out);
+    return joining::in_another_session(c, out);
 }
 
 // ---- listings
 
-transition wait::counted(context& c, bool alone, commands& out)
+transition waiting::counted(context& c, bool alone, commands& out)
 {
     me_.counted_siblings = !alone;
     if ((!alone && !planted("the only child")) ||
@@ -75,7 +75,7 @@ transition wait::counted(context& c, bool alone, commands& out)
     return granted(c, out);
 }
 
-transition wait::listed(context& c, const error_code& ec, const listing& l, commands& out)
+transition waiting::listed(context& c, const error_code& ec, const listing& l, commands& out)
 {
     if (outcome_unknown(ec)) {
         return stay(); // listed again behind the reconnection
@@ -90,7 +90,7 @@ transition wait::listed(context& c, const error_code& ec, const listing& l, comm
     return failed(c, ec, out);
 }
 
-transition wait::evaluate(context& c, const listing& l, commands& out)
+transition waiting::evaluate(context& c, const listing& l, commands& out)
 {
     if (me_.is_late(c) && me_.directory_is == place::directory::unknown) {
         out.push_back({command::kind::read_directory});
@@ -115,7 +115,7 @@ transition wait::evaluate(context& c, const listing& l, commands& out)
         return planted("busy, and stays") ? finish({}, out) : leave(c, out);
     }
     if (too_late) {
-        return drain::begin(std::move(me_), std::move(before_), queue, out);
+        return draining::begin(std::move(me_), std::move(before_), queue, out);
     }
     if (!before_) {
         before_.emplace();
@@ -143,7 +143,7 @@ transition wait::evaluate(context& c, const listing& l, commands& out)
 // ---- the end of waiting
 
 // No predecessor is left, and the own node is there.
-transition wait::granted(context& c, commands& out)
+transition waiting::granted(context& c, commands& out)
 {
     if (!c.safe && !planted("granted while unsafe")) {
         if (!std::exchange(proving_, true)) {
@@ -164,11 +164,11 @@ transition wait::granted(context& c, commands& out)
         }
     }
     out.push_back({command::kind::granted});
-    return hold{std::move(me_)};
+    return holding{std::move(me_)};
 }
 
 // No predecessor is left. No round trip is needed when the own watch tells that the own node is there.
-transition wait::granted_if_there(context& c, commands& out)
+transition waiting::granted_if_there(context& c, commands& out)
 {
     const bool there =
         me_.watch.is_armed() || planted("unwatched grant") || planted("own watch last");
@@ -181,16 +181,16 @@ transition wait::granted_if_there(context& c, commands& out)
     return stay();
 }
 
-transition wait::own_node_vanished(context& c, commands& out)
+transition waiting::own_node_vanished(context& c, commands& out)
 {
     me_.watch.drop(out);
     if (before_) {
         before_->drop(out);
     }
-    return planted("missing own node ignored") ? stay() : join::again(c, out);
+    return planted("missing own node ignored") ? stay() : joining::again(c, out);
 }
 
-transition wait::failed(context& c, const error_code& ec, commands& out)
+transition waiting::failed(context& c, const error_code& ec, commands& out)
 {
     out.push_back({command::kind::failed, {}, ec});
     return leave(c, out);

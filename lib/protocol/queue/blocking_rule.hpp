@@ -1,7 +1,7 @@
 // Who stands before me and blocks me.
 #pragma once
 
-#include "contender_name.hpp"
+#include "protocol/names/contender_name.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -15,7 +15,7 @@
 
 using namespace colock;
 using colock::protocol::command;
-using colock::protocol::directory_mark;
+using colock::protocol::directory_signature;
 using colock::protocol::outcome_of_making;
 
 namespace {
@@ -79,13 +79,13 @@ struct client {
     }
     void identified(std::int32_t version, const error_code& ec = {})
     {
-        c->directory_identified(ec, {.czxid = directory, .version = version}, directory_mark);
+        c->directory_identified(ec, {.czxid = directory, .version = version}, directory_signature);
     }
-    void marked(std::int32_t version)
+    void signed_with(std::int32_t version)
     {
-        c->directory_marked({}, {.now = {.czxid = directory, .version = version}});
+        c->directory_signed({}, {.now = {.czxid = directory, .version = version}});
     }
-    void mark_fails(const error_code& ec) { c->directory_marked(ec, {.error = ec}); }
+    void signing_fails(const error_code& ec) { c->directory_signed(ec, {.error = ec}); }
     std::string leaves()
     {
         c->leave(out);
@@ -111,8 +111,8 @@ struct client {
         BOOST_TEST(is_granted(0, 0) == "granted");
         BOOST_TEST(is_granted(1, 0) == "identify directory, granted");
         identified(0);
-        BOOST_TEST(is_granted(2, 0) == "mark directory in place of 0, granted");
-        marked(1);
+        BOOST_TEST(is_granted(2, 0) == "sign directory in place of 0, granted");
+        signed_with(1);
     }
 
     void next()
@@ -131,10 +131,10 @@ struct client {
                 prefix = each.name;
             }
             if (each.type == command::kind::create_and_count ||
-                each.type == command::kind::mark_directory) {
+                each.type == command::kind::sign_directory) {
                 text += " in place of " + std::to_string(each.number);
             }
-            if (each.type == command::kind::mark_directory) {
+            if (each.type == command::kind::sign_directory) {
                 BOOST_TEST(each.name == own);
             }
             watches |= each.type == command::kind::list_and_watch;
@@ -160,7 +160,7 @@ struct client {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(directory_strategy)
+BOOST_AUTO_TEST_SUITE(fast_path)
 
 BOOST_AUTO_TEST_CASE(a_client_alone_gets_to_know_the_directory_and_then_counts)
 {
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_directory_that_the_client_has_made_need_not_be_read)
     BOOST_TEST(a.created(0) == "");
     BOOST_TEST(a.listed(0) == "granted");
     BOOST_TEST(a.leaves() == "remove");
-    BOOST_TEST(a.is_granted(1, 0) == "mark directory in place of 0, granted");
+    BOOST_TEST(a.is_granted(1, 0) == "sign directory in place of 0, granted");
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_read_when_others_are_there_or_have_been)
@@ -259,8 +259,8 @@ BOOST_AUTO_TEST_CASE(where_writing_is_not_permitted_it_is_tried_once)
     BOOST_TEST(a.is_granted(0, 0) == "granted");
     BOOST_TEST(a.is_granted(1, 0) == "identify directory, granted");
     a.identified(0);
-    BOOST_TEST(a.is_granted(2, 0) == "mark directory in place of 0, granted");
-    a.mark_fails(zookeeper_errc::no_auth);
+    BOOST_TEST(a.is_granted(2, 0) == "sign directory in place of 0, granted");
+    a.signing_fails(zookeeper_errc::no_auth);
     BOOST_TEST(a.is_granted(3, 0) == "granted");
     BOOST_TEST(a.is_granted(4, 0) == "granted");
 }

@@ -8,8 +8,8 @@
 
 namespace colock::protocol::queue {
 
-transition wait::watched(context& c, std::string_view name, const error_code& ec,
-                         node_identity identity, commands& out)
+transition waiting::watched(context& c, std::string_view name, const error_code& ec,
+                            node_identity identity, commands& out)
 {
     auto* const node = find(name);
     const bool own = node == &me_.watch;
@@ -50,7 +50,7 @@ transition wait::watched(context& c, std::string_view name, const error_code& ec
     return stay();
 }
 
-transition wait::fired(context& c, std::string_view name, bool deleted, commands& out)
+transition waiting::fired(context& c, std::string_view name, bool deleted, commands& out)
 {
     auto* const node = find(name);
     if (node == nullptr || !node->is_armed()) {
@@ -71,13 +71,13 @@ transition wait::fired(context& c, std::string_view name, bool deleted, commands
     return own_node_vanished(c, out);
 }
 
-watched_node* wait::find(std::string_view name) noexcept
+watched_node* waiting::find(std::string_view name) noexcept
 {
     return me_.watch.is(name) ? &me_.watch : before_ ? before_->find(name) : nullptr;
 }
 
 // A predecessor has left the queue, and never comes back.
-transition wait::departed(context& c, watched_node& gone, commands& out)
+transition waiting::departed(context& c, watched_node& gone, commands& out)
 {
     const auto& layout = c.options.layout;
     const auto name = gone.name();
@@ -110,8 +110,8 @@ transition wait::departed(context& c, watched_node& gone, commands& out)
     return stay();
 }
 
-transition wait::directory_read(context& c, const error_code& ec, bool ours, std::int64_t mark,
-                                commands& out)
+transition waiting::directory_read(context& c, const error_code& ec, bool ours, std::int64_t mark,
+                                   commands& out)
 {
     if (outcome_unknown(ec)) {
         return stay();

@@ -10,12 +10,12 @@ namespace colock::protocol::queue {
 
 class transition;
 
-class leave {
+class leaving {
 public:
     // `held`: the lock was held by the node.
-    static leave begin(const context& c, place me, bool held, commands& out);
+    static leaving begin(const context& c, place me, bool held, commands& out);
     // The remove is under way already.
-    explicit leave(place me) noexcept : me_{std::move(me)} {}
+    explicit leaving(place me) noexcept : me_{std::move(me)} {}
 
     transition connected(context& c, commands& out);
     void suspended() noexcept { me_.watch.forget(); }
@@ -28,7 +28,7 @@ public:
 
     [[nodiscard]] const place& me() const noexcept { return me_; }
 
-    friend bool operator==(const leave&, const leave&) = default;
+    friend bool operator==(const leaving&, const leaving&) = default;
 
 private:
     void remove(const context& c, commands& out);

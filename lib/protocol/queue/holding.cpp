@@ -1,4 +1,4 @@
-#include "hold.hpp"
+#include "holding.hpp"
 
 #include "protocol/names/contender_name.hpp"
 #include "protocol/planted.hpp"
@@ -8,16 +8,16 @@
 
 namespace colock::protocol::queue {
 
-transition hold::leave(context& c, commands& out)
+transition holding::leave(context& c, commands& out)
 {
     if (stepping_down_ && !planted("left while stepping down")) {
         abandoned_ = true;
         return stay();
     }
-    return leave::begin(c, std::move(me_), true, out);
+    return leaving::begin(c, std::move(me_), true, out);
 }
 
-transition hold::step_down(context& c, commands& out)
+transition holding::step_down(context& c, commands& out)
 {
     if (stepping_down_) {
         return stay();
@@ -30,7 +30,7 @@ transition hold::step_down(context& c, commands& out)
     return stay();
 }
 
-transition hold::watch_own_node(context& c, commands& out)
+transition holding::watch_own_node(context& c, commands& out)
 {
     if (!stepping_down_ && c.connected && !me_.watch) {
         me_.watch.arm(me_.name, out);
@@ -38,7 +38,7 @@ transition hold::watch_own_node(context& c, commands& out)
     return stay();
 }
 
-transition hold::connected(context& c, commands& out)
+transition holding::connected(context& c, commands& out)
 {
     if (stepping_down_) {
         if (!planted("stepping down forgotten")) {
@@ -50,7 +50,7 @@ transition hold::connected(context& c, commands& out)
     return stay();
 }
 
-transition hold::expired(context&, commands& out)
+transition holding::expired(context&, commands& out)
 {
     if (!abandoned_ && !planted("expiry not told")) {
         out.push_back({command::kind::lost, {}, errc::session_expired});
@@ -59,7 +59,7 @@ transition hold::expired(context&, commands& out)
 }
 
 // Whether it has stepped down, when the answer was lost.
-transition hold::listed(context& c, const error_code& ec, const listing& l, commands& out)
+transition holding::listed(context& c, const error_code& ec, const listing& l, commands& out)
 {
     if (!stepping_down_ || outcome_unknown(ec)) {
         return stay(); // listed again behind the reconnection
@@ -78,7 +78,7 @@ transition hold::listed(context& c, const error_code& ec, const listing& l, comm
     return stay();
 }
 
-transition hold::stepped_down(context& c, const error_code& ec, commands& out)
+transition holding::stepped_down(context& c, const error_code& ec, commands& out)
 {
     if (!stepping_down_ || outcome_unknown(ec)) {
         return stay(); // a listing tells, behind the reconnection
@@ -101,7 +101,7 @@ transition hold::stepped_down(context& c, const error_code& ec, commands& out)
     return stay();
 }
 
-transition hold::became_reader(context& c, commands& out)
+transition holding::became_reader(context& c, commands& out)
 {
     if (!planted("writer's name kept")) {
         me_.name = readers_name(c);
@@ -116,14 +116,14 @@ transition hold::became_reader(context& c, commands& out)
 }
 
 // The digits as the server wrote them.
-std::string hold::readers_name(const context& c) const
+std::string holding::readers_name(const context& c) const
 {
     return name_prefix(c.options.layout, c.own_guid, true) +
            me_.name.substr(me_.name.size() - number_digits);
 }
 
-transition hold::watched(context& c, std::string_view name, const error_code& ec,
-                         node_identity identity, commands& out)
+transition holding::watched(context& c, std::string_view name, const error_code& ec,
+                            node_identity identity, commands& out)
 {
     if (!me_.watch.is(name)) {
         return stay();
@@ -142,7 +142,7 @@ transition hold::watched(context& c, std::string_view name, const error_code& ec
     return stay();
 }
 
-transition hold::fired(context&, std::string_view name, bool deleted, commands& out)
+transition holding::fired(context&, std::string_view name, bool deleted, commands& out)
 {
     if (!me_.watch.is(name) || !me_.watch.is_armed()) {
         return stay();
@@ -155,7 +155,7 @@ transition hold::fired(context&, std::string_view name, bool deleted, commands& 
     return own_node_vanished(out);
 }
 
-transition hold::own_node_vanished(commands& out)
+transition holding::own_node_vanished(commands& out)
 {
     me_.watch.drop(out);
     out.push_back({command::kind::lost, {}, errc::node_deleted});

@@ -13,9 +13,9 @@ class transition;
 
 // A writer may step down to a reader without a gap, as Curator does: one transaction creates the reader's node, with
 // the writer's number, and removes the writer's.
-class hold {
+class holding {
 public:
-    explicit hold(place me) noexcept : me_{std::move(me)} {}
+    explicit holding(place me) noexcept : me_{std::move(me)} {}
 
     transition leave(context& c, commands& out);
     transition step_down(context& c, commands& out);
@@ -34,7 +34,7 @@ public:
     [[nodiscard]] const place& me() const noexcept { return me_; }
     [[nodiscard]] bool is_held() const noexcept { return !abandoned_; }
 
-    friend bool operator==(const hold&, const hold&) = default;
+    friend bool operator==(const holding&, const holding&) = default;
 
 private:
     transition became_reader(context& c, commands& out);

@@ -13,24 +13,24 @@ class transition;
 
 // The create and a listing are sent back to back: the session's order makes the listing show the node.
 //
-// The uncontended fast path (directory/strategy.hpp) spares that listing. It can be skipped at first reading. When the
+// The uncontended fast path (directory/fast_path.hpp) spares that listing. It can be skipped at first reading. When the
 // new node is the only child of the directory, nothing can block it.
 //
 // A try lists before it creates, and creates nothing when it would have to wait.
-class join {
+class joining {
 public:
-    static join begin(context& c, commands& out);
+    static joining begin(context& c, commands& out);
     // With a new guid: a node that an earlier create may have left is not taken for the new one.
-    static join again(context& c, commands& out);
+    static joining again(context& c, commands& out);
 
     // It begins with the next connection.
-    static join offline() noexcept { return join{step::offline}; }
+    static joining offline() noexcept { return joining{step::offline}; }
     // The session has expired, and the own node with it.
     static transition in_another_session(context& c, commands& out);
-    static join make_directory(commands& out);
+    static joining make_directory(commands& out);
 
     // The caller has not asked to join yet.
-    join() noexcept = default;
+    joining() noexcept = default;
 
     transition leave(context& c, commands& out);
     transition connected(context& c, commands& out);
@@ -45,7 +45,7 @@ public:
                        node_identity identity, bool alone, commands& out);
     transition listed(context& c, const error_code& ec, const listing& l, commands& out);
 
-    friend bool operator==(const join&, const join&) = default;
+    friend bool operator==(const joining&, const joining&) = default;
 
 private:
     enum class step {
@@ -57,7 +57,7 @@ private:
         lost_track, // the create's outcome is unknown; a listing tells, behind the reconnection
     };
 
-    explicit join(step at) noexcept : at_{at} {}
+    explicit joining(step at) noexcept : at_{at} {}
 
     transition probed(context& c, const listing& l, commands& out);
     transition recover(context& c, const listing& l, commands& out);

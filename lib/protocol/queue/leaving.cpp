@@ -1,4 +1,4 @@
-#include "leave.hpp"
+#include "leaving.hpp"
 
 #include "low_water_mark.hpp"
 #include "protocol/planted.hpp"
@@ -7,9 +7,9 @@
 namespace colock::protocol::queue {
 
 // The watch on the own node is not given back: it ends with the node, and costs no request.
-leave leave::begin(const context& c, place me, bool held, commands& out)
+leaving leaving::begin(const context& c, place me, bool held, commands& out)
 {
-    leave l{std::move(me)};
+    leaving l{std::move(me)};
     l.held_ = held;
     if (c.connected) {
         l.remove(c, out);
@@ -17,7 +17,7 @@ leave leave::begin(const context& c, place me, bool held, commands& out)
     return l;
 }
 
-void leave::remove(const context& c, commands& out)
+void leaving::remove(const context& c, commands& out)
 {
     if (planted("directory before the node") && me_.newcomers_drain(c)) {
         out.push_back({command::kind::remove_directory});
@@ -34,12 +34,12 @@ void leave::remove(const context& c, commands& out)
     }
 }
 
-bool leave::marks(const context& c) const
+bool leaving::marks(const context& c) const
 {
     return (held_ || planted("mark without a hold")) && !may_not_write_ && may_write_mark(c, me_);
 }
 
-transition leave::connected(context& c, commands& out)
+transition leaving::connected(context& c, commands& out)
 {
     if (!planted("remove not repeated")) {
         remove(c, out);
@@ -47,12 +47,12 @@ transition leave::connected(context& c, commands& out)
     return stay();
 }
 
-transition leave::expired(context&, commands& out)
+transition leaving::expired(context&, commands& out)
 {
     return finish({}, out);
 }
 
-transition leave::removed(context& c, const error_code& ec, commands& out)
+transition leaving::removed(context& c, const error_code& ec, commands& out)
 {
     if (outcome_unknown(ec)) {
         remove_lost_ = true; // repeated behind the reconnection
@@ -75,8 +75,8 @@ transition leave::removed(context& c, const error_code& ec, commands& out)
     return finish({}, out);
 }
 
-transition leave::watched(context& c, std::string_view name, const error_code& ec,
-                          node_identity identity, commands& out)
+transition leaving::watched(context& c, std::string_view name, const error_code& ec,
+                            node_identity identity, commands& out)
 {
     if (!me_.watch.is(name)) {
         return stay();
@@ -92,7 +92,7 @@ transition leave::watched(context& c, std::string_view name, const error_code& e
     return stay();
 }
 
-transition leave::fired(context&, std::string_view name, bool, commands&)
+transition leaving::fired(context&, std::string_view name, bool, commands&)
 {
     if (me_.watch.is(name) && me_.watch.is_armed()) {
         me_.watch.forget();

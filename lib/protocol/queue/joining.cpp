@@ -1,8 +1,8 @@
-#include "join.hpp"
+#include "joining.hpp"
 
-#include "protocol/names/blocking_rule.hpp"
 #include "protocol/names/contender_name.hpp"
 #include "protocol/planted.hpp"
+#include "protocol/queue/blocking_rule.hpp"
 #include "stage.hpp"
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 
 namespace colock::protocol::queue {
 
-join join::begin(context& c, commands& out)
+joining joining::begin(context& c, commands& out)
 {
     if (c.try_only) {
         c.list_to_join(out);
-        return join{step::probing};
+        return joining{step::probing};
     }
     if (c.expects_alone() && !c.count_refused) {
         out.push_back(create_and_count(*c.directory, c.name_prefix()));
@@ -22,16 +22,16 @@ join join::begin(context& c, commands& out)
         out.push_back({command::kind::create, c.name_prefix()});
         c.list_to_join(out);
     }
-    return join{step::creating};
+    return joining{step::creating};
 }
 
-join join::again(context& c, commands& out)
+joining joining::again(context& c, commands& out)
 {
     c.own_guid.next();
     return c.connected ? begin(c, out) : offline();
 }
 
-transition join::in_another_session(context& c, commands& out)
+transition joining::in_another_session(context& c, commands& out)
 {
     if (!c.options.rejoin_on_expiry) {
         out.push_back({command::kind::failed, {}, errc::session_expired});
@@ -41,13 +41,13 @@ transition join::in_another_session(context& c, commands& out)
     return offline();
 }
 
-join join::make_directory(commands& out)
+joining joining::make_directory(commands& out)
 {
     out.push_back({command::kind::make_directory});
-    return join{step::making_directory};
+    return joining{step::making_directory};
 }
 
-transition join::leave(context&, commands& out)
+transition joining::leave(context&, commands& out)
 {
     const bool creating =
         at_ == step::creating && !planted("create forgotten") && !planted("lost create forgotten");
@@ -58,7 +58,7 @@ transition join::leave(context&, commands& out)
     return finish({}, out);
 }
 
-transition join::connected(context& c, commands& out)
+transition joining::connected(context& c, commands& out)
 {
     if (at_ == step::offline) {
         return begin(c, out);
@@ -69,7 +69,7 @@ transition join::connected(context& c, commands& out)
     return stay();
 }
 
-transition join::expired(context& c, commands& out)
+transition joining::expired(context& c, commands& out)
 {
     if (abandoned_) {
         return finish({}, out);
@@ -83,7 +83,7 @@ transition join::expired(context& c, commands& out)
     return in_another_session(c, out); // no node is left
 }
 
-transition join::directory_made(context& c, const error_code& ec, commands& out)
+transition joining::directory_made(context& c, const error_code& ec, commands& out)
 {
     if (at_ != step::making_directory) {
         return stay();
@@ -100,16 +100,16 @@ transition join::directory_made(context& c, const error_code& ec, commands& out)
     return fail(ec, out);
 }
 
-transition join::created(context& c, const error_code& ec, std::string_view name,
-                         node_identity identity, commands& out)
+transition joining::created(context& c, const error_code& ec, std::string_view name,
+                            node_identity identity, commands& out)
 {
     if (!ec) {
         place me{c, std::string{name}};
         me.identity = identity;
         if (abandoned_) {
-            return leave::begin(c, std::move(me), false, out);
+            return leaving::begin(c, std::move(me), false, out);
         }
-        return wait{std::move(me)};
+        return waiting{std::move(me)};
     }
     if (outcome_unknown(ec)) {
         at_ = step::lost_track;
@@ -127,8 +127,8 @@ transition join::created(context& c, const error_code& ec, std::string_view name
     return fail(ec, out);
 }
 
-transition join::counted(context& c, const error_code& ec, std::string_view name,
-                         node_identity identity, bool alone, commands& out)
+transition joining::counted(context& c, const error_code& ec, std::string_view name,
+                            node_identity identity, bool alone, commands& out)
 {
     const bool refused =
         ec && !outcome_unknown(ec) && ec != zookeeper_errc::no_node && !is_retryable(ec);
@@ -137,15 +137,15 @@ transition join::counted(context& c, const error_code& ec, std::string_view name
         return again(c, out);
     }
     auto next = created(c, ec, name, identity, out);
-    if (auto* const waiting = next.get<wait>()) {
-        if (auto granted = waiting->counted(c, alone, out)) {
+    if (auto* const present = next.get<waiting>()) {
+        if (auto granted = present->counted(c, alone, out)) {
             return granted;
         }
     }
     return next;
 }
 
-transition join::listed(context& c, const error_code& ec, const listing& l, commands& out)
+transition joining::listed(context& c, const error_code& ec, const listing& l, commands& out)
 {
     if (at_ != step::probing && at_ != step::lost_track) {
         return stay();
@@ -168,7 +168,7 @@ transition join::listed(context& c, const error_code& ec, const listing& l, comm
 }
 
 // Whether a try would be granted.
-transition join::probed(context& c, const listing& l, commands& out)
+transition joining::probed(context& c, const listing& l, commands& out)
 {
     const auto& layout = c.options.layout;
     if (is_of_another_kind(layout, l.children, std::numeric_limits<std::int64_t>::max())) {
@@ -180,11 +180,11 @@ transition join::probed(context& c, const listing& l, commands& out)
     }
     out.push_back({command::kind::create, c.name_prefix()});
     c.list_to_join(out);
-    return join{step::creating};
+    return joining{step::creating};
 }
 
 // Whether a create whose answer was lost has made a node. A directory that does not exist has no children.
-transition join::recover(context& c, const listing& l, commands& out)
+transition joining::recover(context& c, const listing& l, commands& out)
 {
     auto prefix = c.name_prefix();
     if (planted("sibling's node taken for its own")) {
@@ -197,15 +197,15 @@ transition join::recover(context& c, const listing& l, commands& out)
     }
     place me{c, *found};
     if (abandoned_) {
-        return leave::begin(c, std::move(me), false, out);
+        return leaving::begin(c, std::move(me), false, out);
     }
-    wait waiting{std::move(me)};
-    auto next = waiting.evaluate(c, l, out);
-    return next ? std::move(next) : transition{std::move(waiting)};
+    waiting present{std::move(me)};
+    auto next = present.evaluate(c, l, out);
+    return next ? std::move(next) : transition{std::move(present)};
 }
 
 // When a create's outcome cannot be found out, its node may remain until the session ends.
-transition join::fail(const error_code& ec, commands& out) const
+transition joining::fail(const error_code& ec, commands& out) const
 {
     out.push_back({command::kind::failed, {}, ec});
     return finish(at_ == step::lost_track ? ec : error_code{}, out);

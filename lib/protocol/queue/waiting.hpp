@@ -18,9 +18,9 @@ class transition;
 // It is granted when a listing, or the event of the last predecessor, shows that none is left. An event alone proves
 // that only while the watch on the own node is set and silent: events come in ZooKeeper's order, so the node was
 // there when the predecessor went.
-class wait {
+class waiting {
 public:
-    explicit wait(place me) noexcept : me_{std::move(me)} {}
+    explicit waiting(place me) noexcept : me_{std::move(me)} {}
 
     transition leave(context& c, commands& out);
     transition proved(context& c, commands& out);
@@ -42,7 +42,7 @@ public:
     [[nodiscard]] const place& me() const noexcept { return me_; }
     [[nodiscard]] bool is_next() const noexcept { return before_ && before_->count() <= 1; }
 
-    friend bool operator==(const wait&, const wait&) = default;
+    friend bool operator==(const waiting&, const waiting&) = default;
 
 private:
     // The watched node of that name; or none.

@@ -18,10 +18,10 @@ class transition;
 // node, and waits without one until the queue is empty; then it joins again. Each contender that leaves then deletes the
 // directory, if nothing else is in it, and with it the numbers begin anew. When the queue has been
 // empty, the first newcomer keeps its node. So a contender always has a turn, and none drains for ever.
-class drain {
+class draining {
 public:
-    static drain begin(place me, std::optional<predecessors> before,
-                       const std::vector<entry>& listing, commands& out);
+    static draining begin(place me, std::optional<predecessors> before,
+                          const std::vector<entry>& listing, commands& out);
 
     transition leave(context& c, commands& out);
     transition connected(context& c, commands& out);
@@ -37,10 +37,10 @@ public:
     // The own node, until its removal is confirmed.
     [[nodiscard]] const std::optional<place>& me() const noexcept { return me_; }
 
-    friend bool operator==(const drain&, const drain&) = default;
+    friend bool operator==(const draining&, const draining&) = default;
 
 private:
-    drain(place me, watched_node last) noexcept;
+    draining(place me, watched_node last) noexcept;
 
     transition failed(context& c, const error_code& ec, commands& out);
     transition look_again(context& c, commands& out);
