@@ -1,8 +1,8 @@
 #include <colock/multi_guard.hpp>
 
 #include "client/function_operation.hpp"
+#include "client/on_cancel.hpp"
 #include "lock/lease/first_loss.hpp"
-#include "lock/lease/on_cancel.hpp"
 #include "lock/multi/guard_part.hpp"
 
 #include <boost/system/system_error.hpp>

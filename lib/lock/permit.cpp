@@ -1,6 +1,6 @@
 #include <colock/permit.hpp>
 
-#include "lock/lease/held_nodes.hpp"
+#include "lock/permits/held_nodes.hpp"
 
 #include <boost/system/system_error.hpp>
 

@@ -1,9 +1,9 @@
 #include "lock/driver/contender_driver.hpp"
 
+#include "client/on_cancel.hpp"
 #include "lock/driver/contender_driver_feed.hpp"
 #include "lock/driver/random_guid.hpp"
-#include "lock/lease/no_lock.hpp"
-#include "lock/lease/on_cancel.hpp"
+#include "lock/no_lock.hpp"
 #include "protocol/names/path.hpp"
 
 #include <utility>

@@ -5,8 +5,8 @@
 #include <colock/unique_lock.hpp>
 
 #include "client/core.hpp"
+#include "client/waiting_list.hpp"
 #include "lock/lease/lease.hpp"
-#include "lock/lease/waiting_list.hpp"
 #include "protocol/cohort.hpp"
 #include "protocol/contender.hpp"
 #include "protocol/repetition.hpp"

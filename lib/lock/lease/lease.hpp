@@ -2,8 +2,8 @@
 #pragma once
 
 #include "client/core.hpp"
+#include "client/waiting_list.hpp"
 #include "lock/lease/first_loss.hpp"
-#include "lock/lease/waiting_list.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // What users ask of a local_queue: to lock, try, cancel, release, step down.
-#include "lock/lease/no_lock.hpp"
 #include "lock/local/local_queue_outcome.hpp"
+#include "lock/no_lock.hpp"
 
 #include <utility>
 

@@ -90,6 +90,8 @@ private:
     void wait(operation_ptr<error_code, unique_lock> op, deadline until);
     [[nodiscard]] operation_ptr<error_code, unique_lock> take(waiter& op) noexcept;
     error_code end_turn(grant& held, outcome& out);
+    void hold_by(const std::shared_ptr<contender_driver>& driver, protocol::remote_contention c,
+                 operation_ptr<error_code, unique_lock> op, outcome& out);
     bool take_user_off(contender_driver& driver, const error_code& why);
     void count_loss(contender_driver& driver);
     void drop_lost_holder(std::chrono::nanoseconds now, outcome& out);

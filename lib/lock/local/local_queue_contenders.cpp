@@ -1,6 +1,6 @@
 // What becomes of the contenders of a local_queue, and of the turns that users have on them.
-#include "lock/lease/no_lock.hpp"
 #include "lock/local/local_queue_outcome.hpp"
+#include "lock/no_lock.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -16,15 +16,11 @@ using protocol::remote_contention;
 void local_queue::granted(const std::shared_ptr<contender_driver>& driver, remote_contention c)
 {
     input([&](outcome& out) {
-        if (contender_ != driver) { // which has failed, or is not wanted any more
+        if (contender_ == driver) {
+            contender_.reset();
+            hold_by(driver, c, {}, out);
+        } else { // it has failed, or is not wanted any more
             out.strand().leaving.push_back({driver, {}});
-            return;
-        }
-        drop_former_holder(out);
-        holder_ = std::move(contender_);
-        apply(cohort_.granted(boot_clock::now(), c), out);
-        if (driver->is_revoked()) { // while it waited
-            apply(cohort_.revoked(), out);
         }
     });
 }
@@ -33,16 +29,25 @@ void local_queue::granted_to(const std::shared_ptr<contender_driver>& driver, re
                              operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn)
 {
     input([&](outcome& out) {
-        drop_former_holder(out);
         turns_ = std::max(turns_, least_turn);
-        holder_ = driver;
-        const auto v = cohort_.granted(boot_clock::now(), c, true);
-        admit(op.release(), out);
-        apply(v, out);
-        if (driver->is_revoked()) {
-            apply(cohort_.revoked(), out);
-        }
+        hold_by(driver, c, std::move(op), out);
     });
+}
+
+// The driver holds the lock from now on: for the waiters, or for `op`.
+void local_queue::hold_by(const std::shared_ptr<contender_driver>& driver, remote_contention c,
+                          operation_ptr<error_code, unique_lock> op, outcome& out)
+{
+    drop_former_holder(out);
+    holder_ = driver;
+    const auto v = cohort_.granted(boot_clock::now(), c, static_cast<bool>(op));
+    if (op) {
+        admit(op.release(), out);
+    }
+    apply(v, out);
+    if (driver->is_revoked()) { // while it waited
+        apply(cohort_.revoked(), out);
+    }
 }
 
 void local_queue::failed(const contender_driver& driver, const error_code& why)

@@ -1,7 +1,7 @@
 // What an input to a local_queue brings about: under the mutex, behind it, and on the strand.
 #include "lock/local/local_queue_outcome.hpp"
 
-#include "lock/lease/no_lock.hpp"
+#include "lock/no_lock.hpp"
 
 #include <algorithm>
 #include <utility>

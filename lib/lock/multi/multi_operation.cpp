@@ -1,7 +1,7 @@
 #include "multi_operation.hpp"
 
 #include "client/function_operation.hpp"
-#include "lock/lease/on_cancel.hpp"
+#include "client/on_cancel.hpp"
 #include "lock/multi/guard_part.hpp"
 #include "protocol/several.hpp"
 

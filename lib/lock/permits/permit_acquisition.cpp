@@ -2,11 +2,11 @@
 #include <colock/queue_view.hpp>
 
 #include "client/function_operation.hpp"
+#include "client/on_cancel.hpp"
 #include "client/watch_state.hpp"
 #include "lock/driver/random_guid.hpp"
-#include "lock/lease/held_nodes.hpp"
-#include "lock/lease/on_cancel.hpp"
 #include "lock/multi/lock_target.hpp"
+#include "lock/permits/held_nodes.hpp"
 #include "lock/permits/semaphore_state.hpp"
 #include "protocol/names/path.hpp"
 #include "protocol/permits/acquisition.hpp"

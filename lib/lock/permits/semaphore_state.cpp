@@ -2,6 +2,7 @@
 
 #include <colock/queue_view.hpp>
 
+#include "lock/local/option_faults.hpp"
 #include "protocol/names/path.hpp"
 
 #include <algorithm>

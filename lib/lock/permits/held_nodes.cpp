@@ -1,7 +1,7 @@
-#include "lock/lease/held_nodes.hpp"
+#include "lock/permits/held_nodes.hpp"
 
 #include "client/function_operation.hpp"
-#include "lock/lease/on_cancel.hpp"
+#include "client/on_cancel.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-// Acquisition by an owner, who may hold the lock already.
+// How an acquisition begins: of a lock, of a share in it, by an owner that may hold it already.
 #include <colock/detail/initiate_lock.hpp>
 
 #include "client/core.hpp"
@@ -63,6 +63,37 @@ void acquire_request::start_for_owner(operation_ptr<error_code, unique_lock> op,
     } else {
         op.complete(inner.refused, access::make<unique_lock>(path_->core, std::move(inner.held)));
     }
+}
+
+const asio::any_io_executor& acquire_request::executor() const noexcept
+{
+    return path_->core->executor();
+}
+
+const std::shared_ptr<client_core>& acquire_request::core() const noexcept
+{
+    return path_->core;
+}
+
+const lock_options& acquire_request::options() const noexcept
+{
+    return path_->options;
+}
+
+void acquire_request::start(operation_ptr<error_code, unique_lock> op, deadline until) const
+{
+    if (owner_) {
+        start_for_owner(std::move(op), until);
+    } else if (mode_ == mode::shared) {
+        path_->lock_shared(std::move(op), until);
+    } else {
+        path_->lock(std::move(op), until);
+    }
+}
+
+void acquire_request::downgrade(operation_ptr<error_code, unique_lock> op, unique_lock from) const
+{
+    path_->downgrade(std::move(op), std::move(from));
 }
 
 } // namespace colock::detail

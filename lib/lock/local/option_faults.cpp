@@ -1,0 +1,152 @@
+#include "lock/local/option_faults.hpp"
+
+#include "lock/local/local_queue.hpp"
+#include "protocol/names/contender_name.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+namespace colock::detail {
+
+namespace {
+
+bool is_a_time(std::chrono::milliseconds t) noexcept
+{
+    return t >= t.zero() && t <= longest_time;
+}
+
+std::string shown(std::chrono::milliseconds t)
+{
+    return std::to_string(t.count()) + " ms";
+}
+
+std::string shown(std::uint64_t number)
+{
+    return std::to_string(number);
+}
+
+std::string shown(bool b)
+{
+    return b ? "true" : "false";
+}
+
+std::string shown(const std::string& text)
+{
+    constexpr std::size_t most = 100;
+    auto quoted = '"' + text.substr(0, most) + (text.size() > most ? "...\"" : "\"");
+    std::ranges::replace_if(
+        quoted, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+    return quoted;
+}
+
+std::string shown(const std::optional<std::string>& text)
+{
+    return text ? shown(*text) : "the default";
+}
+
+std::string shown(const access_control_list& acl)
+{
+    std::string all;
+    for (const auto& entry : acl) {
+        all += (all.empty() ? "" : ", ") + entry.scheme + ':' + entry.id + ':' +
+               std::to_string(entry.permissions);
+    }
+    return shown(all);
+}
+
+std::string shown(const std::optional<access_control_list>& acl)
+{
+    return acl ? shown(*acl) : "the client's";
+}
+
+std::string shown(lock_kind kind)
+{
+    switch (kind) {
+    case lock_kind::mutex: return "a mutex";
+    case lock_kind::recursive_mutex: return "a recursive_mutex";
+    case lock_kind::shared_mutex: return "a shared_mutex";
+    case lock_kind::semaphore: return "the queue of a semaphore";
+    case lock_kind::election: return "an election";
+    case lock_kind::single_node_mutex: return "a single_node_mutex";
+    }
+    return "a lock";
+}
+
+std::string there_and_here(const std::string& what, const std::string& there,
+                           const std::string& here)
+{
+    return what + " is " + there + " there and " + here + " here";
+}
+
+} // namespace
+
+std::string fault_of(const lock_options& o, lock_kind kind)
+{
+    if (const auto what = protocol::layout_fault(o.layout); !what.empty()) {
+        return "the layout " + what;
+    }
+    if (kind == lock_kind::shared_mutex && o.layout.shared_marker.empty()) {
+        return "the layout has no marker for those who share; see curator_shared_layout";
+    }
+    for (const auto time :
+         {o.safety_margin, o.body_grace, o.max_local_time, o.linger, o.max_linger}) {
+        if (!is_a_time(time)) {
+            return "safety_margin, body_grace, max_local_time, linger and max_linger must not be "
+                   "negative, and be below 25 days";
+        }
+    }
+    if (kind == lock_kind::single_node_mutex && o.linger > o.linger.zero()) {
+        return "a single_node_mutex cannot linger, for it does not know whether others wait";
+    }
+    if (o.linger > o.max_linger) {
+        return "linger is longer than max_linger";
+    }
+    if (o.linger > o.linger.zero() && o.max_local_grants == 0) {
+        return "a node that lingers is for local grants, which max_local_grants = 0 forbids";
+    }
+    return {};
+}
+
+std::string difference(const lock_options& there, const lock_options& here)
+{
+    if (there == here) {
+        return {};
+    }
+    std::string found;
+    const auto compare = [&](const char* name, const auto& of_there, const auto& of_here) {
+        if (found.empty() && !(of_there == of_here)) {
+            found = there_and_here(name, shown(of_there), shown(of_here));
+        }
+    };
+    const auto &a = there.layout, &b = here.layout;
+    compare("layout.prefix", a.prefix, b.prefix);
+    compare("layout.marker", a.marker, b.marker);
+    compare("layout.shared_marker", a.shared_marker, b.shared_marker);
+    compare("layout.separator", a.separator, b.separator);
+    compare("layout.dashed_guid", a.dashed_guid, b.dashed_guid);
+    compare("layout.required_prefix", a.required_prefix, b.required_prefix);
+    compare("acl", there.acl, here.acl);
+    compare("owner_data", there.owner_data, here.owner_data);
+    compare("rejoin_on_expiry", there.rejoin_on_expiry, here.rejoin_on_expiry);
+    compare("safety_margin", there.safety_margin, here.safety_margin);
+    compare("body_grace", there.body_grace, here.body_grace);
+    compare("cancel_when_revoked", there.cancel_when_revoked, here.cancel_when_revoked);
+    compare("max_local_grants", there.max_local_grants, here.max_local_grants);
+    compare("max_local_time", there.max_local_time, here.max_local_time);
+    compare("linger", there.linger, here.linger);
+    compare("max_linger", there.max_linger, here.max_linger);
+    return found.empty() ? "an option differs" : found;
+}
+
+std::string difference(const path_entry& there, lock_kind here)
+{
+    const auto* const queue = dynamic_cast<const local_queue*>(&there);
+    if (queue != nullptr && queue->kind() == here) {
+        return {};
+    }
+    return there_and_here("it", queue != nullptr ? shown(queue->kind()) : "a semaphore",
+                          shown(here));
+}
+
+} // namespace colock::detail

@@ -1,0 +1,20 @@
+// What is wrong with the options of a lock: by themselves, or beside those of other objects at the same path.
+#pragma once
+
+#include <colock/lock_options.hpp>
+
+#include "client/core.hpp"
+#include "lock/lock_kind.hpp"
+
+#include <string>
+
+namespace colock::detail {
+
+// For people: what is wrong with the options of a lock of this kind; empty when nothing is.
+[[nodiscard]] std::string fault_of(const lock_options& o, lock_kind kind);
+// For people, of objects that want the same path: which option differs, such as "linger is 0 ms there and 9 ms
+// here"; empty when none does. And what they take the path for.
+[[nodiscard]] std::string difference(const lock_options& there, const lock_options& here);
+[[nodiscard]] std::string difference(const path_entry& there, lock_kind here);
+
+} // namespace colock::detail
