@@ -191,7 +191,7 @@ plant "does not notice that permits were deleted" lib/lock/permits/held_nodes.cp
 # ---- several locks, bodies
 
 plant "keeps what it has when one of several locks fails" lib/lock/multi/multi_operation.cpp \
-    's/^ +l\.guard = \{\};/            new gathering::part{std::move(l.guard)};/'
+    's/^ +l\.guard = \{\};/            new guard_part{std::move(l.guard)};/'
 plant "does not cancel the body when the lock is lost" include/colock/detail/with_lock.hpp \
     's/^( +)self->stop\(asio::cancellation_type::all\);/\1(void)self;/' test/world/workload/bodies.cpp
 plant "says nothing of the loss of the lock of a body" include/colock/detail/with_lock.hpp \
