@@ -6,6 +6,7 @@
 #include "lock/no_lock.hpp"
 #include "protocol/names/path.hpp"
 
+#include <cstddef>
 #include <utility>
 
 namespace colock::detail {
@@ -368,6 +369,33 @@ void contender_driver::rely()
     }
     // The caller of an unlock is told at the bound, too, when no server has confirmed the release by then.
     lease_.ask_for_check(!over_ && (holds() || unlocking_) && !lease_.is_told());
+}
+
+void contender_driver::carry_out()
+{
+    if (performing_) {
+        return; // an answer that came at once: its commands come behind those at hand
+    }
+    performing_ = true;
+    while (!pause_ && !commands_.empty()) {
+        // Its end may bring answers, whose commands are the next turn's.
+        const client_core::batch together{core_};
+        for (std::size_t i = 0; i < commands_.size(); ++i) { // it grows on the way
+            if (const auto pause = pause_before(commands_[i]); pause > pause.zero()) {
+                commands_.erase(commands_.begin(),
+                                commands_.begin() + static_cast<std::ptrdiff_t>(i));
+                begin_pause(pause);
+                break;
+            }
+            const auto next = std::move(commands_[i]);
+            perform(next);
+        }
+        if (!pause_) {
+            commands_.clear();
+        }
+    }
+    performing_ = false;
+    rely();
 }
 
 void contender_driver::perform(const protocol::command& c)

@@ -7,8 +7,8 @@
 #include "client/core.hpp"
 #include "client/waiting_list.hpp"
 #include "lock/lease/lease.hpp"
-#include "protocol/cohort.hpp"
 #include "protocol/contender.hpp"
+#include "protocol/remote_contention.hpp"
 #include "protocol/repetition.hpp"
 #include "protocol/single_node.hpp"
 

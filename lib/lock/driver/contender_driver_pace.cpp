@@ -1,37 +1,9 @@
-// Carries out the commands of a contender, and pauses before repetitions. protocol/repetition.hpp says which these are.
+// Pauses before commands that repeat what was in vain. protocol/repetition.hpp says which these are.
 #include "lock/driver/contender_driver_feed.hpp"
 
-#include <cstddef>
 #include <utility>
 
 namespace colock::detail {
-
-void contender_driver::carry_out()
-{
-    if (performing_) {
-        return; // an answer that came at once: its commands come behind those at hand
-    }
-    performing_ = true;
-    while (!pause_ && !commands_.empty()) {
-        // Its end may bring answers, whose commands are the next turn's.
-        const client_core::batch together{core_};
-        for (std::size_t i = 0; i < commands_.size(); ++i) { // it grows on the way
-            if (const auto pause = pause_before(commands_[i]); pause > pause.zero()) {
-                commands_.erase(commands_.begin(),
-                                commands_.begin() + static_cast<std::ptrdiff_t>(i));
-                begin_pause(pause);
-                break;
-            }
-            const auto next = std::move(commands_[i]);
-            perform(next);
-        }
-        if (!pause_) {
-            commands_.clear();
-        }
-    }
-    performing_ = false;
-    rely();
-}
 
 std::chrono::nanoseconds contender_driver::pause_before(const protocol::command& c)
 {

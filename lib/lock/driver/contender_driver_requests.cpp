@@ -43,13 +43,6 @@ protocol::contender::listing listing_in(const zk::reply& r)
     return {.children = r.names, .directory = directory_in(r.stat)};
 }
 
-template <class... Functions>
-struct overloaded : Functions... {
-    using Functions::operator()...;
-};
-template <class... Functions>
-overloaded(Functions...) -> overloaded<Functions...>; // which clang 14 does not find by itself
-
 } // namespace
 
 // `answer` may refer to *this. When the contender has gone, nobody waits for the answer any more, and the path may be
@@ -98,12 +91,13 @@ void contender_driver::make_directory()
     const auto made = std::make_shared<std::vector<error_code>>();
     const auto tell = [this, made](std::int64_t czxid) {
         feed_answer(kind::make_directory, made->empty() ? error_code{} : made->back(),
-                    overloaded{[&](contender& c, protocol::commands& out) {
-                                   c.directory_made(*made, czxid, out);
-                               },
-                               [&](protocol::single_node& c, protocol::commands& out) {
-                                   c.directory_made(*made, out);
-                               }});
+                    [&](auto& c, protocol::commands& out) {
+                        if constexpr (requires { c.directory_made(*made, czxid, out); }) {
+                            c.directory_made(*made, czxid, out);
+                        } else {
+                            c.directory_made(*made, out);
+                        }
+                    });
     };
     if (paths.empty()) { // the chroot is missing
         tell(0);

@@ -4,8 +4,6 @@
 #include "protocol/planted.hpp"
 #include "stage.hpp"
 
-#include <utility>
-
 namespace colock::protocol::queue {
 
 transition waiting::watched(context& c, std::string_view name, const error_code& ec,
