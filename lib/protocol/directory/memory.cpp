@@ -43,6 +43,9 @@ void directory_memory::wrote_signature(std::int64_t czxid, std::int32_t version)
 
 void directory_memory::refused() noexcept
 {
+    if (planted("count insisted on")) {
+        return;
+    }
     met_others();
     current_ = false;
 }

@@ -67,10 +67,9 @@ struct context {
     newcomer_watch newcomers;
     bool connected = false;
 
-    bool try_only = false;      // never waits for its turn
-    bool safe = true;           // the session is known to live for a while
-    bool count_refused = false; // by the servers: this contender takes the fast path no more
-    bool mark_refused = false;  // the low-water mark was false: this contender trusts none any more
+    bool try_only = false;     // never waits for its turn
+    bool safe = true;          // the session is known to live for a while
+    bool mark_refused = false; // the low-water mark was false: this contender trusts none any more
 
     // A client that lingers has to know whether others come, and a listing that sets a watch tells that. The fast path
     // has no such listing.

@@ -16,7 +16,7 @@ joining joining::begin(context& c, commands& out)
         c.list_to_join(out);
         return joining{step::probing};
     }
-    if (c.expects_alone() && !c.count_refused) {
+    if (c.expects_alone()) {
         out.push_back(create_and_count(*c.directory, c.name_prefix()));
     } else {
         out.push_back({command::kind::create, c.name_prefix()});
@@ -133,8 +133,8 @@ transition joining::counted(context& c, const error_code& ec, std::string_view n
     const bool refused =
         ec && !outcome_unknown(ec) && ec != zookeeper_errc::no_node && !is_retryable(ec);
     if (refused && !abandoned_) {
-        c.count_refused = !planted("count insisted on"); // no node was made
-        return again(c, out);
+        return again(c,
+                     out); // no node was made, and the client does not expect to be alone any more
     }
     auto next = created(c, ec, name, identity, out);
     if (auto* const present = next.get<waiting>()) {
