@@ -1,8 +1,8 @@
 // Every interleaving of contenders that expect nobody else, and join by the transaction that counts the children of the
 // directory. They are wrong about that as often as can be.
 
-#include "explore.hpp"
 #include "protocol/contender.hpp"
+#include "walk.hpp"
 
 using colock::model::explore;
 using colock::model::scenario;
@@ -99,6 +99,8 @@ BOOST_AUTO_TEST_CASE(G1_G4_it_has_a_child_that_is_no_contender)
 
 BOOST_AUTO_TEST_CASE(G1_G4_its_numbers_end)
 {
+    explore(counting({.clients = 2, .first_number = colock::protocol::drain_from}), 3'800);
+    explore(counting({.first_number = colock::protocol::drain_from, .one_by_one = true}), 92'000);
     explore(counting({.first_number = colock::protocol::drain_from}), 1'600'000);
     explore(counting({.clients = 2, .breaks = 1, .first_number = colock::protocol::drain_from - 1}),
             6'700);

@@ -89,6 +89,11 @@ private:
     std::size_t count_ = 0;
 };
 
+// What a walk has found.
+struct violation : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 struct outcome {
     std::size_t states = 0;
     std::size_t transitions = 0;

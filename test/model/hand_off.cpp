@@ -84,10 +84,10 @@ BOOST_AUTO_TEST_CASE(G1_G2_G4_the_uncontended_fast_path)
     explore({.users = {3}, .expiries = 1, .fast_path = true}, 6'000);
 }
 
-// ---- minutes
-
-BOOST_AUTO_TEST_CASE(soak_everything_in_pairs)
+BOOST_AUTO_TEST_CASE(two_adversities)
 {
+    explore({.users = {1, 1}, .cancels = 1, .breaks = 1, .expiries = 1}, 63'000);
+    explore({.users = {1, 1}, .breaks = 1, .expiries = 1, .removals = 1}, 425'000);
     explore({.users = {2, 2}, .cancels = 1, .breaks = 1}, 2'018'000);
     explore({.users = {2, 1}, .breaks = 1, .expiries = 1}, 486'000);
     explore({.users = {2, 1}, .breaks = 1, .removals = 1}, 1'092'000);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "automaton.hpp"
+#include "depth_first.hpp"
 #include "protocol/cohort.hpp"
 
 #include <boost/container/static_vector.hpp>
@@ -27,10 +28,6 @@ struct scenario {
     unsigned removals = 0; // of any node, by an operator
     bool rejoin_on_expiry = true;
     bool fast_path = false;
-};
-
-struct violation : std::runtime_error {
-    using std::runtime_error::runtime_error;
 };
 
 inline void require(bool truth, const char* what)

@@ -4,7 +4,7 @@
 //
 // A walk has one adversity, or several when it has fewer contenders; pairs.cpp has them in pairs.
 
-#include "explore.hpp"
+#include "walk.hpp"
 
 using colock::model::explore;
 
@@ -24,6 +24,7 @@ BOOST_AUTO_TEST_CASE(G3_one_cancels_at_any_moment)
 
 BOOST_AUTO_TEST_CASE(G3_all_may_cancel_at_any_moment)
 {
+    explore({.clients = 2, .cancels = 2}, 3'700);
     explore({.cancels = 3}, 1'300'000);
 }
 
@@ -34,42 +35,52 @@ BOOST_AUTO_TEST_CASE(G4_a_connection_breaks)
 
 BOOST_AUTO_TEST_CASE(G4_connections_break_twice)
 {
+    explore({.clients = 2, .breaks = 2}, 21'000);
     explore({.breaks = 2}, 1'700'000);
 }
 
 BOOST_AUTO_TEST_CASE(G5_a_session_expires)
 {
+    explore({.clients = 2, .expiries = 1}, 12'000);
+    explore({.expiries = 1, .one_by_one = true}, 43'000);
     explore({.expiries = 1}, 1'200'000);
 }
 
 BOOST_AUTO_TEST_CASE(G5_a_session_expires_and_that_is_an_error)
 {
+    explore({.clients = 2, .expiries = 1, .rejoin_on_expiry = false}, 6'500);
     explore({.expiries = 1, .rejoin_on_expiry = false}, 500'000);
 }
 
 BOOST_AUTO_TEST_CASE(G1_G5_a_node_is_deleted_by_somebody)
 {
+    explore({.clients = 2, .removals = 1}, 11'000);
+    explore({.removals = 1, .one_by_one = true}, 28'000);
     explore({.removals = 1}, 1'100'000);
 }
 
 BOOST_AUTO_TEST_CASE(G5_a_node_is_deleted_and_holders_do_not_watch_theirs)
 {
+    explore({.clients = 2, .removals = 1, .own_watch = false}, 4'700);
     explore({.removals = 1, .own_watch = false}, 600'000);
 }
 
 BOOST_AUTO_TEST_CASE(G1_a_node_is_deleted_while_a_proof_is_awaited)
 {
-    explore({.removals = 1, .doubts = true}, 400'000);
+    explore({.clients = 2, .removals = 1, .doubts = true}, 16'000);
+    explore({.removals = 1, .doubts = true}, 3'400'000);
 }
 
 BOOST_AUTO_TEST_CASE(G3_one_cancels_while_a_proof_is_awaited)
 {
-    explore({.cancels = 1, .doubts = true}, 400'000);
+    explore({.clients = 2, .cancels = 1, .doubts = true}, 5'500);
+    explore({.cancels = 1, .doubts = true}, 890'000);
 }
 
 BOOST_AUTO_TEST_CASE(G4_a_connection_breaks_while_a_proof_is_awaited)
 {
-    explore({.breaks = 1, .doubts = true}, 400'000);
+    explore({.clients = 2, .breaks = 1, .doubts = true}, 7'800);
+    explore({.breaks = 1, .doubts = true}, 810'000);
 }
 
 // Lists are under way when the proof is asked for, and may be answered before it comes.
@@ -85,11 +96,13 @@ BOOST_AUTO_TEST_CASE(G4_a_node_is_written_to)
 
 BOOST_AUTO_TEST_CASE(G4_a_request_is_refused)
 {
-    explore({.refusals = 1}, 350'000);
+    explore({.clients = 2, .refusals = 2}, 5'000);
+    explore({.refusals = 1}, 690'000);
 }
 
 BOOST_AUTO_TEST_CASE(G4_the_directory_is_missing_and_may_vanish_again)
 {
+    explore({.clients = 2, .reaps = 1, .directory_exists = false}, 10'000);
     explore({.reaps = 1, .directory_exists = false}, 1'700'000);
 }
 
@@ -105,11 +118,13 @@ BOOST_AUTO_TEST_CASE(try_three_a_connection_breaks)
 
 BOOST_AUTO_TEST_CASE(try_one_of_three_a_session_expires)
 {
+    explore({.clients = 2, .tries = 1, .expiries = 1}, 11'000);
     explore({.tries = 1, .expiries = 1}, 900'000);
 }
 
 BOOST_AUTO_TEST_CASE(try_one_of_three_a_node_is_deleted)
 {
+    explore({.clients = 2, .tries = 1, .removals = 1}, 9'000);
     explore({.tries = 1, .removals = 1}, 800'000);
 }
 
@@ -127,6 +142,7 @@ BOOST_AUTO_TEST_CASE(G7_one_of_four_loses_its_connection)
 
 BOOST_AUTO_TEST_CASE(G7_one_of_four_loses_its_session)
 {
+    explore({.expiries = 1, .one_by_one = true}, 43'000);
     explore({.clients = 4, .expiries = 1, .one_by_one = true}, 600'000);
 }
 
@@ -159,6 +175,7 @@ BOOST_AUTO_TEST_CASE(G3_cancel_break_deletion)
 
 BOOST_AUTO_TEST_CASE(G1_break_expiry_deletion)
 {
+    explore({.clients = 2, .expiries = 1, .removals = 1}, 175'000);
     explore({.clients = 2, .breaks = 1, .expiries = 1, .removals = 1}, 750'000);
 }
 
@@ -169,11 +186,13 @@ BOOST_AUTO_TEST_CASE(G1_break_write_deletion)
 
 BOOST_AUTO_TEST_CASE(G1_cancel_two_deletions_and_the_directory_vanishes)
 {
+    explore({.clients = 2, .removals = 2, .reaps = 1}, 390'000);
     explore({.clients = 2, .cancels = 1, .removals = 2, .reaps = 1}, 900'000);
 }
 
 BOOST_AUTO_TEST_CASE(G4_two_breaks_expiry_and_the_directory_is_missing)
 {
+    explore({.clients = 2, .breaks = 1, .expiries = 1, .directory_exists = false}, 285'000);
     explore({.clients = 2, .breaks = 2, .expiries = 1, .directory_exists = false}, 600'000);
 }
 
@@ -209,6 +228,16 @@ BOOST_AUTO_TEST_CASE(G3_alone_against_everything)
 
 BOOST_AUTO_TEST_CASE(try_alone_is_never_busy)
 {
+    explore({.clients = 1,
+             .tries = 1,
+             .cancels = 1,
+             .breaks = 1,
+             .expiries = 1,
+             .removals = 1,
+             .refusals = 1,
+             .reaps = 1,
+             .directory_exists = false},
+            50'000);
     explore({.clients = 1,
              .tries = 1,
              .cancels = 1,

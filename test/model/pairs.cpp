@@ -1,7 +1,7 @@
 // Every interleaving of three contenders and two different adversities, and of some more: about ten
 // million states each.
 
-#include "explore.hpp"
+#include "walk.hpp"
 
 using colock::model::explore;
 

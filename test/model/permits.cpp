@@ -5,23 +5,13 @@
 #include <boost/test/unit_test.hpp>
 
 namespace permits = colock::model::permits;
-using colock::model::report;
-using colock::model::too_large;
 using colock::model::permits::scenario;
 
 namespace {
 
-// `floor`: so many states there are at least, unless the walk no longer goes where it used to.
 void explore(const scenario& s, std::size_t floor)
 {
-    if (floor > too_large) {
-        BOOST_TEST_MESSAGE("left out: this build is too slow");
-        return;
-    }
-    const auto since = std::chrono::steady_clock::now();
-    const auto o = permits::exhaustive_walk{s}();
-    report(o, since);
-    BOOST_TEST(o.states >= floor);
+    colock::model::explore_by<permits::exhaustive_walk>(s, floor);
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "depth_first.hpp"
+#include "messages.hpp"
 #include "protocol/names/contender_name.hpp"
 #include "protocol/permits/acquisition.hpp"
 #include "protocol/permits/numbers.hpp"

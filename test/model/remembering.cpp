@@ -2,7 +2,7 @@
 // contender takes the uncontended fast path, and whether it writes the low-water mark. Each client has several
 // contenders, one after the other. Operators write to the directory, and put another one in its place.
 
-#include "explore.hpp"
+#include "walk.hpp"
 
 using colock::model::explore;
 using colock::model::explore_at_random;

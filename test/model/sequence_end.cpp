@@ -1,7 +1,7 @@
 // Every interleaving of contenders in a directory whose counter is near its end: newcomers wait without a place until
 // the queue has drained, the directory is deleted, and the numbers begin anew.
 
-#include "explore.hpp"
+#include "walk.hpp"
 
 using colock::model::exhaustive_walk;
 using colock::model::explore;
@@ -12,28 +12,36 @@ BOOST_AUTO_TEST_SUITE(sequence_end)
 
 BOOST_AUTO_TEST_CASE(G1_G4_undisturbed_near_the_end)
 {
+    explore({.clients = 2, .first_number = drain_from}, 4'000);
+    explore({.first_number = drain_from, .one_by_one = true}, 115'000);
     explore({.first_number = drain_from}, 1'900'000);
-    explore({.first_number = drain_from - 1}, 490'000);
+    explore({.first_number = drain_from - 1}, 670'000);
     explore({.first_number = drain_from - 2}, 50'000);
 }
 
 // Numbers are used until they would repeat.
 BOOST_AUTO_TEST_CASE(G1_G2_G4_without_draining)
 {
-    explore({.cancels = 1, .first_number = drain_from, .drains = false}, 50'000);
+    explore({.first_number = drain_from, .drains = false}, 68'000);
+    explore({.cancels = 1, .first_number = drain_from, .drains = false}, 510'000);
     explore({.clients = 2, .breaks = 2, .first_number = last_number - 1, .drains = false}, 1'000);
 }
 
 BOOST_AUTO_TEST_CASE(G1_G3_G4_readers_and_writers)
 {
     for (const auto* who : {"rrr", "wrr", "rrw", "rwr", "wrw"}) {
-        explore({.readers = who, .first_number = drain_from - 1}, 320'000);
+        explore({.readers = who, .first_number = drain_from - 1}, 420'000);
+    }
+    for (const auto* who : {"rr", "rw", "wr"}) {
+        explore({.clients = 2, .readers = who, .first_number = drain_from - 1}, 1'400);
+        explore({.clients = 2, .readers = who, .breaks = 1, .first_number = drain_from}, 23'000);
     }
     explore({.readers = "rrw", .first_number = drain_from}, 1'700'000);
 }
 
 BOOST_AUTO_TEST_CASE(G3_one_cancels)
 {
+    explore({.clients = 2, .cancels = 1, .first_number = drain_from - 1}, 4'400);
     explore({.cancels = 1, .first_number = drain_from - 1}, 1'600'000);
 }
 
@@ -93,20 +101,20 @@ BOOST_AUTO_TEST_CASE(G1_G4_beside_a_process_that_knows_nothing_of_it)
 {
     for (const auto* who : {"rw", "wr", "ww", "rr"}) {
         explore({.clients = 2, .readers = who, .foreigner = true, .first_number = drain_from},
-                52'000);
+                75'000);
         explore({.clients = 2,
                  .readers = who,
                  .cancels = 1,
                  .foreigner = true,
                  .first_number = drain_from - 1},
-                10'000);
+                401'000);
     }
     explore({.clients = 2,
              .readers = "wr",
              .breaks = 1,
              .foreigner = true,
              .first_number = drain_from - 1},
-            10'000);
+            1'300'000);
 }
 
 // A user's directory, or one with other children, stays, and no contender drains.

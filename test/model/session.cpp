@@ -1,14 +1,11 @@
 // Walks through every order of events in a client's session: what servers, time, look-ups and the user may do.
 #include "session.hpp"
 
-#include <boost/test/unit_test.hpp>
-
-#include <cstdio>
-#include <unordered_set>
+#include "explore.hpp"
 
 namespace colock::model::session {
 
-std::string world::key() const
+void world::write(std::string& to) const
 {
     std::ostringstream text;
     text << machine_ << '|' << int(told_) << timer_ << deadline_ << looking_up_ << resolved_
@@ -36,7 +33,7 @@ std::string world::key() const
           left_.reactions, left_.smaller, left_.requests}) {
         text << ' ' << each;
     }
-    return std::move(text).str();
+    to += text.view();
 }
 
 } // namespace colock::model::session
@@ -45,68 +42,10 @@ namespace {
 
 using namespace colock::model::session;
 
-// Depth first. A state is entered once.
-class walk {
-public:
-    void from(world start)
-    {
-        seen_.insert(start.key());
-        go_on(start);
-    }
-
-    std::string violated;
-    std::size_t states = 0, ends = 0;
-
-private:
-    void go_on(const world& here)
-    {
-        ++states;
-        const auto all = here.events();
-        if (all.empty()) {
-            ++ends;
-            auto last = here;
-            last.come_to_an_end();
-            judge(last);
-        }
-        for (const auto& e : all) {
-            auto next = here;
-            path_.push_back(e.name);
-            next.happen(e);
-            judge(next);
-            if (violated.empty() && seen_.insert(next.key()).second) {
-                go_on(next);
-            }
-            path_.pop_back();
-            if (!violated.empty()) {
-                return;
-            }
-        }
-    }
-
-    void judge(const world& w)
-    {
-        if (!w.violated().empty() && violated.empty()) {
-            violated = w.violated() + ". Behind:";
-            for (const auto& each : path_) {
-                violated += " " + each + ";";
-            }
-        }
-    }
-
-    std::unordered_set<std::string> seen_;
-    std::vector<std::string> path_;
-};
-
-// `floor`: so many states there are at least, unless the walk no longer goes where it used to.
 void explore(const scenario& s, std::size_t floor)
 {
-    walk w;
-    w.from(world{s});
-    std::printf("%s: %zu states, %zu ends\n",
-                boost::unit_test::framework::current_test_case().p_name->c_str(), w.states, w.ends);
-    BOOST_TEST(w.violated.empty(), w.violated);
-    BOOST_TEST(w.ends != 0u);
-    BOOST_TEST(w.states >= floor);
+    using walk = colock::model::depth_first_walk<world, laboratory>;
+    colock::model::explore_by<walk>(s, floor);
 }
 
 BOOST_AUTO_TEST_SUITE(session_walk)

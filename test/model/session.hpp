@@ -1,6 +1,7 @@
 // A client's session, its servers and its user: the state machine of a session, with all that may happen to it.
 #pragma once
 
+#include "depth_first.hpp"
 #include "protocol/session/reconnect.hpp"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,8 +52,16 @@ struct scenario {
     int reactions = 0;  // a listener that is told calls connect() or close()
 };
 
+// Nothing is kept beside the worlds.
+struct laboratory {
+    explicit laboratory(const scenario& s) : rules{s} {}
+
+    scenario rules;
+};
+
 class world {
 public:
+    explicit world(const laboratory& lab) : world{lab.rules} {}
     explicit world(const scenario& s)
         : left_{s}, machine_{{.hosts = "a,b",
                               .chroot = "/c",
@@ -75,24 +85,25 @@ public:
     struct event {
         std::string name;
         std::function<void(world&)> happens;
+
+        // It ends well only when nothing can happen any more.
+        [[nodiscard]] static bool is_adverse() noexcept { return false; }
+        friend const std::string& to_string(const event& e) noexcept { return e.name; }
     };
 
-    [[nodiscard]] std::vector<event> events() const;
-    // "" as long as nothing is wrong.
-    [[nodiscard]] const std::string& violated() const noexcept { return violated_; }
-    void happen(const event& e)
+    [[nodiscard]] std::vector<event> possible() const;
+    void take(const event& e, const laboratory&)
     {
         e.happens(*this);
         look_around();
     }
-    // Nothing can happen any more.
-    void come_to_an_end()
+    void check_end(const laboratory&) const
     {
         require(told_ == state::idle || told_ == state::connected || told_ == state::closed,
                 "G4 nothing goes on, without a connection");
         require(callers_ == 0, "G4 a caller of connect() waits for ever");
     }
-    [[nodiscard]] std::string key() const;
+    void write(std::string& to) const;
 
 private:
     static constexpr std::chrono::seconds timeout{30};
@@ -102,10 +113,10 @@ private:
     enum class link { none, attempted, established, ending };
     enum class reaction { none, connect, close };
 
-    void require(bool holds, const char* what)
+    static void require(bool holds, const char* what)
     {
-        if (!holds && violated_.empty()) {
-            violated_ = what;
+        if (!holds) {
+            throw violation{what};
         }
     }
 
@@ -415,7 +426,6 @@ private:
     commands orders_;
     bool carrying_out_ = false;
     std::vector<std::string> names_;
-    std::string violated_;
 
     // The client.
     state told_ = state::idle;
@@ -446,7 +456,7 @@ private:
 
 // ---- what may happen
 
-inline std::vector<world::event> world::events() const
+inline std::vector<world::event> world::possible() const
 {
     std::vector<event> all;
     const auto may = [&](bool now, const char* name, auto happens) {

@@ -16,6 +16,7 @@
 
 using colock::errc;
 using colock::error_code;
+using colock::model::violation;
 using colock::protocol::several;
 using kind = several::command::kind;
 
@@ -36,10 +37,6 @@ struct laboratory {
     explicit laboratory(scenario s) : rules{std::move(s)} {}
 
     scenario rules;
-};
-
-struct violation : std::runtime_error {
-    using std::runtime_error::runtime_error;
 };
 
 void expect(bool condition, const char* what)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "depth_first.hpp"
+#include "messages.hpp"
 #include "protocol/single_node.hpp"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Walks through the worlds of a scenario: all of them, or a random path.
 #pragma once
 
-#include "depth_first.hpp"
+#include "explore.hpp"
 #include "world.hpp"
 
 #include <random>
@@ -62,5 +62,20 @@ private:
     std::vector<step> path_;
     outcome result_;
 };
+
+inline void explore(const scenario& s, std::size_t floor)
+{
+    explore_by<exhaustive_walk>(s, floor);
+}
+
+// Many paths through a walk that is too large to be walked through.
+inline void explore_at_random(const scenario& s, std::uint64_t seed)
+{
+    const auto since = std::chrono::steady_clock::now();
+    const auto paths = std::min<std::size_t>(largest_walk() / 100, 20'000);
+    const auto o = random_walk{s, seed}(paths);
+    report(o, since);
+    BOOST_TEST(o.ends == paths);
+}
 
 } // namespace colock::model

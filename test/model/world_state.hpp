@@ -2,6 +2,7 @@
 #pragma once
 
 #include "automaton.hpp"
+#include "depth_first.hpp"
 
 #include <array>
 #include <memory>
@@ -62,10 +63,6 @@ struct scenario {
     unsigned first_version = 0; // of the directory's data, where clients remember
     unsigned overwrites = 0;    // of the directory's data, by an operator
     unsigned replacements = 0;  // of the directory, while it is empty, by an operator's own
-};
-
-struct violation : std::runtime_error {
-    using std::runtime_error::runtime_error;
 };
 
 enum class step_kind : std::uint8_t {
