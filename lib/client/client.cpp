@@ -31,6 +31,7 @@ void start_request(const core_ptr& core, detail::operation_ptr<error_code, Resul
         auto r = detail::make_request(std::move(call), policy,
                                       [op = std::move(op), convert = std::move(convert),
                                        watching = std::move(watching)](zk::reply&& reply) mutable {
+                                          op->explain(reply.detail);
                                           convert(op, std::move(reply));
                                       });
         r->subscriber = subscriber;

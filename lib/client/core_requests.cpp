@@ -145,12 +145,16 @@ request_ptr client_core::unlink(request& r)
 void client_core::submit(request_ptr r)
 {
     error_code refused = unavailable();
+    std::string why;
     const auto chroot = options_.chroot.size() > 1 ? options_.chroot.size() : 0;
     if (auto f = fault_of(r->call, chroot, options_.max_request_size); f.error) {
-        note_error(f.detail);
+        why = std::move(f.detail);
         refused = f.error;
     } else if (refused && r->policy != on_loss::fail) {
-        note_error(subject_of(r->call, {}) + ": " + refused.message());
+        why = subject_of(r->call, {}) + ": " + refused.message();
+    }
+    if (!why.empty()) {
+        note_error(why);
     }
     if (!refused && r->policy == on_loss::fail && !is_connected()) {
         refused = zookeeper_errc::connection_loss;
@@ -158,7 +162,7 @@ void client_core::submit(request_ptr r)
     const bool nothing_to_do = r->call.op == zk::opcode::multi && r->call.ops.empty();
     if (refused ||
         nothing_to_do) { // an empty transaction would make the C client abort the program
-        r->done({.error = refused});
+        r->done({.error = refused, .detail = std::move(why)});
     } else if (is_connected()) {
         send(std::move(r));
     } else {
@@ -182,8 +186,9 @@ void client_core::send(request_ptr r)
             watches_.withdraw(back->call.path, back->call.kind);
         }
         if (!is_unsent(ec)) {
-            note_error(subject_of(back->call, {}) + ": " + ec.message());
-            back->done({.error = ec});
+            auto why = subject_of(back->call, {}) + ": " + ec.message();
+            note_error(why);
+            back->done({.error = ec, .detail = std::move(why)});
         } else if (back->policy == on_loss::fail) {
             back->done({.error = zookeeper_errc::connection_loss});
         } else {
@@ -230,12 +235,12 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
     const bool cut_off =
         reply.error == zookeeper_errc::marshalling_error && r.call.op == zk::opcode::children;
     if (cut_off) {
-        const auto what = "path " + r.call.path + ": it has more than " +
-                          std::to_string(zk::frame_guard::most_names) +
-                          " children, too many for one list; remove some, or spread them over "
-                          "several directories";
-        note_error(what);
-        log(log_level::error, what);
+        reply.detail = "path " + r.call.path + ": it has more than " +
+                       std::to_string(zk::frame_guard::most_names) +
+                       " children, too many for one list; remove some, or spread them over "
+                       "several directories";
+        note_error(reply.detail);
+        log(log_level::error, reply.detail);
     }
     count.in_flight.store(sent_.size(), std::memory_order_relaxed);
     if (!loss) {
@@ -275,7 +280,8 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
         const bool expected =
             r.call.op == zk::opcode::exists && reply.error == zookeeper_errc::no_node;
         if (reply.error && !expected && !cut_off && r.policy != on_loss::fail) {
-            note_error(subject_of(r.call, reply) + ": " + reply.error.message());
+            reply.detail = subject_of(r.call, reply) + ": " + reply.error.message();
+            note_error(reply.detail);
         }
         r.done(std::move(reply));
     }

@@ -17,6 +17,16 @@ session::instant now()
     return {std::chrono::steady_clock::now().time_since_epoch(), boot_clock::now()};
 }
 
+void answer(std::list<operation_ptr<error_code>> all, const error_code& ec, const std::string& why)
+{
+    for (auto& op : all) {
+        if (ec) {
+            op->explain(why);
+        }
+        op.complete(ec);
+    }
+}
+
 } // namespace
 
 error_code client_core::check_options()
@@ -165,6 +175,7 @@ void client_core::connect(operation_ptr<error_code> op)
 {
     if (reconnect_.is_idle()) {
         if (const auto ec = check_options(); ec) {
+            op->explain(last_error_detail());
             op.complete(ec);
             return;
         }
@@ -187,9 +198,7 @@ void client_core::connect(operation_ptr<error_code> op)
 
 void client_core::answer_callers(const error_code& ec)
 {
-    for (auto& op : std::exchange(connecting_, {})) {
-        op.complete(ec);
-    }
+    answer(std::exchange(connecting_, {}), ec, last_error_detail());
 }
 
 void client_core::look_up()
@@ -366,6 +375,7 @@ void client_core::expire_session()
 void client_core::give_up(const error_code& ec)
 {
     auto callers = std::exchange(connecting_, {});
+    const auto why = last_error_detail(); // of the attempt: a listener may note another failure
     drop_connection(true);
     forget_session();
     cancel_timers();
@@ -373,9 +383,7 @@ void client_core::give_up(const error_code& ec)
     set_state(connection_state::idle);
     fail_waiting(ec);
     notify([&ec](session_listener& l) { l.given_up(ec); });
-    for (auto& op : callers) {
-        op.complete(ec);
-    }
+    answer(std::move(callers), ec, why);
 }
 
 // ---- closing
@@ -449,9 +457,7 @@ void client_core::closed(const error_code& ec)
     cancel_timers();
     log(log_level::info, ec ? "closed; the session ends by its time-out" : "closed");
     set_state(connection_state::closed);
-    for (auto& op : std::exchange(closing_ops_, {})) {
-        op.complete(ec);
-    }
+    answer(std::exchange(closing_ops_, {}), ec, last_error_detail());
 }
 
 } // namespace colock::detail

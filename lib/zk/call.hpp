@@ -52,7 +52,8 @@ struct call {
 // What came back. Which members have a meaning depends on the request.
 struct reply {
     error_code error = {};
-    std::string text = {}; // path of a create, data of a get
+    std::string detail = {}; // what the error is about, and its cause
+    std::string text = {};   // path of a create, data of a get
     node_stat stat = {};
     std::vector<std::string> names = {};
     std::vector<transaction_result> results = {};

@@ -4,6 +4,7 @@
 
 #include <colock/detail/abi.hpp>
 #include <colock/detail/config.hpp>
+#include <colock/diagnostics.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_allocator.hpp>
@@ -127,6 +128,13 @@ public:
     {
         return link_;
     }
+    // Before it completes with an error: what has failed, and why. The first one counts.
+    void explain(const std::string& why) const
+    {
+        if (told_ != nullptr && told_->message().empty()) {
+            told_->assign(why);
+        }
+    }
     [[nodiscard]] cancel_link& make_link(const std::shared_ptr<client_core>& core)
     {
         if (!link_) {
@@ -138,10 +146,17 @@ public:
     std::uint64_t tag = 0; // for the room, and under its lock
 
 protected:
-    explicit operation(std::shared_ptr<cancel_link> link) noexcept : link_{std::move(link)} {}
+    explicit operation(std::shared_ptr<cancel_link> link, diagnostics* told = nullptr) noexcept
+        : link_{std::move(link)}, told_{told}
+    {
+        if (told_ != nullptr) {
+            told_->clear();
+        }
+    }
     ~operation() = default;
 
     std::shared_ptr<cancel_link> link_;
+    diagnostics* told_;
 };
 
 // Owns an operation until it completes; one that is dropped destroys the handler without calling it.
@@ -322,7 +337,8 @@ public:
 private:
     operation_of(Handler&& handler, const asio::any_io_executor& io_executor,
                  std::shared_ptr<cancel_link>&& link)
-        : operation<Results...>{std::move(link)}, handler_{std::move(handler)},
+        : operation<Results...>{std::move(link), associated_diagnostics<Handler>::get(handler)},
+          handler_{std::move(handler)},
           work_(working_executor(asio::get_associated_executor(handler_, io_executor))),
           io_executor_{io_executor}
     {
