@@ -6,6 +6,7 @@ namespace colock::zk {
 
 namespace {
 
+const std::string not_zookeepers = "an answer to the handshake that is not ZooKeeper's";
 constexpr std::size_t length_size = 4;
 constexpr std::size_t header_size = 4 + 8 + 4; // xid, zxid, error
 constexpr std::size_t stat_size = 8 * 4 + 4 * 3 + 8 + 4 * 2 + 8;
@@ -197,7 +198,7 @@ frame_guard::verdict frame_guard::look(std::string_view bytes)
         // The last byte says whether the session is read-only. Servers before 3.4 leave it out.
         constexpr std::int32_t expected = 4 + 4 + 8 + 4 + password_size + 1;
         if (length != expected && length != expected - 1) {
-            return refused("the answer to the handshake has " + std::to_string(length) + " bytes");
+            return refused(not_zookeepers + ": it has " + std::to_string(length) + " bytes");
         }
     } else if (length < static_cast<std::int32_t>(header_size) || length > largest_frame) {
         return refused("a frame of " + std::to_string(length) + " bytes");
@@ -235,10 +236,10 @@ std::string frame_guard::fault_of_handshake(std::string_view body)
     const auto password = in.counted();
     const bool read_only = in.left() != 0 && in.boolean();
     if (version != 0 || in.cut() || password.size() != password_size) {
-        return "the answer to the handshake is not ZooKeeper's";
+        return not_zookeepers;
     }
     if (read_only) {
-        return "the server has no quorum, and offers a read-only session";
+        return "the offer of a read-only session: it has no quorum";
     }
     if (session == 0 && timeout <= 0) {
         // How a server says that it knows no such session any more.
