@@ -82,10 +82,12 @@ const std::shared_ptr<detail::client_core>& multi_lock::core() const noexcept
 void multi_lock::start_lock(op o, list l, detail::deadline until)
 {
     if (const auto& fault = l->fault) {
+        const auto why =
+            "multi_lock: " + l->fault_path + (l->fault_path.empty() ? "" : ": ") + fault.message();
         if (l->core) {
-            l->core->note_error("multi_lock: " + l->fault_path +
-                                (l->fault_path.empty() ? "" : ": ") + fault.message());
+            l->core->note_error(why);
         }
+        o->explain(why);
         o.complete(fault, multi_guard{});
         return;
     }

@@ -135,6 +135,8 @@ public:
             told_->assign(why);
         }
     }
+    [[nodiscard]] diagnostics* told() const noexcept { return told_; }
+
     [[nodiscard]] cancel_link& make_link(const std::shared_ptr<client_core>& core)
     {
         if (!link_) {
@@ -149,9 +151,6 @@ protected:
     explicit operation(std::shared_ptr<cancel_link> link, diagnostics* told = nullptr) noexcept
         : link_{std::move(link)}, told_{told}
     {
-        if (told_ != nullptr) {
-            told_->clear();
-        }
     }
     ~operation() = default;
 
@@ -342,6 +341,9 @@ private:
           work_(working_executor(asio::get_associated_executor(handler_, io_executor))),
           io_executor_{io_executor}
     {
+        if (this->told_ != nullptr) {
+            this->told_->clear();
+        }
     }
     ~operation_of() = default;
 

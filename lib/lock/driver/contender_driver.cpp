@@ -100,12 +100,13 @@ void contender_driver::answer(const error_code& ec)
 }
 
 // Likewise, and those who wait for it.
-void contender_driver::refuse(const error_code& ec)
+void contender_driver::refuse(const error_code& ec, const std::string& why)
 {
     if (trying_) {
+        trying_->explain(why);
         answer(ec);
     }
-    queue_->failed(*this, ec);
+    queue_->failed(*this, ec, why);
 }
 
 // A safety margin that leaves no time: the lock would be lost as soon as it is held.
@@ -122,13 +123,13 @@ bool contender_driver::refuse_margin()
         return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(d).count()) +
                " ms";
     };
-    core_.note_error("lock " + path_ + ": with a session time-out of " + ms(timeout) +
-                     " and a tick of " + ms(tick) +
-                     (most <= most.zero()
-                          ? " a lock is never known to be safe; set client_options::tick to the "
-                            "servers' tickTime, or ask for a longer session_timeout"
-                          : ", safety_margin must be less than " + ms(most)));
-    refuse(errc::invalid_option);
+    const auto why = about(
+        "with a session time-out of " + ms(timeout) + " and a tick of " + ms(tick) +
+        (most <= most.zero() ? " a lock is never known to be safe; set client_options::tick to the "
+                               "servers' tickTime, or ask for a longer session_timeout"
+                             : ", safety_margin must be less than " + ms(most)));
+    core_.note_error(why);
+    refuse(errc::invalid_option, why);
     leave();
     return true;
 }
@@ -281,6 +282,7 @@ void contender_driver::suspended()
     queue_->met(*this, protocol::remote_contention::unknown);
     if (trying_) {
         // A try does not wait for a connection.
+        trying_->explain(about(error_code{errc::disconnected}.message()));
         answer(errc::disconnected);
         leave();
     }
@@ -304,8 +306,8 @@ void contender_driver::closed(const error_code& why)
     newcomers_.reset();
     commands_.clear();
     pause_.reset();
-    refuse(why);
-    queue_->fail_all(why);
+    refuse(why, about(why.message()));
+    queue_->fail_all(why, about(why.message()));
     if (holds()) {
         lose(errc::client_closed);
     }
@@ -321,7 +323,7 @@ void contender_driver::closed(const error_code& why)
 void contender_driver::given_up(const error_code& why)
 {
     const auto self = shared_from_this();
-    refuse(why);
+    refuse(why, about(why.message()));
     leave();
 }
 
@@ -429,8 +431,8 @@ void contender_driver::perform(const protocol::command& c)
     case kind::busy: answer({}); break;
     case kind::lost: lose(static_cast<errc>(c.error.value())); break;
     case kind::failed:
-        core_.note_error("lock " + path_ + ": " + c.error.message());
-        refuse(c.error);
+        core_.note_error(about(c.error.message()));
+        refuse(c.error, about(c.error.message()));
         break;
     case kind::mark_refused:
         core_.log(log_level::warning,

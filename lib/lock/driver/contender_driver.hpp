@@ -143,7 +143,11 @@ private:
     void announce_revocation();
     [[nodiscard]] bool is_held_by(std::uint64_t turn);
     void answer(const error_code& ec);
-    void refuse(const error_code& ec);
+    void refuse(const error_code& ec, const std::string& why);
+    [[nodiscard]] std::string about(std::string what) const
+    {
+        return "lock " + path_ + ": " + what;
+    }
     void end_turns();
     void end_await_removal();
     void rely();

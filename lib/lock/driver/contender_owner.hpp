@@ -84,9 +84,10 @@ public:
                             operation_ptr<error_code, unique_lock> op,
                             std::uint64_t least_turn = 0) = 0;
     // All waiters fail if `driver` is their contender.
-    virtual void failed(const contender_driver& driver, const error_code& why) = 0;
+    virtual void failed(const contender_driver& driver, const error_code& ec,
+                        const std::string& why) = 0;
     // All waiters fail.
-    virtual void fail_all(const error_code& why) = 0;
+    virtual void fail_all(const error_code& ec, const std::string& why) = 0;
     // Returns whether a user held the lock.
     virtual bool lost(contender_driver& driver) = 0;
     virtual void met(const contender_driver& driver, protocol::remote_contention c) = 0;

@@ -16,7 +16,7 @@ namespace {
 class first_of_recursion final : public operation<error_code, unique_lock> {
 public:
     first_of_recursion(operation_ptr<error_code, unique_lock> op, std::shared_ptr<recursion> n)
-        : operation{op.cancellation()}, op_{std::move(op)}, recursion_{std::move(n)}
+        : operation{op.cancellation(), op->told()}, op_{std::move(op)}, recursion_{std::move(n)}
     {
     }
 

@@ -135,8 +135,9 @@ void local_queue::ask(operation_ptr<error_code, unique_lock> op)
             link && link->requested() != asio::cancellation_type::none) {
             op.complete(asio::error::operation_aborted, no_lock(core));
         } else if (refused) {
-            core->note_error("lock " + self->path_ + ": " + refused.message());
-            op.complete(refused, no_lock(core));
+            const auto why = "lock " + self->path_ + ": " + refused.message();
+            core->note_error(why);
+            refuse(core, std::move(op), refused, why);
         } else {
             std::make_shared<contender_driver>(self)->try_join(std::move(op));
         }

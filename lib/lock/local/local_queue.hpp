@@ -61,8 +61,9 @@ private:
                  protocol::remote_contention c) override;
     void granted_to(const std::shared_ptr<contender_driver>& driver, protocol::remote_contention c,
                     operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn) override;
-    void failed(const contender_driver& driver, const error_code& why) override;
-    void fail_all(const error_code& why) override;
+    void failed(const contender_driver& driver, const error_code& ec,
+                const std::string& why) override;
+    void fail_all(const error_code& ec, const std::string& why) override;
     bool lost(contender_driver& driver) override;
     void met(const contender_driver& driver, protocol::remote_contention c) override;
     void connected(const contender_driver& driver) override;

@@ -50,14 +50,15 @@ void local_queue::hold_by(const std::shared_ptr<contender_driver>& driver, remot
     }
 }
 
-void local_queue::failed(const contender_driver& driver, const error_code& why)
+void local_queue::failed(const contender_driver& driver, const error_code& ec,
+                         const std::string& why)
 {
     if (is_contender(driver)) {
-        fail_all(why);
+        fail_all(ec, why);
     }
 }
 
-void local_queue::fail_all(const error_code& why)
+void local_queue::fail_all(const error_code& ec, const std::string& why)
 {
     std::vector<operation_ptr<error_code, unique_lock>> waiting;
     outcome out;
@@ -70,7 +71,7 @@ void local_queue::fail_all(const error_code& why)
         }
     }
     for (auto& op : waiting) {
-        op.complete(why, no_lock(core_));
+        refuse(core_, std::move(op), ec, why);
     }
     carry_out(out);
 }

@@ -130,8 +130,9 @@ void local_queue::reconcile(strand_work& work)
         looking->look_around();
     }
     if (refused) {
-        core_->note_error("lock " + path_ + ": " + refused.message());
-        fail_all(refused);
+        const auto why = "lock " + path_ + ": " + refused.message();
+        core_->note_error(why);
+        fail_all(refused, why);
     }
 }
 

@@ -58,8 +58,9 @@ std::shared_ptr<local_queue> lock_path::queue_for(operation_ptr<error_code, uniq
     fault why;
     auto found = find_queue(why); // those who used the path may have gone
     if (!found) {
-        core->note_error("lock " + path + ": " + why.detail);
-        op.complete(why.error, no_lock(core));
+        const auto text = "lock " + path + ": " + why.detail;
+        core->note_error(text);
+        refuse(core, std::move(op), why.error, text);
     }
     return found;
 }
@@ -85,9 +86,10 @@ void lock_path::downgrade(operation_ptr<error_code, unique_lock> op, unique_lock
     auto& held = access::held(from);
     const auto driver = held.driver;
     if (!driver) {
-        op.complete(errc::not_held, no_lock(core));
+        refuse(core, std::move(op), errc::not_held, "lock " + path + ": the guard is empty");
     } else if (driver->queue()->core() != core || driver->queue()->path() != path) {
-        op.complete(errc::conflicting_use, no_lock(core));
+        refuse(core, std::move(op), errc::conflicting_use,
+               "lock " + path + ": the guard is of another lock, or of another client");
     } else {
         driver->queue()->step_down(std::move(op), std::move(held));
     }

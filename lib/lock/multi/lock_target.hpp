@@ -17,8 +17,9 @@ namespace colock::detail {
 // An acquisition that is under way.
 struct acquisition {
     std::shared_ptr<cancel_link> link; // to end it early
-    // What it came to, as the operation of that lock has it; once, on any thread, perhaps before start() returns.
-    std::function<void(const error_code&, guard_part)> done;
+    // What it came to, as the operation of that lock has it, and what an error is about; once, on any thread, perhaps
+    // before start() returns.
+    std::function<void(const error_code&, guard_part, std::string why)> done;
 };
 
 // Immutable. To join a multi_lock, a new kind of lock needs another constructor of lock_entry, which makes one of these.
@@ -42,23 +43,25 @@ public:
     void complete(error_code&& ec, Guard&& held) override
     {
         const auto done = std::move(done_);
+        auto why = why_.message();
         delete this;
         if constexpr (std::is_same_v<Guard, permit>) {
-            done(ec, std::move(held));
+            done(ec, std::move(held), std::move(why));
         } else {
-            done(ec, held_lock{std::move(held)});
+            done(ec, held_lock{std::move(held)}, std::move(why));
         }
     }
     void destroy() noexcept override { delete this; }
 
 private:
     explicit acquiring(acquisition&& a)
-        : operation<error_code, Guard>{std::move(a.link)}, done_{std::move(a.done)}
+        : operation<error_code, Guard>{std::move(a.link), &why_}, done_{std::move(a.done)}
     {
     }
     ~acquiring() = default;
 
-    std::function<void(const error_code&, guard_part)> done_;
+    std::function<void(const error_code&, guard_part, std::string)> done_;
+    diagnostics why_;
 };
 
 } // namespace colock::detail

@@ -87,8 +87,12 @@ private:
         auto& link = locks_[i].link = std::make_shared<cancel_link>(core_);
         list_->in_order[i].target->start(
             {link,
-             [self = shared_from_this(), i](const error_code& ec, guard_part guard) {
-                 self->core_->post([self, i, ec, guard = std::move(guard)]() mutable {
+             [self = shared_from_this(), i](const error_code& ec, guard_part guard,
+                                            std::string why) {
+                 self->core_->post([self, i, ec, guard = std::move(guard), why]() mutable {
+                     if (self->why_.empty()) {
+                         self->why_ = std::move(why);
+                     }
                      self->joined(i, ec, std::move(guard));
                  });
              }},
@@ -180,6 +184,9 @@ private:
     // Without the locks: what is left goes in the background.
     void end(const error_code& ec)
     {
+        if (ec && ec != asio::error::operation_aborted) {
+            op_->explain(why_);
+        }
         std::exchange(op_, {}).complete(ec, access::make<multi_guard>(core_));
         for (auto& l : locks_) {
             l.guard = {};
@@ -190,6 +197,7 @@ private:
     }
 
     operation_ptr<error_code, multi_guard> op_; // until it has completed
+    std::string why_;                           // what the first refusal is about
     const std::shared_ptr<const lock_list> list_;
     const std::shared_ptr<client_core> core_;
     const deadline until_;

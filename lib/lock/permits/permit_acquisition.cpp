@@ -154,8 +154,10 @@ private:
     void lock_queue()
     {
         locking_ = std::make_shared<cancel_link>(core_);
-        const auto done = [self = shared_from_this()](const error_code& ec, guard_part lock) {
-            self->core_->dispatch([self, ec, lock = std::move(lock)]() mutable {
+        const auto done = [self = shared_from_this()](const error_code& ec, guard_part lock,
+                                                      std::string why) {
+            self->core_->dispatch([self, ec, lock = std::move(lock), why]() mutable {
+                self->why_ = std::move(why);
                 self->locking_.reset();
                 self->queue_ = std::get<held_lock>(std::move(lock));
                 self->tell(&machine::queue_locked, ec, self->has_queue());
@@ -376,14 +378,28 @@ private:
         } else if (c.error == errc::invalid_counter) {
             note("the counter " + of_.counter + " holds " + found + " bytes, or a negative number");
         }
+        if (why_.empty()) {
+            why_ = about(c.error.message());
+        }
         complete(c.error, {});
     }
 
-    void note(const std::string& what) { core_->note_error("semaphore " + of_.path + ": " + what); }
+    [[nodiscard]] std::string about(const std::string& what) const
+    {
+        return "semaphore " + of_.path + ": " + what;
+    }
+    void note(const std::string& what)
+    {
+        why_ = about(what);
+        core_->note_error(why_);
+    }
 
     void complete(const error_code& ec, permit p)
     {
         if (op_) {
+            if (ec != asio::error::operation_aborted) {
+                op_->explain(why_);
+            }
             std::exchange(op_, {}).complete(ec, std::move(p));
         }
     }
@@ -397,6 +413,7 @@ private:
     const semaphore_path& of_;
     const std::shared_ptr<client_core> core_;
     operation_ptr<error_code, permit> op_; // until the caller has its outcome
+    std::string why_;                      // what the last error is about
     const deadline until_;
     const std::int64_t count_;
     machine protocol_;

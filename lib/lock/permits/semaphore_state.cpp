@@ -120,7 +120,9 @@ void semaphore_path::start_acquire(operation_ptr<error_code, permit> op, std::in
                  std::to_string(count) + "; acquire them in portions";
     }
     if (why) {
-        core->note_error("semaphore " + path + ": " + detail);
+        const auto text = "semaphore " + path + ": " + detail;
+        core->note_error(text);
+        op->explain(text);
         op.complete(why, permit{});
         return;
     }

@@ -80,6 +80,7 @@ protected:
     void fail(const error_code& ec) { complete(ec, {}); }
     void refuse(const error_code& ec, std::string detail)
     {
+        op_->explain(detail);
         core_->note_error(std::move(detail));
         fail(ec);
     }

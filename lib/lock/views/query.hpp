@@ -57,6 +57,7 @@ public:
             [self = this->shared_from_this(), at, done = std::move(done)](zk::reply&& r) mutable {
                 self->open_.erase(at);
                 if (self->op_) { // else it is over
+                    self->why_ = r.detail;
                     done(std::move(r));
                 }
             });
@@ -71,11 +72,18 @@ public:
     {
         std::exchange(op_, {}).complete(ec, std::move(results)...);
     }
-    void fail(const error_code& ec) { finish(ec, Results{}...); }
+    void fail(const error_code& ec)
+    {
+        if (ec != asio::error::operation_aborted) {
+            op_->explain(why_);
+        }
+        finish(ec, Results{}...);
+    }
 
     void refuse(errc ec, std::string detail)
     {
-        core_->note_error(std::move(detail));
+        why_ = std::move(detail);
+        core_->note_error(why_);
         fail(ec);
     }
 
@@ -94,6 +102,7 @@ private:
     const std::shared_ptr<client_core> core_;
     operation_ptr<error_code, Results...> op_;
     std::list<request*> open_;
+    std::string why_; // what the last error is about
 };
 
 template <class... Results>
