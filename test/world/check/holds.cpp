@@ -25,6 +25,9 @@ holds::number holds::granted(grant g)
     const auto n = ++last_;
     auto& h = active_.emplace_hint(active_.end(), n, hold{std::move(g)})->second;
     h.since = time_.now();
+    if (h.g.how == mode::permits) {
+        h.made = queues_.made(h.g.nodes.front()).value_or(time_.now());
+    }
     journal_.note(deed::granted, h.g.who, static_cast<std::int64_t>(n), [&] {
         return queues_.of(h.g.place).path + " " + to_string(h.g.token) +
                (h.g.nodes.empty() ? std::string{} : " by " + h.g.nodes.front());
@@ -61,24 +64,36 @@ void holds::check_exclusion(number n, const hold& h)
     if (h.robbed) {
         return;
     }
-    std::int64_t permits = static_cast<std::int64_t>(h.g.nodes.size());
+    std::vector<std::pair<instant, std::int64_t>> made; // the permits that are held, by when
+    const auto count = [&](const hold& of) {
+        made.emplace_back(of.made, static_cast<std::int64_t>(of.g.nodes.size()));
+    };
+    count(h);
     for (const auto other : by_place_[h.g.place]) {
         const auto& o = active_.at(other);
         if (o.robbed || o.g.remaining() <= 0ns) {
             continue; // deleted by hand: not promised
         }
         if (h.g.how == mode::permits) {
-            permits += static_cast<std::int64_t>(o.g.nodes.size());
+            count(o);
         } else if (conflict(h.g.how, o.g.how)) {
             found_.add("G1 exclusion", text_of(n, h) + " is granted, but " + text_of(other, o) +
                                            " is safe for " + time_of(o.g.remaining()));
         }
     }
-    // A number that falls takes no permit away, but nobody gets one that was not there when it was created.
-    const auto made = queues_.made(h.g.nodes.front()).value_or(time_.now());
-    if (h.g.how == mode::permits && permits > queues_.most_permits(h.g.place, made)) {
-        found_.add("G1 permits", text_of(n, h) + " is granted, and " + std::to_string(permits) +
-                                     " permits are held then");
+    // A number that falls takes no permit away, but nobody gets one that was not there when it was created. Its grant may
+    // come later, when there are more.
+    if (h.g.how == mode::permits) {
+        std::ranges::sort(made);
+        std::int64_t permits = 0;
+        for (const auto& [when, more] : made) {
+            permits += more;
+            if (permits > queues_.most_permits(h.g.place, when)) {
+                found_.add("G1 permits", text_of(n, h) + " is granted, and " +
+                                             std::to_string(permits) + " permits are held then");
+                break;
+            }
+        }
     }
     for (const auto& node : h.g.nodes) {
         if (const auto* const before = queues_.blocking(h.g.place, node)) {

@@ -99,6 +99,7 @@ private:
         bool known_lost = false;            // to its client, which has looked with so many stops
         std::uint64_t known_lost_stops = 0; // of its machine
         bool is_over = false;               // its session is, and its node with it
+        instant made{};                     // its nodes, of permits
         instant since{};
         instant told_at{};
         instant robbed_at{};

@@ -221,6 +221,18 @@ BOOST_AUTO_TEST_CASE(permits_that_are_held_stay_when_their_number_falls)
     BOOST_TEST(findings.count() == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(permits_whose_grant_comes_behind_a_larger_number)
+{
+    limit(1);
+    const auto first = create("/counted", "lease-0000000001", alice);
+    time.run_until(10s);
+    limit(2);
+    time.run_until(11s);
+    take_counted(2);
+    grant(first, alice, 0, mode::permits, 60s);
+    BOOST_TEST(findings.count() == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(permits_beyond_a_number_that_has_fallen)
 {
     limit(2);
