@@ -142,7 +142,7 @@ plant "does not hear who comes while it keeps the node" lib/lock/local/local_que
 plant "lingers for ever" lib/lock/local/local_queue_outcome.cpp \
     "$(in_function reconcile 's/lingering_ \&\& !linger_timer_/false/')"
 plant "forgets those who wait when the lock cannot be had" lib/lock/local/local_queue_contenders.cpp \
-    "$(in_function fail_all 's/op.complete\(why, no_lock\(core_\)\);/(void)op.release();/')"
+    "$(in_function fail_all 's/refuse\(core_, std::move\(op\), ec, why\);/(void)op.release();/')"
 plant "does not count what is released" lib/lock/local/local_queue_contenders.cpp \
     "$(in_function take_user_off 's/core_->count.locks_released.fetch_add.*//')"
 plant "does not let others join when the holder steps down" lib/lock/local/local_queue.cpp \
