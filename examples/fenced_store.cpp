@@ -99,7 +99,8 @@ int main(int argc, char** argv)
         const bool meanwhile = write("second", next);
 
         std::cout << "the first one wakes up; its guard says: "
-                  << (held ? "held" : "the lock was lost: " + held.lost().message()) << std::endl;
+                  << (held ? "held" : "the lock was lost: " + held.loss_reason().message())
+                  << std::endl;
         const bool late = write("first", held);
 
         second.run([](colock::client& zk) -> asio::awaitable<void> {

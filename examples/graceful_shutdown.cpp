@@ -28,11 +28,12 @@ asio::awaitable<void> work(colock::client& zk)
 {
     colock::mutex jobs{zk, "/locks/jobs"};
     for (;;) {
-        co_await jobs.async_with_lock([&](colock::unique_lock& held) -> asio::awaitable<void> {
-            std::cout << "working, with fencing token " << held.token() << std::endl;
-            asio::steady_timer job{co_await asio::this_coro::executor, 200ms};
-            co_await job.async_wait(asio::use_awaitable);
-        });
+        co_await jobs.async_with_lock(
+            [&](const colock::unique_lock& held) -> asio::awaitable<void> {
+                std::cout << "working, with fencing token " << held.token() << std::endl;
+                asio::steady_timer job{co_await asio::this_coro::executor, 200ms};
+                co_await job.async_wait(asio::use_awaitable);
+            });
     }
 }
 

@@ -15,10 +15,11 @@ asio::awaitable<void> hello(colock::client& zk)
     co_await zk.async_connect();
     colock::mutex greetings{zk, "/locks/greetings"};
 
-    colock::unique_lock held = co_await greetings.async_lock(); // waits for its turn
-    std::cout << "hello, my fencing token is " << held.token() << std::endl;
-
-    co_await held.async_unlock();
+    co_await greetings.async_with_lock( // waits for its turn
+        [&](const colock::unique_lock& held) -> asio::awaitable<void> {
+            std::cout << "hello, my fencing token is " << held.token() << std::endl;
+            co_return;
+        });
     co_await zk.async_close();
 }
 

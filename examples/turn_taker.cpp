@@ -132,8 +132,8 @@ asio::awaitable<bool> update(const settings& s, int coroutine, const colock::uni
     asio::steady_timer work{co_await asio::this_coro::executor, s.hold};
     co_await work.async_wait(asio::deferred);
 
-    if (guard && guard->lost()) {
-        report({demo::happening::lost, coroutine, token, found, guard->lost().message()});
+    if (guard && guard->loss_reason()) {
+        report({demo::happening::lost, coroutine, token, found, guard->loss_reason().message()});
         co_return false;
     }
     demo::write_record(s.file, {found + 1, token, s.name + '/' + std::to_string(coroutine)});

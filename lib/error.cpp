@@ -175,7 +175,76 @@ public:
     }
 };
 
+bool is_misuse(const error_code& ec) noexcept
+{
+    if (ec.category() == zookeeper_category()) {
+        return ec == zookeeper_errc::bad_arguments || ec == zookeeper_errc::invalid_acl;
+    }
+    if (ec.category() != colock_category()) {
+        return false;
+    }
+    switch (static_cast<errc>(ec.value())) {
+    case errc::invalid_path:
+    case errc::invalid_hosts:
+    case errc::invalid_option:
+    case errc::not_connected:
+    case errc::not_held:
+    case errc::conflicting_use:
+    case errc::conflicting_kind:
+    case errc::owner_waits:
+    case errc::unlock_out_of_order:
+    case errc::too_many_permits:
+    case errc::conflicting_maximum:
+    case errc::path_twice:
+    case errc::several_clients:
+    case errc::nothing_to_lock:
+    case errc::cannot_guard:
+    case errc::request_too_large: return true;
+    default: return false;
+    }
+}
+
+const char* text(condition c) noexcept
+{
+    switch (c) {
+    case condition::lock_lost: return "the lock was lost";
+    case condition::outcome_unknown: return "a write may or may not have been carried out";
+    case condition::misuse: return "the program, or one that shares the path, is wrong";
+    case condition::unavailable: return "no server answers at the moment";
+    }
+    return "unknown colock condition";
+}
+
+class colock_condition_category final : public boost::system::error_category {
+public:
+    colock_condition_category() noexcept : error_category{0xd50a8c1e9b3774f2} {}
+    const char* name() const noexcept override { return "colock.condition"; }
+    std::string message(int value) const override { return text(static_cast<condition>(value)); }
+    const char* message(int value, char*, std::size_t) const noexcept override
+    {
+        return text(static_cast<condition>(value));
+    }
+    bool equivalent(const error_code& ec, int value) const noexcept override
+    {
+        switch (static_cast<condition>(value)) {
+        case condition::lock_lost:
+            return ec == errc::lock_lost || ec == errc::session_expired ||
+                   ec == errc::node_deleted || ec == errc::safe_until_passed;
+        case condition::outcome_unknown: return outcome_unknown(ec);
+        case condition::misuse: return is_misuse(ec);
+        case condition::unavailable: return is_retryable(ec) || ec == errc::unknown_host;
+        }
+        return false;
+    }
+};
+
 } // namespace
+
+const boost::system::error_category& condition_category() noexcept
+{
+    static const colock_condition_category category;
+    return category;
+}
 
 const boost::system::error_category& colock_category() noexcept
 {
@@ -207,8 +276,9 @@ bool is_session_fatal(const error_code& ec) noexcept
 bool outcome_unknown(const error_code& ec) noexcept
 {
     return ec == zookeeper_errc::connection_loss || ec == zookeeper_errc::operation_timeout ||
-           ec == zookeeper_errc::runtime_inconsistency || ec == zookeeper_errc::session_expired ||
-           ec == zookeeper_errc::auth_failed || ec == zookeeper_errc::closing;
+           ec == zookeeper_errc::runtime_inconsistency || ec == errc::session_expired ||
+           ec == zookeeper_errc::session_expired || ec == zookeeper_errc::auth_failed ||
+           ec == zookeeper_errc::closing;
 }
 
 } // namespace colock

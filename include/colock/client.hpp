@@ -9,6 +9,7 @@
 #include <colock/node.hpp>
 #include <colock/transaction.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -126,7 +127,7 @@ struct [[nodiscard]] watched {
 /// `errc::client_closed`, `zookeeper_errc::no_auth`, `zookeeper_errc::auth_failed` (the servers refuse
 /// the credentials; final), `errc::request_too_large` (more than `client_options::max_request_size`; nothing
 /// was sent), `operation_aborted`; writes also `zookeeper_errc::connection_loss` and
-/// `zookeeper_errc::session_expired`, for which `outcome_unknown` is true.
+/// `errc::session_expired`, for which `outcome_unknown` is true.
 ///
 /// **Cancellation** of every operation, unless it says otherwise: a request that has not been sent is
 /// withdrawn. For one that has been sent, a read completes with `operation_aborted` for any type; a write
@@ -207,7 +208,8 @@ public:
 
     /// Creates a node; completes with its path and metadata.
     ///
-    /// A sequential mode appends ten digits to the path, which may then end in '/'.
+    /// A sequential mode appends ten digits to the path, which may then end in '/'. With `create_options::parents`
+    /// missing parents are created first, which takes two more round trips when there are any.
     ///
     /// Completion signature: `void(error_code, create_result)`.
     /// Errors: `zookeeper_errc::node_exists`, `no_node` (the parent is missing),
@@ -229,6 +231,20 @@ public:
     {
         return async_create(std::move(path), std::move(data), create_options{.mode = mode},
                             std::forward<CompletionToken>(token));
+    }
+
+    /// The same of a persistent node.
+    template <class CompletionToken>
+        requires(!std::convertible_to<CompletionToken, create_mode> &&
+                 !std::convertible_to<CompletionToken, create_options>)
+    auto async_create(std::string path, std::string data, CompletionToken&& token)
+    {
+        return async_create(std::move(path), std::move(data), create_options{},
+                            std::forward<CompletionToken>(token));
+    }
+    auto async_create(std::string path, std::string data)
+    {
+        return async_create(std::move(path), std::move(data), create_options{});
     }
 
     /// Reads a node's data and metadata.
@@ -253,6 +269,15 @@ public:
         return boost::asio::async_initiate<CompletionToken, void(error_code, node_stat)>(
             detail::initiate<error_code, node_stat>{core_}, token, &start_set, std::move(path),
             std::move(data), version);
+    }
+
+    /// The same whatever version the node has.
+    template <class CompletionToken = boost::asio::deferred_t>
+        requires(!std::convertible_to<CompletionToken, std::int32_t>)
+    auto async_set(std::string path, std::string data, CompletionToken&& token = CompletionToken())
+    {
+        return async_set(std::move(path), std::move(data), any_version,
+                         std::forward<CompletionToken>(token));
     }
 
     /// Asks for a node's metadata; completes without error and with nothing when there is no such node.
@@ -291,6 +316,14 @@ public:
             detail::initiate<error_code>{core_}, token, &start_remove, std::move(path), version);
     }
 
+    /// The same whatever version the node has.
+    template <class CompletionToken = boost::asio::deferred_t>
+        requires(!std::convertible_to<CompletionToken, std::int32_t>)
+    auto async_remove(std::string path, CompletionToken&& token = CompletionToken())
+    {
+        return async_remove(std::move(path), any_version, std::forward<CompletionToken>(token));
+    }
+
     /// Carries out all steps or none, in one transaction; completes with one result a step. See `transaction`.
     ///
     /// ```cpp
@@ -299,7 +332,8 @@ public:
     ///
     /// Completion signature: `void(error_code, std::vector<transaction_result>)`.
     /// Errors: that of the first step that failed, the results say which; `errc::invalid_option` for a
-    /// container or a mode with a time to live, which ZooKeeper's C client cannot put into a transaction.
+    /// container or a mode with a time to live, which ZooKeeper's C client cannot put into a transaction, and for
+    /// `create_options::parents`.
     /// An empty transaction succeeds, and sends nothing.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_multi(std::vector<transaction_op> ops, CompletionToken&& token = CompletionToken())
@@ -308,6 +342,13 @@ public:
                                            void(error_code, std::vector<transaction_result>)>(
             detail::initiate<error_code, std::vector<transaction_result>>{core_}, token,
             &start_multi, std::move(ops));
+    }
+    /// The same with the steps one by one, and perhaps a token behind them:
+    /// `co_await zk.async_multi(colock::check_op(path), colock::remove_op(path))`.
+    template <std::same_as<transaction_op> Op, class... More>
+    auto async_multi(Op first, More&&... more)
+    {
+        return multi_of(detail::steps(std::move(first)), std::forward<More>(more)...);
     }
 
     /// Brings the server of this connection up to date: reads that are started afterwards see every
@@ -376,9 +417,6 @@ public:
     /// The session's number, 0 when there is none.
     [[nodiscard]] std::int64_t session_id() const noexcept;
 
-    /// The session's password, with which `session_id()` can be taken over; empty when there is none.
-    [[nodiscard]] std::string session_password() const;
-
     /// The time-out that the servers granted, 0 before the first session.
     [[nodiscard]] std::chrono::milliseconds session_timeout() const noexcept;
 
@@ -394,6 +432,20 @@ public:
 
 private:
     friend struct detail::access;
+
+    auto multi_of(std::vector<transaction_op> ops) { return async_multi(std::move(ops)); }
+    template <class CompletionToken>
+    auto multi_of(std::vector<transaction_op> ops, CompletionToken&& token) requires(
+        !std::convertible_to<CompletionToken, transaction_op>)
+    {
+        return async_multi(std::move(ops), std::forward<CompletionToken>(token));
+    }
+    template <class... More>
+    auto multi_of(std::vector<transaction_op> ops, transaction_op next, More&&... more)
+    {
+        ops.push_back(std::move(next));
+        return multi_of(std::move(ops), std::forward<More>(more)...);
+    }
 
     using core_ptr = std::shared_ptr<detail::client_core>;
     template <class... Results>
@@ -423,6 +475,9 @@ private:
                                      std::string path);
     static void start_wait_state_change(const core_ptr&, op<error_code, connection_state>,
                                         connection_state seen);
+
+    // With it a session can be taken over; empty when there is none. For tests.
+    [[nodiscard]] std::string session_password() const;
 
     // Only lent: see borrowed_client.
     explicit client(core_ptr core) noexcept : core_{std::move(core)} {}

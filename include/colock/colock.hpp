@@ -10,6 +10,7 @@
 #include <colock/fencing_token.hpp>
 #include <colock/held_lock.hpp>
 #include <colock/layout.hpp>
+#include <colock/leadership.hpp>
 #include <colock/lock_options.hpp>
 #include <colock/log.hpp>
 #include <colock/multi_guard.hpp>
@@ -18,6 +19,7 @@
 #include <colock/node.hpp>
 #include <colock/permit.hpp>
 #include <colock/queue_view.hpp>
+#include <colock/recursive_lock.hpp>
 #include <colock/recursive_mutex.hpp>
 #include <colock/semaphore.hpp>
 #include <colock/shared_lock.hpp>

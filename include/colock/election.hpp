@@ -6,8 +6,8 @@
 #include <colock/detail/initiate.hpp>
 #include <colock/detail/initiate_lock.hpp>
 #include <colock/detail/with_lock.hpp>
+#include <colock/leadership.hpp>
 #include <colock/lock_options.hpp>
-#include <colock/unique_lock.hpp>
 
 #include <chrono>
 #include <memory>
@@ -92,16 +92,16 @@ public:
     /// body gave. The body is cancelled as soon as others may lead.
     ///
     /// ```cpp
-    /// co_await scheduler.async_lead([&](colock::unique_lock& term) -> asio::awaitable<void> {
+    /// co_await scheduler.async_lead([&](const colock::leadership& term) -> asio::awaitable<void> {
     ///     co_await write(term.token(), text);
     /// });
     /// ```
     ///
     /// Let a lambda capture by reference where you `co_await` this; `mutex::async_with_lock` says why.
     ///
-    /// `body(unique_lock&)` is that of `mutex::async_with_lock`, with all that is said there: about what it returns,
-    /// where it runs, that it is waited for when it is cancelled, and about the guard, which has the token of
-    /// this term of office. To step down, end the body or cancel this operation. To stand again, call it again.
+    /// `body(const leadership&)`, or `body(const unique_lock&)`, is that of `mutex::async_with_lock`, with all that is
+    /// said there: about what it returns, where it runs, that it is waited for when it is cancelled, and about the guard,
+    /// which has the token of this term of office. To step down, end the body or cancel this operation. To stand again, call it again.
     /// Several may stand on one client; each has a place of its own.
     ///
     /// Completion signature: `void(std::exception_ptr, T)`, or `void(std::exception_ptr)`; the node is gone when it
@@ -116,8 +116,48 @@ public:
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_lead(F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(standing{candidacy_}, std::forward<F>(body),
+        return detail::with_lock(standing<false>{candidacy_}, std::forward<F>(body), detail::never,
                                  std::forward<CompletionToken>(token));
+    }
+
+    /// The same, standing for election for so long at most: one limit for the wait, from the initiation on. The term
+    /// may last longer. Zero and negative durations lead if there is no other candidate.
+    ///
+    /// Completion signature: `void(std::exception_ptr, std::optional<T>)`, or `void(std::exception_ptr, bool)` when the
+    /// body gives nothing: what the body gave, or `true`; an empty optional, or `false`, when this candidate was not
+    /// elected in time, which is no error.
+    /// Errors, as `system_error`: `errc::disconnected` there was no connection when the time was over; those of
+    /// `async_lead`. Cancellation, executor and token: as for `async_lead`.
+    template <class Rep, class Period, class F,
+              class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto async_try_lead_for(std::chrono::duration<Rep, Period> limit, F&& body,
+                            CompletionToken&& token = CompletionToken())
+    {
+        return detail::with_lock(standing<true>{candidacy_}, std::forward<F>(body), limit,
+                                 std::forward<CompletionToken>(token));
+    }
+
+    /// Stands for election; completes when this candidate leads, with the guard of the term. For programs that lead
+    /// for longer than one function runs; `async_lead` is the better choice elsewhere, because it also stops what must
+    /// not go on after a loss (`held_lock::async_wait_lost`).
+    ///
+    /// ```cpp
+    /// colock::leadership term = co_await scheduler.async_campaign();
+    /// co_await term.async_proclaim("host-7:8080"); // where the leader is to be found
+    /// co_await work();
+    /// co_await term.async_resign();
+    /// ```
+    ///
+    /// Completion signature: `void(error_code, leadership)`.
+    /// Errors: those of `mutex::async_lock`.
+    /// Cancellation: terminal and partial complete at once, and the candidate leaves in the background; total alone
+    /// completes when no trace of the candidate is left. After the election it is too late, and the term is delivered.
+    /// Executor: the handler's associated one, by default the client's. Never inline.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_campaign(CompletionToken&& token = CompletionToken())
+    {
+        return detail::acquire<leadership>(candidacy_->stand(),
+                                           std::forward<CompletionToken>(token), detail::never);
     }
 
     /// Asks who leads; nobody does when there is no candidate. Two round trips.
@@ -140,7 +180,7 @@ public:
     }
 
     /// Asks who stands for election: the leader first, then the others in the order in which it will be their turn.
-    /// Two round trips. `async_view_queue` with `curator_latch_layout` tells more about them.
+    /// Two round trips. `async_view_queue` of the election tells more about them.
     ///
     /// Completion signature: `void(error_code, std::vector<std::string>)`, the identities.
     /// Errors, cancellation and executor: as for `async_leader`.
@@ -182,22 +222,36 @@ public:
     }
 
 private:
-    // What async_with_lock needs of a lock. The path is taken when it is locked, and free for others before.
-    class COLOCK_DECL standing {
+    friend struct detail::access;
+
+    // See with_lock.hpp. The path is taken when it is locked, and free for others before.
+    template <bool tries_only>
+    class standing {
     public:
-        using guard_type = unique_lock;
+        using guard_type = leadership;
+        static constexpr bool tries = tries_only;
 
         explicit standing(std::shared_ptr<const detail::candidacy> c) noexcept
             : candidacy_{std::move(c)}
         {
         }
-        [[nodiscard]] executor_type get_executor() const noexcept;
-        [[nodiscard]] const lock_options& options() const noexcept { return candidacy_->options; }
-        template <class CompletionToken>
-        auto async_lock(CompletionToken&& token)
+        [[nodiscard]] executor_type get_executor() const noexcept
         {
-            return detail::acquire(candidacy_->stand(), std::forward<CompletionToken>(token),
-                                   detail::never);
+            return detail::executor_of(candidacy_->core);
+        }
+        [[nodiscard]] std::chrono::milliseconds body_grace() const noexcept
+        {
+            return candidacy_->options.body_grace;
+        }
+        template <class Visit>
+        void each_revocable(const leadership&, Visit) const noexcept
+        {
+        }
+        template <class CompletionToken>
+        auto async_lock(detail::deadline until, CompletionToken&& token) const
+        {
+            return detail::acquire<leadership>(candidacy_->stand(),
+                                               std::forward<CompletionToken>(token), until);
         }
 
     private:

@@ -1,8 +1,9 @@
 // Errors: what can go wrong, and what to do about it.
 //
-// Two categories. `colock::errc` names conditions of locks and of the client; `colock::zookeeper_errc`
-// carries the codes of ZooKeeper itself, with ZooKeeper's own numbers. Cancellation is
-// `boost::asio::error::operation_aborted`, as everywhere in Asio.
+// `colock::errc` has the codes of locks and of the client, `colock::zookeeper_errc` those of ZooKeeper itself, with
+// ZooKeeper's own numbers. Programs that decide what to do next compare a code with a `colock::condition`, which
+// stands for all codes that ask for the same reaction. Cancellation is `boost::asio::error::operation_aborted`, as
+// everywhere in Asio.
 //
 // A code cannot name the host or the path that it is about: `client::last_error_detail()` and the log
 // sink of `client_options` do.
@@ -12,6 +13,7 @@
 #include <colock/detail/config.hpp>
 
 #include <boost/system/error_code.hpp>
+#include <boost/system/error_condition.hpp>
 
 #include <type_traits>
 
@@ -19,7 +21,7 @@ namespace colock {
 
 using error_code = boost::system::error_code;
 
-/// Conditions of locks and of the client.
+/// What went wrong with a lock or with the client.
 enum class errc {
     /// A path is not absolute, ends in '/', is too long, or contains "//", ".", ".." or a control
     /// character. Paths look like "/locks/orders".
@@ -46,7 +48,9 @@ enum class errc {
     not_held,
     /// The lock was lost while it was held.
     lock_lost,
-    /// The lock was lost because its session expired.
+    /// The session expired, and with it its locks: the reason of a loss; of a waiter without
+    /// `lock_options::rejoin_on_expiry`; of a write that was sent and not answered, which may have been carried out.
+    /// The client begins another session by itself.
     session_expired,
     /// The lock was lost because somebody else deleted its node.
     node_deleted,
@@ -95,7 +99,8 @@ enum class errc {
     request_too_large,
 };
 
-/// ZooKeeper's own codes, with ZooKeeper's own numbers.
+/// ZooKeeper's own codes, with ZooKeeper's own numbers. No operation completes with `session_expired` of these: it is
+/// `errc::session_expired` then.
 enum class zookeeper_errc {
     system_error = -1,
     runtime_inconsistency = -2,
@@ -132,11 +137,45 @@ enum class zookeeper_errc {
     throttled_op = -127,
 };
 
+/// What a program may have to do about a code: compare the code with it.
+///
+/// ```cpp
+/// const auto [ec, mine] = co_await m.async_try_lock_for(5s, asio::as_tuple(asio::deferred));
+/// if (ec == colock::condition::unavailable) {
+///     std::cerr << "no server at the moment, trying again later\n";
+/// } else if (ec == colock::condition::misuse) {
+///     std::cerr << "a mistake of this program: " << zk.last_error_detail() << '\n';
+/// }
+/// ```
+///
+/// A code may be of several conditions: `zookeeper_errc::connection_loss` of a write is `outcome_unknown` and
+/// `unavailable`. These codes are of none: `errc::revoked`, `errc::client_closed` (this program has closed the client
+/// itself), and those that tell what is on the servers, such as `zookeeper_errc::no_node`.
+enum class condition {
+    /// The lock is not held any more, though nobody has released it: stop what needs it, acquire it again. Codes:
+    /// `errc::lock_lost`, `session_expired`, `node_deleted`, `safe_until_passed`.
+    lock_lost = 1,
+    /// A write was sent, and no answer came: it may have been carried out. Look, or repeat what may be done twice. As
+    /// the function `outcome_unknown`.
+    outcome_unknown,
+    /// The program, or one that shares the path, has to be changed: repeating the call is of no use. Codes: those of
+    /// `errc` for bad paths, options and arguments, for conflicting uses of a path, and for calls in a wrong order;
+    /// `zookeeper_errc::bad_arguments` and `invalid_acl`.
+    misuse,
+    /// No server answers at the moment: the same call may succeed later. Codes: `errc::unknown_host`, `no_server`,
+    /// `connect_timeout`, `disconnected`; `zookeeper_errc::connection_loss`, `operation_timeout`,
+    /// `runtime_inconsistency`, `session_moved`, `throttled_op`.
+    unavailable,
+};
+
 /// The category of `errc`, named "colock". A singleton; thread-safe.
 COLOCK_DECL const boost::system::error_category& colock_category() noexcept;
 
 /// The category of `zookeeper_errc`, named "colock.zookeeper". A singleton; thread-safe.
 COLOCK_DECL const boost::system::error_category& zookeeper_category() noexcept;
+
+/// The category of `condition`, named "colock.condition". A singleton; thread-safe.
+COLOCK_DECL const boost::system::error_category& condition_category() noexcept;
 
 inline error_code make_error_code(errc e) noexcept
 {
@@ -146,6 +185,11 @@ inline error_code make_error_code(errc e) noexcept
 inline error_code make_error_code(zookeeper_errc e) noexcept
 {
     return {static_cast<int>(e), zookeeper_category()};
+}
+
+inline boost::system::error_condition make_error_condition(condition c) noexcept
+{
+    return {static_cast<int>(c), condition_category()};
 }
 
 /// True when the same request can be sent again as it is and may then succeed. Says nothing about
@@ -166,6 +210,9 @@ struct boost::system::is_error_code_enum<colock::errc> : std::true_type {
 };
 template <>
 struct boost::system::is_error_code_enum<colock::zookeeper_errc> : std::true_type {
+};
+template <>
+struct boost::system::is_error_condition_enum<colock::condition> : std::true_type {
 };
 
 #endif

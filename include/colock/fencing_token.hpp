@@ -5,9 +5,13 @@
 #include <colock/detail/config.hpp>
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace colock {
 
@@ -15,15 +19,28 @@ namespace colock {
 /// lock's directory. A store that remembers the greatest token it has seen and refuses smaller ones is
 /// safe from a holder that was paused and does not yet know that it lost the lock.
 ///
-/// It is ZooKeeper's transaction number of the lock node's creation, and a counter below it. Ordered,
-/// and printed as 32 hexadecimal digits, whose order as text is the same. The default one is smaller
+/// It is ZooKeeper's transaction number of the lock node's creation, and a counter below it. Ordered, hashed by
+/// `std::hash`, and printed as 32 hexadecimal digits, whose order as text is the same. The default one is smaller
 /// than every token of a grant. A value type: distinct objects are safe to use from several threads.
+///
+/// A store that keeps tokens as text reads them back by `parse`:
+///
+/// ```cpp
+/// const auto newest = colock::fencing_token::parse(text);
+/// const bool is_stale = newest && held.token() < *newest;
+/// std::cout << (is_stale ? "refused" : "accepted") << ": " << held.token() << std::endl;
+/// ```
 class fencing_token {
 public:
     constexpr fencing_token() = default;
     constexpr fencing_token(std::uint64_t high, std::uint64_t low) noexcept : high_{high}, low_{low}
     {
     }
+
+    /// Reads what `to_string` writes: 32 hexadecimal digits, of either case, and nothing else. Empty when it is
+    /// something else.
+    [[nodiscard]] COLOCK_DECL static std::optional<fencing_token>
+    parse(std::string_view text) noexcept;
 
     /// The transaction that created the lock's node.
     [[nodiscard]] constexpr std::uint64_t high() const noexcept { return high_; }
@@ -42,5 +59,14 @@ private:
 COLOCK_DECL std::ostream& operator<<(std::ostream& out, const fencing_token& token);
 
 } // namespace colock
+
+template <>
+struct std::hash<colock::fencing_token> {
+    [[nodiscard]] std::size_t operator()(const colock::fencing_token& token) const noexcept
+    {
+        // The high half tells most tokens apart; the odd factor spreads what is below it.
+        return std::hash<std::uint64_t>{}(token.high() ^ (token.low() * 0x9e3779b97f4a7c15));
+    }
+};
 
 #endif

@@ -11,6 +11,7 @@
 #include <colock/transaction.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -55,12 +56,13 @@ enum class lock_state {
 /// What `unique_lock` and `shared_lock` have in common.
 ///
 /// Movable. Destroying it releases the lock in the background, however long that takes; it neither blocks
-/// nor keeps `run()` from returning. It may outlive the lock object and the client; when the client is
+/// nor keeps `run()` from returning. So `co_await m.async_lock();` drops the lock at once. Guards are `[[nodiscard]]`,
+/// and clang warns of it; GCC 12 does not, because it looks at nothing behind a `co_await`. It may outlive the lock object and the client; when the client is
 /// closed or destroyed the lock is lost.
 ///
 /// **A lock can be lost** while it is held: the session expires, somebody deletes its node, or the servers
-/// have not been heard of for so long that they may have ended the session (`safe_until()`). `lost()` and
-/// `async_wait_lost()` say so as soon as this client knows, and before the servers can grant the lock to
+/// have not been heard of for so long that they may have ended the session (`safe_until()`). `loss_reason()`
+/// and `async_wait_lost()` say so as soon as this client knows, and before the servers can grant the lock to
 /// somebody else, as long as the clocks run at about the same rate. Lost is final. As long as the session
 /// lives the lock's place in the queue is kept until this object is destroyed or unlocked, so that nobody is
 /// let in while its holder is still stopping what he did. A process that is paused knows nothing: what must
@@ -93,10 +95,10 @@ public:
 
     [[nodiscard]] lock_state state() const noexcept;
 
-    /// Why the lock was lost: `errc::session_expired`, `errc::node_deleted`, `errc::safe_until_passed`,
-    /// `errc::client_closed`. No error while it is held; `errc::not_held` when this object holds nothing.
-    /// Lost is final, and the first reason stays.
-    [[nodiscard]] error_code lost() const noexcept;
+    /// Why the lock was lost: `errc::session_expired`, `errc::node_deleted`, `errc::safe_until_passed` (these are
+    /// `condition::lock_lost`), or `errc::client_closed`. No error while it is held; `errc::not_held` when this object
+    /// holds nothing. Lost is final, and the first reason stays.
+    [[nodiscard]] error_code loss_reason() const noexcept;
 
     /// The lock counts as lost from then on, unless the servers are heard of before. The servers grant it to
     /// no other client before this time plus `lock_options::safety_margin`. That assumes that
@@ -111,10 +113,6 @@ public:
     /// Greater than the token of every earlier grant of this lock that conflicts with this one. The default
     /// token when empty.
     [[nodiscard]] fencing_token token() const noexcept;
-
-    /// How many guards an owner of a `recursive_mutex` has of this lock; otherwise 1, or 0 when this object holds
-    /// nothing.
-    [[nodiscard]] std::size_t depth() const noexcept;
 
     /// The path of the lock; empty when this object holds nothing.
     [[nodiscard]] std::string path() const;
@@ -133,8 +131,14 @@ public:
     /// The results begin with that of the condition. Throws `system_error` with `errc::not_held` when this
     /// object holds nothing, and with `errc::cannot_guard` when the lock is a `single_node_mutex`.
     [[nodiscard]] std::vector<transaction_op> guarded(std::vector<transaction_op> ops) const;
+    /// The same with the steps one by one, also within `co_await`: `held.guarded(colock::set_op(path, text))`.
+    template <std::same_as<transaction_op> Op, std::same_as<transaction_op>... More>
+    [[nodiscard]] std::vector<transaction_op> guarded(Op first, More... more) const
+    {
+        return guarded(detail::steps(std::move(first), std::move(more)...));
+    }
 
-    /// Waits until the lock is lost; completes with the reason, as `lost()` has it.
+    /// Waits until the lock is lost; completes with the reason, as `loss_reason()` has it.
     ///
     /// Work that has to stop when the lock is lost belongs in `async_with_lock`. If you have a guard instead, run
     /// the work and this wait in a parallel group, on one thread or on a strand. The group ends with the first
@@ -179,8 +183,8 @@ public:
     /// Completes at once when somebody has asked before, also while the lock was still waited for.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors: `errc::not_held` this object is empty, or the lock was released; why it was lost, as `lost()` has
-    /// it, when it was; `operation_aborted` cancelled.
+    /// Errors: `errc::not_held` this object is empty, or the lock was released; when it was lost, the reason, as
+    /// `loss_reason()` has it; `operation_aborted` cancelled.
     /// Cancellation: any type completes at once.
     /// Executor: the handler's associated one, by default the client's. Never inline.
     /// May be called several times; this object may be moved meanwhile.

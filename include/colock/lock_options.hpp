@@ -14,7 +14,10 @@ namespace colock {
 
 /// Options of a lock. They belong to the path within a client: while there is a lock object of a path, or
 /// an operation or a guard of one, operations of another object with other options complete with
-/// `errc::conflicting_use`.
+/// `errc::conflicting_use`. `owner_data` may differ.
+///
+/// An option that a kind of lock cannot honour is refused with `errc::invalid_option`, if it is not at its default;
+/// `client::last_error_detail` names it.
 ///
 /// Do not make options in braces in a statement that contains `co_await`: GCC 12 destroys them twice. Give the
 /// options, or the lock that has them, a name in a statement before it:
@@ -24,14 +27,18 @@ namespace colock {
 /// colock::unique_lock mine = co_await patient.async_lock();
 /// ```
 struct lock_options {
-    colock::layout layout = curator_layout();
+    /// How the nodes are named; when empty as Apache Curator names those of this kind of lock: `curator_layout` of a
+    /// `mutex` and of a `recursive_mutex`, `curator_shared_layout` of a `shared_mutex`. A `semaphore` and a
+    /// `single_node_mutex` have names of their own, and refuse any layout.
+    std::optional<colock::layout> layout = {};
 
     /// Access control of the lock's nodes; `client_options::acl` when empty.
     std::optional<access_control_list> acl = {};
 
     /// Data of the lock's nodes, for people who look at the queue; by default host, process and program, see
     /// `default_owner_data` in queue_view.hpp. Data that do not fit into a request
-    /// (`client_options::max_request_size`) are `errc::request_too_large`.
+    /// (`client_options::max_request_size`) are `errc::request_too_large`. Lock objects of one path and client share
+    /// the data of the first of them.
     std::optional<std::string> owner_data = {};
 
     /// What a waiter does when its session expires: join the queue again at its end (true), or complete
@@ -49,7 +56,7 @@ struct lock_options {
     std::chrono::milliseconds body_grace = std::chrono::seconds{1};
 
     /// Whether a body of `async_with_lock` is cancelled, too, when somebody asks for the lock
-    /// (`held_lock::async_wait_revoked`).
+    /// (`held_lock::async_wait_revoked`). Nobody can ask for the permits of a `semaphore`, which refuses `true`.
     bool cancel_when_revoked = false;
 
     /// Those who wait for the same lock on the same client share one node, and pass the lock on among
@@ -66,12 +73,21 @@ struct lock_options {
     /// How long the node is kept when nobody on this client needs the lock any more, and nobody else
     /// waits for it: it is then granted here without asking a server. Whoever comes to the queue
     /// makes it go at once; but an `async_try_lock` elsewhere finds the lock busy, and does not.
-    /// `async_try_lock_for` with a duration does.
+    /// `async_try_lock_for` with a duration does. A `semaphore` and a `single_node_mutex` refuse more than zero.
     std::chrono::milliseconds linger{0};
     /// That is done for so long after the node was granted; no less than `linger`.
     std::chrono::milliseconds max_linger = std::chrono::minutes{1};
 
-    bool operator==(const lock_options&) const = default;
+    /// Whether two lock objects of one path agree: without `owner_data`.
+    bool operator==(const lock_options& other) const
+    {
+        return layout == other.layout && acl == other.acl &&
+               rejoin_on_expiry == other.rejoin_on_expiry && safety_margin == other.safety_margin &&
+               body_grace == other.body_grace && cancel_when_revoked == other.cancel_when_revoked &&
+               max_local_grants == other.max_local_grants &&
+               max_local_time == other.max_local_time && linger == other.linger &&
+               max_linger == other.max_linger;
+    }
 };
 
 } // namespace colock

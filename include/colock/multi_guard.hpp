@@ -12,6 +12,7 @@
 #include <colock/transaction.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -73,9 +74,9 @@ public:
     /// `lost` when one of them is.
     [[nodiscard]] lock_state state() const noexcept;
 
-    /// Why the first of them was lost that was known to be; see `held_lock::lost`. No error while all are held;
+    /// Why the first of them was lost that was known to be; see `held_lock::loss_reason`. No error while all are held;
     /// `errc::not_held` when this object holds nothing. Lost is final, and the first reason stays.
-    [[nodiscard]] error_code lost() const noexcept;
+    [[nodiscard]] error_code loss_reason() const noexcept;
 
     /// The earliest of all; `time_point::min()` when this object holds nothing, or one was lost.
     [[nodiscard]] std::chrono::steady_clock::time_point safe_until() const noexcept;
@@ -87,26 +88,28 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return parts_.size(); }
 
     /// One of them, in the order in which the `multi_lock` names them: for its path, its node, its fate. Refers
-    /// into this object. Precondition: `i < size()`. Throws `std::bad_variant_access` when the `multi_lock` names a
-    /// semaphore there.
-    [[nodiscard]] const held_lock& operator[](std::size_t i) const
-    {
-        return std::get<held_lock>(parts_[i]);
-    }
+    /// into this object. An empty guard where the `multi_lock` names a semaphore. Precondition: `i < size()`.
+    [[nodiscard]] const held_lock& operator[](std::size_t i) const noexcept;
 
-    /// The permits of a semaphore, likewise; throws when the `multi_lock` names a lock there.
-    [[nodiscard]] const permit& permits(std::size_t i) const { return std::get<permit>(parts_[i]); }
+    /// The permits of a semaphore, likewise. An empty permit where the `multi_lock` names a lock.
+    [[nodiscard]] const permit& permits(std::size_t i) const noexcept;
 
-    /// The token of one of them, as `(*this)[i].token()`.
-    [[nodiscard]] fencing_token token(std::size_t i) const { return (*this)[i].token(); }
+    /// The token of one of them, as `(*this)[i].token()`; the default token where the `multi_lock` names a semaphore.
+    [[nodiscard]] fencing_token token(std::size_t i) const noexcept { return (*this)[i].token(); }
 
     /// The transaction with conditions before it: that every one of these locks is still held. As
     /// `held_lock::guarded`; the results begin with those of the conditions, one for each lock and each permit, in
     /// their order. Throws `system_error` with
     /// `errc::not_held` when this object holds nothing.
     [[nodiscard]] std::vector<transaction_op> guarded(std::vector<transaction_op> ops) const;
+    /// The same with the steps one by one.
+    template <std::same_as<transaction_op> Op, std::same_as<transaction_op>... More>
+    [[nodiscard]] std::vector<transaction_op> guarded(Op first, More... more) const
+    {
+        return guarded(detail::steps(std::move(first), std::move(more)...));
+    }
 
-    /// Waits until one of the locks is lost; completes with the reason, as `lost()` has it.
+    /// Waits until one of the locks is lost; completes with the reason, as `loss_reason()` has it.
     ///
     /// Completion signature: `void(error_code, error_code why)`. A loss is what was waited for and no error.
     /// Errors: `errc::not_held` this object is empty, or the locks were released; `operation_aborted`

@@ -93,6 +93,9 @@ struct create_options {
     std::optional<access_control_list> acl = {};
     /// Time to live of a node without children, for the two modes that have one.
     std::chrono::milliseconds ttl = {};
+    /// Whether `client::async_create` also creates the parents that are missing: as persistent nodes without data and
+    /// with the same access control. They stay when the node itself cannot be created.
+    bool parents = false;
 };
 
 /// A created node: its path, which ends in its number for a sequential one, and its metadata.

@@ -10,6 +10,7 @@
 #include <colock/transaction.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -46,8 +47,8 @@ public:
     /// Where they are on their way, as `held_lock::state`.
     [[nodiscard]] lock_state state() const noexcept;
 
-    /// Why they were lost, as `held_lock::lost`.
-    [[nodiscard]] error_code lost() const noexcept;
+    /// Why they were lost, as `held_lock::loss_reason`.
+    [[nodiscard]] error_code loss_reason() const noexcept;
 
     /// As those of `held_lock`.
     [[nodiscard]] std::chrono::steady_clock::time_point safe_until() const noexcept;
@@ -60,6 +61,11 @@ public:
 
     /// As `held_lock::guarded`: with a condition for each permit.
     [[nodiscard]] std::vector<transaction_op> guarded(std::vector<transaction_op> ops) const;
+    template <std::same_as<transaction_op> Op, std::same_as<transaction_op>... More>
+    [[nodiscard]] std::vector<transaction_op> guarded(Op first, More... more) const
+    {
+        return guarded(detail::steps(std::move(first), std::move(more)...));
+    }
 
     /// Splits off so many, which can be lost with the others, and released apart from them. Precondition: there are
     /// as many.

@@ -4,6 +4,7 @@
 
 #include <colock/client.hpp>
 #include <colock/detail/access.hpp>
+#include <colock/detail/basic_lock.hpp>
 #include <colock/detail/initiate.hpp>
 #include <colock/layout.hpp>
 
@@ -11,6 +12,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -78,6 +80,20 @@ struct queue_view {
 
 namespace detail {
 
+// Where a queue is, and how the nodes in it are named.
+struct queue_place {
+    std::shared_ptr<client_core> core;
+    std::string path;
+    layout names;
+};
+[[nodiscard]] COLOCK_DECL queue_place place_of(const basic_lock& lock);
+[[nodiscard]] COLOCK_DECL queue_place place_of(const election& e);
+
+// A lock whose contenders stand in a queue. Those of a semaphore do, too, but its holders are elsewhere.
+template <class Lock>
+concept queueing = std::same_as<Lock, mutex> || std::same_as<Lock, recursive_mutex> ||
+    std::same_as<Lock, shared_mutex> || std::same_as<Lock, election>;
+
 struct COLOCK_DECL queue_inquiries {
     static void view(const std::shared_ptr<client_core>& core,
                      operation_ptr<error_code, queue_view> op, std::string path, layout l);
@@ -93,12 +109,13 @@ struct COLOCK_DECL queue_inquiries {
 
 } // namespace detail
 
-/// Looks into the queue of any lock: holder and waiters, in order, with what they say about themselves.
+/// Looks into the queue of the lock at a path: holder and waiters, in order, with what they say about themselves.
 ///
 /// Lists the directory, then reads the nodes, up to 64 at a time: two round trips for a short queue. A long list is
 /// handled in slices, so that other handlers of the client's executor are not kept waiting. A node that cannot be
 /// read is marked (`queue_entry::unreadable`). The view leaves out children of the directory that are not of the
-/// layout, and contenders that leave meanwhile. A directory that does not exist is an empty queue.
+/// layout, and contenders that leave meanwhile. A directory that does not exist is an empty queue. When you have the lock
+/// object, pass that instead: it knows the path and the layout.
 ///
 /// The view is what the server of this client knows, which may be a little behind. To see the newest state, call
 /// `client::async_sync` before. While there is no connection the operation waits for one.
@@ -119,14 +136,14 @@ auto async_view_queue(const client& c, std::string path, layout l,
         &detail::queue_inquiries::view, std::move(path), std::move(l));
 }
 
-/// The same with the layout that is the default of `mutex`.
-template <class CompletionToken = boost::asio::deferred_t>
-    requires(!std::convertible_to<CompletionToken, layout>)
-auto async_view_queue(const client& c, std::string path,
-                      CompletionToken&& token = CompletionToken())
+/// The same of the queue of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`. The object need not live on.
+template <detail::queueing Lock, class CompletionToken = boost::asio::deferred_t>
+auto async_view_queue(const Lock& lock, CompletionToken&& token = CompletionToken())
 {
-    return async_view_queue(c, std::move(path), curator_layout(),
-                            std::forward<CompletionToken>(token));
+    auto at = detail::place_of(lock);
+    return boost::asio::async_initiate<CompletionToken, void(error_code, queue_view)>(
+        detail::initiate<error_code, queue_view>{std::move(at.core)}, token,
+        &detail::queue_inquiries::view, std::move(at.path), std::move(at.names));
 }
 
 /// Waits until a contender's position differs from the one that was seen; completes with what it is then, at once
@@ -141,7 +158,7 @@ auto async_view_queue(const client& c, std::string path,
 /// ```cpp
 /// std::optional<std::size_t> position;
 /// for (;;) {
-///     position = co_await colock::async_wait_position(zk, path, position);
+///     position = co_await colock::async_wait_position(m, path, position);
 ///     show(*position);
 /// }
 /// ```
@@ -172,21 +189,23 @@ auto async_wait_position(const client& c, std::string node, layout l,
         &detail::queue_inquiries::wait_position, std::move(node), std::move(l), seen);
 }
 
-/// The same with the layout that is the default of `mutex`.
-template <class CompletionToken = boost::asio::deferred_t>
-auto async_wait_position(const client& c, std::string node, std::optional<std::size_t> seen = {},
+/// The same of a contender in the queue of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`.
+template <detail::queueing Lock, class CompletionToken = boost::asio::deferred_t>
+auto async_wait_position(const Lock& lock, std::string node, std::optional<std::size_t> seen = {},
                          CompletionToken&& token = CompletionToken())
 {
-    return async_wait_position(c, std::move(node), curator_layout(), seen,
-                               std::forward<CompletionToken>(token));
+    auto at = detail::place_of(lock);
+    return boost::asio::async_initiate<CompletionToken, void(error_code, std::size_t)>(
+        detail::initiate<error_code, std::size_t>{std::move(at.core)}, token,
+        &detail::queue_inquiries::wait_position, std::move(node), std::move(at.names), seen);
 }
 
 /// The same for a caller that has seen no position yet.
-template <class CompletionToken>
+template <detail::queueing Lock, class CompletionToken>
     requires(!std::convertible_to<CompletionToken, std::optional<std::size_t>>)
-auto async_wait_position(const client& c, std::string node, CompletionToken&& token)
+auto async_wait_position(const Lock& lock, std::string node, CompletionToken&& token)
 {
-    return async_wait_position(c, std::move(node), std::nullopt,
+    return async_wait_position(lock, std::move(node), std::nullopt,
                                std::forward<CompletionToken>(token));
 }
 
@@ -229,14 +248,14 @@ auto async_revoke_holders(const client& c, std::string path, layout l,
         &detail::queue_inquiries::revoke_holders, std::move(path), std::move(l));
 }
 
-/// The same with the layout that is the default of `mutex`.
-template <class CompletionToken = boost::asio::deferred_t>
-    requires(!std::convertible_to<CompletionToken, layout>)
-auto async_revoke_holders(const client& c, std::string path,
-                          CompletionToken&& token = CompletionToken())
+/// The same of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`. The object need not live on.
+template <detail::queueing Lock, class CompletionToken = boost::asio::deferred_t>
+auto async_revoke_holders(const Lock& lock, CompletionToken&& token = CompletionToken())
 {
-    return async_revoke_holders(c, std::move(path), curator_layout(),
-                                std::forward<CompletionToken>(token));
+    auto at = detail::place_of(lock);
+    return boost::asio::async_initiate<CompletionToken, void(error_code, std::size_t)>(
+        detail::initiate<error_code, std::size_t>{std::move(at.core)}, token,
+        &detail::queue_inquiries::revoke_holders, std::move(at.path), std::move(at.names));
 }
 
 } // namespace colock

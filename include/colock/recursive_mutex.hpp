@@ -7,7 +7,7 @@
 #include <colock/detail/initiate_lock.hpp>
 #include <colock/detail/with_lock.hpp>
 #include <colock/lock_options.hpp>
-#include <colock/unique_lock.hpp>
+#include <colock/recursive_lock.hpp>
 
 #include <chrono>
 #include <memory>
@@ -36,7 +36,7 @@ public:
 
 /// A `mutex` that its owner may lock again: that is granted at once, without asking a server.
 ///
-/// The guards of one owner share the lock, its token and its fate; `unique_lock::depth` tells how many there
+/// The guards of one owner share the lock, its token and its fate; `recursive_lock::depth` tells how many there
 /// are. It is released with the last of them. They are to be unlocked in the reverse order of locking:
 /// `async_unlock` of one that was locked before another that is still held completes with
 /// `errc::unlock_out_of_order`, and that guard is given up nevertheless. Destroying them in any order is fine.
@@ -52,14 +52,15 @@ public:
 
     /// Waits for the mutex; completes when the owner holds it, or holds it once more.
     ///
-    /// Completion signature: `void(error_code, unique_lock)`.
+    /// Completion signature: `void(error_code, recursive_lock)`.
     /// Errors: those of `mutex::async_lock`; `errc::owner_waits` this owner waits for it already; when the
     /// owner holds it and it was lost, why it was lost.
     /// Cancellation and executor: as for `mutex::async_lock`.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_lock(lock_owner& owner, CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(by(owner), std::forward<CompletionToken>(token), detail::never);
+        return detail::acquire<recursive_lock>(by(owner), std::forward<CompletionToken>(token),
+                                               detail::never);
     }
 
     /// Takes the mutex if the owner has it, or nobody; else completes with an empty guard and no error.
@@ -67,7 +68,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock(lock_owner& owner, CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(by(owner), std::forward<CompletionToken>(token), detail::at_once);
+        return detail::acquire<recursive_lock>(by(owner), std::forward<CompletionToken>(token),
+                                               detail::at_once);
     }
 
     /// The same as async_lock, for so long at most. As `mutex::async_try_lock_for`.
@@ -75,7 +77,8 @@ public:
     auto async_try_lock_for(lock_owner& owner, std::chrono::duration<Rep, Period> limit,
                             CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(by(owner), std::forward<CompletionToken>(token), limit);
+        return detail::acquire<recursive_lock>(by(owner), std::forward<CompletionToken>(token),
+                                               limit);
     }
 
     /// The same until a point in time.
@@ -84,17 +87,56 @@ public:
                               std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
                               CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire(by(owner), std::forward<CompletionToken>(token),
-                               detail::at(deadline));
+        return detail::acquire<recursive_lock>(by(owner), std::forward<CompletionToken>(token),
+                                               detail::at(deadline));
     }
 
     /// Acquires the mutex, runs the body, releases the mutex, and gives what the body gave. As
-    /// `mutex::async_with_lock`.
+    /// `mutex::async_with_lock`, with a body that takes a `const recursive_lock&`, or a `const unique_lock&`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock(lock_owner& owner, F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(detail::lockable{by(owner)}, std::forward<F>(body),
-                                 std::forward<CompletionToken>(token));
+        return detail::with_lock<recursive_lock>(by(owner), std::forward<F>(body),
+                                                 std::forward<CompletionToken>(token));
+    }
+
+    /// As `async_with_lock`, if the mutex can be had at once: the owner has it, or nobody. Else the body does not run.
+    ///
+    /// Completion signature: `void(std::exception_ptr, std::optional<T>)`, or `void(std::exception_ptr, bool)` when the
+    /// body gives nothing: what the body gave, or `true`; an empty optional, or `false`, when the mutex was not
+    /// acquired, which is no error. T need not be default-constructible.
+    /// Errors, as `system_error`: `errc::disconnected` there is no connection, or it broke meanwhile; those of
+    /// `async_with_lock`. Cancellation, executor and token: as for `async_with_lock`.
+    template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto async_try_with_lock(lock_owner& owner, F&& body,
+                             CompletionToken&& token = CompletionToken())
+    {
+        return detail::try_with_lock<recursive_lock>(by(owner), std::forward<F>(body),
+                                                     detail::at_once,
+                                                     std::forward<CompletionToken>(token));
+    }
+
+    /// The same, for so long at most: one limit for the whole wait, from the initiation on. The body may go on for
+    /// longer. Zero and negative durations wait for nothing; what is too long for the clock has no end.
+    template <class Rep, class Period, class F,
+              class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto async_try_with_lock_for(lock_owner& owner, std::chrono::duration<Rep, Period> limit,
+                                 F&& body, CompletionToken&& token = CompletionToken())
+    {
+        return detail::try_with_lock<recursive_lock>(by(owner), std::forward<F>(body), limit,
+                                                     std::forward<CompletionToken>(token));
+    }
+
+    /// The same until a point in time.
+    template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto
+    async_try_with_lock_until(lock_owner& owner,
+                              std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
+                              F&& body, CompletionToken&& token = CompletionToken())
+    {
+        return detail::try_with_lock<recursive_lock>(by(owner), std::forward<F>(body),
+                                                     detail::at(deadline),
+                                                     std::forward<CompletionToken>(token));
     }
 
 private:

@@ -6,6 +6,7 @@
 #include <colock/detail/access.hpp>
 #include <colock/detail/deadline.hpp>
 #include <colock/detail/initiate.hpp>
+#include <colock/detail/with_lock.hpp>
 #include <colock/lock_options.hpp>
 #include <colock/permit.hpp>
 
@@ -42,7 +43,8 @@ struct counter_node {
 /// The layout is that of Curator's InterProcessSemaphoreV2, which takes its permits one by one.
 ///
 /// A `semaphore` is a handle, as `mutex` is: what is said there about objects, options, and thread safety holds
-/// here. `lock_options::layout` is not looked at.
+/// here. `lock_options::layout`, `linger`, `max_linger` and `cancel_when_revoked` have no meaning here, and are refused
+/// with `errc::invalid_option`, if they are set.
 class COLOCK_DECL semaphore : public detail::face_of<const detail::semaphore_path> {
 public:
     using executor_type = boost::asio::any_io_executor;
@@ -111,7 +113,7 @@ public:
     auto async_try_acquire_for(std::int64_t count, std::chrono::duration<Rep, Period> limit,
                                CompletionToken&& token = CompletionToken())
     {
-        return start(count, std::forward<CompletionToken>(token), detail::after(limit));
+        return start(count, std::forward<CompletionToken>(token), limit);
     }
 
     /// The same until a point in time.
@@ -124,13 +126,155 @@ public:
         return start(count, std::forward<CompletionToken>(token), detail::at(deadline));
     }
 
+    /// One permit, likewise.
+    template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
+    auto async_try_acquire_for(std::chrono::duration<Rep, Period> limit,
+                               CompletionToken&& token = CompletionToken())
+    {
+        return start(1, std::forward<CompletionToken>(token), limit);
+    }
+    template <class Duration, class CompletionToken = boost::asio::deferred_t>
+    auto
+    async_try_acquire_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
+                            CompletionToken&& token = CompletionToken())
+    {
+        return start(1, std::forward<CompletionToken>(token), detail::at(deadline));
+    }
+
+    /// Acquires so many permits, runs the body, releases the permits, and gives what the body gave. The body is
+    /// cancelled as soon as the permits can no longer be trusted.
+    ///
+    /// ```cpp
+    /// co_await pool.async_with_permits(2, [&](const colock::permit&) -> asio::awaitable<void> {
+    ///     co_await work();
+    /// });
+    /// ```
+    ///
+    /// `body(const permit&)` is as that of `mutex::async_with_lock`: it returns an `awaitable<T>`, or an operation that
+    /// takes a completion token and gives a T, which is void or default-constructible; it runs on a strand over the
+    /// handler's associated executor; it is cancelled, and waited for, when the permits are lost or this operation is
+    /// cancelled. It is reported when it goes on for longer than `lock_options::body_grace`. Capture by reference where
+    /// you `co_await` this; `mutex::async_with_lock` says why.
+    ///
+    /// Completion signature: `void(std::exception_ptr, T)`, or `void(std::exception_ptr)`; the permits have been
+    /// released when it completes.
+    /// Errors, as `system_error`: those of `async_acquire`, without running the body; `errc::lock_lost`, whose text tells
+    /// why, when the permits were lost before the body ended, or before a server confirmed the release. An exception of
+    /// the body takes precedence, unless it is `operation_aborted`.
+    /// Cancellation: until the body runs as for `async_acquire`; then any type is passed on to the body, and the permits
+    /// are released in the background.
+    /// Executor: the handler's associated one, by default the client's. Never inline.
+    /// Token: by default `use_awaitable`; see `mutex::async_with_lock`.
+    template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto async_with_permits(std::int64_t count, F&& body,
+                            CompletionToken&& token = CompletionToken())
+    {
+        return detail::with_lock(bodies<false>{behind(), count}, std::forward<F>(body),
+                                 detail::never, std::forward<CompletionToken>(token));
+    }
+
+    /// As `async_with_permits`, if there are as many and nobody waits before. Else the body does not run.
+    ///
+    /// Completion signature: `void(std::exception_ptr, std::optional<T>)`, or `void(std::exception_ptr, bool)` when the
+    /// body gives nothing: what the body gave, or `true`; an empty optional, or `false`, when the permits were
+    /// not acquired, which is no error. T need not be default-constructible.
+    /// Errors, as `system_error`: `errc::disconnected` there is no connection, or it broke meanwhile; those of
+    /// `async_with_permits`. Cancellation, executor and token: as for `async_with_permits`.
+    template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto async_try_with_permits(std::int64_t count, F&& body,
+                                CompletionToken&& token = CompletionToken())
+    {
+        return detail::with_lock(bodies<true>{behind(), count}, std::forward<F>(body),
+                                 detail::at_once, std::forward<CompletionToken>(token));
+    }
+
+    /// The same, for so long at most: one limit for the whole wait, from the initiation on. The body may go on for
+    /// longer. Zero and negative durations wait for nothing; what is too long for the clock has no end.
+    template <class Rep, class Period, class F,
+              class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto async_try_with_permits_for(std::int64_t count, std::chrono::duration<Rep, Period> limit,
+                                    F&& body, CompletionToken&& token = CompletionToken())
+    {
+        return detail::with_lock(bodies<true>{behind(), count}, std::forward<F>(body), limit,
+                                 std::forward<CompletionToken>(token));
+    }
+
+    /// The same until a point in time.
+    template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto async_try_with_permits_until(
+        std::int64_t count, std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
+        F&& body, CompletionToken&& token = CompletionToken())
+    {
+        return detail::with_lock(bodies<true>{behind(), count}, std::forward<F>(body),
+                                 detail::at(deadline), std::forward<CompletionToken>(token));
+    }
+
 private:
-    template <class CompletionToken>
-    auto start(std::int64_t count, CompletionToken&& token, detail::deadline until)
+    // From the initiation on.
+    struct starter {
+        void operator()(const std::shared_ptr<detail::client_core>& core,
+                        detail::operation_ptr<error_code, permit> op,
+                        std::shared_ptr<const detail::semaphore_path> path, std::int64_t count,
+                        detail::deadline until) const
+        {
+            start_acquire(core, std::move(op), std::move(path), count, until);
+        }
+        template <class Rep, class Period>
+        void operator()(const std::shared_ptr<detail::client_core>& core,
+                        detail::operation_ptr<error_code, permit> op,
+                        std::shared_ptr<const detail::semaphore_path> path, std::int64_t count,
+                        std::chrono::duration<Rep, Period> limit) const
+        {
+            start_acquire(core, std::move(op), std::move(path), count, detail::after(limit));
+        }
+    };
+
+    // See with_lock.hpp.
+    template <bool tries_only>
+    class bodies {
+    public:
+        using guard_type = permit;
+        static constexpr bool tries = tries_only;
+
+        bodies(std::shared_ptr<const detail::semaphore_path> of, std::int64_t count) noexcept
+            : of_{std::move(of)}, count_{count}
+        {
+        }
+
+        [[nodiscard]] executor_type get_executor() const noexcept
+        {
+            return semaphore{of_}.get_executor();
+        }
+        [[nodiscard]] std::chrono::milliseconds body_grace() const noexcept
+        {
+            return semaphore{of_}.body_grace();
+        }
+        template <class Visit>
+        void each_revocable(const permit&, Visit) const noexcept
+        {
+        }
+        template <class CompletionToken>
+        auto async_lock(detail::deadline until, CompletionToken&& token) const
+        {
+            return semaphore{of_}.start(count_, std::forward<CompletionToken>(token), until);
+        }
+
+    private:
+        std::shared_ptr<const detail::semaphore_path> of_;
+        std::int64_t count_;
+    };
+
+    explicit semaphore(std::shared_ptr<const detail::semaphore_path> of) noexcept
+        : face_of{std::move(of)}
+    {
+    }
+    [[nodiscard]] std::chrono::milliseconds body_grace() const noexcept;
+
+    template <class CompletionToken, class Limit>
+    auto start(std::int64_t count, CompletionToken&& token, Limit limit)
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, permit)>(
-            detail::initiate<error_code, permit>{core()}, token, &start_acquire, behind(), count,
-            until);
+            detail::initiate<error_code, permit>{core()}, token, starter{}, behind(), count, limit);
     }
     [[nodiscard]] const std::shared_ptr<detail::client_core>& core() const noexcept;
     static void start_acquire(const std::shared_ptr<detail::client_core>& core,

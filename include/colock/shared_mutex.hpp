@@ -79,8 +79,44 @@ public:
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock(F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(detail::lockable{behind()}, std::forward<F>(body),
-                                 std::forward<CompletionToken>(token));
+        return detail::with_lock<unique_lock>(behind(), std::forward<F>(body),
+                                              std::forward<CompletionToken>(token));
+    }
+
+    /// As `async_with_lock`, if the lock can be had at once: nobody has it or waits for it. Else the body does not run.
+    ///
+    /// Completion signature: `void(std::exception_ptr, std::optional<T>)`, or `void(std::exception_ptr, bool)` when the
+    /// body gives nothing: what the body gave, or `true`; an empty optional, or `false`, when the lock was not
+    /// acquired, which is no error. T need not be default-constructible.
+    /// Errors, as `system_error`: `errc::disconnected` there is no connection, or it broke meanwhile; those of
+    /// `async_with_lock`. Cancellation, executor and token: as for `async_with_lock`.
+    template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto async_try_with_lock(F&& body, CompletionToken&& token = CompletionToken())
+    {
+        return detail::try_with_lock<unique_lock>(behind(), std::forward<F>(body), detail::at_once,
+                                                  std::forward<CompletionToken>(token));
+    }
+
+    /// The same, for so long at most: one limit for the whole wait, from the initiation on. The body may go on for
+    /// longer. Zero and negative durations wait for nothing; what is too long for the clock has no end.
+    template <class Rep, class Period, class F,
+              class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto async_try_with_lock_for(std::chrono::duration<Rep, Period> limit, F&& body,
+                                 CompletionToken&& token = CompletionToken())
+    {
+        return detail::try_with_lock<unique_lock>(behind(), std::forward<F>(body), limit,
+                                                  std::forward<CompletionToken>(token));
+    }
+
+    /// The same until a point in time.
+    template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto
+    async_try_with_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
+                              F&& body, CompletionToken&& token = CompletionToken())
+    {
+        return detail::try_with_lock<unique_lock>(behind(), std::forward<F>(body),
+                                                  detail::at(deadline),
+                                                  std::forward<CompletionToken>(token));
     }
 
     // ---- shared
@@ -143,12 +179,49 @@ public:
                                             std::move(held));
     }
 
-    /// As `mutex::async_with_lock`, with a body that takes a `shared_lock&`.
+    /// Acquires the lock together with others, runs the body, releases the lock, and gives what the body gave. As
+    /// `mutex::async_with_lock`, with a body that takes a `const shared_lock&`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock_shared(F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(detail::lockable<shared_lock>{sharing()}, std::forward<F>(body),
-                                 std::forward<CompletionToken>(token));
+        return detail::with_lock<shared_lock>(sharing(), std::forward<F>(body),
+                                              std::forward<CompletionToken>(token));
+    }
+
+    /// As `async_with_lock_shared`, if the lock can be had at once: nobody has it exclusively or waits for that. Else the body does not run.
+    ///
+    /// Completion signature: `void(std::exception_ptr, std::optional<T>)`, or `void(std::exception_ptr, bool)` when the
+    /// body gives nothing: what the body gave, or `true`; an empty optional, or `false`, when the lock was not
+    /// acquired, which is no error. T need not be default-constructible.
+    /// Errors, as `system_error`: `errc::disconnected` there is no connection, or it broke meanwhile; those of
+    /// `async_with_lock_shared`. Cancellation, executor and token: as for `async_with_lock_shared`.
+    template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto async_try_with_lock_shared(F&& body, CompletionToken&& token = CompletionToken())
+    {
+        return detail::try_with_lock<shared_lock>(sharing(), std::forward<F>(body), detail::at_once,
+                                                  std::forward<CompletionToken>(token));
+    }
+
+    /// The same, for so long at most: one limit for the whole wait, from the initiation on. The body may go on for
+    /// longer. Zero and negative durations wait for nothing; what is too long for the clock has no end.
+    template <class Rep, class Period, class F,
+              class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto async_try_with_lock_shared_for(std::chrono::duration<Rep, Period> limit, F&& body,
+                                        CompletionToken&& token = CompletionToken())
+    {
+        return detail::try_with_lock<shared_lock>(sharing(), std::forward<F>(body), limit,
+                                                  std::forward<CompletionToken>(token));
+    }
+
+    /// The same until a point in time.
+    template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto async_try_with_lock_shared_until(
+        std::chrono::time_point<std::chrono::steady_clock, Duration> deadline, F&& body,
+        CompletionToken&& token = CompletionToken())
+    {
+        return detail::try_with_lock<shared_lock>(sharing(), std::forward<F>(body),
+                                                  detail::at(deadline),
+                                                  std::forward<CompletionToken>(token));
     }
 
 private:

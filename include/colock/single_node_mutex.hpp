@@ -128,7 +128,7 @@ public:
     /// cancelled as soon as the mutex can no longer be trusted.
     ///
     /// ```cpp
-    /// co_await m.async_with_lock([&](colock::unique_lock& held) -> asio::awaitable<void> {
+    /// co_await m.async_with_lock([&](const colock::unique_lock& held) -> asio::awaitable<void> {
     ///     co_await write(held.token(), text);
     /// });
     /// ```
@@ -139,10 +139,10 @@ public:
     /// is copied; if it cannot be copied, pass `std::ref(body)`. If you do not await the operation, what the body
     /// refers to has to live until the operation completes.
     ///
-    /// `body(unique_lock&)` returns an `awaitable<T>`, or an operation that takes a completion token and
+    /// `body(const unique_lock&)` returns an `awaitable<T>`, or an operation that takes a completion token and
     /// then gives a `T`, such as a deferred one; T is void or default-constructible. It runs on a strand
-    /// over the handler's associated executor. The guard is its own for as long as it runs: it must not
-    /// be kept, unlocked or moved. When the mutex is lost (`unique_lock::lost`), or this operation is
+    /// over the handler's associated executor. The guard lives until the body has ended: do not keep a reference to it.
+    /// When the mutex is lost (`unique_lock::loss_reason`), or this operation is
     /// cancelled, the body is cancelled, and waited for, however long that takes. (A coroutine heeds terminal
     /// cancellation only, unless it asks for more.) When it goes on for longer than
     /// `lock_options::body_grace` that is reported to the log, and counted in `client_stats::bodies_overdue`.
@@ -152,7 +152,8 @@ public:
     /// Errors, as `system_error`: those of `async_lock`, without running the body; `errc::lock_lost`, whose
     /// text tells why, when the mutex was lost before the body ended, or before a server confirmed the release.
     /// The wait for that ends at `held_lock::safe_until` at the latest. An exception of the body takes
-    /// precedence over `errc::lock_lost`, unless it is `operation_aborted`. `errc::revoked` in place of
+    /// precedence over `errc::lock_lost` (compare with `condition::lock_lost`), unless it is `operation_aborted`.
+    /// `errc::revoked` in place of
     /// `operation_aborted` when the body was cancelled because somebody asked for the mutex
     /// (`lock_options::cancel_when_revoked`); what it gave all the same was made under the lock, and is given.
     /// Cancellation: until the body runs as for `async_lock`; then any type is passed on to the body,
@@ -165,8 +166,44 @@ public:
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock(F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(detail::lockable{behind()}, std::forward<F>(body),
-                                 std::forward<CompletionToken>(token));
+        return detail::with_lock<unique_lock>(behind(), std::forward<F>(body),
+                                              std::forward<CompletionToken>(token));
+    }
+
+    /// As `async_with_lock`, if the mutex can be had at once: nobody has it or waits for it. Else the body does not run.
+    ///
+    /// Completion signature: `void(std::exception_ptr, std::optional<T>)`, or `void(std::exception_ptr, bool)` when the
+    /// body gives nothing: what the body gave, or `true`; an empty optional, or `false`, when the mutex was not
+    /// acquired, which is no error. T need not be default-constructible.
+    /// Errors, as `system_error`: `errc::disconnected` there is no connection, or it broke meanwhile; those of
+    /// `async_with_lock`. Cancellation, executor and token: as for `async_with_lock`.
+    template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto async_try_with_lock(F&& body, CompletionToken&& token = CompletionToken())
+    {
+        return detail::try_with_lock<unique_lock>(behind(), std::forward<F>(body), detail::at_once,
+                                                  std::forward<CompletionToken>(token));
+    }
+
+    /// The same, for so long at most: one limit for the whole wait, from the initiation on. The body may go on for
+    /// longer. Zero and negative durations wait for nothing; what is too long for the clock has no end.
+    template <class Rep, class Period, class F,
+              class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto async_try_with_lock_for(std::chrono::duration<Rep, Period> limit, F&& body,
+                                 CompletionToken&& token = CompletionToken())
+    {
+        return detail::try_with_lock<unique_lock>(behind(), std::forward<F>(body), limit,
+                                                  std::forward<CompletionToken>(token));
+    }
+
+    /// The same until a point in time.
+    template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto
+    async_try_with_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
+                              F&& body, CompletionToken&& token = CompletionToken())
+    {
+        return detail::try_with_lock<unique_lock>(behind(), std::forward<F>(body),
+                                                  detail::at(deadline),
+                                                  std::forward<CompletionToken>(token));
     }
 };
 

@@ -18,8 +18,8 @@ namespace colock {
 ///     colock::transaction{}.check("/orders/open", version).set("/orders/state", text));
 /// ```
 ///
-/// A transaction converts to a vector of steps, which is what those functions take. They also take a list of steps in
-/// braces, but not within a `co_await` expression: GCC 12 refuses that ("array used as initializer").
+/// A transaction converts to a vector of steps, which is what those functions take. They also take the steps one by
+/// one. A list of steps in braces is refused by GCC 12 within a `co_await` expression ("array used as initializer").
 ///
 /// **Thread safety**: distinct objects may be used from several threads, one object may not.
 class transaction {
@@ -70,6 +70,20 @@ public:
 private:
     std::vector<transaction_op> ops_;
 };
+
+namespace detail {
+
+// Steps that were given one by one.
+template <class... Ops>
+[[nodiscard]] std::vector<transaction_op> steps(Ops... ops)
+{
+    std::vector<transaction_op> all;
+    all.reserve(sizeof...(ops));
+    (all.push_back(std::move(ops)), ...);
+    return all;
+}
+
+} // namespace detail
 
 } // namespace colock
 

@@ -2,8 +2,11 @@
 #include <colock/detail/access.hpp>
 
 #include "core.hpp"
+#include "protocol/names/path.hpp"
 #include "watch_state.hpp"
 
+#include <memory>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -32,6 +35,9 @@ void start_request(const core_ptr& core, detail::operation_ptr<error_code, Resul
                                       [op = std::move(op), convert = std::move(convert),
                                        watching = std::move(watching)](zk::reply&& reply) mutable {
                                           op->explain(reply.detail);
+                                          if (reply.error == zookeeper_errc::session_expired) {
+                                              reply.error = errc::session_expired; // the only one
+                                          }
                                           convert(op, std::move(reply));
                                       });
         r->subscriber = subscriber;
@@ -47,6 +53,82 @@ void start_request(const core_ptr& core, detail::operation_ptr<error_code, Resul
         core->submit(std::move(r));
     });
 }
+
+// Creates a node; when its parent is missing, then its ancestors and the node again. On the strand. What is under way
+// keeps it alive.
+class creation_with_parents final : public std::enable_shared_from_this<creation_with_parents> {
+public:
+    creation_with_parents(core_ptr core, detail::operation_ptr<error_code, create_result> op,
+                          zk::call call)
+        : core_{std::move(core)}, op_{std::move(op)}, call_{std::move(call)}
+    {
+    }
+
+    void start()
+    {
+        if (const auto link = op_.cancellation()) {
+            if (link->requested() != asio::cancellation_type::none) {
+                op_.complete(asio::error::operation_aborted, {});
+                return;
+            }
+            link->bind([raw = this](asio::cancellation_type type) {
+                const auto self = raw->shared_from_this();
+                if (self->core_->is_waiting(*self->node_) || detail::ends_at_once(type)) {
+                    self->core_->abandon(*self->node_, asio::error::operation_aborted);
+                }
+            });
+        }
+        create();
+    }
+
+private:
+    void create()
+    {
+        auto r = detail::make_request(
+            zk::call{call_}, on_loss::report,
+            [self = shared_from_this()](zk::reply&& reply) { self->answered(std::move(reply)); });
+        node_ = r.get();
+        core_->submit(std::move(r));
+    }
+
+    void answered(zk::reply&& r)
+    {
+        const auto parent = protocol::parent_path(call_.path);
+        if (r.error == zookeeper_errc::no_node && parent != "/" && !std::exchange(again_, true)) {
+            create_ancestors(parent);
+            create(); // behind them on the same connection
+        } else {
+            const bool told = r.error == zookeeper_errc::no_node && refused_;
+            if (r.error == zookeeper_errc::session_expired) {
+                r.error = errc::session_expired;
+            }
+            op_->explain(told ? refused_detail_ : r.detail);
+            op_.complete(told ? refused_ : r.error, {std::move(r.text), r.stat});
+        }
+    }
+
+    void create_ancestors(std::string_view parent)
+    {
+        for (const auto& each : protocol::path_and_ancestors(parent)) {
+            core_->submit(detail::make_request(
+                zk::call{.op = zk::opcode::create, .path = each, .acl = call_.acl}, on_loss::report,
+                [self = shared_from_this()](zk::reply&& r) {
+                    if (r.error != zookeeper_errc::node_exists && !self->refused_) {
+                        self->refused_ = r.error;
+                        self->refused_detail_ = std::move(r.detail);
+                    }
+                }));
+        }
+    }
+
+    const core_ptr core_;
+    detail::operation_ptr<error_code, create_result> op_;
+    const zk::call call_;
+    detail::request* node_ = nullptr; // the request for the node itself
+    bool again_ = false;
+    error_code refused_; // why an ancestor could not be created
+    std::string refused_detail_;
+};
 
 // The reply says nothing but whether it went well.
 void plain(detail::operation_ptr<error_code>& op, zk::reply&& r)
@@ -106,14 +188,20 @@ void client::start_close(const core_ptr& core, op<error_code> o)
 void client::start_create(const core_ptr& core, op<error_code, create_result> o, std::string path,
                           std::string data, create_options options)
 {
-    start_request(core, std::move(o),
-                  {.op = zk::opcode::create,
-                   .path = std::move(path),
-                   .data = std::move(data),
-                   .mode = options.mode,
-                   .ttl = options.ttl,
-                   .acl = options.acl ? std::move(*options.acl) : core->options().acl},
-                  on_loss::report, [](auto& op, zk::reply&& r) {
+    zk::call call{.op = zk::opcode::create,
+                  .path = std::move(path),
+                  .data = std::move(data),
+                  .mode = options.mode,
+                  .ttl = options.ttl,
+                  .acl = options.acl ? std::move(*options.acl) : core->options().acl};
+    if (options.parents) {
+        core->dispatch([core, o = std::move(o), call = std::move(call)]() mutable {
+            std::make_shared<creation_with_parents>(core, std::move(o), std::move(call))->start();
+        });
+        return;
+    }
+    start_request(core, std::move(o), std::move(call), on_loss::report,
+                  [](auto& op, zk::reply&& r) {
                       op.complete(r.error, {std::move(r.text), r.stat});
                   });
 }

@@ -85,6 +85,10 @@ fault content_fault_of(const zk::call& c, bool has_chroot)
                 "path \"" + op.path +
                     "\": a transaction cannot create a container or a node with a time to live"};
         }
+        if (creates && op.create.parents) {
+            return {errc::invalid_option,
+                    "path \"" + op.path + "\": a transaction cannot create missing parents"};
+        }
     }
     return {};
 }

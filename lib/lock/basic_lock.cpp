@@ -1,5 +1,6 @@
 #include <colock/client.hpp>
 #include <colock/detail/basic_lock.hpp>
+#include <colock/queue_view.hpp>
 
 #include "lock/local/lock_path.hpp"
 
@@ -26,6 +27,12 @@ const std::string& basic_lock::path() const noexcept
 const lock_options& basic_lock::options() const noexcept
 {
     return behind()->options;
+}
+
+queue_place place_of(const basic_lock& lock)
+{
+    const auto& of = *access::behind(lock);
+    return {of.core, of.path, *of.options.layout};
 }
 
 } // namespace colock::detail

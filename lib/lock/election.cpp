@@ -1,6 +1,8 @@
 #include <colock/detail/access.hpp>
 #include <colock/election.hpp>
+#include <colock/queue_view.hpp>
 
+#include "lock/local/local_queue.hpp"
 #include "lock/local/lock_path.hpp"
 #include "lock/views/change_watcher.hpp"
 #include "lock/views/query.hpp"
@@ -145,6 +147,12 @@ void candidacy::participants(const std::shared_ptr<client_core>& core,
     });
 }
 
+queue_place place_of(const election& e)
+{
+    const auto& of = *access::candidacy(e);
+    return {of.core, of.path, *of.options.layout};
+}
+
 void candidacy::wait_change(const std::shared_ptr<client_core>& core,
                             operation_ptr<error_code, identity> op, std::string path, identity seen)
 {
@@ -186,9 +194,32 @@ const std::string& election::identity() const noexcept
     return *candidacy_->options.owner_data;
 }
 
-election::executor_type election::standing::get_executor() const noexcept
+void leadership::start_proclaim(const std::shared_ptr<detail::client_core>& core,
+                                detail::operation_ptr<error_code> op,
+                                std::shared_ptr<detail::contender_driver> driver,
+                                std::string identity)
 {
-    return candidacy_->core->executor();
+    if (!driver) {
+        op.complete(errc::not_held);
+        return;
+    }
+    const auto q = detail::make_query(core, std::move(op));
+    q->start([raw = q.get(), driver = std::move(driver), identity = std::move(identity)] {
+        if (const auto why = driver->lost()) {
+            raw->fail(why);
+        } else if (identity == revocation_request) {
+            raw->refuse(errc::invalid_option, "proclaim " + identity +
+                                                  ": that asks the leader to resign; use another "
+                                                  "identity");
+        } else {
+            raw->ask({.op = zk::opcode::set, .path = driver->node(), .data = identity},
+                     [raw, driver](zk::reply&& r) {
+                         const auto lost = driver->lost();
+                         const bool is_gone = r.error == zookeeper_errc::no_node;
+                         raw->finish(lost ? lost : is_gone ? errc::node_deleted : r.error);
+                     });
+        }
+    });
 }
 
 } // namespace colock

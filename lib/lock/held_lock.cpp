@@ -1,4 +1,5 @@
 #include <colock/held_lock.hpp>
+#include <colock/recursive_lock.hpp>
 
 #include "lock/driver/contender_driver.hpp"
 #include "lock/driver/contender_owner.hpp"
@@ -17,12 +18,9 @@ held_lock& held_lock::operator=(held_lock&& other) noexcept
     return *this;
 }
 
-std::size_t held_lock::depth() const noexcept
+std::size_t recursive_lock::depth() const noexcept
 {
-    if (!held_.driver) {
-        return 0;
-    }
-    return held_.level ? held_.level->recursion->depth() : 1;
+    return held_.level ? held_.level->recursion->depth() : 0;
 }
 
 void held_lock::release_in_background() noexcept
@@ -54,7 +52,7 @@ lock_state held_lock::state() const noexcept
     return core_->connection_id() != 0 ? lock_state::held : lock_state::suspended;
 }
 
-error_code held_lock::lost() const noexcept
+error_code held_lock::loss_reason() const noexcept
 {
     return held_.driver ? held_.driver->lost() : error_code{errc::not_held};
 }

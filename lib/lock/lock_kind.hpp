@@ -8,6 +8,7 @@ enum class lock_kind {
     recursive_mutex,
     shared_mutex,
     semaphore,
+    semaphore_queue,
     election,
     single_node_mutex
 };

@@ -125,9 +125,23 @@ multi_guard& multi_guard::operator=(multi_guard&& other) noexcept
     return *this;
 }
 
+const held_lock& multi_guard::operator[](std::size_t i) const noexcept
+{
+    static const held_lock none;
+    const auto* const found = std::get_if<held_lock>(&parts_[i]);
+    return found != nullptr ? *found : none;
+}
+
+const permit& multi_guard::permits(std::size_t i) const noexcept
+{
+    static const permit none;
+    const auto* const found = std::get_if<permit>(&parts_[i]);
+    return found != nullptr ? *found : none;
+}
+
 multi_guard::operator bool() const noexcept
 {
-    return !lost();
+    return !loss_reason();
 }
 
 lock_state multi_guard::state() const noexcept
@@ -135,17 +149,17 @@ lock_state multi_guard::state() const noexcept
     if (parts_.empty()) {
         return lock_state::not_held;
     }
-    return lost() ? lock_state::lost
-                  : std::visit([](const auto& p) { return p.state(); }, parts_.front());
+    return loss_reason() ? lock_state::lost
+                         : std::visit([](const auto& p) { return p.state(); }, parts_.front());
 }
 
-error_code multi_guard::lost() const noexcept
+error_code multi_guard::loss_reason() const noexcept
 {
     if (parts_.empty()) {
         return errc::not_held;
     }
     for (const auto& each : parts_) {
-        if (const auto why = std::visit([](const auto& p) { return p.lost(); }, each)) {
+        if (const auto why = std::visit([](const auto& p) { return p.loss_reason(); }, each)) {
             return detail::first_of(*loss_, why);
         }
     }

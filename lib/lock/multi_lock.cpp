@@ -10,6 +10,7 @@
 #include "lock/multi/lock_target.hpp"
 #include "lock/multi/multi_operation.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -26,11 +27,10 @@ std::shared_ptr<const lock_target> target_of(const basic_lock& lock, mode m = mo
                                              std::shared_ptr<owner_state> owner = nullptr)
 {
     const acquire_request what{access::behind(lock), m, std::move(owner)};
-    return std::make_shared<lock_target>(
-        lock_target{what.core(), lock.path(), lock.options().rejoin_on_expiry,
-                    [what](acquisition a, deadline until) {
-                        what.start(acquiring<unique_lock>::make(std::move(a)), until);
-                    }});
+    return std::make_shared<lock_target>(lock_target{
+        what.core(), lock.path(), lock.options(), [what](acquisition a, deadline until) {
+            what.start(acquiring<unique_lock>::make(std::move(a)), until);
+        }});
 }
 
 } // namespace
@@ -45,7 +45,7 @@ lock_entry::lock_entry(const shared_mutex& m) : face_of{detail::target_of(m)}
 {
 }
 
-lock_entry::lock_entry(const shared_mutex& m, share_lock_t)
+lock_entry::lock_entry(const shared_mutex& m, for_reading_t)
     : face_of{detail::target_of(m, detail::mode::shared)}
 {
 }
@@ -67,6 +67,22 @@ multi_lock::multi_lock(const std::vector<lock_entry>& locks)
 multi_lock::executor_type multi_lock::get_executor() const noexcept
 {
     return detail::executor_of(locks_->core);
+}
+
+std::chrono::milliseconds multi_lock::body_grace() const noexcept
+{
+    auto shortest = lock_options{}.body_grace;
+    for (bool first = true; const auto& each : locks_->in_order) {
+        const auto grace = each.target->options.body_grace;
+        shortest = std::exchange(first, false) ? grace : std::min(shortest, grace);
+    }
+    return shortest;
+}
+
+bool multi_lock::is_cancelled_when_revoked(std::size_t i) const noexcept
+{
+    const auto named = std::ranges::find(locks_->in_order, i, &detail::lock_list::place::number);
+    return named->target->options.cancel_when_revoked;
 }
 
 std::size_t multi_lock::size() const noexcept

@@ -52,7 +52,7 @@ lock_state permit::state() const noexcept
     return core_->connection_id() != 0 ? lock_state::held : lock_state::suspended;
 }
 
-error_code permit::lost() const noexcept
+error_code permit::loss_reason() const noexcept
 {
     return nodes_.empty() ? error_code{errc::not_held} : held_->lost();
 }

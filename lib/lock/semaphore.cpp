@@ -44,6 +44,11 @@ const std::string& semaphore::path() const noexcept
     return behind()->path;
 }
 
+std::chrono::milliseconds semaphore::body_grace() const noexcept
+{
+    return behind()->options.body_grace;
+}
+
 const std::shared_ptr<detail::client_core>& semaphore::core() const noexcept
 {
     return behind()->core;
@@ -51,7 +56,7 @@ const std::shared_ptr<detail::client_core>& semaphore::core() const noexcept
 
 lock_entry::lock_entry(const semaphore& s, std::int64_t count)
     : face_of{std::make_shared<detail::lock_target>(detail::lock_target{
-          access::behind(s)->core, s.path(), access::behind(s)->options.rejoin_on_expiry,
+          access::behind(s)->core, s.path(), access::behind(s)->options,
           [path = access::behind(s), count](detail::acquisition a, detail::deadline until) {
               path->start_acquire(detail::acquiring<permit>::make(std::move(a)), count, until);
           }})}

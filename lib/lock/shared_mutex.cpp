@@ -7,7 +7,7 @@
 namespace colock {
 
 shared_mutex::shared_mutex(client& c, std::string path)
-    : shared_mutex{c, std::move(path), lock_options{.layout = curator_shared_layout()}}
+    : shared_mutex{c, std::move(path), lock_options{}}
 {
 }
 

@@ -267,7 +267,7 @@ private:
         const auto a = std::make_shared<attempt<colock::unique_lock>>(io_);
         journal_.write(now(), what::asked, number, lock + " exclusive");
         const auto time = time_to_hold(lock);
-        const auto body = [this, lock, number, time](colock::unique_lock& held) {
+        const auto body = [this, lock, number, time](const colock::unique_lock& held) {
             return hold_in_body(lock, number, time, held);
         };
         m.async_with_lock(
@@ -290,7 +290,7 @@ private:
     }
 
     asio::awaitable<void> hold_in_body(std::string lock, std::uint64_t number, milliseconds time,
-                                       colock::unique_lock& held)
+                                       const colock::unique_lock& held)
     {
         // Its cancellation is what it is told; it goes on.
         co_await asio::this_coro::throw_if_cancelled(false);
@@ -325,7 +325,7 @@ private:
         }
         if (lapsed) {
             journal_.write(now(), cancelled ? what::told : what::untold, number,
-                           std::to_string(pulse_.ran()) + ' ' + text_of(held.lost()));
+                           std::to_string(pulse_.ran()) + ' ' + text_of(held.loss_reason()));
         }
         journal_.write(now(), what::leaving, number);
     }

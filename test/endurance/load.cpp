@@ -268,7 +268,7 @@ struct load::worker {
         }
         count(&turn_counts::granted);
         co_await pause_until(std::min(end, clock::now() + time));
-        const bool lost = static_cast<bool>(guard.lost());
+        const bool lost = static_cast<bool>(guard.loss_reason());
         const auto [failed] = co_await Operations::release(guard);
         if (lost) {
             count(&turn_counts::lost);

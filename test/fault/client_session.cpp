@@ -49,13 +49,13 @@ BOOST_AUTO_TEST_CASE(a_session_survives_a_disconnection_and_its_state_is_told)
     s.connect();
     BOOST_TEST(!s.create(s.root + "/e", create_mode::ephemeral).failed());
     const auto session = s.zk.session_id();
-    const auto password = s.zk.session_password();
+    const auto password = password_of(s.zk);
     for (const auto how : {cut_kind::reset, cut_kind::finish}) {
         s.disconnect(how);
         s.reconnect();
     }
     BOOST_TEST(s.zk.session_id() == session);
-    BOOST_TEST((s.zk.session_password() == password));
+    BOOST_TEST((password_of(s.zk) == password));
     BOOST_TEST(!s.get(s.root + "/e").failed());
     s.close();
     using enum connection_state;

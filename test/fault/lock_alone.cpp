@@ -367,7 +367,7 @@ BOOST_AUTO_TEST_CASE(G3_cancelled_while_it_is_counted)
 
 BOOST_AUTO_TEST_CASE(G4_with_a_new_session_it_looks_anew)
 {
-    BOOST_TEST(!kill_session(server.connect_string(), c.session_id(), c.session_password()));
+    BOOST_TEST(!kill_session(server.connect_string(), c.session_id(), password_of(c)));
     BOOST_TEST(until(
         [&] { return c.stats().expirations == 1 && c.state() == connection_state::connected; }));
     sessions.insert(c.session_id());

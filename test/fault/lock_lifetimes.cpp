@@ -221,9 +221,9 @@ BOOST_AUTO_TEST_CASE(the_client_is_destroyed_first)
             BOOST_TEST(a.locked.error() == aborted);
         } else if (reached == stage::granted) {
             BOOST_TEST(a.locked.error() == error_code{});
-            BOOST_TEST(a.locked.value().lost() == errc::client_closed);
+            BOOST_TEST(a.locked.value().loss_reason() == errc::client_closed);
         } else if (reached == stage::held || reached == stage::watched) {
-            BOOST_TEST(a.guard->lost() == errc::client_closed);
+            BOOST_TEST(a.guard->loss_reason() == errc::client_closed);
             BOOST_TEST(!*a.guard);
             BOOST_TEST(a.guard->path() == a.directory);
             BOOST_TEST(a.guard->node() == contenders_node);
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(the_context_is_destroyed_first)
             const auto calls = a.locked.calls();
             a.io.reset();
             if (reached == stage::held || reached == stage::watched) {
-                BOOST_TEST(a.guard->lost() == errc::client_closed);
+                BOOST_TEST(a.guard->loss_reason() == errc::client_closed);
                 BOOST_TEST(a.guard->token().high() > 0U);
             }
             if (guard_first) {

@@ -92,7 +92,7 @@ struct holder {
 
     client zk;
     const std::string path;
-    unique_lock* guard = nullptr; // while the body runs
+    const unique_lock* guard = nullptr; // while the body runs
 
     // What the guard proves as its heartbeats are acknowledged, and the write that follows at once.
     time_point safe_until;
@@ -116,7 +116,7 @@ asio::awaitable<void> hold(holder& h, std::chrono::milliseconds offset)
     co_await h.zk.async_connect(asio::use_awaitable);
     mutex turns{h.zk, h.path}; // not within the co_await: GCC 12 would destroy its options twice
     try {
-        co_await turns.async_with_lock([&h](unique_lock& guard) -> asio::awaitable<void> {
+        co_await turns.async_with_lock([&h](const unique_lock& guard) -> asio::awaitable<void> {
             h.guard = &guard;
             std::exception_ptr stopped;
             try {
@@ -126,7 +126,7 @@ asio::awaitable<void> hold(holder& h, std::chrono::milliseconds offset)
             }
             h.cancelled = clock_type::now();
             h.connected = h.zk.state() == connection_state::connected;
-            h.why = guard.lost();
+            h.why = guard.loss_reason();
             h.guard = nullptr;
             std::rethrow_exception(stopped);
         });

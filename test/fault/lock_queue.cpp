@@ -17,7 +17,7 @@ struct queue_scene : lock_scene {
 
     void kill(const client& c)
     {
-        BOOST_TEST(!kill_session(server.connect_string(), c.session_id(), c.session_password()));
+        BOOST_TEST(!kill_session(server.connect_string(), c.session_id(), password_of(c)));
     }
 
     // The operator.
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(G5_K3_a_holder_whose_session_expires_is_told_and_the_next_i
     s.kill(victim);
     auto theirs = value_of(s.io, next);
     BOOST_TEST((theirs.token() > token));
-    BOOST_TEST(s.until([&] { return held.lost() == errc::session_expired; }));
+    BOOST_TEST(s.until([&] { return held.loss_reason() == errc::session_expired; }));
     BOOST_TEST(!held);
     BOOST_TEST((held.token() == token)); // for the log
     BOOST_TEST(held.node() == node);
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(a_holder_keeps_the_lock_over_a_disconnection)
     auto theirs = value_of(s.io, next);
     BOOST_TEST(static_cast<bool>(held)); // it cannot know
     proxy.refuse(false);
-    BOOST_TEST(s.until([&] { return held.lost() == errc::node_deleted; }));
+    BOOST_TEST(s.until([&] { return held.loss_reason() == errc::node_deleted; }));
     s.finish(std::move(theirs), {});
 }
 
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(G1_the_same_when_its_own_watch_is_not_set_yet)
         BOOST_TEST(s.until([&] { return s.queue().size() == 2; }));
         go_on(s.io, 10ms);
         BOOST_TEST(!first.done());
-        BOOST_TEST(s.until([&] { return held.lost() == errc::node_deleted; }));
+        BOOST_TEST(s.until([&] { return held.loss_reason() == errc::node_deleted; }));
         s.finish(std::move(theirs), {first});
     }
 }
@@ -269,7 +269,7 @@ BOOST_AUTO_TEST_CASE(G5_a_holder_whose_node_an_operator_deletes_is_told_and_the_
     auto next = s.start_waiter(other);
     s.remove_place(0);
     auto theirs = value_of(s.io, next);
-    BOOST_TEST(s.until([&] { return held.lost() == errc::node_deleted; }));
+    BOOST_TEST(s.until([&] { return held.loss_reason() == errc::node_deleted; }));
     BOOST_TEST(!held);
     BOOST_TEST(s.unlock(held) == errc::node_deleted);
     s.finish(std::move(theirs), {});
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(G5_closing_the_client_loses_its_locks)
     outcome<> closed;
     holder.async_close(closed.handler());
     BOOST_TEST(code_of(s.io, closed) == error_code{});
-    BOOST_TEST(held.lost() == errc::client_closed);
+    BOOST_TEST(held.loss_reason() == errc::client_closed);
     BOOST_TEST(code_of(s.io, own) == errc::client_closed);
     BOOST_TEST(s.unlock(held) == errc::client_closed);
     BOOST_TEST(holder.stats().contenders == 0U);

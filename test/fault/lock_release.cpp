@@ -204,8 +204,7 @@ BOOST_AUTO_TEST_CASE(a_release_whose_session_ends_first_is_not_confirmed)
     const auto never = s.proxy.on_request({opcode::remove, opcode::multi}, reaction::hold,
                                           {.times = 0, .path_prefix = s.directory});
     held.start();
-    BOOST_REQUIRE(
-        !kill_session(s.server.connect_string(), s.zk.session_id(), s.zk.session_password()));
+    BOOST_REQUIRE(!kill_session(s.server.connect_string(), s.zk.session_id(), password_of(s.zk)));
     BOOST_TEST(s.until([&] { return held.done(); }, margin));
     held.check(errc::session_expired);
     BOOST_TEST(s.until([&] { return s.zk.stats().contenders == 0; }));

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(G3_a_create_whose_reply_and_then_session_are_lost_is_made_a
         BOOST_TEST(suspended(c));
         BOOST_TEST(lost.wait(10s));
         BOOST_TEST(queue().size() == 1U);
-        BOOST_TEST(!kill_session(server.connect_string(), c.session_id(), c.session_password()));
+        BOOST_TEST(!kill_session(server.connect_string(), c.session_id(), password_of(c)));
         BOOST_TEST(queue().empty());
         proxy.refuse(false);
         if (rejoin) {
@@ -413,7 +413,7 @@ BOOST_AUTO_TEST_CASE(G4_the_predecessor_vanishes_between_list_and_watch)
         admin.remove(directory + "/" + names[0]);
         between.release();
         auto held = value_of(io, waiting);
-        BOOST_TEST(until([&] { return first.lost() == errc::node_deleted; }));
+        BOOST_TEST(until([&] { return first.loss_reason() == errc::node_deleted; }));
         // Nor is the other one, which has joined again, granted at the same time.
         go_on(io, 10ms);
         BOOST_TEST(!second.done());
@@ -495,7 +495,7 @@ BOOST_AUTO_TEST_CASE(the_directory_vanishes_under_a_queue_and_is_made_again)
     admin.remove(directory);
     auto held = value_of(io, second);
     BOOST_TEST((held.token() > token));
-    BOOST_TEST(until([&] { return first.lost() == errc::node_deleted; }));
+    BOOST_TEST(until([&] { return first.loss_reason() == errc::node_deleted; }));
     BOOST_TEST(unlock(first) == errc::node_deleted);
     BOOST_TEST(unlock(held) == error_code{});
     check_nothing_left();

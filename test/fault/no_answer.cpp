@@ -492,14 +492,17 @@ BOOST_AUTO_TEST_CASE(every_operation_ends_as_its_page_says)
                  [&](auto&, auto& op) { watched_several->async_wait_lost(handler_of(op)); });
 
     // ---- who only looks
-    s.goes_on("async_view_queue",
-              [&](auto&, auto& op) { async_view_queue(zk, busy, handler_of(op)); });
-    s.goes_on("async_wait_position",
-              [&](auto&, auto& op) { async_wait_position(zk, holder->node(), 0, handler_of(op)); });
+    s.goes_on("async_view_queue", [&](auto&, auto& op) {
+        async_view_queue(zk, busy, curator_layout(), handler_of(op));
+    });
+    s.goes_on("async_wait_position", [&](auto&, auto& op) {
+        async_wait_position(zk, holder->node(), curator_layout(), 0, handler_of(op));
+    });
     s.goes_on("async_revoke",
               [&](auto&, auto& op) { async_revoke(zk, holder->node(), handler_of(op)); });
-    s.goes_on("async_revoke_holders",
-              [&](auto&, auto& op) { async_revoke_holders(zk, busy, handler_of(op)); });
+    s.goes_on("async_revoke_holders", [&](auto&, auto& op) {
+        async_revoke_holders(zk, busy, curator_layout(), handler_of(op));
+    });
     s.goes_on("async_leader", [&](auto& path, auto& op) {
         election{zk, path, "a"}.async_leader(handler_of(op));
     });

@@ -57,7 +57,7 @@ void work(asio::io_context& io, char** argv)
     std::getline(std::cin, line);
     // The other thread has just been woken, too: it may know by now, or not yet.
     const auto holds = static_cast<bool>(held);
-    const auto lost = held.lost();
+    const auto lost = held.loss_reason();
     const auto first = write_guarded(zk, held, data);
     auto settled = first;
     while (colock::outcome_unknown(settled)) {
@@ -65,7 +65,7 @@ void work(asio::io_context& io, char** argv)
     }
     const bool accepted = store.write(to_string(held.token()), "late");
     std::cout << holds << ' ' << lost << ' ' << first << ' ' << settled << ' '
-              << (accepted ? "accepted" : "refused") << ' ' << held.lost() << std::endl;
+              << (accepted ? "accepted" : "refused") << ' ' << held.loss_reason() << std::endl;
     zk.async_close(asio::use_future).get();
 }
 

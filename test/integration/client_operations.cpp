@@ -206,6 +206,84 @@ BOOST_AUTO_TEST_CASE(set_and_remove_obey_versions)
     });
 }
 
+BOOST_AUTO_TEST_CASE(what_is_left_out_has_a_default)
+{
+    const auto root = own_node();
+    with_client(with(), [&](client& zk) -> asio::awaitable<void> {
+        const auto plain = co_await zk.async_create(root + "/p", "data");
+        BOOST_TEST(plain.stat.ephemeral_owner == 0);
+        co_await zk.async_create(root + "/q", "data", asio::use_awaitable);
+        for (int version = 1; version != 3; ++version) {
+            BOOST_TEST((co_await zk.async_set(root + "/p", "any")).version == version);
+        }
+        co_await zk.async_set(root + "/q", "any", asio::use_awaitable);
+        co_await zk.async_remove(root + "/p");
+        co_await zk.async_remove(root + "/q", asio::use_awaitable);
+        BOOST_TEST((co_await zk.async_children(root)).names.empty());
+
+        auto each = co_await zk.async_multi(colock::create_op(root + "/m"),
+                                            colock::set_op(root + "/m", "text"),
+                                            colock::check_op(root + "/m", 1));
+        BOOST_TEST(each.size() == 3U);
+        const auto last = colock::remove_op(root + "/m");
+        each = co_await zk.async_multi(last, asio::use_awaitable);
+        BOOST_TEST(each.size() == 1U);
+        BOOST_TEST((co_await zk.async_children(root)).names.empty());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(missing_parents_are_created_when_that_is_wanted)
+{
+    const auto root = own_node();
+    with_client(with(), [&](client& zk) -> asio::awaitable<void> {
+        const colock::create_options deep{.mode = create_mode::ephemeral_sequential,
+                                          .parents = true};
+        const auto made = co_await zk.async_create(root + "/a/b/c-", "data", deep);
+        BOOST_TEST(is_numbered(made.path, root + "/a/b/c-"));
+        BOOST_TEST(made.stat.ephemeral_owner == zk.session_id());
+        BOOST_TEST((co_await zk.async_get(made.path)).data == "data");
+        const auto parent = co_await zk.async_get(root + "/a/b");
+        BOOST_TEST(parent.data.empty());
+        BOOST_TEST(parent.stat.ephemeral_owner == 0);
+
+        const auto requests = zk.stats().requests;
+        co_await zk.async_create(root + "/a/b/d-", "", deep); // they are there
+        BOOST_TEST(zk.stats().requests - requests <= 2U);     // a heartbeat
+
+        const colock::create_options plain{.parents = true};
+        auto [exists, none] = co_await zk.async_create(root + "/a/b", "", plain, no_throw);
+        BOOST_TEST(exists == zookeeper_errc::node_exists);
+        auto [fleeting, nothing] =
+            co_await zk.async_create(made.path + "/below/it", "", plain, no_throw);
+        BOOST_TEST(fleeting == zookeeper_errc::no_children_for_ephemerals); // why, and not no_node
+        auto [steps, results] = co_await zk.async_multi(
+            colock::transaction{}.create(root + "/x/y", "", plain), no_throw);
+        BOOST_TEST(steps == errc::invalid_option);
+        BOOST_TEST(zk.last_error_detail().find("missing parents") != std::string::npos);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(parents_are_created_once_by_several_who_want_them)
+{
+    const auto root = own_node();
+    with_client(with(), [&](client& zk) -> asio::awaitable<void> {
+        constexpr int many = 20;
+        int created = 0;
+        const colock::create_options plain{.parents = true};
+        for (int i = 0; i != many; ++i) {
+            zk.async_create(root + "/a/b/" + std::to_string(i), "", plain,
+                            [&](colock::error_code ec, const colock::create_result&) {
+                                BOOST_TEST(!ec);
+                                ++created;
+                            });
+        }
+        while (created != many) {
+            co_await zk.async_sync(root);
+        }
+        BOOST_TEST((co_await zk.async_children(root + "/a/b")).names.size() == 20U);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(an_absent_node_is_no_error_to_exists_and_one_to_get_and_children)
 {
     const auto root = own_node();

@@ -407,8 +407,7 @@ BOOST_AUTO_TEST_CASE(an_expired_session_takes_its_watches_along_into_the_next_on
         co_await s.zk.async_create(own, "", create_mode::ephemeral);
         auto doomed = co_await s.zk.async_watch(own);
         const auto session = s.zk.session_id();
-        BOOST_TEST(
-            !kill_session(one_server::get().connect_string(), session, s.zk.session_password()));
+        BOOST_TEST(!kill_session(one_server::get().connect_string(), session, password_of(s.zk)));
         check(co_await doomed.changes.async_wait(), happened::deleted, own);
         BOOST_TEST(s.zk.session_id() != session);
         BOOST_TEST(co_await eventually([&] { return s.watched(s.root); }));

@@ -50,7 +50,7 @@ struct forms_scene : lock_scene {
 auto body_with_captures(const std::string& text, int& runs)
 {
     return [text, shared = std::make_shared<std::string>(text),
-            &runs](held_lock& held) -> asio::awaitable<void> {
+            &runs](const held_lock& held) -> asio::awaitable<void> {
         co_await pause(1ms);
         BOOST_TEST(bool(held));
         BOOST_TEST(text == long_text);
@@ -82,20 +82,20 @@ BOOST_AUTO_TEST_CASE(a_body_captures_by_reference)
         const std::string text = long_text;
         const auto shared = std::make_shared<std::string>(text);
         mutex m{zk, directory};
-        co_await m.async_with_lock([&](unique_lock& held) -> asio::awaitable<void> {
+        co_await m.async_with_lock([&](const unique_lock& held) -> asio::awaitable<void> {
             co_await pause(1ms);
             BOOST_TEST(bool(held));
             BOOST_TEST(text + *shared == long_text + long_text);
             ++runs;
         });
         const auto length =
-            co_await m.async_with_lock([&](unique_lock&) -> asio::awaitable<std::string> {
+            co_await m.async_with_lock([&](const unique_lock&) -> asio::awaitable<std::string> {
                 co_await pause(1ms);
                 co_return text;
             });
         BOOST_TEST(length == long_text);
         election e{zk, below("election"), "me"};
-        co_await e.async_lead([&](unique_lock& term) -> asio::awaitable<void> {
+        co_await e.async_lead([&](const unique_lock& term) -> asio::awaitable<void> {
             co_await pause(1ms);
             BOOST_TEST(bool(term));
             BOOST_TEST(text + *shared == long_text + long_text);
@@ -123,18 +123,21 @@ BOOST_AUTO_TEST_CASE(a_body_with_a_name_captures_by_value)
         co_await single.async_with_lock(body);
         election e{zk, below("election"), "me"};
         co_await e.async_lead(body);
+        BOOST_TEST(co_await m.async_try_with_lock(body));
+        BOOST_TEST(co_await rw.async_try_with_lock_shared_for(1s, body));
+        BOOST_TEST(co_await e.async_try_lead_for(1s, body));
     });
-    BOOST_TEST(runs == 7);
+    BOOST_TEST(runs == 10);
 }
 
 BOOST_AUTO_TEST_CASE(a_lambda_with_captures_is_refused_with_every_token_that_is_awaited)
 {
     asio::cancellation_signal stop;
-    const auto body = [text = long_text](unique_lock&) -> asio::awaitable<void> {
+    const auto body = [text = long_text](const unique_lock&) -> asio::awaitable<void> {
         static_cast<void>(text.size());
         co_return;
     };
-    const auto by_reference = [&](unique_lock&) -> asio::awaitable<void> {
+    const auto by_reference = [&](const unique_lock&) -> asio::awaitable<void> {
         static_cast<void>(body);
         co_return;
     };
@@ -158,7 +161,7 @@ BOOST_AUTO_TEST_CASE(a_body_that_cannot_be_copied_is_passed_by_reference)
     int runs = 0;
     in_coroutine([&]() -> asio::awaitable<void> {
         auto body = [only = std::make_unique<std::string>(long_text),
-                     &runs](unique_lock&) -> asio::awaitable<void> {
+                     &runs](const unique_lock&) -> asio::awaitable<void> {
             co_await pause(1ms);
             BOOST_TEST(*only == long_text);
             ++runs;
@@ -205,6 +208,49 @@ BOOST_AUTO_TEST_CASE(options_have_a_name)
     });
 }
 
+BOOST_AUTO_TEST_CASE(permits_and_several_locks_have_bodies)
+{
+    int runs = 0;
+    in_coroutine([&]() -> asio::awaitable<void> {
+        semaphore pool{zk, below("pool"), 3};
+        const auto count = co_await pool.async_with_permits(
+            2, [&](const permit& held) -> asio::awaitable<std::size_t> {
+                co_await pause(1ms);
+                ++runs;
+                co_return held.count();
+            });
+        BOOST_TEST(count == 2U);
+        const auto text = co_await pool.async_try_with_permits_for(
+            3, 1s, [&](const permit&) -> asio::awaitable<std::string> {
+                co_await pause(1ms);
+                ++runs;
+                co_return long_text;
+            });
+        BOOST_TEST(text.value() == long_text);
+        const permit one = co_await pool.async_try_acquire_for(1s);
+        const permit two = co_await pool.async_try_acquire_for(1s, asio::use_awaitable);
+        BOOST_TEST(one.count() + two.count() == 2U);
+        BOOST_TEST(!(co_await pool.async_try_with_permits(
+            2, [&](const permit&) -> asio::awaitable<void> { co_return; })));
+
+        mutex orders{zk, below("orders")};
+        shared_mutex prices{zk, below("prices")};
+        co_await multi_lock{orders, {prices, for_reading}}.async_with_lock(
+            [&](const multi_guard& together) -> asio::awaitable<void> {
+                co_await pause(1ms);
+                BOOST_TEST(together.size() == 2U);
+                ++runs;
+            });
+        BOOST_TEST(co_await (multi_lock{orders, prices}.async_try_with_lock(
+            [&](const multi_guard& together) -> asio::awaitable<void> {
+                BOOST_TEST(bool(together));
+                ++runs;
+                co_return;
+            })));
+    });
+    BOOST_TEST(runs == 4);
+}
+
 BOOST_AUTO_TEST_CASE(a_semaphore_of_a_counter_needs_no_name)
 {
     const std::string limit = below("limit-of-the-semaphore");
@@ -223,10 +269,13 @@ BOOST_AUTO_TEST_CASE(a_semaphore_of_a_counter_needs_no_name)
 BOOST_AUTO_TEST_CASE(the_first_position_needs_no_position_before_it)
 {
     in_coroutine([&]() -> asio::awaitable<void> {
-        const auto held = co_await mutex{zk, directory}.async_lock();
-        BOOST_TEST(co_await async_wait_position(zk, held.node(), asio::use_awaitable) == 0U);
-        BOOST_TEST(co_await async_wait_position(zk, held.node()) == 0U);
-        BOOST_TEST(co_await async_wait_position(zk, held.node(), {}) == 0U);
+        mutex m{zk, directory};
+        const auto held = co_await m.async_lock();
+        BOOST_TEST(co_await async_wait_position(m, held.node(), asio::use_awaitable) == 0U);
+        BOOST_TEST(co_await async_wait_position(m, held.node()) == 0U);
+        BOOST_TEST(co_await async_wait_position(m, held.node(), {}) == 0U);
+        BOOST_TEST((co_await async_view_queue(m)).holders().size() == 1U);
+        BOOST_TEST((co_await async_revoke_holders(m)) == 1U);
     });
 }
 
@@ -246,6 +295,11 @@ BOOST_AUTO_TEST_CASE(a_transaction_is_written_within_co_await)
                 .create(node + "/sequential", {}, create_mode::ephemeral_sequential)
                 .remove(node + "/ephemeral"));
         BOOST_TEST((co_await zk.async_get(node)).data == long_text + long_text);
+
+        results = co_await zk.async_multi(held.guarded(set_op(node, long_text), check_op(node)));
+        BOOST_TEST(results.size() == 3U);
+        results = co_await zk.async_multi(set_op(node, long_text), check_op(node));
+        BOOST_TEST(results.size() == 2U);
 
         transaction steps;
         steps.check(node);
@@ -282,13 +336,13 @@ BOOST_AUTO_TEST_CASE(several_locks_are_named_within_co_await)
         }
         {
             const multi_guard three =
-                co_await multi_lock{orders, {prices, share_lock}, {pool, 2}}.async_lock();
+                co_await multi_lock{orders, {prices, for_reading}, {pool, 2}}.async_lock();
             BOOST_TEST(three.size() == 3U);
             BOOST_TEST(three.permits(2).count() == 2U);
         }
         {
             const multi_guard all =
-                co_await multi_lock{orders,      {prices, share_lock},
+                co_await multi_lock{orders,      {prices, for_reading},
                                     {again, me}, {pool, 2},
                                     single,      lock_entry{mutex{zk, below("sixth")}}}
                     .async_lock();

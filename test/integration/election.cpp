@@ -1,7 +1,7 @@
 // Electing a leader, against a real server.
-#include <colock/election.hpp>
 #include <colock/queue_view.hpp>
-#include <support/lock_scene.hpp>
+
+#include "election_scene.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -19,99 +19,6 @@
 
 using namespace colock;
 using namespace colock::test;
-
-namespace {
-
-using identity = std::optional<std::string>;
-
-// Somebody who stands for election, and leads until he is told to stop.
-struct candidate {
-    candidate(client& c, const std::string& path, const std::string& id, election_options o = {})
-        : self{c, path, id, std::move(o)}
-    {
-    }
-
-    void stand()
-    {
-        self.async_lead(
-            [s = state](unique_lock& held) -> asio::awaitable<void> {
-                s->leading = true;
-                s->token = held.token();
-                s->node = held.node();
-                asio::steady_timer timer{co_await asio::this_coro::executor,
-                                         asio::steady_timer::time_point::max()};
-                try {
-                    co_await timer.async_wait(asio::use_awaitable);
-                } catch (...) {
-                    s->leading = false;
-                    throw;
-                }
-            },
-            asio::bind_cancellation_slot(state->stop.slot(), [s = state](std::exception_ptr e) {
-                BOOST_TEST(!s->leading);
-                s->ends += 1;
-                s->why = {};
-                try {
-                    if (e) {
-                        std::rethrow_exception(e);
-                    }
-                } catch (const boost::system::system_error& error) {
-                    s->why = error.code();
-                }
-            }));
-    }
-    void stop() { state->stop.emit(asio::cancellation_type::terminal); }
-
-    struct shared {
-        bool leading = false;
-        int ends = 0;
-        error_code why;
-        fencing_token token;
-        std::string node;
-        asio::cancellation_signal stop;
-    };
-    election self;
-    std::shared_ptr<shared> state = std::make_shared<shared>();
-};
-
-struct election_scene : lock_scene {
-    candidate make(client& c, const std::string& id, election_options o = {})
-    {
-        return {c, directory, id, std::move(o)};
-    }
-    // Returns once its node is in the queue.
-    void stand(candidate& who)
-    {
-        const auto before = queue().size();
-        who.stand();
-        BOOST_TEST(until([&] { return queue().size() > before; }));
-    }
-    bool leads(const candidate& who)
-    {
-        return until([&] { return who.state->leading; });
-    }
-    identity leader(const election& e)
-    {
-        outcome<identity> o;
-        e.async_leader(o.handler());
-        return value_of(io, o);
-    }
-    std::vector<std::string> participants(const election& e)
-    {
-        outcome<std::vector<std::string>> o;
-        e.async_participants(o.handler());
-        return value_of(io, o);
-    }
-    static outcome<identity> start_wait(const election& e, identity seen)
-    {
-        outcome<identity> o;
-        e.async_wait_change(std::move(seen), o.handler());
-        return o;
-    }
-    static std::vector<std::string> names(std::initializer_list<std::string> list) { return list; }
-};
-
-} // namespace
 
 BOOST_FIXTURE_TEST_SUITE(election_cases, election_scene)
 
@@ -160,7 +67,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_that_of_a_latch)
     BOOST_TEST(a.state->node == directory + '/' + name);
     BOOST_TEST(admin.get(a.state->node) == "ann");
     outcome<queue_view> o;
-    async_view_queue(clients.front(), directory, curator_latch_layout(), o.handler());
+    async_view_queue(a.self, o.handler());
     BOOST_TEST(value_of(io, o).holders().front().data == "ann");
     a.stop();
     check_nothing_left();
@@ -177,7 +84,7 @@ BOOST_AUTO_TEST_CASE(the_body_gives_something_and_the_term_ends_with_it)
         io,
         [&]() -> asio::awaitable<void> {
             value = co_await e.async_lead(
-                [](unique_lock& held) -> asio::awaitable<int> { co_return held ? 42 : 0; });
+                [](const unique_lock& held) -> asio::awaitable<int> { co_return held ? 42 : 0; });
             left = queue().size();
             const auto now = co_await e.async_leader();
             BOOST_TEST(!now);
@@ -217,8 +124,7 @@ BOOST_AUTO_TEST_CASE(G3_a_session_that_ends_makes_way)
     stand(a);
     BOOST_TEST(leads(a));
     stand(b);
-    BOOST_TEST(
-        !kill_session(server.connect_string(), c.session_id(), c.session_password()).has_value());
+    BOOST_TEST(!kill_session(server.connect_string(), c.session_id(), password_of(c)).has_value());
     BOOST_TEST(until([&] { return a.state->ends == 1; }));
     BOOST_TEST(a.state->why == errc::lock_lost);
     BOOST_TEST(leads(b));

@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(a_holder_is_asked_in_one_round_trip_by_his_node_and_in_two_
            }});
     check({"revoke by path", 2, 2, [&] {
                BOOST_REQUIRE(get<std::size_t>([&](auto h) {
-                                 async_revoke_holders(c, path("mutex"), std::move(h));
+                                 async_revoke_holders(mutex{c, path("mutex")}, std::move(h));
                              }) == 1U);
            }});
 }

@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(an_empty_guard_holds_nothing)
     const unique_lock empty;
     BOOST_TEST(!empty);
     BOOST_TEST((empty.state() == lock_state::not_held));
-    BOOST_TEST(empty.lost() == errc::not_held);
+    BOOST_TEST(empty.loss_reason() == errc::not_held);
     BOOST_TEST((empty.safe_until() < steady_clock::now()));
     BOOST_TEST((empty.remaining() == 0s));
     BOOST_TEST(empty.path().empty());
@@ -139,13 +139,13 @@ BOOST_AUTO_TEST_CASE(G5_a_holder_that_hears_nothing_is_told_before_the_next_one_
     BOOST_TEST(lost.ok());
     BOOST_TEST(!next.done());
     BOOST_TEST(lost.value() == errc::safe_until_passed);
-    BOOST_TEST(held.lost() == errc::safe_until_passed);
+    BOOST_TEST(held.loss_reason() == errc::safe_until_passed);
     BOOST_TEST((held.state() == lock_state::lost));
     BOOST_TEST((held.remaining() == 0s));
     BOOST_TEST((held.safe_until() < steady_clock::now()));
     BOOST_TEST(zk.stats().locks_lost == 1U);
     BOOST_TEST(until([&] { return next.done(); }));
-    BOOST_TEST(held.lost() == errc::safe_until_passed); // the first reason stays
+    BOOST_TEST(held.loss_reason() == errc::safe_until_passed); // the first reason stays
     outcome<> unlocked;
     held.async_unlock(unlocked.handler());
     BOOST_TEST(code_of(io, unlocked) == errc::safe_until_passed);
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(G5_lost_is_final_though_the_session_lives_on)
     BOOST_TEST(zk.stats().expirations == 0U);
     BOOST_TEST(admin.exists(node).has_value());
     BOOST_TEST(!next.done());
-    BOOST_TEST(held.lost() == errc::safe_until_passed);
+    BOOST_TEST(held.loss_reason() == errc::safe_until_passed);
     const auto token = held.token();
     BOOST_TEST(unlock(held) == errc::safe_until_passed);
     const auto other = value_of(io, next);
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(G5_a_guard_looks_at_the_clock_itself)
     go_on(io, 1ms);
     std::this_thread::sleep_until(held.safe_until()); // nothing runs
     BOOST_TEST(!held);
-    BOOST_TEST(held.lost() == errc::safe_until_passed);
+    BOOST_TEST(held.loss_reason() == errc::safe_until_passed);
     BOOST_TEST(!lost.done());
     BOOST_TEST(until([&] { return lost.done(); }));
     BOOST_TEST(lost.value() == errc::safe_until_passed);
@@ -309,9 +309,8 @@ BOOST_AUTO_TEST_CASE(a_guarded_transaction_is_carried_out_only_while_the_lock_is
     BOOST_TEST(code_of(io, write(zk, "4")) == zookeeper_errc::no_node); // nor when it does
 
     held = hold(zk);
-    static_cast<void>(
-        kill_session(server.connect_string(), zk.session_id(), zk.session_password()));
-    BOOST_TEST(until([&] { return held.lost() == errc::session_expired; }));
+    static_cast<void>(kill_session(server.connect_string(), zk.session_id(), password_of(zk)));
+    BOOST_TEST(until([&] { return held.loss_reason() == errc::session_expired; }));
     BOOST_TEST(code_of(io, write(zk, "5")) == zookeeper_errc::no_node); // in a new session
     BOOST_TEST(admin.get(note) == "2");
     BOOST_CHECK_EXCEPTION(static_cast<void>(unique_lock{}.guarded({})), boost::system::system_error,
@@ -402,7 +401,7 @@ BOOST_AUTO_TEST_CASE(G6_context_client_and_guard_are_destroyed_in_any_order)
                 other->poll();
             }
             if (guard && each != the_guard) {
-                BOOST_TEST(guard->lost() == errc::client_closed);
+                BOOST_TEST(guard->loss_reason() == errc::client_closed);
             }
         }
         BOOST_TEST(loss.calls() <= 1U);
@@ -439,8 +438,8 @@ BOOST_AUTO_TEST_CASE(the_log_tells_a_loss_once_and_does_not_warn_of_a_client_tha
     outcome<> closed;
     first.async_close(closed.handler());
     BOOST_TEST(code_of(io, closed) == error_code{});
-    BOOST_TEST(kept.lost() == errc::client_closed);
-    BOOST_TEST(permits.lost() == errc::client_closed);
+    BOOST_TEST(kept.loss_reason() == errc::client_closed);
+    BOOST_TEST(permits.loss_reason() == errc::client_closed);
     BOOST_TEST(warnings == std::vector<std::string>{}, boost::test_tools::per_element());
 
     auto& second = connect(options);

@@ -59,7 +59,7 @@ struct large_scene : lock_scene {
     observed look(client& c)
     {
         outcome<queue_view> o;
-        async_view_queue(c, directory, o.handler());
+        async_view_queue(c, directory, curator_layout(), o.handler());
         observed result;
         const auto limit = std::chrono::steady_clock::now() + 300s;
         io.restart();
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_view_that_is_cancelled_or_closed_under_way_ends)
     fill(c, 5'000);
     asio::cancellation_signal signal;
     outcome<queue_view> cancelled;
-    async_view_queue(c, directory,
+    async_view_queue(c, directory, curator_layout(),
                      asio::bind_cancellation_slot(signal.slot(), cancelled.handler()));
     BOOST_TEST(until([&] { return c.stats().replies > 100; }));
     BOOST_TEST(!cancelled.done());
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_view_that_is_cancelled_or_closed_under_way_ends)
     BOOST_TEST(code_of(io, cancelled) == asio::error::operation_aborted);
 
     outcome<queue_view> closed;
-    async_view_queue(c, directory, closed.handler());
+    async_view_queue(c, directory, curator_layout(), closed.handler());
     const auto before = c.stats().replies;
     BOOST_TEST(until([&] { return c.stats().replies > before + 100; }));
     outcome<> over;

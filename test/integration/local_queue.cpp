@@ -325,13 +325,13 @@ BOOST_AUTO_TEST_CASE(G5_a_loss_ends_the_node_and_those_who_wait_get_another)
     auto next = value_of(io, waiting[0]);
     BOOST_TEST((next.token() > before));
     BOOST_TEST(next.token().high() > before.high());
-    BOOST_TEST(held.lost() == errc::node_deleted);
+    BOOST_TEST(held.loss_reason() == errc::node_deleted);
     held = {}; // nothing of it goes to anybody
     go_on(io, 5ms);
     BOOST_TEST(!waiting[1].done());
 
-    BOOST_TEST(!kill_session(server.connect_string(), c.session_id(), c.session_password()));
-    BOOST_TEST(until([&] { return next.lost() == errc::session_expired; }));
+    BOOST_TEST(!kill_session(server.connect_string(), c.session_id(), password_of(c)));
+    BOOST_TEST(until([&] { return next.loss_reason() == errc::session_expired; }));
     const auto last = value_of(io, waiting[1]);
     BOOST_TEST((last.token() > next.token()));
     BOOST_TEST(c.stats().locks_lost == 2U);
@@ -361,12 +361,12 @@ BOOST_AUTO_TEST_CASE(G6_everything_is_destroyed_while_some_wait)
                 BOOST_TEST(all[static_cast<std::size_t>(i)].error() ==
                            asio::error::operation_aborted);
             }
-            BOOST_TEST((all[0].value().lost() == errc::client_closed));
+            BOOST_TEST((all[0].value().loss_reason() == errc::client_closed));
             context.reset();
         } else {
             context.reset();
             BOOST_TEST(all[1].calls() == 0U);
-            BOOST_TEST((all[0].value().lost() == errc::client_closed));
+            BOOST_TEST((all[0].value().loss_reason() == errc::client_closed));
             c.reset();
         }
     }
@@ -450,7 +450,7 @@ BOOST_AUTO_TEST_CASE(a_lingering_node_goes_with_its_client_and_with_its_session)
     auto& c = connect();
     auto held = hold(c, lingering);
     BOOST_TEST(unlock(held) == error_code{});
-    BOOST_TEST(!kill_session(server.connect_string(), c.session_id(), c.session_password()));
+    BOOST_TEST(!kill_session(server.connect_string(), c.session_id(), password_of(c)));
     BOOST_TEST(until([&] { return c.stats().expirations == 1; }));
     held = hold(c, lingering); // and is not granted any more
     BOOST_TEST(queue().size() == 1U);

@@ -188,8 +188,7 @@ BOOST_AUTO_TEST_CASE(locks_that_end_with_their_session_are_lost_each_of_them)
             lock_scene s;
             auto& c = s.connect();
             auto guards = each.hold(s, c);
-            BOOST_TEST(
-                !kill_session(s.server.connect_string(), c.session_id(), c.session_password()));
+            BOOST_TEST(!kill_session(s.server.connect_string(), c.session_id(), password_of(c)));
             BOOST_TEST(s.until([&] { return c.stats().locks_lost == each.locks; }));
             check(c.stats(), 0);
             BOOST_TEST(c.stats().locks_lost == each.locks);

@@ -53,7 +53,7 @@ asio::awaitable<void> work(asio::io_context& io, std::string hosts, std::string 
         auto held = co_await m.async_lock();
         add_one(file, held.token());
         if (!held) {
-            throw std::runtime_error("lost the lock: " + held.lost().message());
+            throw std::runtime_error("lost the lock: " + held.loss_reason().message());
         }
         co_await held.async_unlock();
     }

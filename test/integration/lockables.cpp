@@ -1,9 +1,6 @@
 // What every kind of lock promises, told once for all of them. What is special about a kind is in the file of that kind.
-#include <support/lock_scene.hpp>
+#include "lockable_kinds.hpp"
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/mp11/list.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <memory>
@@ -13,248 +10,6 @@
 
 using namespace colock;
 using namespace colock::test;
-
-namespace {
-
-// Kinds: `lock`, `try_lock` and `try_lock_for` give a `guard`, which `unlock` gives back.
-template <class Lock, class Guard = unique_lock>
-struct plain_kind {
-    using guard = Guard;
-    using rival = plain_kind; // holds the lock so that no other can have it
-    static constexpr bool runs_bodies = true;
-
-    plain_kind(client& c, const std::string& path, lock_options o = {}) : of{c, path, std::move(o)}
-    {
-    }
-    explicit plain_kind(Lock l) : of{std::move(l)} {}
-
-    template <class Token>
-    void lock(Token&& token)
-    {
-        of.async_lock(std::forward<Token>(token));
-    }
-    template <class Token>
-    void try_lock(Token&& token)
-    {
-        of.async_try_lock(std::forward<Token>(token));
-    }
-    template <class Limit, class Token>
-    void try_lock_for(Limit limit, Token&& token)
-    {
-        of.async_try_lock_for(limit, std::forward<Token>(token));
-    }
-    template <class Body, class Token>
-    void with_lock(Body&& body, Token&& token)
-    {
-        of.async_with_lock(std::forward<Body>(body), std::forward<Token>(token));
-    }
-    template <class Held, class Token>
-    static void unlock(Held& held, Token&& token)
-    {
-        held.async_unlock(std::forward<Token>(token));
-    }
-
-    Lock of;
-};
-
-struct a_mutex : plain_kind<mutex> {
-    using rival = a_mutex;
-    using plain_kind::plain_kind;
-};
-
-struct a_single_node_mutex : plain_kind<single_node_mutex> {
-    using rival = a_single_node_mutex;
-    using plain_kind::plain_kind;
-};
-
-lock_options with_shared_layout(lock_options o)
-{
-    o.layout = curator_shared_layout();
-    return o;
-}
-
-struct a_writer : plain_kind<shared_mutex> {
-    using rival = a_writer;
-    a_writer(client& c, const std::string& path, lock_options o = {})
-        : plain_kind{c, path, with_shared_layout(std::move(o))}
-    {
-    }
-};
-
-struct a_reader : a_writer {
-    using guard = shared_lock;
-    using rival = a_writer;
-    using a_writer::a_writer;
-
-    template <class Token>
-    void lock(Token&& token)
-    {
-        of.async_lock_shared(std::forward<Token>(token));
-    }
-    template <class Token>
-    void try_lock(Token&& token)
-    {
-        of.async_try_lock_shared(std::forward<Token>(token));
-    }
-    template <class Limit, class Token>
-    void try_lock_for(Limit limit, Token&& token)
-    {
-        of.async_try_lock_shared_for(limit, std::forward<Token>(token));
-    }
-    template <class Body, class Token>
-    void with_lock(Body&& body, Token&& token)
-    {
-        of.async_with_lock_shared(std::forward<Body>(body), std::forward<Token>(token));
-    }
-};
-
-struct a_recursive_mutex : plain_kind<recursive_mutex> {
-    using rival = a_recursive_mutex;
-    using plain_kind::plain_kind;
-
-    template <class Token>
-    void lock(Token&& token)
-    {
-        of.async_lock(*owner, std::forward<Token>(token));
-    }
-    template <class Token>
-    void try_lock(Token&& token)
-    {
-        of.async_try_lock(*owner, std::forward<Token>(token));
-    }
-    template <class Limit, class Token>
-    void try_lock_for(Limit limit, Token&& token)
-    {
-        of.async_try_lock_for(*owner, limit, std::forward<Token>(token));
-    }
-    template <class Body, class Token>
-    void with_lock(Body&& body, Token&& token)
-    {
-        of.async_with_lock(*owner, std::forward<Body>(body), std::forward<Token>(token));
-    }
-
-    std::shared_ptr<lock_owner> owner = std::make_shared<lock_owner>();
-};
-
-struct a_semaphore {
-    using guard = permit;
-    using rival = a_semaphore;
-    static constexpr bool runs_bodies = false;
-
-    a_semaphore(client& c, const std::string& path, lock_options o = {})
-        : of{c, path, 1, std::move(o)}
-    {
-    }
-
-    template <class Token>
-    void lock(Token&& token)
-    {
-        of.async_acquire(1, std::forward<Token>(token));
-    }
-    template <class Token>
-    void try_lock(Token&& token)
-    {
-        of.async_try_acquire(1, std::forward<Token>(token));
-    }
-    template <class Limit, class Token>
-    void try_lock_for(Limit limit, Token&& token)
-    {
-        of.async_try_acquire_for(1, limit, std::forward<Token>(token));
-    }
-    template <class Token>
-    static void unlock(guard& held, Token&& token)
-    {
-        held.async_release(std::forward<Token>(token));
-    }
-
-    semaphore of;
-};
-
-// A mutex and a permit.
-struct several_locks : plain_kind<multi_lock, multi_guard> {
-    using rival = several_locks;
-    static constexpr bool runs_bodies = false;
-
-    several_locks(client& c, const std::string& path, const lock_options& o = {})
-        : plain_kind{multi_lock{mutex{c, path, o}, semaphore{c, path + "-permits", 1, o}}}
-    {
-    }
-};
-
-using kinds = boost::mp11::mp_list<a_mutex, a_recursive_mutex, a_writer, a_reader, a_semaphore,
-                                   a_single_node_mutex, several_locks>;
-
-template <class Kind>
-struct scene : lock_scene {
-    using guard = typename Kind::guard;
-    using rival = typename Kind::rival;
-
-    outcome<guard> start(Kind kind)
-    {
-        outcome<guard> o;
-        kind.lock(o.handler());
-        return o;
-    }
-    guard take(client& c, lock_options o = {})
-    {
-        return value_of(io, start(Kind{c, directory, std::move(o)}));
-    }
-    outcome<guard> start_try(Kind kind)
-    {
-        outcome<guard> o;
-        kind.try_lock(o.handler());
-        return o;
-    }
-    template <class Limit>
-    outcome<guard> start_for(Kind kind, Limit limit)
-    {
-        outcome<guard> o;
-        kind.try_lock_for(limit, o.handler());
-        return o;
-    }
-    auto occupy(client& c)
-    {
-        outcome<typename rival::guard> o;
-        rival{c, directory}.lock(o.handler());
-        return value_of(io, o);
-    }
-    error_code unlock(guard& held)
-    {
-        outcome<> o;
-        // An empty guard has no executor but the system's, which has threads of its own.
-        Kind::unlock(held, asio::bind_executor(io, o.handler()));
-        return code_of(io, o);
-    }
-    // What there is below the path of the lock, and beside it, besides the directories.
-    std::size_t nodes()
-    {
-        std::size_t found = 0;
-        for (const auto& path : {directory, directory + "/locks", directory + "/leases",
-                                 directory + "-permits/locks", directory + "-permits/leases"}) {
-            for (const auto& name : queue_of(path)) {
-                found += name == "locks" || name == "leases" ? 0U : 1U;
-            }
-            const auto node = admin.exists(path);
-            found += node && node->ephemeral_owner != 0 ? 1U : 0U;
-        }
-        return found;
-    }
-    void check_free()
-    {
-        BOOST_TEST(until([&] { return nodes() == 0U; }), "a node is left");
-        BOOST_TEST(until([&] { return server.watch_count() == 0; }), "a watch is left");
-        for (const auto& c : clients) {
-            BOOST_TEST(until([&] { return c.stats().contenders == 0; }));
-        }
-        BOOST_TEST(bool(value_of(io, start_try(Kind{connect(), directory}))));
-    }
-    void end_session(client& c)
-    {
-        BOOST_TEST(!kill_session(server.connect_string(), c.session_id(), c.session_password()));
-    }
-};
-
-} // namespace
 
 BOOST_AUTO_TEST_SUITE(lockables)
 
@@ -266,7 +21,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_free_lock_is_granted_within_any_limit, Kind, kin
         auto held = value_of(s.io, o);
         BOOST_TEST(bool(held));
         BOOST_TEST((held.state() == lock_state::held));
-        BOOST_TEST(held.lost() == error_code{});
+        BOOST_TEST(held.loss_reason() == error_code{});
         BOOST_TEST((held.remaining() > 0s));
         BOOST_TEST(s.unlock(held) == error_code{});
     };
@@ -368,7 +123,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(guards_move_and_an_empty_one_holds_nothing, Kind, 
     guard nothing;
     BOOST_TEST(!nothing);
     BOOST_TEST((nothing.state() == lock_state::not_held));
-    BOOST_TEST(nothing.lost() == errc::not_held);
+    BOOST_TEST(nothing.loss_reason() == errc::not_held);
     BOOST_TEST((nothing.remaining() == 0s));
     BOOST_TEST(s.unlock(nothing) == errc::not_held);
 
@@ -407,7 +162,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(G5_a_holder_whose_session_ends_is_told, Kind, kind
     BOOST_TEST(value_of(s.io, told) == errc::session_expired);
     BOOST_TEST(!held);
     BOOST_TEST((held.state() == lock_state::lost));
-    BOOST_TEST(held.lost() == errc::session_expired);
+    BOOST_TEST(held.loss_reason() == errc::session_expired);
     BOOST_TEST((held.remaining() == 0s));
     BOOST_TEST(c.stats().locks_lost != 0U);
     BOOST_TEST(s.unlock(held) == errc::session_expired);
@@ -486,23 +241,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(paths_are_those_below_the_chroot, Kind, kinds)
                (!std::is_same_v<Kind, a_reader>));
     BOOST_TEST(s.unlock(held) == error_code{});
     BOOST_TEST(bool(value_of(s.io, s.start(Kind{outside, root + "/lock"}))));
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_body_runs_under_the_lock, Kind, kinds)
-{
-    if constexpr (Kind::runs_bodies) {
-        scene<Kind> s;
-        auto& c = s.connect();
-        Kind kind{c, s.directory};
-        outcome<int> result;
-        kind.with_lock(
-            [](typename Kind::guard& held) -> asio::awaitable<int> { co_return held ? 42 : 0; },
-            [report = result.handler()](std::exception_ptr e, int value) mutable {
-                report(e ? error_code{errc::not_held} : error_code{}, value);
-            });
-        BOOST_TEST(value_of(s.io, result) == 42);
-        s.check_free();
-    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -317,7 +317,7 @@ BOOST_AUTO_TEST_CASE(G4_a_holder_is_killed)
     BOOST_REQUIRE(!kill_session(q.server.connect_string(), victims.sessions().front()));
     q.accept();
     victims.refuse(false);
-    BOOST_TEST(q.until([&] { return static_cast<bool>(lost.lost()); }));
+    BOOST_TEST(q.until([&] { return static_cast<bool>(lost.loss_reason()); }));
     lost = {};
     q.finish();
 }

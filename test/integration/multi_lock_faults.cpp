@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(G5_the_loss_of_one_is_the_loss_of_all)
     BOOST_TEST(value_of(io, lost) == errc::node_deleted);
     BOOST_TEST(value_of(io, again) == errc::node_deleted);
     BOOST_TEST(!held);
-    BOOST_TEST(held.lost() == errc::node_deleted);
+    BOOST_TEST(held.loss_reason() == errc::node_deleted);
     BOOST_TEST((held.state() == lock_state::lost));
     BOOST_TEST((held.remaining() == clock::duration::zero()));
     BOOST_TEST((held.safe_until() == clock::time_point::min()));
@@ -122,12 +122,12 @@ BOOST_AUTO_TEST_CASE(G5_the_first_reason_stays)
     auto held = hold_all(c, {0, 1});
     BOOST_TEST(wait_for_watches(c, 2));
     admin.remove(held[1].node());
-    BOOST_TEST(until([&] { return held.lost() == errc::node_deleted; }));
+    BOOST_TEST(until([&] { return held.loss_reason() == errc::node_deleted; }));
     outcome<> closed;
     c.async_close(closed.handler());
     BOOST_TEST(code_of(io, closed) == error_code{});
-    BOOST_TEST(held[0].lost() == errc::client_closed);
-    BOOST_TEST(held.lost() == errc::node_deleted);
+    BOOST_TEST(held[0].loss_reason() == errc::client_closed);
+    BOOST_TEST(held.loss_reason() == errc::node_deleted);
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_for_the_loss_ends_with_the_release_and_can_be_cancelled)
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(the_session_expires_while_it_waits)
             both.async_lock(result.handler());
         }
         BOOST_TEST(queues_become({1, 2}));
-        BOOST_TEST(!kill_session(server.connect_string(), c.session_id(), c.session_password()));
+        BOOST_TEST(!kill_session(server.connect_string(), c.session_id(), password_of(c)));
         if (rejoin) {
             BOOST_TEST(queues_become({0, 2})); // the first one is taken again when it is its turn
             busy = {};

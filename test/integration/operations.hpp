@@ -80,7 +80,7 @@ void for_each_operation(operations_scene& s, Visit visit)
     COLOCK_OPERATION("try_lock_until", s.lock.async_try_lock_until(
                                            std::chrono::steady_clock::now() + 1min, COLOCK_TOKEN))
     s.check_nothing_left();
-    const auto nothing = [](unique_lock&) -> boost::asio::awaitable<void> { co_return; };
+    const auto nothing = [](const unique_lock&) -> boost::asio::awaitable<void> { co_return; };
     COLOCK_OPERATION("with_lock", s.lock.async_with_lock(nothing, COLOCK_TOKEN))
     s.check_nothing_left();
     COLOCK_OPERATION("wait_lost", lost.async_wait_lost(COLOCK_TOKEN))

@@ -74,7 +74,8 @@ BOOST_AUTO_TEST_CASE(a_loop_tells_a_position_until_the_node_goes)
         [&]() -> asio::awaitable<void> {
             std::optional<std::size_t> position;
             for (;;) {
-                position = co_await async_wait_position(looking_on, node, position);
+                position =
+                    co_await async_wait_position(mutex{looking_on, directory}, node, position);
                 told.push_back(*position);
             }
         },
@@ -184,7 +185,7 @@ BOOST_AUTO_TEST_CASE(a_wait_for_a_position_outlives_the_session_of_who_looks_on)
     const auto changes = start_wait(looking_on, queue().back(), 1);
     BOOST_TEST(watches_children(1));
     const auto session = looking_on.session_id();
-    BOOST_TEST(!kill_session(server.connect_string(), session, looking_on.session_password()));
+    BOOST_TEST(!kill_session(server.connect_string(), session, password_of(looking_on)));
     BOOST_TEST(until([&] {
         return looking_on.state() == connection_state::connected &&
                looking_on.session_id() != session;
@@ -202,7 +203,8 @@ BOOST_AUTO_TEST_CASE(waiting_for_a_position_can_be_cancelled)
     const auto node = directory + '/' + queue().front();
     const auto start = [&](asio::cancellation_signal& signal) {
         outcome<std::size_t> o;
-        async_wait_position(c, node, 0, asio::bind_cancellation_slot(signal.slot(), o.handler()));
+        async_wait_position(c, node, curator_layout(), 0,
+                            asio::bind_cancellation_slot(signal.slot(), o.handler()));
         return o;
     };
     for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::partial,
@@ -252,11 +254,12 @@ BOOST_AUTO_TEST_CASE(a_client_that_waits_for_a_position_goes_in_the_completion_o
     c->async_connect(connected.handler());
     BOOST_TEST(!code_of(io, connected));
     outcome<std::size_t> told, again;
-    async_wait_position(*c, node, 1, [&, h = told.handler()](error_code ec, std::size_t n) mutable {
-        async_wait_position(*c, node, n, again.handler());
-        c.reset();
-        h(ec, n);
-    });
+    async_wait_position(*c, node, curator_layout(), 1,
+                        [&, h = told.handler()](error_code ec, std::size_t n) mutable {
+                            async_wait_position(*c, node, curator_layout(), n, again.handler());
+                            c.reset();
+                            h(ec, n);
+                        });
     BOOST_TEST(watches_children(1));
     BOOST_TEST(!unlock(first));
     BOOST_TEST(value_of(io, told) == 0U);
@@ -276,7 +279,7 @@ BOOST_AUTO_TEST_CASE(who_waits_for_a_position_may_outlive_the_context)
     const auto alive = std::make_shared<int>();
     asio::cancellation_signal signal;
     async_wait_position(
-        c, held.node(), 0,
+        c, held.node(), curator_layout(), 0,
         asio::bind_cancellation_slot(
             signal.slot(), [alive, h = o.handler()](error_code ec, std::size_t n) { h(ec, n); }));
     BOOST_TEST(becomes_true(*context, [&] { return child_watches() == 1; }));
@@ -303,17 +306,17 @@ BOOST_AUTO_TEST_CASE(bad_input_for_a_position)
                errc::invalid_option);
     BOOST_TEST(says("has no marker"));
     outcome<std::size_t> at_the_root, relative, nowhere, unconnected;
-    async_wait_position(c, "//x-lock-0000000000", {}, at_the_root.handler());
+    async_wait_position(c, "//x-lock-0000000000", curator_layout(), {}, at_the_root.handler());
     BOOST_TEST(code_of(io, at_the_root) == errc::invalid_path);
     BOOST_TEST(says("contains \"//\""));
-    async_wait_position(c, "x-lock-0000000000", {}, relative.handler());
+    async_wait_position(c, "x-lock-0000000000", curator_layout(), {}, relative.handler());
     BOOST_TEST(!relative.done()); // never inline
     BOOST_TEST(code_of(io, relative) == errc::invalid_path);
     BOOST_TEST(says("does not begin with '/'"));
-    async_wait_position(c, "/nowhere/x-lock-0000000000", {}, nowhere.handler());
+    async_wait_position(c, "/nowhere/x-lock-0000000000", curator_layout(), {}, nowhere.handler());
     BOOST_TEST(code_of(io, nowhere) == zookeeper_errc::no_node);
     client idle{io, {.hosts = server.connect_string()}};
-    async_wait_position(idle, held.node(), {}, unconnected.handler());
+    async_wait_position(idle, held.node(), curator_layout(), {}, unconnected.handler());
     BOOST_TEST(code_of(io, unconnected) == errc::not_connected);
 }
 

@@ -177,7 +177,8 @@ BOOST_AUTO_TEST_CASE(it_can_be_cancelled)
         auto answer_held = proxy.on_reply(op, reaction::hold);
         asio::cancellation_signal signal;
         outcome<queue_view> o;
-        async_view_queue(c, directory, asio::bind_cancellation_slot(signal.slot(), o.handler()));
+        async_view_queue(c, directory, curator_layout(),
+                         asio::bind_cancellation_slot(signal.slot(), o.handler()));
         BOOST_TEST(until([&] { return answer_held.fired() == 1U; }));
         signal.emit(asio::cancellation_type::total);
         BOOST_TEST(code_of(io, o) == asio::error::operation_aborted);
@@ -190,7 +191,8 @@ BOOST_AUTO_TEST_CASE(it_can_be_cancelled)
     BOOST_TEST(until([&] { return c.state() == connection_state::suspended; }));
     asio::cancellation_signal signal;
     outcome<queue_view> o;
-    async_view_queue(c, directory, asio::bind_cancellation_slot(signal.slot(), o.handler()));
+    async_view_queue(c, directory, curator_layout(),
+                     asio::bind_cancellation_slot(signal.slot(), o.handler()));
     BOOST_TEST(until([&] { return c.stats().waiting == 1U; }));
     signal.emit(asio::cancellation_type::terminal);
     BOOST_TEST(code_of(io, o) == asio::error::operation_aborted);
@@ -226,13 +228,13 @@ BOOST_AUTO_TEST_CASE(bad_input)
 {
     auto& c = connect();
     outcome<queue_view> path, bad_layout, unconnected;
-    async_view_queue(c, "no/slash", path.handler());
+    async_view_queue(c, "no/slash", curator_layout(), path.handler());
     BOOST_TEST(code_of(io, path) == errc::invalid_path);
     async_view_queue(c, directory, layout{.prefix = "_c_", .marker = ""}, bad_layout.handler());
     BOOST_TEST(code_of(io, bad_layout) == errc::invalid_option);
     BOOST_TEST(c.last_error_detail().find("has no marker") != std::string::npos);
     client idle{io, {.hosts = server.connect_string()}};
-    async_view_queue(idle, directory, unconnected.handler());
+    async_view_queue(idle, directory, curator_layout(), unconnected.handler());
     BOOST_TEST(!unconnected.done()); // never inline
     BOOST_TEST(code_of(io, unconnected) == errc::not_connected);
 }

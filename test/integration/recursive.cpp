@@ -19,13 +19,13 @@ struct recursive_scene : lock_scene {
     recursive_mutex lock{zk, directory};
     lock_owner me, other;
 
-    outcome<unique_lock> start(lock_owner& owner)
+    outcome<recursive_lock> start(lock_owner& owner)
     {
-        outcome<unique_lock> o;
+        outcome<recursive_lock> o;
         lock.async_lock(owner, o.handler());
         return o;
     }
-    unique_lock take(lock_owner& owner) { return value_of(io, start(owner)); }
+    recursive_lock take(lock_owner& owner) { return value_of(io, start(owner)); }
 };
 
 } // namespace
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(an_owner_locks_again_without_a_request)
     BOOST_TEST(outer.depth() == 1U);
     const auto before = zk.stats().requests;
     auto inner = take(me);
-    outcome<unique_lock> tried, timed;
+    outcome<recursive_lock> tried, timed;
     lock.async_try_lock(me, tried.handler());
     lock.async_try_lock_for(me, 1h, timed.handler());
     auto third = value_of(io, tried);
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(G1_another_owner_waits_for_the_last_guard)
     auto outer = take(me);
     auto inner = take(me);
     const auto next = start(other);
-    outcome<unique_lock> tried;
+    outcome<recursive_lock> tried;
     lock_owner third;
     lock.async_try_lock(third, tried.handler());
     BOOST_TEST(!value_of(io, tried));
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(an_owner_does_not_wait_for_itself)
     held = {};
     BOOST_TEST(bool(value_of(io, first)));
     // Nothing of an attempt that failed stays.
-    outcome<unique_lock> tried;
+    outcome<recursive_lock> tried;
     auto theirs = take(other);
     lock.async_try_lock(me, tried.handler());
     BOOST_TEST(!value_of(io, tried));
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_owner_may_try_again)
     auto held = take(other);
     for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::total}) {
         asio::cancellation_signal stop;
-        outcome<unique_lock> waiting;
+        outcome<recursive_lock> waiting;
         lock.async_lock(me, asio::bind_cancellation_slot(stop.slot(), waiting.handler()));
         stop.emit(type);
         BOOST_TEST(code_of(io, waiting) == asio::error::operation_aborted);
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(G5_a_loss_is_that_of_all_guards)
     inner.async_wait_lost(lost.handler());
     admin.remove(outer.node());
     BOOST_TEST(value_of(io, lost) == errc::node_deleted);
-    BOOST_TEST(outer.lost() == errc::node_deleted);
+    BOOST_TEST(outer.loss_reason() == errc::node_deleted);
     // What is lost is not locked again while it is thought to be held.
     BOOST_TEST(code_of(io, start(me)) == errc::node_deleted);
     BOOST_TEST(unlock(inner) == errc::node_deleted);
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(what_is_left_of_a_released_lock_is_not_in_the_way)
 BOOST_AUTO_TEST_CASE(G2_in_strict_order_too)
 {
     recursive_mutex strict{zk, directory + "-strict", {.max_local_grants = 0}};
-    outcome<unique_lock> a, b, c;
+    outcome<recursive_lock> a, b, c;
     strict.async_lock(me, a.handler());
     auto outer = value_of(io, a);
     strict.async_lock(other, b.handler());
@@ -204,12 +204,13 @@ namespace {
 
 asio::awaitable<int> depth_within(recursive_mutex& m, lock_owner& me, int n)
 {
-    co_return co_await m.async_with_lock(me, [&](unique_lock& held) -> asio::awaitable<int> {
-        if (n == 0) {
-            co_return static_cast<int>(held.depth());
-        }
-        co_return co_await depth_within(m, me, n - 1);
-    });
+    co_return co_await m.async_with_lock(me,
+                                         [&](const recursive_lock& held) -> asio::awaitable<int> {
+                                             if (n == 0) {
+                                                 co_return static_cast<int>(held.depth());
+                                             }
+                                             co_return co_await depth_within(m, me, n - 1);
+                                         });
 }
 
 } // namespace

@@ -78,7 +78,7 @@ struct revocation_scene : lock_scene {
     }
 };
 
-asio::awaitable<int> for_ever(unique_lock&)
+asio::awaitable<int> for_ever(const unique_lock&)
 {
     asio::steady_timer timer{co_await asio::this_coro::executor,
                              asio::steady_timer::time_point::max()};
@@ -434,7 +434,7 @@ BOOST_AUTO_TEST_CASE(bad_input)
     BOOST_TEST(c.last_error_detail().find("async_revoke_holders") != std::string::npos);
 
     outcome<std::size_t> no_path, no_marker;
-    async_revoke_holders(c, "relative", no_path.handler());
+    async_revoke_holders(c, "relative", curator_layout(), no_path.handler());
     BOOST_TEST(code_of(io, no_path) == errc::invalid_path);
     async_revoke_holders(c, directory, layout{.prefix = "", .marker = ""}, no_marker.handler());
     BOOST_TEST(code_of(io, no_marker) == errc::invalid_option);
@@ -467,15 +467,15 @@ BOOST_AUTO_TEST_CASE(a_body_is_cancelled_when_that_was_chosen)
 BOOST_AUTO_TEST_CASE(what_a_cancelled_body_gives_all_the_same_is_given)
 {
     auto& c = connect();
-    const auto r =
-        start_body(c, {.cancel_when_revoked = true}, [](unique_lock& held) -> asio::awaitable<int> {
-            try {
-                co_await for_ever(held);
-            } catch (const boost::system::system_error&) {
-            }
-            co_return held ? 42 : 0;
-        });
-    const auto broken = [](unique_lock& held) -> asio::awaitable<int> {
+    const auto r = start_body(c, {.cancel_when_revoked = true},
+                              [](const unique_lock& held) -> asio::awaitable<int> {
+                                  try {
+                                      co_await for_ever(held);
+                                  } catch (const boost::system::system_error&) {
+                                  }
+                                  co_return held ? 42 : 0;
+                              });
+    const auto broken = [](const unique_lock& held) -> asio::awaitable<int> {
         try {
             co_await for_ever(held);
         } catch (const boost::system::system_error&) {
@@ -495,6 +495,44 @@ BOOST_AUTO_TEST_CASE(what_a_cancelled_body_gives_all_the_same_is_given)
     check_nothing_left();
 }
 
+// For each lock by its own option.
+BOOST_AUTO_TEST_CASE(a_body_under_several_locks_is_cancelled_when_one_of_them_is_asked_for)
+{
+    auto& c = connect();
+    mutex deaf{c, directory + "-deaf"}, listens{c, directory, {.cancel_when_revoked = true}};
+    semaphore pool{c, directory + "-pool", 2};
+    bool runs = false;
+    std::optional<error_code> ended;
+    multi_lock{deaf, pool, listens}.async_with_lock(
+        [&](const multi_guard& together) -> asio::awaitable<int> {
+            runs = bool(together);
+            asio::steady_timer timer{co_await asio::this_coro::executor, 1h};
+            co_await timer.async_wait(asio::use_awaitable);
+            co_return 1;
+        },
+        [&](std::exception_ptr e, int) {
+            try {
+                std::rethrow_exception(e);
+            } catch (const boost::system::system_error& error) {
+                ended = error.code();
+            }
+        });
+    BOOST_TEST(until([&] { return runs; }));
+    outcome<std::size_t> in_vain, heard;
+    async_revoke_holders(deaf, in_vain.handler());
+    BOOST_TEST(value_of(io, in_vain) == 1U);
+    go_on(io, 10ms);
+    BOOST_TEST(!ended.has_value());
+    async_revoke_holders(mutex{connect(), directory}, heard.handler());
+    BOOST_TEST(value_of(io, heard) == 1U);
+    BOOST_TEST(until([&] { return ended.has_value(); }));
+    BOOST_TEST(*ended == errc::revoked);
+    BOOST_TEST(*ended != condition::lock_lost);
+    BOOST_TEST(queue_of(deaf.path()).empty());
+    BOOST_TEST(queue_of(pool.path() + "/leases").empty());
+    check_nothing_left();
+}
+
 BOOST_AUTO_TEST_CASE(a_loss_comes_before_a_request)
 {
     auto& c = connect();
@@ -510,7 +548,7 @@ BOOST_AUTO_TEST_CASE(a_body_goes_on_unless_that_was_chosen)
     auto& c = connect();
     asio::steady_timer end{io, asio::steady_timer::time_point::max()};
     bool asked = false;
-    const auto r = start_body(c, {}, [&](unique_lock& held) -> asio::awaitable<int> {
+    const auto r = start_body(c, {}, [&](const unique_lock& held) -> asio::awaitable<int> {
         co_await held.async_wait_revoked(asio::use_awaitable); // and asks itself
         asked = true;
         error_code ec;

@@ -196,13 +196,13 @@ BOOST_AUTO_TEST_CASE(G5_permits_are_lost_and_told)
     admin.remove(held.nodes().back());
     BOOST_TEST(value_of(io, lost) == errc::node_deleted);
     BOOST_TEST(!held);
-    BOOST_TEST(held.lost() == errc::node_deleted);
+    BOOST_TEST(held.loss_reason() == errc::node_deleted);
     BOOST_TEST(taken() == 1U); // until it is released
     BOOST_TEST(release(held) == errc::node_deleted);
 
     held = acquire({a, directory, 2});
-    BOOST_TEST(!kill_session(server.connect_string(), a.session_id(), a.session_password()));
-    BOOST_TEST(until([&] { return held.lost() == errc::session_expired; }));
+    BOOST_TEST(!kill_session(server.connect_string(), a.session_id(), password_of(a)));
+    BOOST_TEST(until([&] { return held.loss_reason() == errc::session_expired; }));
     BOOST_TEST(a.stats().locks_lost == 2U);
     held = acquire({a, directory, 2});
     outcome<error_code> closed;
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(G4_one_who_waits_survives_the_loss_of_his_session)
     auto& b = connect();
     auto held = acquire({a, directory, 1});
     const auto next = waiting({b, directory, 1}); // S8
-    BOOST_TEST(!kill_session(server.connect_string(), b.session_id(), b.session_password()));
+    BOOST_TEST(!kill_session(server.connect_string(), b.session_id(), password_of(b)));
     BOOST_TEST(until([&] { return b.stats().expirations == 1; }));
     held = {};
     BOOST_TEST(bool(value_of(io, next)));
@@ -370,10 +370,10 @@ BOOST_AUTO_TEST_CASE(G6_everything_is_destroyed_while_some_wait)
             c.reset();
             context->restart();
             run_until(*context, [&] { return all[1].done() && all[2].done(); });
-            BOOST_TEST((all[0].value().lost() == errc::client_closed));
+            BOOST_TEST((all[0].value().loss_reason() == errc::client_closed));
         }
         context.reset();
-        BOOST_TEST((all[0].value().lost() == errc::client_closed));
+        BOOST_TEST((all[0].value().loss_reason() == errc::client_closed));
         all.clear();
         c.reset();
     }

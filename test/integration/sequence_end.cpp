@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(G4_the_holder_dies_while_others_hold_back)
     auto one = s.start_lock(d);
     auto other = s.start_lock(e);
     BOOST_TEST((s.wait_for_watches(d, 1) && s.wait_for_watches(e, 1)));
-    BOOST_TEST(!kill_session(s.server.connect_string(), c.session_id(), c.session_password()));
+    BOOST_TEST(!kill_session(s.server.connect_string(), c.session_id(), password_of(c)));
     BOOST_TEST(s.until([&] { return one.done() || other.done(); }));
     auto& first = one.done() ? one : other;
     auto& second = one.done() ? other : one;

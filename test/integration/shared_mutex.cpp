@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(readers_behind_the_bounds_get_a_second_node_and_both_are_he
     BOOST_TEST(nodes.size() > 1U);
     BOOST_TEST(queue().size() == nodes.size() + 1);
     for (auto& each : held) {
-        BOOST_TEST(each.lost() == error_code{});
+        BOOST_TEST(each.loss_reason() == error_code{});
         BOOST_TEST(unlock(each) == error_code{});
     }
     BOOST_TEST(queue().size() == 1U);
@@ -233,10 +233,10 @@ BOOST_AUTO_TEST_CASE(G5_those_who_share_a_node_lose_it_together)
     admin.remove(first.node());
     BOOST_TEST(value_of(io, lost) == errc::node_deleted);
     BOOST_TEST(value_of(io, others) == errc::node_deleted);
-    BOOST_TEST(second.lost() == errc::node_deleted);
+    BOOST_TEST(second.loss_reason() == errc::node_deleted);
     static_cast<void>(value_of(io, writer));
     first = read(c); // not on the old node
-    BOOST_TEST(second.lost() == errc::node_deleted);
+    BOOST_TEST(second.loss_reason() == errc::node_deleted);
     BOOST_TEST(bool(first));
     first = {};
     second = {};
@@ -346,7 +346,7 @@ BOOST_AUTO_TEST_CASE(a_writer_with_a_node_of_its_own_becomes_a_reader)
     BOOST_TEST(bool(shared));
     BOOST_TEST(is_reader(shared.node()));
     BOOST_TEST(wait_for_watches(c, 1)); // on its node
-    BOOST_TEST(!shared.lost());
+    BOOST_TEST(!shared.loss_reason());
     shared = {};
     check_nothing_left();
 }
@@ -506,11 +506,36 @@ BOOST_AUTO_TEST_CASE(G3_G4_a_second_node_is_granted_while_the_first_one_is_kept_
     }
 }
 
+BOOST_AUTO_TEST_CASE(options_without_a_layout_have_that_of_the_kind)
+{
+    auto& c = connect();
+    shared_mutex patient{c, directory, {.linger = 1s}};
+    BOOST_TEST((patient.options().layout == curator_shared_layout()));
+    outcome<shared_lock> result;
+    patient.async_lock_shared(result.handler());
+    auto held = value_of(io, result);
+    BOOST_TEST(held.node().find("__READ__") != std::string::npos);
+    // The object knows where its queue is, and how it is named.
+    outcome<queue_view> view;
+    async_view_queue(patient, view.handler());
+    BOOST_TEST(value_of(io, view).holders().size() == 1U);
+    outcome<std::size_t> position, asked;
+    async_wait_position(patient, held.node(), position.handler());
+    BOOST_TEST(value_of(io, position) == 0U);
+    outcome<> revoked;
+    held.async_wait_revoked(revoked.handler());
+    async_revoke_holders(patient, asked.handler());
+    BOOST_TEST(value_of(io, asked) == 1U);
+    BOOST_TEST(code_of(io, revoked) == error_code{});
+    held = {};
+    check_nothing_left();
+}
+
 BOOST_AUTO_TEST_CASE(bad_input)
 {
     auto& c = connect();
     outcome<shared_lock> result;
-    shared_mutex{c, directory, lock_options{}}.async_lock_shared(result.handler());
+    shared_mutex{c, directory, {.layout = curator_layout()}}.async_lock_shared(result.handler());
     BOOST_TEST(code_of(io, result) == errc::invalid_option);
     BOOST_TEST(c.last_error_detail().find("curator_shared_layout") != std::string::npos);
 
@@ -541,9 +566,9 @@ BOOST_AUTO_TEST_CASE(with_a_body)
         io,
         [&]() -> asio::awaitable<void> {
             sum += co_await lock.async_with_lock_shared(
-                [](shared_lock& held) -> asio::awaitable<int> { co_return held ? 1 : 0; });
+                [](const shared_lock& held) -> asio::awaitable<int> { co_return held ? 1 : 0; });
             sum += co_await lock.async_with_lock(
-                [](unique_lock& held) -> asio::awaitable<int> { co_return held ? 2 : 0; });
+                [](const unique_lock& held) -> asio::awaitable<int> { co_return held ? 2 : 0; });
             const auto held = co_await lock.async_lock_shared();
             sum += held ? 4 : 0;
         },

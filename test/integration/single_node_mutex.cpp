@@ -55,8 +55,7 @@ struct single_scene : lock_scene {
     }
     void end_session(client& c)
     {
-        const auto refused =
-            kill_session(server.connect_string(), c.session_id(), c.session_password());
+        const auto refused = kill_session(server.connect_string(), c.session_id(), password_of(c));
         BOOST_TEST(!refused);
     }
     void check_free()
@@ -230,7 +229,7 @@ BOOST_AUTO_TEST_CASE(G4_G5_the_holders_session_ends)
     end_session(a);
     auto another = value_of(io, next);
     BOOST_TEST(bool(another));
-    BOOST_TEST(until([&] { return held.lost() == errc::session_expired; }));
+    BOOST_TEST(until([&] { return held.loss_reason() == errc::session_expired; }));
     held = {}; // harmless
     go_on(io, 5ms);
     BOOST_TEST(owner() == b.session_id());
@@ -252,7 +251,7 @@ BOOST_AUTO_TEST_CASE(G5_the_node_is_deleted_by_hand_and_that_of_the_next_one_is_
     auto another = value_of(io, next);
     BOOST_TEST(unlock(held) == errc::node_deleted);
     BOOST_TEST(owner() == b.session_id());
-    BOOST_TEST(another.lost() == error_code{});
+    BOOST_TEST(another.loss_reason() == error_code{});
     BOOST_TEST(unlock(another) == error_code{});
     check_free();
 }
@@ -305,7 +304,13 @@ BOOST_AUTO_TEST_CASE(bad_input)
     outcome<unique_lock> root;
     single_node_mutex{c, "/"}.async_lock(root.handler());
     BOOST_TEST(code_of(io, root) == errc::invalid_path);
-    BOOST_TEST(code_of(io, start(c, {.linger = 1ms})) == errc::invalid_option);
+    const auto refuses = [&](lock_options o, const char* names) {
+        BOOST_TEST(code_of(io, start(c, std::move(o))) == errc::invalid_option);
+        BOOST_TEST(c.last_error_detail().find(names) != std::string::npos, c.last_error_detail());
+    };
+    refuses({.linger = 1ms}, "the option linger");
+    refuses({.max_linger = 1ms}, "the option max_linger");
+    refuses({.layout = curator_layout()}, "the option layout");
     auto held = take(c);
     BOOST_TEST(code_of(io, start_lock(c)) == errc::conflicting_use);
     BOOST_TEST(code_of(io, start(c, {.max_local_grants = 1})) == errc::conflicting_use);

@@ -15,10 +15,12 @@
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -97,7 +99,7 @@ BOOST_FIXTURE_TEST_SUITE(with_lock, with_lock_scene)
 BOOST_AUTO_TEST_CASE(the_body_runs_under_the_lock_and_its_result_comes_when_it_is_released)
 {
     bool inside = false;
-    const auto r = start(lock, [&](unique_lock& held) -> asio::awaitable<int> {
+    const auto r = start(lock, [&](const unique_lock& held) -> asio::awaitable<int> {
         BOOST_TEST(bool(held));
         BOOST_TEST(queue().size() == 1U);
         inside = true;
@@ -115,14 +117,15 @@ BOOST_AUTO_TEST_CASE(the_body_runs_under_the_lock_and_its_result_comes_when_it_i
 BOOST_AUTO_TEST_CASE(a_body_may_be_an_operation_instead_of_a_coroutine)
 {
     asio::steady_timer timer{io, 1ms};
-    const auto r = start(lock, [&](unique_lock&) { return timer.async_wait(asio::deferred); });
+    const auto r =
+        start(lock, [&](const unique_lock&) { return timer.async_wait(asio::deferred); });
     BOOST_TEST(until([&] { return r->done; }));
     BOOST_TEST(!r->thrown);
 
     std::exception_ptr thrown;
     bool done = false;
     lock.async_with_lock(
-        [&](unique_lock& held) {
+        [&](const unique_lock& held) {
             return zk.async_multi(held.guarded({create_op(directory + "-a", "x")}), asio::deferred);
         },
         [&](std::exception_ptr e, const std::vector<transaction_result>& each) {
@@ -138,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_body_may_be_an_operation_instead_of_a_coroutine)
 
 BOOST_AUTO_TEST_CASE(G5_the_body_is_cancelled_when_the_lock_is_lost_and_the_reason_is_told)
 {
-    const auto r = start(lock, [](unique_lock&) { return for_ever(); });
+    const auto r = start(lock, [](const unique_lock&) { return for_ever(); });
     BOOST_TEST(wait_for_watches(zk, 1));
     admin.remove(directory + "/" + queue().front());
     BOOST_TEST(until([&] { return r->done; }));
@@ -152,7 +155,7 @@ BOOST_AUTO_TEST_CASE(G5_the_body_is_cancelled_when_the_lock_is_lost_and_the_reas
 
 BOOST_AUTO_TEST_CASE(a_loss_that_shows_at_the_release_is_told_though_the_body_has_ended)
 {
-    const auto r = start(lock, [&](unique_lock& held) -> asio::awaitable<int> {
+    const auto r = start(lock, [&](const unique_lock& held) -> asio::awaitable<int> {
         admin.remove(held.node());
         co_return 1;
     });
@@ -163,7 +166,7 @@ BOOST_AUTO_TEST_CASE(a_loss_that_shows_at_the_release_is_told_though_the_body_ha
 
 BOOST_AUTO_TEST_CASE(the_bodys_own_exception_wins)
 {
-    const auto thrown = start(lock, [](unique_lock&) -> asio::awaitable<void> {
+    const auto thrown = start(lock, [](const unique_lock&) -> asio::awaitable<void> {
         throw std::runtime_error{"its own"};
         co_return;
     });
@@ -171,13 +174,13 @@ BOOST_AUTO_TEST_CASE(the_bodys_own_exception_wins)
     BOOST_TEST(thrown->text() == "its own");
     BOOST_TEST(queue().empty());
 
-    const auto at_once = start(lock, [](unique_lock&) -> asio::awaitable<void> {
+    const auto at_once = start(lock, [](const unique_lock&) -> asio::awaitable<void> {
         throw std::runtime_error{"before it began"};
     });
     BOOST_TEST(until([&] { return at_once->done; }));
     BOOST_TEST(at_once->text() == "before it began");
 
-    const auto lost = start(lock, [](unique_lock&) -> asio::awaitable<void> {
+    const auto lost = start(lock, [](const unique_lock&) -> asio::awaitable<void> {
         try {
             co_await for_ever();
         } catch (const system_error&) {
@@ -201,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_body_that_ignores_its_cancellation_is_reported_and_waited
         log->clear();
         mutex m{other, directory + std::to_string(grace.count()), {.body_grace = grace}};
         bool go_on_then = false;
-        const auto r = start(m, [&](unique_lock&) -> asio::awaitable<int> {
+        const auto r = start(m, [&](const unique_lock&) -> asio::awaitable<int> {
             co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
             while (!go_on_then) {
                 pause.expires_after(1ms);
@@ -232,7 +235,7 @@ BOOST_AUTO_TEST_CASE(cancelling_before_the_grant_runs_no_body)
 {
     auto holder = hold(connect());
     bool ran = false;
-    const auto body = [&](unique_lock&) -> asio::awaitable<int> {
+    const auto body = [&](const unique_lock&) -> asio::awaitable<int> {
         ran = true;
         co_return 1;
     };
@@ -253,7 +256,7 @@ BOOST_AUTO_TEST_CASE(cancelling_before_the_grant_runs_no_body)
 
 BOOST_AUTO_TEST_CASE(cancelling_the_body_releases_the_lock)
 {
-    const auto r = start(lock, [](unique_lock&) { return for_ever(); });
+    const auto r = start(lock, [](const unique_lock&) { return for_ever(); });
     BOOST_TEST(until([&] { return zk.stats().locks_granted == 1; }));
     go_on(io, 5ms);
     stop.emit(asio::cancellation_type::terminal);
@@ -299,7 +302,7 @@ struct slow_handler {
 
 auto body_that_says(bool& ran)
 {
-    return [&ran](unique_lock&) -> asio::awaitable<void> {
+    return [&ran](const unique_lock&) -> asio::awaitable<void> {
         ran = true;
         co_return;
     };
@@ -343,10 +346,41 @@ BOOST_AUTO_TEST_CASE(G3_a_total_cancellation_right_before_the_body_leaves_no_tra
     check_nothing_left();
 }
 
+BOOST_AUTO_TEST_CASE(a_try_that_comes_too_late_is_no_error_and_one_that_is_cancelled_is)
+{
+    auto holder = hold(connect());
+    std::optional<bool> acquired;
+    error_code why;
+    const auto record = [&](std::exception_ptr e, bool b) {
+        acquired = b;
+        why = result{true, 0, std::move(e)}.code();
+    };
+    const auto begin = std::chrono::steady_clock::now();
+    lock.async_try_with_lock_for(
+        20ms, [](const unique_lock&) -> asio::awaitable<void> { co_return; }, record);
+    BOOST_TEST(until([&] { return acquired.has_value(); }));
+    BOOST_TEST((std::chrono::steady_clock::now() - begin >= 20ms));
+    BOOST_TEST(!*acquired);
+    BOOST_TEST(why == error_code{});
+
+    acquired.reset();
+    lock.async_try_with_lock_for(
+        1h, [](const unique_lock&) -> asio::awaitable<void> { co_return; },
+        asio::bind_cancellation_slot(stop.slot(), record));
+    BOOST_TEST(until([&] { return queue().size() == 2U; }));
+    stop.emit(asio::cancellation_type::total);
+    BOOST_TEST(until([&] { return acquired.has_value(); }));
+    BOOST_TEST(!*acquired);
+    BOOST_TEST(why == asio::error::operation_aborted);
+    BOOST_TEST(queue().size() == 1U);
+    holder = {};
+    check_nothing_left();
+}
+
 BOOST_AUTO_TEST_CASE(errors_of_the_lock_come_without_running_the_body)
 {
     mutex bad{zk, "no/slash"};
-    const auto r = start(bad, [](unique_lock&) -> asio::awaitable<int> {
+    const auto r = start(bad, [](const unique_lock&) -> asio::awaitable<int> {
         BOOST_TEST(false);
         co_return 1;
     });
@@ -362,7 +396,7 @@ BOOST_AUTO_TEST_CASE(closing_or_destroying_the_client_cancels_the_body)
         c->async_connect(connected.handler());
         value_of(io, connected);
         mutex m{*c, directory};
-        const auto r = start(m, [](unique_lock&) { return for_ever(); });
+        const auto r = start(m, [](const unique_lock&) { return for_ever(); });
         BOOST_TEST(until([&] { return c->stats().locks_granted == 1; }));
         go_on(io, 5ms);
         if (destroy) {
@@ -392,7 +426,7 @@ BOOST_AUTO_TEST_CASE(the_context_may_be_destroyed_while_the_body_runs)
             bool& set;
         };
         m.async_with_lock(
-            [keep = std::make_shared<flag>(destroyed)](unique_lock&) { return for_ever(); },
+            [keep = std::make_shared<flag>(destroyed)](const unique_lock&) { return for_ever(); },
             [](std::exception_ptr) { BOOST_TEST(false); });
         BOOST_TEST(becomes_true(other, [&] { return c.stats().locks_granted == 1; }));
         go_on(other, 5ms);
@@ -402,7 +436,7 @@ BOOST_AUTO_TEST_CASE(the_context_may_be_destroyed_while_the_body_runs)
 
 BOOST_AUTO_TEST_CASE(with_every_kind_of_token)
 {
-    const auto five = [](unique_lock&) -> asio::awaitable<int> { co_return 5; };
+    const auto five = [](const unique_lock&) -> asio::awaitable<int> { co_return 5; };
     auto future = lock.async_with_lock(five, asio::use_future);
     BOOST_TEST(until([&] { return future.wait_for(0s) == std::future_status::ready; }));
     BOOST_TEST(future.get() == 5);
@@ -418,7 +452,26 @@ BOOST_AUTO_TEST_CASE(with_every_kind_of_token)
                 co_await lock.async_with_lock(five, asio::as_tuple(asio::deferred));
             BOOST_TEST(!e);
             BOOST_TEST(value == 5);
-            co_await lock.async_with_lock([](unique_lock&) -> asio::awaitable<void> { co_return; });
+            co_await lock.async_with_lock(
+                [](const unique_lock&) -> asio::awaitable<void> { co_return; });
+        },
+        [&](std::exception_ptr e) {
+            BOOST_TEST(!e);
+            done = true;
+        });
+    BOOST_TEST(until([&] { return done; }));
+    auto tried = lock.async_try_with_lock_for(1h, five, asio::use_future);
+    BOOST_TEST(until([&] { return tried.wait_for(0s) == std::future_status::ready; }));
+    BOOST_TEST(tried.get().value() == 5);
+    done = false;
+    asio::co_spawn(
+        io,
+        [&]() -> asio::awaitable<void> {
+            BOOST_TEST((co_await lock.async_try_with_lock(five)).value() == 5);
+            const auto [e, value] = co_await lock.async_try_with_lock_until(
+                std::chrono::steady_clock::now() + 1h, five, asio::as_tuple(asio::deferred));
+            BOOST_TEST(!e);
+            BOOST_TEST(value.value() == 5);
         },
         [&](std::exception_ptr e) {
             BOOST_TEST(!e);
@@ -442,7 +495,7 @@ BOOST_AUTO_TEST_CASE(a_mutex_may_be_made_where_it_is_awaited)
                 BOOST_TEST(bool(held));
             }
             const int value = co_await mutex{zk, path}.async_with_lock(
-                [](unique_lock&) -> asio::awaitable<int> { co_return 5; });
+                [](const unique_lock&) -> asio::awaitable<int> { co_return 5; });
             BOOST_TEST(value == 5);
         },
         [&](std::exception_ptr e) {
@@ -464,7 +517,7 @@ BOOST_AUTO_TEST_CASE(on_a_pool_the_body_runs_on_the_handlers_strand)
     for (int i = 0; i != rounds; ++i) {
         const auto strand = asio::make_strand(pool);
         lock.async_with_lock(
-            [&counter, &faults, strand](unique_lock&) -> asio::awaitable<void> {
+            [&counter, &faults, strand](const unique_lock&) -> asio::awaitable<void> {
                 ++counter;
                 faults += strand.running_in_this_thread() ? 0 : 1;
                 co_return;

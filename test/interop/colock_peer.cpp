@@ -245,7 +245,7 @@ private:
         const auto c = latches_[path] = std::make_shared<candidate>();
         asio::post(io_, [this, c, path, id] {
             election_at(path, id).async_lead(
-                [c](colock::unique_lock&) { return lead(c); },
+                [c](const colock::unique_lock&) { return lead(c); },
                 asio::bind_cancellation_slot(c->stop.slot(),
                                              [c](std::exception_ptr) { c->ended.set_value(); }));
         });

@@ -38,9 +38,15 @@ mistake(a_lambda_captures_by_value_for_another_token "GCC 12 destroys twice what
 set(ignored "ignoring return(ed)? value")
 if(clang OR gcc_12)
     foreach(name IN ITEMS a_guard_is_dropped a_shared_guard_is_dropped a_permit_is_dropped
-                          a_multi_guard_is_dropped a_watch_is_dropped)
+                          a_multi_guard_is_dropped a_leadership_is_dropped a_watch_is_dropped)
         mistake(${name} "${name}:[^\n]*${ignored}" ${clang})
     endforeach()
 endif()
+foreach(name IN ITEMS a_body_takes_a_guard_that_it_could_change a_body_takes_a_guard_by_value
+                      a_body_of_permits_takes_a_lock)
+    mistake(${name} "The body has to take the guard by const reference" ON)
+endforeach()
+mistake(a_body_returns_nothing_to_await "The body has to return an asio::awaitable" ON)
+mistake(a_body_gives_what_has_no_default "What the body gives has to be default-constructible" ON)
 mistake(an_operation_is_not_awaited "an_operation_is_not_awaited:[^\n]*${ignored}" ON)
 mistake(a_guard_of_a_function_is_dropped "a_guard_of_a_function_is_dropped:[^\n]*${ignored}" ON)

@@ -7,13 +7,13 @@ struct mistakes : surroundings {
     {
 #line 1 "a_lambda_captures_by_value"
         co_await m.async_with_lock(
-            [text = text](colock::unique_lock&) -> asio::awaitable<void> { co_return; });
+            [text = text](const colock::unique_lock&) -> asio::awaitable<void> { co_return; });
 #line 1 "a_lambda_of_a_leader_captures_by_value"
         co_await scheduler.async_lead(
-            [text = text](colock::unique_lock&) -> asio::awaitable<void> { co_return; });
+            [text = text](const colock::unique_lock&) -> asio::awaitable<void> { co_return; });
 #line 1 "a_lambda_captures_by_value_for_another_token"
         co_await prices.async_with_lock_shared(
-            [text = text](colock::shared_lock&) -> asio::awaitable<void> { co_return; },
+            [text = text](const colock::shared_lock&) -> asio::awaitable<void> { co_return; },
             asio::as_tuple(asio::deferred));
 #line 1 "a_guard_is_dropped"
         co_await m.async_lock();
@@ -23,10 +23,35 @@ struct mistakes : surroundings {
         co_await pool.async_acquire();
 #line 1 "a_multi_guard_is_dropped"
         co_await colock::multi_lock{orders, prices}.async_lock();
+#line 1 "a_leadership_is_dropped"
+        co_await scheduler.async_campaign();
 #line 1 "a_watch_is_dropped"
         co_await zk.async_watch(path);
 #line 1 "an_operation_is_not_awaited"
         m.async_lock();
+    }
+
+    struct without_default {
+        explicit without_default(int) {}
+    };
+    void run_bodies()
+    {
+        const auto done = [](auto&&...) {};
+#line 1 "a_body_takes_a_guard_that_it_could_change"
+        m.async_with_lock([](colock::unique_lock&) -> asio::awaitable<void> { co_return; }, done);
+#line 1 "a_body_takes_a_guard_by_value"
+        m.async_with_lock([](colock::unique_lock) -> asio::awaitable<void> { co_return; }, done);
+#line 1 "a_body_of_permits_takes_a_lock"
+        pool.async_with_permits(
+            1, [](const colock::unique_lock&) -> asio::awaitable<void> { co_return; }, done);
+#line 1 "a_body_returns_nothing_to_await"
+        m.async_with_lock([](const colock::unique_lock&) {}, done);
+#line 1 "a_body_gives_what_has_no_default"
+        m.async_with_lock(
+            [](const colock::unique_lock&) -> asio::awaitable<without_default> {
+                co_return without_default{1};
+            },
+            done);
     }
 
     colock::unique_lock hold();

@@ -5,6 +5,7 @@
 #include <support/admin_session.hpp>
 #include <support/one_server.hpp>
 #include <support/outcome.hpp>
+#include <support/password_of.hpp>
 #include <support/print.hpp>
 #include <support/run.hpp>
 #include <support/session_killer.hpp>
@@ -69,7 +70,7 @@ struct client_scene {
     void end_session()
     {
         if (const auto refused =
-                kill_session(server.connect_string(), zk.session_id(), zk.session_password())) {
+                kill_session(server.connect_string(), zk.session_id(), password_of(zk))) {
             throw std::runtime_error(*refused);
         }
     }

@@ -4,6 +4,7 @@
 #include <colock/colock.hpp>
 #include <support/admin_session.hpp>
 #include <support/outcome.hpp>
+#include <support/password_of.hpp>
 #include <support/print.hpp>
 #include <support/session_killer.hpp>
 #include <support/tcp_proxy.hpp>

@@ -20,6 +20,11 @@ inline std::ostream& boost_test_print_type(std::ostream& out, zookeeper_errc e)
     return out << make_error_code(e) << " (" << make_error_code(e).message() << ')';
 }
 
+inline std::ostream& boost_test_print_type(std::ostream& out, condition c)
+{
+    return out << make_error_condition(c).message();
+}
+
 inline std::ostream& boost_test_print_type(std::ostream& out, watch_event_type type)
 {
     constexpr const char* names[] = {"?", "created", "deleted", "changed", "children_changed"};

@@ -102,7 +102,6 @@ private:
         }
         static_cast<void>(zk_.stats());
         static_cast<void>(zk_.last_error_detail());
-        static_cast<void>(zk_.session_password());
         static_cast<void>(zk_.connection_id());
         // Some waits would have no end.
         timer_.expires_after(

@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(G5_guards_are_read_by_other_threads_while_their_sessions_en
                 ++readers;
                 asio::post(p.pool, [&p, &readers, look = held.get()] {
                     for (int n = 0; n != 50; ++n) {
-                        const auto why = look->lost();
+                        const auto why = look->loss_reason();
                         p.faults += why && *look ? 1 : 0; // lost is final
                         p.faults += look->token().high() == 0 || look->node().empty() ? 1 : 0;
                         std::this_thread::yield();
@@ -174,10 +174,10 @@ BOOST_AUTO_TEST_CASE(G5_guards_are_read_by_other_threads_while_their_sessions_en
                 });
             }
             const bool until_lost = turn % 4 == 0;
-            while (readers != 0 || (until_lost && !held->lost())) {
+            while (readers != 0 || (until_lost && !held->loss_reason())) {
                 co_await pause(1ms);
             }
-            seen_lost += held->lost() == errc::session_expired ? 1 : 0;
+            seen_lost += held->loss_reason() == errc::session_expired ? 1 : 0;
             ++turns_taken;
             asio::post(p.pool, [held = std::move(held)]() mutable { held.reset(); });
         }
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(G5_guards_are_read_by_other_threads_while_their_sessions_en
             }
             try {
                 static_cast<void>(
-                    kill_session(common_server().connect_string(), id, c.session_password()));
+                    kill_session(common_server().connect_string(), id, password_of(c)));
                 last = {id, granted};
             } catch (const std::exception&) { // the session ended a moment ago
             }

@@ -3,11 +3,13 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <map>
 #include <set>
 #include <string>
 
 namespace {
 
+using colock::condition;
 using colock::errc;
 using colock::error_code;
 using colock::is_retryable;
@@ -87,6 +89,73 @@ BOOST_AUTO_TEST_CASE(a_mistake_of_the_caller_is_not_worth_a_repetition)
         BOOST_TEST(!is_retryable(e));
     }
     BOOST_TEST(!is_retryable(zookeeper_errc::no_auth));
+}
+
+// Each code with all conditions that it is of; one that is missing here is of none.
+BOOST_AUTO_TEST_CASE(a_program_compares_with_conditions)
+{
+    using set = std::set<condition>;
+    using enum condition;
+    const std::map<errc, set> of_colock{
+        {errc::invalid_path, {misuse}},
+        {errc::invalid_hosts, {misuse}},
+        {errc::invalid_option, {misuse}},
+        {errc::unknown_host, {unavailable}},
+        {errc::no_server, {unavailable}},
+        {errc::connect_timeout, {unavailable}},
+        {errc::not_connected, {misuse}},
+        {errc::disconnected, {unavailable}},
+        {errc::not_held, {misuse}},
+        {errc::lock_lost, {lock_lost}},
+        {errc::session_expired, {lock_lost, condition::outcome_unknown}},
+        {errc::node_deleted, {lock_lost}},
+        {errc::safe_until_passed, {lock_lost}},
+        {errc::conflicting_use, {misuse}},
+        {errc::conflicting_kind, {misuse}},
+        {errc::owner_waits, {misuse}},
+        {errc::unlock_out_of_order, {misuse}},
+        {errc::too_many_permits, {misuse}},
+        {errc::conflicting_maximum, {misuse}},
+        {errc::path_twice, {misuse}},
+        {errc::several_clients, {misuse}},
+        {errc::nothing_to_lock, {misuse}},
+        {errc::cannot_guard, {misuse}},
+        {errc::request_too_large, {misuse}},
+    };
+    const std::map<int, set> of_zookeeper{
+        {-2, {condition::outcome_unknown, unavailable}},
+        {-4, {condition::outcome_unknown, unavailable}},
+        {-7, {condition::outcome_unknown, unavailable}},
+        {-8, {misuse}},
+        {-112, {condition::outcome_unknown}},
+        {-114, {misuse}},
+        {-115, {condition::outcome_unknown}},
+        {-116, {condition::outcome_unknown}},
+        {-118, {unavailable}},
+        {-127, {unavailable}},
+    };
+    const auto check = [](const error_code& ec, const auto& all, auto key) {
+        const auto found = all.find(key);
+        for (const auto c : {lock_lost, condition::outcome_unknown, misuse, unavailable}) {
+            BOOST_TEST((ec == c) == (found != all.end() && found->second.contains(c)),
+                       ec << " as condition " << static_cast<int>(c));
+        }
+    };
+    for (int value = 1; value <= last_errc; ++value) {
+        const auto code = static_cast<errc>(value);
+        check(code, of_colock, code);
+    }
+    for (const int value : zookeeper_codes) {
+        check(static_cast<zookeeper_errc>(value), of_zookeeper, value);
+    }
+    BOOST_TEST((error_code{} != lock_lost));
+    BOOST_TEST((error_code{1, boost::system::generic_category()} != lock_lost));
+    BOOST_TEST((error_code{1, boost::system::generic_category()} != misuse));
+    std::set<std::string> texts;
+    for (const auto c : {lock_lost, condition::outcome_unknown, misuse, unavailable}) {
+        BOOST_TEST(texts.insert(make_error_condition(c).message()).second);
+    }
+    BOOST_TEST(colock::condition_category().name() == std::string{"colock.condition"});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

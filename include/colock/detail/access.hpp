@@ -47,6 +47,18 @@ struct access {
         return guard.nodes_;
     }
 
+    template <class Client>
+    [[nodiscard]] static auto session_password(const Client& c)
+    {
+        return c.session_password();
+    }
+    // Of an election.
+    template <class Election>
+    [[nodiscard]] static auto& candidacy(const Election& e) noexcept
+    {
+        return e.candidacy_;
+    }
+
     // By a constructor that is private.
     template <class Object, class... Parts>
     [[nodiscard]] static Object make(Parts&&... parts)

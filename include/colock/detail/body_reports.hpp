@@ -5,12 +5,18 @@
 #include <colock/detail/config.hpp>
 #include <colock/fwd.hpp>
 
+#include <chrono>
+
 namespace colock::detail {
 
-// Any thread.
+// Any thread. For each kind of guard.
 struct COLOCK_DECL body_reports {
     static void cancelled(const held_lock& held);
-    static void overdue(const held_lock& held, const lock_options& options);
+    static void cancelled(const multi_guard& held);
+    static void cancelled(const permit& held);
+    static void overdue(const held_lock& held, std::chrono::milliseconds grace);
+    static void overdue(const multi_guard& held, std::chrono::milliseconds grace);
+    static void overdue(const permit& held, std::chrono::milliseconds grace);
 };
 
 } // namespace colock::detail

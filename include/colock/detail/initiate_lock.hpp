@@ -5,6 +5,8 @@
 #include <colock/detail/access.hpp>
 #include <colock/detail/deadline.hpp>
 #include <colock/detail/operation.hpp>
+#include <colock/detail/with_lock.hpp>
+#include <colock/lock_options.hpp>
 #include <colock/unique_lock.hpp>
 
 #include <boost/asio/associator.hpp>
@@ -115,11 +117,12 @@ auto acquire(acquire_request what, CompletionToken&& token, Limit limit)
         initiate_lock<Guard>{std::move(what)}, token, std::move(limit));
 }
 
-// What async_with_lock needs of a lock.
-template <class Guard = unique_lock>
+// A lock with bodies; see with_lock.hpp.
+template <class Guard, bool tries_only>
 class lockable {
 public:
     using guard_type = Guard;
+    static constexpr bool tries = tries_only;
 
     explicit lockable(acquire_request what) noexcept : what_{std::move(what)} {}
 
@@ -127,16 +130,39 @@ public:
     {
         return what_.executor();
     }
-    [[nodiscard]] const lock_options& options() const noexcept { return what_.options(); }
-    template <class CompletionToken>
-    auto async_lock(CompletionToken&& token) const
+    [[nodiscard]] std::chrono::milliseconds body_grace() const noexcept
     {
-        return acquire<Guard>(what_, std::forward<CompletionToken>(token), never);
+        return what_.options().body_grace;
+    }
+    template <class Visit>
+    void each_revocable(const held_lock& held, Visit visit) const
+    {
+        if (what_.options().cancel_when_revoked) {
+            visit(held);
+        }
+    }
+    template <class CompletionToken>
+    auto async_lock(deadline until, CompletionToken&& token) const
+    {
+        return acquire<Guard>(what_, std::forward<CompletionToken>(token), until);
     }
 
 private:
     acquire_request what_;
 };
+
+template <class Guard, class F, class CompletionToken>
+auto with_lock(acquire_request what, F&& body, CompletionToken&& token)
+{
+    return with_lock(lockable<Guard, false>{std::move(what)}, std::forward<F>(body), never,
+                     std::forward<CompletionToken>(token));
+}
+template <class Guard, class F, class Limit, class CompletionToken>
+auto try_with_lock(acquire_request what, F&& body, Limit limit, CompletionToken&& token)
+{
+    return with_lock(lockable<Guard, true>{std::move(what)}, std::forward<F>(body), limit,
+                     std::forward<CompletionToken>(token));
+}
 
 } // namespace colock::detail
 

@@ -3,11 +3,12 @@
 #define COLOCK_DETAIL_WITH_LOCK_HPP
 
 #include <colock/detail/body_reports.hpp>
+#include <colock/detail/deadline.hpp>
 #include <colock/detail/operation.hpp>
 #include <colock/detail/temporary_body.hpp>
 #include <colock/error.hpp>
-#include <colock/lock_options.hpp>
-#include <colock/unique_lock.hpp>
+#include <colock/fwd.hpp>
+#include <colock/held_lock.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -20,8 +21,10 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <chrono>
 #include <exception>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -30,22 +33,69 @@
 
 namespace colock::detail {
 
-// What a body returns: an awaitable, or an operation that takes a token.
-template <class Body>
-struct body_result : body_result<std::invoke_result_t<Body, asio::use_awaitable_t<>>> {
+// What a body returns: an awaitable, or an operation that takes a token. No `type` when it is neither.
+template <class Returned, class = void>
+struct awaited {
 };
 template <class T>
-struct body_result<asio::awaitable<T>> {
+struct awaited<asio::awaitable<T>, void> {
     using type = T;
 };
-template <class F, class Guard = unique_lock>
-using body_result_t = typename body_result<std::invoke_result_t<F&, Guard&>>::type;
+template <class Operation>
+struct awaited<
+    Operation,
+    std::void_t<typename awaited<std::invoke_result_t<Operation, asio::use_awaitable_t<>>>::type>>
+    : awaited<std::invoke_result_t<Operation, asio::use_awaitable_t<>>> {
+};
 
-// A guard whose lock somebody else can ask for.
-template <class Guard>
-concept revocable = requires(const Guard& held)
+template <class F, class Guard>
+inline constexpr bool takes_guard = std::is_invocable_v<F&, const Guard&>;
+template <class Returned>
+concept awaitable_result = requires
 {
-    held.async_wait_revoked();
+    typename awaited<Returned>::type;
+};
+
+// What a body gives. A mistake is named by the first error: what follows takes the body for one that gives nothing.
+template <class F, class Guard, bool = takes_guard<F, Guard>>
+struct body_result {
+    static_assert(takes_guard<F, Guard>,
+                  "The body has to take the guard by const reference, for example: "
+                  "[&](const colock::unique_lock& held) -> asio::awaitable<void> { ... }");
+    using type = void;
+};
+template <class Returned, bool = awaitable_result<Returned>>
+struct result_of_returned {
+    static_assert(awaitable_result<Returned>,
+                  "The body has to return an asio::awaitable, or an operation that takes a "
+                  "completion token, such as a deferred one");
+    using type = void;
+};
+template <class Returned>
+struct result_of_returned<Returned, true> {
+    using type = typename awaited<Returned>::type;
+};
+template <class F, class Guard>
+struct body_result<F, Guard, true> : result_of_returned<std::invoke_result_t<F&, const Guard&>> {
+};
+template <class F, class Guard>
+using body_result_t = typename body_result<F, Guard>::type;
+
+// What the operation gives: what the body gave; of a try, that if the lock was had at all.
+template <class Result, bool tries>
+struct body_outcome {
+    static_assert(tries || std::is_void_v<Result> || std::is_default_constructible_v<Result>,
+                  "What the body gives has to be default-constructible, for there is nothing to "
+                  "give when it fails: let the body give a std::optional of it");
+    using type = Result;
+};
+template <class Result>
+struct body_outcome<Result, true> {
+    using type = std::optional<Result>;
+};
+template <>
+struct body_outcome<void, true> {
+    using type = bool;
 };
 
 template <class Result>
@@ -66,8 +116,12 @@ struct body_operation<void> {
 };
 
 // The operation of a body that was passed to a function as a forwarding reference; F is the deduced type.
-template <class F, class CompletionToken, class Guard = unique_lock>
-struct body_operation_of : body_operation<body_result_t<std::decay_t<F>, Guard>> {
+template <class Lock, class F>
+using body_outcome_t =
+    typename body_outcome<body_result_t<std::decay_t<F>, typename Lock::guard_type>,
+                          Lock::tries>::type;
+template <class Lock, class F, class CompletionToken>
+struct body_operation_of : body_operation<body_outcome_t<Lock, F>> {
     static_assert(
         !destroyed_twice<F, CompletionToken>,
         "Within a co_await expression GCC 12 destroys twice what a lambda captures by value. "
@@ -75,19 +129,42 @@ struct body_operation_of : body_operation<body_result_t<std::decay_t<F>, Guard>>
         "lambda a name and pass that name, or std::ref of it if it cannot be copied.");
 };
 
+// A lock with bodies names its guard and whether it may be had at all, and has
+//   get_executor()
+//   async_lock(deadline, token)           gives the guard, or, when it tries, perhaps an empty one
+//   body_grace()                          how long a body may go on that was cancelled
+//   each_revocable(guard, visit)          visits those locks for which a request to let go cancels the body
+template <class Lock>
+concept lock_with_bodies = requires
+{
+    typename Lock::guard_type;
+    Lock::tries;
+};
+
+template <class Guard, class CompletionToken>
+void release_guard(Guard& held, CompletionToken&& token)
+{
+    if constexpr (std::is_same_v<Guard, permit>) {
+        held.async_release(std::forward<CompletionToken>(token));
+    } else {
+        held.async_unlock(std::forward<CompletionToken>(token));
+    }
+}
+
 // One execution. Everything runs on a strand over the handler's executor, where cancellation signals may
 // be touched. The handlers of what is under way keep it alive.
 template <class Lock, class F>
 class supervised_body : public std::enable_shared_from_this<supervised_body<Lock, F>> {
     using Guard = typename Lock::guard_type;
-    using result = body_result_t<F, Guard>;
+    using result = body_outcome_t<Lock, F>;
     using pointer = typename body_operation<result>::pointer;
     using values = typename body_operation<result>::values;
 
 public:
-    supervised_body(const asio::any_io_executor& executor, Lock lock, F body, pointer op)
-        : strand_{asio::make_strand(executor)}, lock_{std::move(lock)}, body_{std::move(body)},
-          op_{std::move(op)}, grace_{strand_}
+    supervised_body(const asio::any_io_executor& executor, Lock lock, deadline until, F body,
+                    pointer op)
+        : strand_{asio::make_strand(executor)}, lock_{std::move(lock)}, until_{until},
+          body_{std::move(body)}, op_{std::move(op)}, grace_{strand_}
     {
     }
 
@@ -116,20 +193,22 @@ private:
             finish(aborted(), {});
             return;
         }
-        lock_.async_lock(
-            on_strand(acquiring_, [self = this->shared_from_this()](error_code ec, Guard held) {
-                self->held_ = std::move(held);
-                if (ec) {
-                    self->finish(failure(ec), {});
-                } else if (self->cancelled_ != asio::cancellation_type::none) {
-                    self->conclude_early(); // it came too late, but no body has begun
-                } else if (self->lost_ = self->held_.lost(); self->lost_) {
-                    self->held_ = {}; // the grant was on its way for so long
-                    self->conclude({}, {});
-                } else {
-                    self->run();
-                }
-            }));
+        lock_.async_lock(until_, on_strand(acquiring_, [self = this->shared_from_this()](
+                                                           error_code ec, Guard held) {
+                             self->held_ = std::move(held);
+                             if (ec) {
+                                 self->finish(failure(ec), {});
+                             } else if (self->cancelled_ != asio::cancellation_type::none) {
+                                 self->conclude_early(); // it came too late, but no body has begun
+                             } else if (self->lost_ = self->held_.loss_reason(); !self->lost_) {
+                                 self->run();
+                             } else if (self->lost_ == errc::not_held) {
+                                 self->finish({}, {}); // it was tried, and somebody else has it
+                             } else {
+                                 self->held_ = {}; // the grant was on its way for so long
+                                 self->conclude({}, {});
+                             }
+                         }));
     }
 
     void run()
@@ -142,11 +221,7 @@ private:
                     self->stop(asio::cancellation_type::all);
                 }
             }));
-        if constexpr (revocable<Guard>) {
-            if (lock_.options().cancel_when_revoked) {
-                wait_revoked();
-            }
-        }
+        lock_.each_revocable(held_, [this](const held_lock& each) { wait_revoked(each); });
         asio::co_spawn(strand_, execute(this->shared_from_this()),
                        on_strand(stopping_, [self = this->shared_from_this()](std::exception_ptr e,
                                                                               auto&&... value) {
@@ -154,10 +229,10 @@ private:
                        }));
     }
 
-    void wait_revoked()
+    void wait_revoked(const held_lock& asked_for)
     {
-        held_.async_wait_revoked(
-            on_strand(listening_, [self = this->shared_from_this()](error_code ec) {
+        asked_for.async_wait_revoked(
+            on_strand(listening_.emplace_back(), [self = this->shared_from_this()](error_code ec) {
                 if (!ec && self->running_ && !self->stopped_) {
                     self->revoked_ = true;
                     self->stop(asio::cancellation_type::all);
@@ -167,12 +242,23 @@ private:
 
     static asio::awaitable<result> execute(std::shared_ptr<supervised_body> self)
     {
-        using body = std::invoke_result_t<F&, Guard&>;
-        if constexpr (std::is_same_v<body, asio::awaitable<result>>) {
-            co_return co_await self->body_(self->held_);
+        if constexpr (std::is_void_v<body_result_t<F, Guard>> && Lock::tries) {
+            co_await awaitable_of(self->body_(std::as_const(self->held_)));
+            co_return true;
         } else {
-            co_return co_await self->body_(self->held_)(asio::use_awaitable);
+            co_return co_await awaitable_of(self->body_(std::as_const(self->held_)));
         }
+    }
+
+    template <class T>
+    static asio::awaitable<T> awaitable_of(asio::awaitable<T> a)
+    {
+        return a;
+    }
+    template <class Operation>
+    static auto awaitable_of(Operation&& operation)
+    {
+        return std::forward<Operation>(operation)(asio::use_awaitable);
     }
 
     void conclude_early()
@@ -182,19 +268,19 @@ private:
             finish(aborted(), {});
             return;
         }
-        held_.async_unlock(on_strand(acquiring_, [self = this->shared_from_this()](error_code) {
-            self->finish(aborted(), {});
-        }));
+        release_guard(held_, on_strand(acquiring_, [self = this->shared_from_this()](error_code) {
+                          self->finish(aborted(), {});
+                      }));
     }
 
     void stop(asio::cancellation_type type)
     {
         if (!std::exchange(stopped_, true)) {
             body_reports::cancelled(held_);
-            grace_.expires_after(lock_.options().body_grace);
+            grace_.expires_after(lock_.body_grace());
             grace_.async_wait([self = this->shared_from_this()](const error_code& ec) {
                 if (!ec && self->running_) {
-                    body_reports::overdue(self->held_, self->lock_.options());
+                    body_reports::overdue(self->held_, self->lock_.body_grace());
                 }
             });
         }
@@ -206,24 +292,26 @@ private:
         running_ = false;
         grace_.cancel();
         if (!lost_) {
-            lost_ = held_.lost(); // its word may be on its way
+            lost_ = held_.loss_reason(); // its word may be on its way
         }
         watching_.emit(asio::cancellation_type::terminal);
-        listening_.emit(asio::cancellation_type::terminal);
+        for (auto& each : listening_) {
+            each.emit(asio::cancellation_type::terminal);
+        }
         const bool in_a_hurry = cancelled_ != asio::cancellation_type::none;
         if (lost_ || in_a_hurry) {
             held_ = {}; // released in the background, if it is not lost
             conclude(std::move(e), std::move(value));
             return;
         }
-        held_.async_unlock(on_strand(acquiring_, [self = this->shared_from_this(), e = std::move(e),
-                                                  value = std::move(value)](error_code ec) mutable {
-            if (ec == errc::session_expired || ec == errc::node_deleted ||
-                ec == errc::safe_until_passed || ec == errc::client_closed) {
-                self->lost_ = ec;
-            } // else the release goes on in the background
-            self->conclude(std::move(e), std::move(value));
-        }));
+        release_guard(held_,
+                      on_strand(acquiring_, [self = this->shared_from_this(), e = std::move(e),
+                                             value = std::move(value)](error_code ec) mutable {
+                          if (ec == condition::lock_lost || ec == errc::client_closed) {
+                              self->lost_ = ec;
+                          } // else the release goes on in the background
+                          self->conclude(std::move(e), std::move(value));
+                      }));
     }
 
     // The body's own exception wins over the loss, but not the one that comes of being cancelled.
@@ -271,12 +359,13 @@ private:
 
     asio::any_io_executor strand_;
     Lock lock_;
+    const deadline until_;
     F body_;
     pointer op_;
     asio::steady_timer grace_;
     asio::cancellation_signal acquiring_; // or releasing
     asio::cancellation_signal watching_;
-    asio::cancellation_signal listening_;
+    std::list<asio::cancellation_signal> listening_;
     asio::cancellation_signal stopping_;
     asio::cancellation_type cancelled_ = asio::cancellation_type::none; // by the user
     Guard held_;
@@ -288,8 +377,6 @@ private:
 
 template <class Lock>
 class initiate_with_lock {
-    using Guard = typename Lock::guard_type;
-
 public:
     using executor_type = asio::any_io_executor;
 
@@ -297,20 +384,26 @@ public:
 
     [[nodiscard]] executor_type get_executor() const noexcept { return lock_.get_executor(); }
 
+    // Until a deadline; or for so long, from the initiation on.
+    template <class Handler, class F, class Rep, class Period>
+    void operator()(Handler&& handler, F&& body, std::chrono::duration<Rep, Period> limit) const
+    {
+        (*this)(std::forward<Handler>(handler), std::forward<F>(body), after(limit));
+    }
     template <class Handler, class F>
-    void operator()(Handler&& handler, F&& body) const
+    void operator()(Handler&& handler, F&& body, deadline until) const
     {
         using handler_type = std::decay_t<Handler>;
         using function = std::decay_t<F>;
-        using types = body_operation<body_result_t<function, Guard>>;
+        using types = body_operation<body_outcome_t<Lock, function>>;
         using supervisor = supervised_body<Lock, function>;
 
         auto executor = executor_of(asio::get_associated_executor(handler, get_executor()));
         auto slot = asio::get_associated_cancellation_slot(handler);
         typename types::pointer op{types::template of<handler_type>::make(
             handler_type{std::forward<Handler>(handler)}, get_executor(), nullptr)};
-        const auto running =
-            std::make_shared<supervisor>(executor, lock_, std::forward<F>(body), std::move(op));
+        const auto running = std::make_shared<supervisor>(executor, lock_, until,
+                                                          std::forward<F>(body), std::move(op));
         if (slot.is_connected()) { // in place of the operation's own way to the client's strand
             slot.assign([weak = std::weak_ptr<supervisor>{running}](asio::cancellation_type type) {
                 if (const auto self = weak.lock()) {
@@ -336,17 +429,13 @@ private:
     Lock lock_;
 };
 
-// The operation of every async_with_lock. A Lock names its guard, and has async_lock, options and get_executor.
-template <class Lock, class F, class CompletionToken>
-    requires requires
-    {
-        typename Lock::guard_type;
-    }
-auto with_lock(const Lock& lock, F&& body, CompletionToken&& token)
+// The operation of every async_with_lock.
+template <lock_with_bodies Lock, class F, class Limit, class CompletionToken>
+auto with_lock(const Lock& lock, F&& body, Limit limit, CompletionToken&& token)
 {
-    using result = body_operation_of<F, CompletionToken, typename Lock::guard_type>;
-    return asio::async_initiate<CompletionToken, typename result::signature>(
-        initiate_with_lock<Lock>{lock}, token, std::forward<F>(body));
+    using types = body_operation_of<Lock, F, CompletionToken>;
+    return asio::async_initiate<CompletionToken, typename types::signature>(
+        initiate_with_lock<Lock>{lock}, token, std::forward<F>(body), limit);
 }
 
 } // namespace colock::detail

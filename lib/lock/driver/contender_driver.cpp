@@ -24,7 +24,7 @@ any_contender make_contender(const contender_owner& queue)
         return protocol::single_node{{.rejoin_on_expiry = o.rejoin_on_expiry}};
     }
     return any_contender{std::in_place_type<contender>,
-                         contender::settings{.layout = o.layout,
+                         contender::settings{.layout = *o.layout,
                                              .shared = queue.is_shared(),
                                              .rejoin_on_expiry = o.rejoin_on_expiry,
                                              .lingers = queue.linger() > queue.linger().zero()},

@@ -218,9 +218,9 @@ void contender_driver::remove_and_mark(const protocol::command& wanted)
 {
     submit(wanted.type,
            {.op = zk::opcode::multi,
-            .ops = both(
-                remove_op(child(wanted.name)),
-                set_op(path_, protocol::data_with_low_water_mark(options_.layout, wanted.number)))},
+            .ops = both(remove_op(child(wanted.name)),
+                        set_op(path_, protocol::data_with_low_water_mark(*options_.layout,
+                                                                         wanted.number)))},
            [](contender& c, zk::reply& r, protocol::commands& out) {
                c.removed_and_marked(r.error, directory_write_in(r).error, out);
            });

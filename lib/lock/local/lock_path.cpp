@@ -15,7 +15,7 @@ struct lock_path::fault {
 };
 
 lock_path::lock_path(std::shared_ptr<client_core> c, std::string p, lock_options o, lock_kind k)
-    : core{std::move(c)}, path{std::move(p)}, options{std::move(o)}, kind{k}
+    : core{std::move(c)}, path{std::move(p)}, options{with_default_layout(std::move(o), k)}, kind{k}
 {
     fault none;
     queue_ = find_queue(none);
@@ -41,7 +41,7 @@ std::shared_ptr<local_queue> lock_path::find_queue(fault& why) const
     auto found = std::dynamic_pointer_cast<local_queue>(there);
     auto what = difference(*there, kind);
     if (what.empty()) {
-        what = difference(found->options(), options);
+        what = difference(found->options(), options, kind);
     }
     if (!what.empty()) {
         why = {errc::conflicting_use, error_code{errc::conflicting_use}.message() + ": " + what};

@@ -66,11 +66,18 @@ std::string shown(lock_kind kind)
     case lock_kind::mutex: return "a mutex";
     case lock_kind::recursive_mutex: return "a recursive_mutex";
     case lock_kind::shared_mutex: return "a shared_mutex";
-    case lock_kind::semaphore: return "the queue of a semaphore";
+    case lock_kind::semaphore: return "a semaphore";
+    case lock_kind::semaphore_queue: return "the queue of a semaphore";
     case lock_kind::election: return "an election";
     case lock_kind::single_node_mutex: return "a single_node_mutex";
     }
     return "a lock";
+}
+
+// Whether a user may say how its nodes are named.
+bool has_a_layout(lock_kind kind) noexcept
+{
+    return kind != lock_kind::semaphore && kind != lock_kind::single_node_mutex;
 }
 
 std::string there_and_here(const std::string& what, const std::string& there,
@@ -81,12 +88,33 @@ std::string there_and_here(const std::string& what, const std::string& there,
 
 } // namespace
 
+lock_options with_default_layout(lock_options o, lock_kind kind)
+{
+    if (!o.layout && has_a_layout(kind)) {
+        o.layout = kind == lock_kind::shared_mutex ? curator_shared_layout()
+                   : kind == lock_kind::election   ? curator_latch_layout()
+                                                   : curator_layout();
+    }
+    return o;
+}
+
 std::string fault_of(const lock_options& o, lock_kind kind)
 {
-    if (const auto what = protocol::layout_fault(o.layout); !what.empty()) {
+    if (!has_a_layout(kind)) {
+        const lock_options unset;
+        const char* const refused = o.layout                           ? "layout"
+                                    : o.linger != unset.linger         ? "linger"
+                                    : o.max_linger != unset.max_linger ? "max_linger"
+                                    : kind == lock_kind::semaphore && o.cancel_when_revoked
+                                        ? "cancel_when_revoked"
+                                        : nullptr;
+        if (refused != nullptr) {
+            return shown(kind) + " cannot honour the option " + refused + "; leave it out";
+        }
+    } else if (const auto what = protocol::layout_fault(*o.layout); !what.empty()) {
         return "the layout " + what;
     }
-    if (kind == lock_kind::shared_mutex && o.layout.shared_marker.empty()) {
+    if (kind == lock_kind::shared_mutex && o.layout->shared_marker.empty()) {
         return "the layout has no marker for those who share; see curator_shared_layout";
     }
     for (const auto time :
@@ -95,9 +123,6 @@ std::string fault_of(const lock_options& o, lock_kind kind)
             return "safety_margin, body_grace, max_local_time, linger and max_linger must not be "
                    "negative, and be below 25 days";
         }
-    }
-    if (kind == lock_kind::single_node_mutex && o.linger > o.linger.zero()) {
-        return "a single_node_mutex cannot linger, for it does not know whether others wait";
     }
     if (o.linger > o.max_linger) {
         return "linger is longer than max_linger";
@@ -108,9 +133,20 @@ std::string fault_of(const lock_options& o, lock_kind kind)
     return {};
 }
 
-std::string difference(const lock_options& there, const lock_options& here)
+std::string difference(const path_entry& there, lock_kind here)
 {
-    if (there == here) {
+    const auto* const queue = dynamic_cast<const local_queue*>(&there);
+    if (queue != nullptr && queue->kind() == here) {
+        return {};
+    }
+    return there_and_here("it", queue != nullptr ? shown(queue->kind()) : "a semaphore",
+                          shown(here));
+}
+
+std::string difference(const lock_options& there, const lock_options& here, lock_kind kind)
+{
+    const bool same_identity = kind != lock_kind::election || there.owner_data == here.owner_data;
+    if (there == here && same_identity) {
         return {};
     }
     std::string found;
@@ -119,15 +155,19 @@ std::string difference(const lock_options& there, const lock_options& here)
             found = there_and_here(name, shown(of_there), shown(of_here));
         }
     };
-    const auto &a = there.layout, &b = here.layout;
-    compare("layout.prefix", a.prefix, b.prefix);
-    compare("layout.marker", a.marker, b.marker);
-    compare("layout.shared_marker", a.shared_marker, b.shared_marker);
-    compare("layout.separator", a.separator, b.separator);
-    compare("layout.dashed_guid", a.dashed_guid, b.dashed_guid);
-    compare("layout.required_prefix", a.required_prefix, b.required_prefix);
+    if (there.layout && here.layout) {
+        const auto &a = *there.layout, &b = *here.layout;
+        compare("layout.prefix", a.prefix, b.prefix);
+        compare("layout.marker", a.marker, b.marker);
+        compare("layout.shared_marker", a.shared_marker, b.shared_marker);
+        compare("layout.separator", a.separator, b.separator);
+        compare("layout.dashed_guid", a.dashed_guid, b.dashed_guid);
+        compare("layout.required_prefix", a.required_prefix, b.required_prefix);
+    }
     compare("acl", there.acl, here.acl);
-    compare("owner_data", there.owner_data, here.owner_data);
+    if (!same_identity) {
+        compare("the identity", there.owner_data, here.owner_data);
+    }
     compare("rejoin_on_expiry", there.rejoin_on_expiry, here.rejoin_on_expiry);
     compare("safety_margin", there.safety_margin, here.safety_margin);
     compare("body_grace", there.body_grace, here.body_grace);
@@ -137,16 +177,6 @@ std::string difference(const lock_options& there, const lock_options& here)
     compare("linger", there.linger, here.linger);
     compare("max_linger", there.max_linger, here.max_linger);
     return found.empty() ? "an option differs" : found;
-}
-
-std::string difference(const path_entry& there, lock_kind here)
-{
-    const auto* const queue = dynamic_cast<const local_queue*>(&there);
-    if (queue != nullptr && queue->kind() == here) {
-        return {};
-    }
-    return there_and_here("it", queue != nullptr ? shown(queue->kind()) : "a semaphore",
-                          shown(here));
 }
 
 } // namespace colock::detail

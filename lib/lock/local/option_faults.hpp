@@ -10,11 +10,14 @@
 
 namespace colock::detail {
 
+// With the layout of this kind, where none was said.
+[[nodiscard]] lock_options with_default_layout(lock_options o, lock_kind kind);
 // For people: what is wrong with the options of a lock of this kind; empty when nothing is.
 [[nodiscard]] std::string fault_of(const lock_options& o, lock_kind kind);
 // For people, of objects that want the same path: which option differs, such as "linger is 0 ms there and 9 ms
 // here"; empty when none does. And what they take the path for.
-[[nodiscard]] std::string difference(const lock_options& there, const lock_options& here);
+[[nodiscard]] std::string difference(const lock_options& there, const lock_options& here,
+                                     lock_kind kind);
 [[nodiscard]] std::string difference(const path_entry& there, lock_kind here);
 
 } // namespace colock::detail

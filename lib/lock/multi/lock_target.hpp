@@ -3,6 +3,7 @@
 
 #include <colock/detail/deadline.hpp>
 #include <colock/detail/operation.hpp>
+#include <colock/lock_options.hpp>
 
 #include "client/core.hpp"
 #include "lock/multi/guard_part.hpp"
@@ -27,7 +28,7 @@ class lock_target {
 public:
     const std::shared_ptr<client_core> core;
     const std::string path;
-    const bool rejoins_on_expiry; // an expired session is no reason to give the lock up
+    const lock_options options;
     const std::function<void(acquisition, deadline)> start; // on the strand
 };
 

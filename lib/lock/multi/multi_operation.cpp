@@ -159,14 +159,15 @@ private:
     [[nodiscard]] std::optional<protocol::several::loss> first_loss_of_all() const
     {
         for (std::size_t i = 0; i != locks_.size(); ++i) {
-            const auto why =
-                holds(locks_[i].guard)
-                    ? std::visit([](const auto& held) { return held.lost(); }, locks_[i].guard)
-                    : error_code{};
+            const auto why = holds(locks_[i].guard)
+                                 ? std::visit([](const auto& held) { return held.loss_reason(); },
+                                              locks_[i].guard)
+                                 : error_code{};
             if (why) {
-                return protocol::several::loss{i, why,
-                                               why == errc::session_expired &&
-                                                   !list_->in_order[i].target->rejoins_on_expiry};
+                return protocol::several::loss{
+                    i, why,
+                    why == errc::session_expired &&
+                        !list_->in_order[i].target->options.rejoin_on_expiry};
             }
         }
         return std::nullopt;

@@ -104,7 +104,7 @@ private:
         const auto self = shared_from_this();
         protocol_.assume({.session = core_->session(),
                           .unavailable = core_->unavailable(),
-                          .queue_lost = has_queue() ? queue_.lost() : error_code{},
+                          .queue_lost = has_queue() ? queue_.loss_reason() : error_code{},
                           .compared = state_->compared});
         (protocol_.*input)(arguments..., commands_);
         if (std::exchange(performing_, true)) {

@@ -31,17 +31,14 @@ std::string semaphore_state::difference_to(const semaphore_path& other) const
         return "the number of permits is " + permits_of(of) + " there and " + permits_of(other) +
                " here";
     }
-    return difference(of.options, other.options);
+    return difference(of.options, other.options, lock_kind::semaphore);
 }
 
 const lock_path& semaphore_state::queue_lock()
 {
     if (!queue_lock_) {
-        auto options = of.options;
-        options.layout = curator_layout();
-        options.linger = std::chrono::milliseconds{0};
-        queue_lock_.emplace(of.core, protocol::join_path(of.path, "locks"), std::move(options),
-                            lock_kind::semaphore);
+        queue_lock_.emplace(of.core, protocol::join_path(of.path, "locks"), of.options,
+                            lock_kind::semaphore_queue);
     }
     return *queue_lock_;
 }

@@ -197,7 +197,7 @@ plant "does not cancel the body when the lock is lost" include/colock/detail/wit
 plant "says nothing of the loss of the lock of a body" include/colock/detail/with_lock.hpp \
     's/if \(lost_ \&\& \(!e/if (false \&\& (!e/' test/world/workload/bodies.cpp
 rare=bodies plant "begins a body though the lock is lost" include/colock/detail/with_lock.hpp \
-    's/\} else if \(self->lost_ = self->held_.lost\(\); self->lost_\) \{/} else if (false) {/' test/world/workload/bodies.cpp
+    's/\} else if \(self->lost_ = self->held_.loss_reason\(\); !self->lost_\) \{/} else if (true) {/' test/world/workload/bodies.cpp
 plant "completes within the function that starts it" include/colock/detail/operation.hpp \
     's/post_to\(work, std::move\(bound\)\);/bound();/' test/world/workload/crowd.cpp
 # Only to give it back behind the post is no fault in one thread: no handler runs within the post.

@@ -25,11 +25,11 @@ struct ending {
 
 // What is done under the lock. Everything that it needs is its own: it may be destroyed behind its caller.
 template <class Guard>
-asio::awaitable<int> work(customer::ptr me, std::size_t place, check::mode how, Guard& guard,
+asio::awaitable<int> work(customer::ptr me, std::size_t place, check::mode how, const Guard& guard,
                           random chance, std::shared_ptr<ending> how_it_ended)
 {
     ticket mine{*me, place, how, guard};
-    if (guard.lost()) {
+    if (guard.loss_reason()) {
         me->all.found.add("G5 body", "a body of " + me->all.journal.name_of(me->who) +
                                          " begins, though its lock is lost");
     }
@@ -51,10 +51,11 @@ asio::awaitable<int> work(customer::ptr me, std::size_t place, check::mode how, 
         asio::steady_timer timer{me->home.context(), chance.between(1us, 50ms)};
         co_await timer.async_wait(asio::use_awaitable); // throws when the body is cancelled
         me->all.holds.write(mine.number());
-        if (guard.lost() && lost_at == instant::max()) {
+        if (guard.loss_reason() && lost_at == instant::max()) {
             lost_at = me->all.time.now();
             stops = machine.stops();
-        } else if (guard.lost() && me->all.time.now() - lost_at > 1ms && stops == machine.stops()) {
+        } else if (guard.loss_reason() && me->all.time.now() - lost_at > 1ms &&
+                   stops == machine.stops()) {
             me->all.found.add("G5 body", "a body of " + me->all.journal.name_of(me->who) +
                                              " goes on, though its lock was lost at " +
                                              check::text_of(lost_at));
@@ -64,7 +65,7 @@ asio::awaitable<int> work(customer::ptr me, std::size_t place, check::mode how, 
     if (chance.per_mille(50)) {
         throw gives_up{};
     }
-    how_it_ended->was_lost = static_cast<bool>(guard.lost());
+    how_it_ended->was_lost = static_cast<bool>(guard.loss_reason());
     co_return 7;
 }
 
@@ -96,7 +97,7 @@ asio::awaitable<void> run_body(customer::ptr me, std::size_t place, Lock& lock, 
     std::exception_ptr failure;
     const auto how_it_ended = std::make_shared<ending>();
     try {
-        auto body = [&](colock::unique_lock& g) {
+        auto body = [&](const colock::unique_lock& g) {
             return work(me, place, check::mode::exclusive, g, chance.branch(), how_it_ended);
         };
         const auto result = co_await lock.async_with_lock(
@@ -123,7 +124,7 @@ asio::awaitable<void> run_body_shared(customer::ptr me, std::size_t place,
     std::exception_ptr failure;
     const auto how_it_ended = std::make_shared<ending>();
     try {
-        auto body = [&](colock::shared_lock& g) {
+        auto body = [&](const colock::shared_lock& g) {
             return work(me, place, check::mode::shared, g, chance.branch(), how_it_ended);
         };
         co_await lock.async_with_lock_shared(
@@ -190,7 +191,7 @@ asio::awaitable<void> candidate(customer::ptr me, std::size_t place, random chan
         std::exception_ptr failure;
         const auto how_it_ended = std::make_shared<ending>();
         try {
-            auto body = [&](colock::unique_lock& g) {
+            auto body = [&](const colock::unique_lock& g) {
                 return work(me, place, check::mode::exclusive, g, chance.branch(), how_it_ended);
             };
             co_await post.async_lead(

@@ -91,7 +91,7 @@ void customer::draw_lock_options()
         colock::lock_options o;
         o.layout = p.layout;
         if (p.kind == lock_kind::semaphore || p.kind == lock_kind::single_node_mutex) {
-            o.layout = colock::curator_layout();
+            o.layout.reset(); // they have names of their own
         }
         constexpr std::uint64_t grants[] = {0, 1, 2, 64};
         o.max_local_grants = grants[chance.below(4)];
@@ -106,7 +106,7 @@ void customer::draw_lock_options()
         if (chance.per_mille(300) && !all.too_small_ticks) {
             o.safety_margin = std::chrono::milliseconds{chance.between(1, longest_lead().count())};
         }
-        o.cancel_when_revoked = chance.per_mille(500);
+        o.cancel_when_revoked = chance.per_mille(500) && p.kind != lock_kind::semaphore;
         if (chance.per_mille(300)) {
             o.owner_data = std::string(chance.below(100), 'x');
         }

@@ -59,7 +59,7 @@ ticket::ticket(customer& by, std::size_t place, check::mode how, const colock::h
     g.stops = g.where->stops();
     number_ = all_->granted(std::move(g));
     // Between the grant and its handler the client may be destroyed, or the node be deleted by hand.
-    if (guard.lost() == colock::errc::safe_until_passed) {
+    if (guard.loss_reason() == colock::errc::safe_until_passed) {
         by.all.found.add("G5 lost already", by.all.journal.name_of(by.who) + " is granted " +
                                                 by.at(place).path + ", which is lost");
     }
@@ -208,7 +208,7 @@ colock::error_code held::lost() const
             if constexpr (is_empty<Guard>) {
                 return colock::errc::not_held;
             } else {
-                return g.lost();
+                return g.loss_reason();
             }
         },
         inner_->guard);

@@ -10,7 +10,7 @@ asio::awaitable<void> look(customer::ptr me, std::size_t place, random& chance)
 {
     const auto path = me->path(me->at(place).path);
     const auto& options = me->options(place);
-    auto [ec, view] = co_await colock::async_view_queue(*me->zk, path, options.layout,
+    auto [ec, view] = co_await colock::async_view_queue(*me->zk, path, *options.layout,
                                                         me->tuple("async_view_queue"));
     if (ec) {
         me->ended("async_view_queue", ec);
@@ -30,7 +30,7 @@ asio::awaitable<void> look(customer::ptr me, std::size_t place, random& chance)
         }
     } else {
         auto [gone, position] = co_await colock::async_wait_position(
-            *me->zk, node, options.layout, std::optional<std::size_t>{chance.below(3)},
+            *me->zk, node, *options.layout, std::optional<std::size_t>{chance.below(3)},
             me->tuple("async_wait_position", stop.slot()));
         if (gone) {
             me->ended("async_wait_position", gone);
@@ -41,7 +41,7 @@ asio::awaitable<void> look(customer::ptr me, std::size_t place, random& chance)
 asio::awaitable<void> ask(customer::ptr me, std::size_t place)
 {
     auto [ec, asked] = co_await colock::async_revoke_holders(*me->zk, me->path(me->at(place).path),
-                                                             me->options(place).layout,
+                                                             *me->options(place).layout,
                                                              me->tuple("async_revoke_holders"));
     if (ec) {
         me->ended("async_revoke_holders", ec);

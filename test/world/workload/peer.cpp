@@ -53,7 +53,7 @@ public:
         while (me_->zk) {
             auto [ec] = co_await me_->zk->async_remove(directory_ + "/" + name, colock::any_version,
                                                        me_->tuple("peer: remove"));
-            if (!colock::outcome_unknown(ec) || ec == colock::zookeeper_errc::session_expired) {
+            if (!colock::outcome_unknown(ec) || ec == colock::errc::session_expired) {
                 break;
             }
         }

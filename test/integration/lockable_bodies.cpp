@@ -1,0 +1,168 @@
+// What every kind of lock promises of its bodies, told once for all of them.
+#include "lockable_kinds.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <exception>
+#include <optional>
+#include <utility>
+
+using namespace colock;
+using namespace colock::test;
+
+namespace {
+
+// What an operation with a body has come to: told without an error when it gave something.
+template <class Value>
+auto report_to(outcome<Value>& o)
+{
+    return [report = o.handler()](std::exception_ptr e, Value value) mutable {
+        error_code ec;
+        try {
+            if (e) {
+                std::rethrow_exception(e);
+            }
+        } catch (const boost::system::system_error& error) {
+            ec = error.code();
+        }
+        report(ec, std::move(value));
+    };
+}
+
+struct without_default {
+    explicit without_default(int v) : value{v} {}
+    int value;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(lockable_bodies)
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_body_runs_under_the_lock, Kind, kinds)
+{
+    scene<Kind> s;
+    outcome<int> result;
+    Kind{s.connect(), s.directory}.with_lock(
+        [&](const typename Kind::guard& held) -> asio::awaitable<int> {
+            co_return bool(held) && s.nodes() != 0U ? 42 : 0;
+        },
+        report_to(result));
+    BOOST_TEST(value_of(s.io, result) == 42);
+    s.check_free();
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_body_of_a_try_runs_when_the_lock_is_free, Kind, kinds)
+{
+    scene<Kind> s;
+    Kind kind{s.connect(), s.directory};
+    outcome<std::optional<without_default>> at_once;
+    kind.try_with_lock(
+        [](const auto& held) -> asio::awaitable<without_default> {
+            co_return without_default{held ? 42 : 0};
+        },
+        report_to(at_once));
+    const auto& given = value_of(s.io, at_once);
+    BOOST_REQUIRE(given.has_value());
+    BOOST_TEST(given->value == 42);
+
+    outcome<bool> in_time;
+    kind.try_with_lock_for(
+        10s, [](const auto&) -> asio::awaitable<void> { co_return; }, report_to(in_time));
+    BOOST_TEST(value_of(s.io, in_time));
+    s.check_free();
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_body_of_a_try_does_not_run_when_the_lock_is_held, Kind, kinds)
+{
+    scene<Kind> s;
+    Kind kind{s.connect(), s.directory};
+    auto held = s.occupy(s.connect());
+    int ran = 0;
+    const auto gives_nothing = [&](const auto&) -> asio::awaitable<void> {
+        ++ran;
+        co_return;
+    };
+    const auto gives_something = [&](const auto&) -> asio::awaitable<int> {
+        ++ran;
+        co_return 0; // which is not "not acquired"
+    };
+    outcome<bool> refused, late, in_time;
+    outcome<std::optional<int>> refused_value;
+    kind.try_with_lock(gives_nothing, report_to(refused));
+    BOOST_TEST(!value_of(s.io, refused));
+    kind.try_with_lock(gives_something, report_to(refused_value));
+    BOOST_TEST(!value_of(s.io, refused_value).has_value());
+    kind.try_with_lock_for(20ms, gives_nothing, report_to(late));
+    BOOST_TEST(!value_of(s.io, late));
+    BOOST_TEST(ran == 0);
+
+    kind.try_with_lock_for(60s, gives_nothing, report_to(in_time));
+    held = {};
+    BOOST_TEST(value_of(s.io, in_time));
+    BOOST_TEST(ran == 1);
+    s.check_free();
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(G5_a_body_is_cancelled_when_the_lock_is_lost, Kind, kinds)
+{
+    scene<Kind> s;
+    auto& c = s.connect();
+    bool runs = false, cancelled = false;
+    outcome<std::optional<int>> result;
+    Kind{c, s.directory}.try_with_lock(
+        [&](const typename Kind::guard& held) -> asio::awaitable<int> {
+            runs = true;
+            asio::steady_timer timer{co_await asio::this_coro::executor, 1h};
+            try {
+                co_await timer.async_wait(asio::use_awaitable);
+            } catch (const boost::system::system_error& e) {
+                cancelled = e.code() == asio::error::operation_aborted;
+                BOOST_TEST(held.loss_reason() == condition::lock_lost);
+                throw;
+            }
+            co_return 1;
+        },
+        report_to(result));
+    BOOST_TEST(s.until([&] { return runs; }));
+    s.end_session(c);
+    const auto ec = code_of(s.io, result);
+    BOOST_TEST(ec == errc::lock_lost);
+    BOOST_TEST(ec == condition::lock_lost);
+    BOOST_TEST(ec != errc::revoked);
+    BOOST_TEST(cancelled);
+    BOOST_TEST(c.stats().bodies_cancelled == 1U);
+    s.check_free();
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(G3_a_body_that_is_cancelled_leaves_nothing_behind, Kind, kinds)
+{
+    scene<Kind> s;
+    auto& c = s.connect({.log = {}});
+    bool runs = false;
+    asio::cancellation_signal stop;
+    outcome<std::optional<int>> result;
+    Kind{c, s.directory, {.body_grace = 0ms}}.try_with_lock_for(
+        1h,
+        [&](const auto&) -> asio::awaitable<int> {
+            runs = true;
+            co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+            asio::steady_timer timer{co_await asio::this_coro::executor};
+            while (c.stats().bodies_overdue == 0U) { // is reported while it goes on
+                timer.expires_after(1ms);
+                co_await timer.async_wait(asio::use_awaitable);
+            }
+            throw boost::system::system_error{asio::error::operation_aborted};
+        },
+        asio::bind_cancellation_slot(stop.slot(), report_to(result)));
+    BOOST_TEST(s.until([&] { return runs; }));
+    stop.emit(asio::cancellation_type::terminal);
+    BOOST_TEST(code_of(s.io, result) == asio::error::operation_aborted);
+    s.check_free();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
