@@ -375,7 +375,7 @@ BOOST_AUTO_TEST_CASE(a_layout_of_ones_own_is_written_and_recognised)
     lock_scene s;
     auto& c = s.connect();
     auto& d = s.connect();
-    const lock_options doors{.layout = {"", "door-"}};
+    const lock_options doors{.layout = layout{"", "door-"}};
     const lock_options locks{};
     // Two layouts in one directory do not see each other (W4).
     auto held = s.hold(c, doors);
