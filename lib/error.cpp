@@ -65,7 +65,7 @@ const char* text(errc e) noexcept
         return "the counter's node does not hold a number of four bytes, as Curator's SharedCount "
                "writes it";
     case errc::revoked:
-        return "somebody asked for the lock, and its body was cancelled; the lock has been "
+        return "somebody asked for the lock; a body that ran under it was cancelled, and the lock "
                "released";
     case errc::unlock_out_of_order:
         return "a guard was unlocked before one that was taken inside it; unlock in the reverse "

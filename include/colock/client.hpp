@@ -209,7 +209,7 @@ public:
     /// Creates a node; completes with its path and metadata.
     ///
     /// A sequential mode appends ten digits to the path, which may then end in '/'. With `create_options::parents`
-    /// missing parents are created first, which takes two more round trips when there are any.
+    /// missing parents are created first, which takes one more round trip when there are any.
     ///
     /// Completion signature: `void(error_code, create_result)`.
     /// Errors: `zookeeper_errc::node_exists`, `no_node` (the parent is missing),

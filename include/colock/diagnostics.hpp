@@ -2,6 +2,8 @@
 #ifndef COLOCK_DIAGNOSTICS_HPP
 #define COLOCK_DIAGNOSTICS_HPP
 
+#include <colock/detail/abi.hpp>
+
 #include <boost/asio/associator.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
@@ -72,7 +74,8 @@ private:
 /// others ignore it. `d` is cleared when the operation begins, and has to live until the handler is invoked.
 ///
 /// As an associated characteristic of the handler it passes through `as_tuple`, `redirect_error`, `bind_executor`
-/// and their kind, whichever is the outer one.
+/// and their kind, whichever is the outer one. Without words of its own for a failure, an operation gives those of the
+/// error code.
 template <class CompletionToken = boost::asio::deferred_t>
 [[nodiscard]] auto bind_diagnostics(diagnostics& d, CompletionToken&& token = CompletionToken())
 {
@@ -109,6 +112,19 @@ struct associated_diagnostics<diagnostics_binder<T>, Default> {
 };
 
 namespace detail {
+
+// Up to Boost 1.81, adapters ask for this type.
+template <class Result>
+struct return_type_of {
+};
+template <class Result>
+    requires requires
+    {
+        typename Result::return_type;
+    }
+struct return_type_of<Result> {
+    using return_type = typename Result::return_type;
+};
 
 // Starts the operation with a handler that has the diagnostics.
 template <class Initiation>
@@ -154,11 +170,15 @@ struct boost::asio::associator<Associator, colock::diagnostics_binder<T>, Defaul
 };
 
 template <class T, class Signature>
-struct boost::asio::async_result<colock::diagnostics_binder<T>, Signature> {
+struct boost::asio::async_result<colock::diagnostics_binder<T>, Signature>
+    : colock::detail::return_type_of<boost::asio::async_result<T, Signature>> {
     template <class Initiation, class Token, class... Args>
     static auto initiate(Initiation&& initiation, Token&& token, Args&&... args)
     {
-        return boost::asio::async_initiate<T, Signature>(
+        // A token that is an lvalue is copied, and may be used again.
+        using inner =
+            std::conditional_t<std::is_lvalue_reference_v<Token>, decltype(token.get()), T>;
+        return boost::asio::async_initiate<inner, Signature>(
             colock::detail::diagnosed_initiation<std::decay_t<Initiation>>{
                 std::forward<Initiation>(initiation), token.get_diagnostics()},
             token.get(), std::forward<Args>(args)...);

@@ -23,16 +23,15 @@ public:
     ~leadership() = default;
 
     /// Replaces the identity by which the others know this leader, until the end of the term: what
-    /// `election::async_leader` gives, and what `election::async_wait_change` waits for. One request.
+    /// `election::async_leader` gives, and what `election::async_wait_change` waits for. Two round trips.
     ///
     /// When it completes, the servers have the new identity. While there is no connection it waits for one, and is sent
-    /// again when the connection breaks, which makes no difference. Of several at the same time the one that was
-    /// started last wins.
+    /// again when the connection breaks, which makes no difference.
     ///
     /// Completion signature: `void(error_code)`.
     /// Errors: `errc::not_held` this object is empty; why the leadership was lost, as `loss_reason()` has it, also when
-    /// that shows only now (`errc::node_deleted`); `errc::invalid_option` for `revocation_request`, which asks the
-    /// leader to resign; `errc::request_too_large`; `zookeeper_errc::no_auth` the node may not be written;
+    /// that shows only now (`errc::node_deleted`); `errc::revoked` somebody has asked for the leadership, and the
+    /// identity stays as it is: resign; `errc::invalid_option` for `revocation_request`, which asks the leader to resign; `errc::request_too_large`; `zookeeper_errc::no_auth` the node may not be written;
     /// `errc::client_closed`; `operation_aborted` cancelled.
     /// Cancellation: any type completes at once; a request that was sent may be carried out.
     /// Executor: the handler's associated one, by default the client's. Never inline.

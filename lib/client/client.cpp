@@ -34,7 +34,7 @@ void start_request(const core_ptr& core, detail::operation_ptr<error_code, Resul
         auto r = detail::make_request(std::move(call), policy,
                                       [op = std::move(op), convert = std::move(convert),
                                        watching = std::move(watching)](zk::reply&& reply) mutable {
-                                          op->explain(reply.detail);
+                                          op->explain(reply.error, reply.detail);
                                           if (reply.error == zookeeper_errc::session_expired) {
                                               reply.error = errc::session_expired; // the only one
                                           }
@@ -102,7 +102,7 @@ private:
             if (r.error == zookeeper_errc::session_expired) {
                 r.error = errc::session_expired;
             }
-            op_->explain(told ? refused_detail_ : r.detail);
+            op_->explain(r.error, told ? refused_detail_ : r.detail);
             op_.complete(told ? refused_ : r.error, {std::move(r.text), r.stat});
         }
     }

@@ -20,9 +20,7 @@ session::instant now()
 void answer(std::list<operation_ptr<error_code>> all, const error_code& ec, const std::string& why)
 {
     for (auto& op : all) {
-        if (ec) {
-            op->explain(why);
-        }
+        op->explain(ec, why);
         op.complete(ec);
     }
 }
@@ -175,7 +173,7 @@ void client_core::connect(operation_ptr<error_code> op)
 {
     if (reconnect_.is_idle()) {
         if (const auto ec = check_options(); ec) {
-            op->explain(last_error_detail());
+            op->explain(ec, last_error_detail());
             op.complete(ec);
             return;
         }
@@ -198,7 +196,8 @@ void client_core::connect(operation_ptr<error_code> op)
 
 void client_core::answer_callers(const error_code& ec)
 {
-    answer(std::exchange(connecting_, {}), ec, last_error_detail());
+    answer(std::exchange(connecting_, {}), ec,
+           ec == errc::client_closed ? ec.message() : last_error_detail());
 }
 
 void client_core::look_up()
@@ -457,7 +456,7 @@ void client_core::closed(const error_code& ec)
     cancel_timers();
     log(log_level::info, ec ? "closed; the session ends by its time-out" : "closed");
     set_state(connection_state::closed);
-    answer(std::exchange(closing_ops_, {}), ec, last_error_detail());
+    answer(std::exchange(closing_ops_, {}), ec, ec.message());
 }
 
 } // namespace colock::detail

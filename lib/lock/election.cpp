@@ -194,6 +194,45 @@ const std::string& election::identity() const noexcept
     return *candidacy_->options.owner_data;
 }
 
+namespace detail {
+
+namespace {
+
+// A request to resign is the node's data, too: it must not be overwritten.
+void proclaim(query<>* raw, std::shared_ptr<contender_driver> driver, std::string name)
+{
+    const auto failed = [raw, driver](const error_code& ec) {
+        const auto lost = driver->lost();
+        raw->fail(lost ? lost : ec == zookeeper_errc::no_node ? errc::node_deleted : ec);
+    };
+    raw->ask({.op = zk::opcode::get, .path = driver->node()}, [=](zk::reply&& r) {
+        if (r.error) {
+            failed(r.error);
+        } else if (r.text == revocation_request) {
+            raw->refuse(errc::revoked,
+                        "proclaim " + name + ": somebody has asked for the leadership; resign it");
+        } else {
+            raw->ask({.op = zk::opcode::set,
+                      .path = driver->node(),
+                      .data = name,
+                      .version = r.stat.version},
+                     [=](zk::reply&& written) {
+                         if (written.error == zookeeper_errc::bad_version) {
+                             proclaim(raw, driver, name); // somebody was quicker
+                         } else if (written.error || driver->lost()) {
+                             failed(written.error);
+                         } else {
+                             raw->finish({});
+                         }
+                     });
+        }
+    });
+}
+
+} // namespace
+
+} // namespace detail
+
 void leadership::start_proclaim(const std::shared_ptr<detail::client_core>& core,
                                 detail::operation_ptr<error_code> op,
                                 std::shared_ptr<detail::contender_driver> driver,
@@ -212,12 +251,7 @@ void leadership::start_proclaim(const std::shared_ptr<detail::client_core>& core
                                                   ": that asks the leader to resign; use another "
                                                   "identity");
         } else {
-            raw->ask({.op = zk::opcode::set, .path = driver->node(), .data = identity},
-                     [raw, driver](zk::reply&& r) {
-                         const auto lost = driver->lost();
-                         const bool is_gone = r.error == zookeeper_errc::no_node;
-                         raw->finish(lost ? lost : is_gone ? errc::node_deleted : r.error);
-                     });
+            detail::proclaim(raw, driver, identity);
         }
     });
 }

@@ -103,7 +103,7 @@ void multi_lock::start_lock(op o, list l, detail::deadline until)
         if (l->core) {
             l->core->note_error(why);
         }
-        o->explain(why);
+        o->explain(fault, why);
         o.complete(fault, multi_guard{});
         return;
     }

@@ -22,7 +22,7 @@ inline void refuse(const std::shared_ptr<client_core>& core,
                    operation_ptr<error_code, unique_lock> op, const error_code& ec,
                    const std::string& why)
 {
-    op->explain(why);
+    op->explain(ec, why);
     op.complete(ec, no_lock(core));
 }
 

@@ -4,7 +4,10 @@
 #include "operations.hpp"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_allocator.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -13,6 +16,8 @@
 #include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <functional>
+#include <memory>
 #include <string>
 
 using namespace colock;
@@ -84,6 +89,71 @@ BOOST_AUTO_TEST_CASE(through_the_adapters_on_both_sides)
     BOOST_TEST(says(deferred, "/deferred"));
     BOOST_TEST(says(redirected, "/redirected"));
     BOOST_TEST(ec == zookeeper_errc::no_node);
+}
+
+// The adapters that ask for return_type with Boost 1.81; and a token that has a name.
+BOOST_AUTO_TEST_CASE(within_other_adapters_and_more_than_once)
+{
+    auto& zk = connect();
+    error_code ec;
+    colock::diagnostics redirected, slotted, allocated, twice;
+    asio::cancellation_signal stop;
+    int done = 0;
+    const auto count = [&](auto&&...) { ++done; };
+    zk.async_get("/redirected", asio::redirect_error(bind_diagnostics(redirected, count), ec));
+    zk.async_get("/slotted",
+                 asio::bind_cancellation_slot(stop.slot(), bind_diagnostics(slotted, count)));
+    zk.async_get("/allocated",
+                 asio::bind_allocator(std::allocator<void>{}, bind_diagnostics(allocated, count)));
+    const auto token = bind_diagnostics(twice, std::function<void(error_code, get_result)>{count});
+    zk.async_get("/once", token);
+    BOOST_TEST(until([&] { return done == 4; }));
+    BOOST_TEST(says(twice, "/once"));
+    zk.async_get("/twice", token);
+    BOOST_TEST(until([&] { return done == 5; }));
+    BOOST_TEST(says(redirected, "/redirected"));
+    BOOST_TEST(says(slotted, "/slotted"));
+    BOOST_TEST(says(allocated, "/allocated"));
+    BOOST_TEST(says(twice, "/twice"));
+}
+
+BOOST_AUTO_TEST_CASE(of_a_body)
+{
+    auto& zk = connect();
+    colock::diagnostics path;
+    std::string what;
+    bool ended = false;
+    asio::co_spawn(
+        io,
+        [&]() -> asio::awaitable<void> {
+            mutex bad{zk, "bad"};
+            try {
+                co_await bad.async_with_lock(
+                    [](const unique_lock&) -> asio::awaitable<void> { co_return; },
+                    bind_diagnostics(path, asio::use_awaitable));
+            } catch (const boost::system::system_error& e) {
+                what = e.what();
+            }
+            ended = true;
+        },
+        asio::detached);
+    BOOST_TEST(until([&] { return ended; }));
+    BOOST_TEST(says(path, "lock bad: the path does not begin"));
+    BOOST_TEST(what.find("lock bad: the path does not begin") == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_cancelled_operation_has_none)
+{
+    colock::diagnostics why;
+    asio::cancellation_signal stop;
+    outcome<> connected;
+    client elsewhere{io, {.hosts = "127.0.0.1:1", .connect_timeout = 1min}};
+    elsewhere.async_connect(
+        asio::bind_cancellation_slot(stop.slot(), bind_diagnostics(why, connected.handler())));
+    io.poll();
+    stop.emit(asio::cancellation_type::terminal);
+    BOOST_TEST(code_of(io, connected) == asio::error::operation_aborted);
+    BOOST_TEST(why.message().empty());
 }
 
 BOOST_AUTO_TEST_CASE(with_a_future)

@@ -54,6 +54,26 @@ BOOST_AUTO_TEST_CASE(a_campaign_gives_the_leadership_which_is_proclaimed_and_res
     check_nothing_left();
 }
 
+// The request is the data of the node, as the identity is.
+BOOST_AUTO_TEST_CASE(a_proclamation_does_not_overwrite_a_request_to_resign)
+{
+    auto& c = connect();
+    election e{c, directory, "ann"};
+    outcome<leadership> o;
+    e.async_campaign(o.handler());
+    auto term = value_of(io, o);
+    outcome<> asked, proclaimed, heard;
+    async_revoke(connect(), term.node(), asked.handler());
+    BOOST_TEST(code_of(io, asked) == error_code{});
+    term.async_proclaim("host-7:8080", proclaimed.handler());
+    BOOST_TEST(code_of(io, proclaimed) == errc::revoked);
+    BOOST_TEST(admin.get(term.node()) == revocation_request);
+    term.async_wait_revoked(heard.handler());
+    BOOST_TEST(code_of(io, heard) == error_code{});
+    term = {};
+    check_nothing_left();
+}
+
 BOOST_AUTO_TEST_CASE(a_leadership_that_is_lost_proclaims_nothing)
 {
     auto& c = connect();

@@ -15,6 +15,11 @@ struct mistakes : surroundings {
         co_await prices.async_with_lock_shared(
             [text = text](const colock::shared_lock&) -> asio::awaitable<void> { co_return; },
             asio::as_tuple(asio::deferred));
+#line 1 "a_lambda_captures_by_value_with_diagnostics"
+        colock::diagnostics why;
+        co_await m.async_with_lock(
+            [text = text](const colock::unique_lock&) -> asio::awaitable<void> { co_return; },
+            colock::bind_diagnostics(why, asio::use_awaitable));
 #line 1 "a_guard_is_dropped"
         co_await m.async_lock();
 #line 1 "a_shared_guard_is_dropped"

@@ -313,7 +313,8 @@ BOOST_AUTO_TEST_CASE(G1_permits_are_created_only_under_the_limit_that_was_read)
     play p{with_counter()};
     p.counted(1);
     BOOST_TEST(p.limit_read('\2', 7) == "create (7)");
-    BOOST_TEST(p.not_created(zookeeper_errc::bad_version) == "read limit");
+    BOOST_TEST(p.not_created(zookeeper_errc::bad_version) == "pause");
+    BOOST_TEST(p.paused() == "read limit");
     BOOST_TEST(p.limit_read('\1', 8) == "list");
     BOOST_TEST(p.listed(1) == "list and watch");
 }

@@ -5,6 +5,7 @@
 #include <colock/detail/abi.hpp>
 #include <colock/detail/config.hpp>
 #include <colock/diagnostics.hpp>
+#include <colock/error.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_allocator.hpp>
@@ -12,6 +13,7 @@
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/execution/allocator.hpp>
 #include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/execution/executor.hpp>
@@ -129,9 +131,10 @@ public:
         return link_;
     }
     // Before it completes with an error: what has failed, and why. The first one counts.
-    void explain(const std::string& why) const
+    void explain(const error_code& ec, const std::string& why) const
     {
-        if (told_ != nullptr && told_->message().empty()) {
+        if (told_ != nullptr && ec && ec != asio::error::operation_aborted &&
+            told_->message().empty()) {
             told_->assign(why);
         }
     }
@@ -178,11 +181,24 @@ public:
     // On the strand, or where it cannot be cancelled any more.
     void complete(Results... results)
     {
+        if (op_->told() != nullptr) {
+            explain_by_code(results...);
+        }
         unbind(*op_);
         op_.release()->complete(std::move(results)...);
     }
 
 private:
+    template <class First, class... Others>
+    void explain_by_code(const First& ec, const Others&...) const
+    {
+        if constexpr (std::is_same_v<First, error_code>) {
+            if (ec) {
+                op_->explain(ec, ec.message());
+            }
+        }
+    }
+
     // What is bound refers to where the operation waits, which it is about to leave.
     static void unbind(operation<Results...>& op) noexcept
     {

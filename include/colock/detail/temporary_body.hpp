@@ -33,6 +33,8 @@ template <class Token, class Executor>
 inline constexpr bool is_awaited<asio::executor_binder<Token, Executor>> = is_awaited<Token>;
 template <class Token, class Allocator>
 inline constexpr bool is_awaited<asio::allocator_binder<Token, Allocator>> = is_awaited<Token>;
+template <class Token>
+inline constexpr bool is_awaited<diagnostics_binder<Token>> = is_awaited<Token>;
 
 // GCC 12 keeps a lambda of a co_await expression in the coroutine's frame: it copies the bytes of the lambda, and
 // then destroys the copy and the original. The type tells which lambdas are in danger: an object with a name comes

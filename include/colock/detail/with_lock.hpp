@@ -193,22 +193,23 @@ private:
             finish(aborted(), {});
             return;
         }
-        lock_.async_lock(until_, on_strand(acquiring_, [self = this->shared_from_this()](
-                                                           error_code ec, Guard held) {
-                             self->held_ = std::move(held);
-                             if (ec) {
-                                 self->finish(failure(ec), {});
-                             } else if (self->cancelled_ != asio::cancellation_type::none) {
-                                 self->conclude_early(); // it came too late, but no body has begun
-                             } else if (self->lost_ = self->held_.loss_reason(); !self->lost_) {
-                                 self->run();
-                             } else if (self->lost_ == errc::not_held) {
-                                 self->finish({}, {}); // it was tried, and somebody else has it
-                             } else {
-                                 self->held_ = {}; // the grant was on its way for so long
-                                 self->conclude({}, {});
-                             }
-                         }));
+        const auto self = this->shared_from_this();
+        const auto acquired = [self](error_code ec, Guard held) {
+            self->held_ = std::move(held);
+            if (ec) {
+                self->finish(self->failure(ec), {});
+            } else if (self->cancelled_ != asio::cancellation_type::none) {
+                self->conclude_early(); // it came too late, but no body has begun
+            } else if (self->lost_ = self->held_.loss_reason(); !self->lost_) {
+                self->run();
+            } else if (self->lost_ == errc::not_held) {
+                self->finish({}, {}); // it was tried, and somebody else has it
+            } else {
+                self->held_ = {}; // the grant was on its way for so long
+                self->conclude({}, {});
+            }
+        };
+        lock_.async_lock(until_, bind_diagnostics(words_, on_strand(acquiring_, acquired)));
     }
 
     void run()
@@ -233,7 +234,7 @@ private:
     {
         asked_for.async_wait_revoked(
             on_strand(listening_.emplace_back(), [self = this->shared_from_this()](error_code ec) {
-                if (!ec && self->running_ && !self->stopped_) {
+                if (!ec && self->running_ && !self->lost_ && !ends_at_once(self->cancelled_)) {
                     self->revoked_ = true;
                     self->stop(asio::cancellation_type::all);
                 }
@@ -318,9 +319,10 @@ private:
     void conclude(std::exception_ptr e, values value)
     {
         if (lost_ && (!e || is_aborted(e))) {
-            e = std::make_exception_ptr(
-                boost::system::system_error{make_error_code(errc::lock_lost), lost_.message()});
+            words_.assign(lost_.message());
+            e = failure(errc::lock_lost);
         } else if (revoked_ && e && is_aborted(e)) {
+            words_.clear();
             e = failure(errc::revoked); // what a body gave all the same was made under the lock
         }
         finish(std::move(e), std::move(value));
@@ -340,11 +342,15 @@ private:
                                    asio::bind_cancellation_slot(signal.slot(), std::move(handler)));
     }
 
-    static std::exception_ptr failure(const error_code& ec)
+    // Its text begins with what the lock has said.
+    std::exception_ptr failure(const error_code& ec) const
     {
-        return std::make_exception_ptr(boost::system::system_error{ec, "async_with_lock"});
+        const auto& why = words_.message();
+        op_->explain(ec, why.empty() ? ec.message() : why + ": " + ec.message());
+        return std::make_exception_ptr(
+            boost::system::system_error{ec, why.empty() ? "async_with_lock" : why});
     }
-    static std::exception_ptr aborted() { return failure(asio::error::operation_aborted); }
+    std::exception_ptr aborted() const { return failure(asio::error::operation_aborted); }
 
     static bool is_aborted(const std::exception_ptr& e)
     {
@@ -373,6 +379,7 @@ private:
     bool stopped_ = false;
     bool revoked_ = false;
     error_code lost_;
+    diagnostics words_; // for what has failed
 };
 
 template <class Lock>

@@ -103,7 +103,7 @@ void contender_driver::answer(const error_code& ec)
 void contender_driver::refuse(const error_code& ec, const std::string& why)
 {
     if (trying_) {
-        trying_->explain(why);
+        trying_->explain(ec, why);
         answer(ec);
     }
     queue_->failed(*this, ec, why);
@@ -282,7 +282,7 @@ void contender_driver::suspended()
     queue_->met(*this, protocol::remote_contention::unknown);
     if (trying_) {
         // A try does not wait for a connection.
-        trying_->explain(about(error_code{errc::disconnected}.message()));
+        trying_->explain(errc::disconnected, about(error_code{errc::disconnected}.message()));
         answer(errc::disconnected);
         leave();
     }

@@ -1,5 +1,7 @@
 #include "lock/local/option_faults.hpp"
 
+#include <colock/queue_view.hpp>
+
 #include "lock/local/local_queue.hpp"
 #include "protocol/names/contender_name.hpp"
 
@@ -123,6 +125,9 @@ std::string fault_of(const lock_options& o, lock_kind kind)
             return "safety_margin, body_grace, max_local_time, linger and max_linger must not be "
                    "negative, and be below 25 days";
         }
+    }
+    if (o.owner_data == revocation_request) {
+        return "owner_data is the text that asks for the lock to be released; use another one";
     }
     if (o.linger > o.max_linger) {
         return "linger is longer than max_linger";

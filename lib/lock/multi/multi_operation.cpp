@@ -46,6 +46,7 @@ private:
     struct lock {
         std::shared_ptr<cancel_link> link; // of what is under way
         guard_part guard;                  // while it is held
+        std::string why;                   // it was refused last
     };
 
     // What a command brings about at once is posted to the strand: no input comes while commands are performed.
@@ -74,7 +75,10 @@ private:
         case kind::hurry: l.link->request(asio::cancellation_type::terminal); break;
         case kind::release: release(c.lock); break;
         case kind::deliver: deliver(); break;
-        case kind::refuse: end(c.error); break;
+        case kind::refuse:
+            op_->explain(c.error, l.why);
+            end(c.error);
+            break;
         case kind::time_over:
             end(core_->connection_id() != 0 ? error_code{} : errc::disconnected);
             break;
@@ -90,9 +94,7 @@ private:
              [self = shared_from_this(), i](const error_code& ec, guard_part guard,
                                             std::string why) {
                  self->core_->post([self, i, ec, guard = std::move(guard), why]() mutable {
-                     if (self->why_.empty()) {
-                         self->why_ = std::move(why);
-                     }
+                     self->locks_[i].why = std::move(why);
                      self->joined(i, ec, std::move(guard));
                  });
              }},
@@ -185,9 +187,6 @@ private:
     // Without the locks: what is left goes in the background.
     void end(const error_code& ec)
     {
-        if (ec && ec != asio::error::operation_aborted) {
-            op_->explain(why_);
-        }
         std::exchange(op_, {}).complete(ec, access::make<multi_guard>(core_));
         for (auto& l : locks_) {
             l.guard = {};
@@ -198,7 +197,6 @@ private:
     }
 
     operation_ptr<error_code, multi_guard> op_; // until it has completed
-    std::string why_;                           // what the first refusal is about
     const std::shared_ptr<const lock_list> list_;
     const std::shared_ptr<client_core> core_;
     const deadline until_;

@@ -397,9 +397,7 @@ private:
     void complete(const error_code& ec, permit p)
     {
         if (op_) {
-            if (ec != asio::error::operation_aborted) {
-                op_->explain(why_);
-            }
+            op_->explain(ec, why_);
             std::exchange(op_, {}).complete(ec, std::move(p));
         }
     }

@@ -119,7 +119,7 @@ void semaphore_path::start_acquire(operation_ptr<error_code, permit> op, std::in
     if (why) {
         const auto text = "semaphore " + path + ": " + detail;
         core->note_error(text);
-        op->explain(text);
+        op->explain(why, text);
         op.complete(why, permit{});
         return;
     }

@@ -80,7 +80,7 @@ protected:
     void fail(const error_code& ec) { complete(ec, {}); }
     void refuse(const error_code& ec, std::string detail)
     {
-        op_->explain(detail);
+        op_->explain(ec, detail);
         core_->note_error(std::move(detail));
         fail(ec);
     }

@@ -57,7 +57,9 @@ public:
             [self = this->shared_from_this(), at, done = std::move(done)](zk::reply&& r) mutable {
                 self->open_.erase(at);
                 if (self->op_) { // else it is over
-                    self->why_ = r.detail;
+                    if (r.error) {
+                        self->why_ = r.detail;
+                    }
                     done(std::move(r));
                 }
             });
@@ -74,8 +76,8 @@ public:
     }
     void fail(const error_code& ec)
     {
-        if (ec != asio::error::operation_aborted) {
-            op_->explain(why_);
+        if (!why_.empty()) {
+            op_->explain(ec, why_);
         }
         finish(ec, Results{}...);
     }

@@ -167,16 +167,15 @@ void acquisition::created(const error_code& ec, const names& leases, bool in_que
     const bool absent = ec == zookeeper_errc::no_node;
     if (!ec) {
         grant(leases, out);
-    } else if (ec == zookeeper_errc::bad_version) {
-        changed(out); // there are more permits now, or fewer
     } else if (outcome_unknown(ec) && !planted("lost create not looked for")) {
         at_ = step::recovering;
         out.push_back({kind::list});
     } else if (absent && in_queue && !planted("directory not made")) {
         at_ = step::making_directory;
         out.push_back({kind::make_directory});
-    } else if (absent || may_be_repeated(ec)) {
-        // Without its node in the queue the lock is lost: that shows behind the pause.
+    } else if (absent || ec == zookeeper_errc::bad_version || may_be_repeated(ec)) {
+        // Without its node in the queue the lock is lost: that shows behind the pause. Another version: there are more
+        // permits now, or fewer.
         pause(step::pausing_before_count, out);
     } else {
         end({kind::failed, {}, ec}, out);
