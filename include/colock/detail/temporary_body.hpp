@@ -2,6 +2,8 @@
 #ifndef COLOCK_DETAIL_TEMPORARY_BODY_HPP
 #define COLOCK_DETAIL_TEMPORARY_BODY_HPP
 
+#include <colock/diagnostics.hpp>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>

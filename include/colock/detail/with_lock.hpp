@@ -270,7 +270,7 @@ private:
             return;
         }
         release_guard(held_, on_strand(acquiring_, [self = this->shared_from_this()](error_code) {
-                          self->finish(aborted(), {});
+                          self->finish(self->aborted(), {});
                       }));
     }
 
