@@ -5,7 +5,7 @@
 // stands for all codes that ask for the same reaction. Cancellation is `boost::asio::error::operation_aborted`, as
 // everywhere in Asio.
 //
-// A code cannot name the host or the path that it is about: `client::last_error_detail()` and the log
+// A code cannot name the host or the path that it is about: the `diagnostics` of the operation and the log
 // sink of `client_options` do.
 #ifndef COLOCK_ERROR_HPP
 #define COLOCK_ERROR_HPP

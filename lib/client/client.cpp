@@ -17,6 +17,12 @@ namespace {
 using detail::on_loss;
 using core_ptr = std::shared_ptr<detail::client_core>;
 
+// Users know one code for an expired session.
+error_code for_users(const error_code& ec)
+{
+    return ec == zookeeper_errc::session_expired ? error_code{errc::session_expired} : ec;
+}
+
 // Completes an operation with what `convert` makes of the reply to its request.
 template <class... Results, class Convert>
 void start_request(const core_ptr& core, detail::operation_ptr<error_code, Results...> op,
@@ -35,9 +41,7 @@ void start_request(const core_ptr& core, detail::operation_ptr<error_code, Resul
                                       [op = std::move(op), convert = std::move(convert),
                                        watching = std::move(watching)](zk::reply&& reply) mutable {
                                           op->explain(reply.error, reply.detail);
-                                          if (reply.error == zookeeper_errc::session_expired) {
-                                              reply.error = errc::session_expired; // the only one
-                                          }
+                                          reply.error = for_users(reply.error);
                                           convert(op, std::move(reply));
                                       });
         r->subscriber = subscriber;
@@ -99,11 +103,8 @@ private:
             create(); // behind them on the same connection
         } else {
             const bool told = r.error == zookeeper_errc::no_node && refused_;
-            if (r.error == zookeeper_errc::session_expired) {
-                r.error = errc::session_expired;
-            }
             op_->explain(r.error, told ? refused_detail_ : r.detail);
-            op_.complete(told ? refused_ : r.error, {std::move(r.text), r.stat});
+            op_.complete(told ? refused_ : for_users(r.error), {std::move(r.text), r.stat});
         }
     }
 

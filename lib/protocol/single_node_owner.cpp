@@ -1,4 +1,4 @@
-// Whose the node is: what answers to a create, a look and a remove tell.
+// A contender learns from the answers to its create, look and remove whether the node is its own.
 #include "single_node.hpp"
 
 #include <limits>

@@ -380,7 +380,7 @@ BOOST_AUTO_TEST_CASE(objects_with_other_options_conflict_while_the_path_is_in_us
         BOOST_TEST(detail.find(s.directory) != std::string::npos);
         BOOST_TEST(detail.ends_with(says), detail);
     }
-    // What is only for people is no conflict.
+    // owner_data is for people: objects with other data do not conflict.
     BOOST_TEST(!value_of(s.io, s.start_try_lock(c, {.owner_data = "x"})));
     outcome<unique_lock> of_another;
     single_node_mutex{c, s.directory, {.max_local_grants = 0}}.async_lock(of_another.handler());

@@ -306,8 +306,9 @@ void contender_driver::closed(const error_code& why)
     newcomers_.reset();
     commands_.clear();
     pause_.reset();
-    refuse(why, about(why.message()));
-    queue_->fail_all(why, about(why.message()));
+    const auto text = about(why.message());
+    refuse(why, text);
+    queue_->fail_all(why, text);
     if (holds()) {
         lose(errc::client_closed);
     }
@@ -423,17 +424,19 @@ void contender_driver::perform(const protocol::command& c)
     case kind::granted: granted(); break;
     case kind::shared:
         if (c.error) {
-            core_.note_error("lock " + path_ + ": " + c.error.message());
+            core_.note_error(about(c.error.message()));
         }
         end_step_down(c.error);
         break;
     case kind::prove: core_.await_proof(); break;
     case kind::busy: answer({}); break;
     case kind::lost: lose(static_cast<errc>(c.error.value())); break;
-    case kind::failed:
-        core_.note_error(about(c.error.message()));
-        refuse(c.error, about(c.error.message()));
+    case kind::failed: {
+        const auto why = about(c.error.message());
+        core_.note_error(why);
+        refuse(c.error, why);
         break;
+    }
     case kind::mark_refused:
         core_.log(log_level::warning,
                   "lock " + path_ +

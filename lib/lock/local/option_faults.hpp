@@ -1,4 +1,4 @@
-// What is wrong with the options of a lock: by themselves, or beside those of other objects at the same path.
+// Finds faults in the options of a lock, and differences from other lock objects at the same path.
 #pragma once
 
 #include <colock/lock_options.hpp>
