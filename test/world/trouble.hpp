@@ -64,6 +64,8 @@ private:
     void slow_link();
     void slow_client();
     void lose_client_slowly();
+    void cut_off(workload::program& c, std::chrono::nanoseconds from,
+                 std::chrono::nanoseconds until);
     void lose_client_behind_late_answers();
     void flaky_client();
     void lose_server_behind_handshake();

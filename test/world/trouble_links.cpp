@@ -183,7 +183,14 @@ void trouble::lose_client_slowly()
     }
     const auto slow = random_.between(1s, 3 * session_);
     const auto until = slow + random_.between(session_, 2 * session_);
-    later(slow, [this, &c] {
+    cut_off(c, slow, until);
+}
+
+// No server is to be reached for a while. Its links are as usual behind that.
+void trouble::cut_off(workload::program& c, std::chrono::nanoseconds from,
+                      std::chrono::nanoseconds until)
+{
+    later(from, [this, &c] {
         note(deed::trouble, c.name(), "cut off all servers");
         for (std::size_t s = 0; s < servers_.size() && !over_; ++s) {
             network_.cut(c.on(), servers_.machine_of(s));
@@ -214,22 +221,7 @@ void trouble::lose_client_behind_late_answers()
         network_.delay_one_way(servers_.machine_of(s), c.on(), late, late);
     }
     const auto slow = late + random_.between(0ns, session_);
-    later(slow, [this, &c] {
-        note(deed::trouble, c.name(), "cut off all servers");
-        for (std::size_t s = 0; s < servers_.size() && !over_; ++s) {
-            network_.cut(c.on(), servers_.machine_of(s));
-            network_.cut(servers_.machine_of(s), c.on());
-        }
-    });
-    later(slow + session_ + random_.between(2 * tick, 4 * tick), [this, &c] {
-        note(deed::calm, c.name(), "mended");
-        for (std::size_t s = 0; s < servers_.size(); ++s) {
-            auto& server = servers_.machine_of(s);
-            network_.mend(c.on(), server);
-            network_.mend(server, c.on());
-            network_.delay(c.on(), server, 100us, 500us);
-        }
-    });
+    cut_off(c, slow, slow + session_ + random_.between(2 * tick, 4 * tick));
 }
 
 // Its connections are reset again and again, while requests are under way.
