@@ -22,7 +22,7 @@
 
 namespace colock {
 
-/// Who wrote a node, as far as its data says so.
+/// Who wrote a node, as far as its data tell.
 struct owner_info {
     std::optional<std::string> host;
     std::optional<std::int64_t> pid;
@@ -48,10 +48,10 @@ inline constexpr std::string_view revocation_request = "__REVOKE__";
 struct queue_entry {
     std::string name;        ///< Within the directory of the lock.
     std::string path;        ///< The whole path.
-    std::int64_t number = 0; ///< Its place: lower ones go first.
+    std::int64_t number = 0; ///< Its sequence number: lower ones go first.
     bool shared = false;     ///< Wants the lock together with others, or has it so.
-    /// According to the queue it has the lock, or is about to hear of it: it is the first one, or one of those who
-    /// share it before the first one who does not.
+    /// According to the queue it has the lock, or is about to hear of it: it is the first one, or one of those that
+    /// share the lock before the first one that does not. Of a semaphore: it is the node of a permit.
     bool holds = false;
     std::string data;
     std::int64_t czxid =
@@ -63,7 +63,7 @@ struct queue_entry {
     /// follows from the name.
     error_code unreadable;
 
-    /// Somebody has asked for the lock, which replaced what the owner had written.
+    /// Somebody has asked for the lock; the request replaced what the owner had written.
     [[nodiscard]] bool is_revoked() const { return data == revocation_request; }
     [[nodiscard]] owner_info owner() const { return parse_owner(data); }
 };
@@ -72,9 +72,9 @@ struct queue_entry {
 struct queue_view {
     std::vector<queue_entry> entries;
 
-    /// Those who have the lock: the first ones, one at most unless they share it.
+    /// Those that have the lock: the first entries, one at most unless they share it. Of a semaphore: its permits.
     [[nodiscard]] COLOCK_DECL std::span<const queue_entry> holders() const noexcept;
-    /// Those who wait for it, the next one first.
+    /// Those that wait for it, the next one first.
     [[nodiscard]] COLOCK_DECL std::span<const queue_entry> waiters() const noexcept;
 };
 
@@ -88,8 +88,10 @@ struct queue_place {
 };
 [[nodiscard]] COLOCK_DECL queue_place place_of(const basic_lock& lock);
 [[nodiscard]] COLOCK_DECL queue_place place_of(const election& e);
+// Of its directory; the layouts of its two queues are fixed.
+[[nodiscard]] COLOCK_DECL queue_place place_of(const semaphore& s);
 
-// A lock whose contenders stand in a queue. Those of a semaphore do, too, but its holders are elsewhere.
+// A lock whose holders and waiters stand in one queue.
 template <class Lock>
 concept queueing = std::same_as<Lock, mutex> || std::same_as<Lock, recursive_mutex> ||
     std::same_as<Lock, shared_mutex> || std::same_as<Lock, election>;
@@ -97,6 +99,8 @@ concept queueing = std::same_as<Lock, mutex> || std::same_as<Lock, recursive_mut
 struct COLOCK_DECL queue_inquiries {
     static void view(const std::shared_ptr<client_core>& core,
                      operation_ptr<error_code, queue_view> op, std::string path, layout l);
+    static void view_permits(const std::shared_ptr<client_core>& core,
+                             operation_ptr<error_code, queue_view> op, std::string path);
     static void wait_position(const std::shared_ptr<client_core>& core,
                               operation_ptr<error_code, std::size_t> op, std::string node, layout l,
                               std::optional<std::size_t> seen);
@@ -109,24 +113,27 @@ struct COLOCK_DECL queue_inquiries {
 
 } // namespace detail
 
-/// Looks into the queue of the lock at a path: holder and waiters, in order, with what they say about themselves.
+/// Looks into the queue of the lock at `path`. At completion `view` has holders and waiters, in order, with what they
+/// say about themselves. When you have the lock object, pass that instead: it knows the path and the layout.
 ///
 /// Lists the directory, then reads the nodes, up to 64 at a time: two round trips for a short queue. A long list is
 /// handled in slices, so that other handlers of the client's executor are not kept waiting. A node that cannot be
 /// read is marked (`queue_entry::unreadable`). The view leaves out children of the directory that are not of the
-/// layout, and contenders that leave meanwhile. A directory that does not exist is an empty queue. When you have the lock
-/// object, pass that instead: it knows the path and the layout.
+/// layout, and contenders that leave meanwhile. A directory that does not exist is an empty queue.
 ///
 /// The view is what the server of this client knows, which may be a little behind. To see the newest state, call
 /// `client::async_sync` before. While there is no connection the operation waits for one.
 ///
-/// Completion signature: `void(error_code, queue_view)`.
-/// Errors: `errc::invalid_path`; `errc::invalid_option` for a bad layout; `zookeeper_errc::no_auth` the directory
-/// may not be listed; `errc::not_connected`, `errc::client_closed`; `operation_aborted` cancelled. A node that cannot
-/// be read is no error, see `queue_entry::unreadable`.
-/// Cancellation: any type completes at once.
-/// Executor: the handler's associated one, by default the client's. Never inline.
-/// Thread safety: as for the functions of the client.
+/// Completion signature: `void(error_code, queue_view view)`.
+/// Errors:
+///  - `errc::invalid_path`: the path is malformed. `errc::invalid_option`: so is the layout.
+///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directory.
+///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - `operation_aborted`: cancelled, or the client was destroyed.
+///
+/// Cancellation: terminal, partial, total: completes at once.
+/// Executor: the handler's associated one, by default the client's; never within this function.
+/// Thread safety: may be called from several threads at once.
 template <class CompletionToken = boost::asio::deferred_t>
 auto async_view_queue(const client& c, std::string path, layout l,
                       CompletionToken&& token = CompletionToken())
@@ -136,7 +143,7 @@ auto async_view_queue(const client& c, std::string path, layout l,
         &detail::queue_inquiries::view, std::move(path), std::move(l));
 }
 
-/// The same of the queue of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`. The object need not live on.
+/// As above, of the queue of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`. The object need not live on.
 template <detail::queueing Lock, class CompletionToken = boost::asio::deferred_t>
 auto async_view_queue(const Lock& lock, CompletionToken&& token = CompletionToken())
 {
@@ -146,14 +153,27 @@ auto async_view_queue(const Lock& lock, CompletionToken&& token = CompletionToke
         &detail::queue_inquiries::view, std::move(at.path), std::move(at.names));
 }
 
-/// Waits until a contender's position differs from the one that was seen; completes with what it is then, at once
-/// when it differs already.
+/// As above, of a semaphore: `view.holders()` are the nodes of the permits that are held, one for each permit, in the
+/// order in which they were granted; `view.waiters()` are the acquisitions that wait, the next one first. The waiters
+/// of one client share a node. The waiters are listed first. So one that is granted permits meanwhile may be among
+/// both, and none is missing. The object need not live on.
+template <class CompletionToken = boost::asio::deferred_t>
+auto async_view_queue(const semaphore& s, CompletionToken&& token = CompletionToken())
+{
+    auto at = detail::place_of(s);
+    return boost::asio::async_initiate<CompletionToken, void(error_code, queue_view)>(
+        detail::initiate<error_code, queue_view>{std::move(at.core)}, token,
+        &detail::queue_inquiries::view_permits, std::move(at.path));
+}
+
+/// Waits until the position of a contender is another than `seen`. At completion `position` is what it is then.
+/// Completes soon when it differs already, or when nothing was seen.
 ///
-/// The position is how many have to let go before the contender has the lock: 0 when it has it, or is about to hear
-/// of it. For one who shares the lock they are those up to the last one before it who does not. It never grows.
-/// A loop that begins with nothing seen gets the position first, and then each change that lasts. Of several
-/// changes that follow each other quickly it may get the last one only. It ends when the node goes, with an
-/// exception (`zookeeper_errc::no_node`). Here `path` is the path of the node:
+/// The position is the number of contenders that have to let go before this one has the lock: 0 when it has it, or is
+/// about to hear of it. For a contender that shares the lock they are those up to the last one before it that does
+/// not. It never grows. A loop that begins with nothing seen gets the position first, and then each change that
+/// lasts. Of several changes that follow each other quickly it may get the last one only. It ends when the node goes,
+/// with an exception (`zookeeper_errc::no_node`). Here `path` is the path of the node:
 ///
 /// ```cpp
 /// std::optional<std::size_t> position;
@@ -164,21 +184,26 @@ auto async_view_queue(const Lock& lock, CompletionToken&& token = CompletionToke
 /// ```
 ///
 /// `node` is that of a contender on any client: a `queue_entry::path`. The one by which this client waits is the
-/// entry of `async_view_queue` whose session is `client::session_id()`; those who share it (`max_local_grants`)
-/// have the position in common. Who still waits when it goes has another one, behind all others: after the end of
-/// the session, or when those who share it have had their turn.
+/// entry of `async_view_queue` whose session is `client::session_id()`; waiters that share it (`max_local_grants`)
+/// have the position in common. A waiter that goes on waiting when the node goes has another one, behind all others:
+/// after the end of the session, or when those that share it have had their turn.
 ///
 /// It watches the directory: one request and its whole list whenever a contender comes or goes. That is for a few
-/// who look on, not for every waiter of a long queue, who are told of their turn by their own lock.
-/// A disconnection, or the end of this client's session, is waited out.
+/// that look on, not for every waiter of a long queue, which is told of its turn by its own lock. A disconnection, or
+/// the end of this client's session, is waited out.
 ///
-/// Completion signature: `void(error_code, std::size_t)`.
-/// Errors: `zookeeper_errc::no_node` the contender is not, or no longer, there; `errc::invalid_path`, also when the
-/// name is not that of a contender of the layout; `errc::invalid_option` for a bad layout; `zookeeper_errc::no_auth`
-/// the directory may not be listed; `errc::not_connected`, `errc::client_closed`; `operation_aborted` cancelled.
-/// Cancellation: any type completes at once, and the watch is removed.
-/// Executor: the handler's associated one, by default the client's. Never inline.
-/// Thread safety: as for the functions of the client.
+/// Completion signature: `void(error_code, std::size_t position)`.
+/// Errors:
+///  - `zookeeper_errc::no_node`: the contender is not, or no longer, there.
+///  - `errc::invalid_path`: `node` is malformed, or its name is not that of a contender of the layout.
+///  - `errc::invalid_option`: the layout is malformed.
+///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directory.
+///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - `operation_aborted`: cancelled, or the client was destroyed.
+///
+/// Cancellation: terminal, partial, total: completes at once, and removes the watch.
+/// Executor: the handler's associated one, by default the client's; never within this function.
+/// Thread safety: may be called from several threads at once.
 template <class CompletionToken = boost::asio::deferred_t>
 auto async_wait_position(const client& c, std::string node, layout l,
                          std::optional<std::size_t> seen,
@@ -189,7 +214,8 @@ auto async_wait_position(const client& c, std::string node, layout l,
         &detail::queue_inquiries::wait_position, std::move(node), std::move(l), seen);
 }
 
-/// The same of a contender in the queue of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`.
+/// As above, of a contender in the queue of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`. The object
+/// need not live on.
 template <detail::queueing Lock, class CompletionToken = boost::asio::deferred_t>
 auto async_wait_position(const Lock& lock, std::string node, std::optional<std::size_t> seen = {},
                          CompletionToken&& token = CompletionToken())
@@ -200,7 +226,7 @@ auto async_wait_position(const Lock& lock, std::string node, std::optional<std::
         &detail::queue_inquiries::wait_position, std::move(node), std::move(at.names), seen);
 }
 
-/// The same for a caller that has seen no position yet.
+/// As above, for a caller that has seen no position yet.
 template <detail::queueing Lock, class CompletionToken>
     requires(!std::convertible_to<CompletionToken, std::optional<std::size_t>>)
 auto async_wait_position(const Lock& lock, std::string node, CompletionToken&& token)
@@ -209,22 +235,26 @@ auto async_wait_position(const Lock& lock, std::string node, CompletionToken&& t
                                std::forward<CompletionToken>(token));
 }
 
-/// Asks the owner of a node, who holds a lock or waits for it, to let it go. One request.
+/// Asks the owner of a node, which holds a lock or waits for it, to let it go. At completion the request stands in
+/// the node, or the node has gone. One round trip.
 ///
-/// What comes of it is up to him: `held_lock::async_wait_revoked` and `lock_options::cancel_when_revoked` tell here,
-/// `makeRevocable` in Apache Curator. The request takes the place of the data of the node. A node that has gone is
-/// no error. While there is no connection it waits for one, and is sent again when the connection breaks, which
-/// makes no difference.
+/// What comes of it is up to the owner: `held_lock::async_wait_revoked` and `lock_options::cancel_when_revoked` tell
+/// here, `makeRevocable` in Apache Curator. The request takes the place of the data of the node. While there is no
+/// connection it waits for one, and is sent again when the connection breaks, which makes no difference.
 ///
 /// `node` is that of a contender, as in `queue_entry::path` or `held_lock::node`.
 ///
 /// Completion signature: `void(error_code)`.
-/// Errors: `errc::invalid_path`, also when the name does not end in the ten digits of a contender, so that no other
-/// node is overwritten; `zookeeper_errc::no_auth` the node may not be written; `errc::not_connected`,
-/// `errc::client_closed`; `operation_aborted` cancelled.
-/// Cancellation: any type completes at once; a request that was sent may be carried out.
-/// Executor: the handler's associated one, by default the client's. Never inline.
-/// Thread safety: as for the functions of the client.
+/// Errors:
+///  - `errc::invalid_path`: `node` is malformed, or its name does not end in the ten digits of a contender, so that
+///    no other node is overwritten.
+///  - `zookeeper_errc::no_auth`: an access control list does not allow to write the node.
+///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - `operation_aborted`: cancelled, or the client was destroyed.
+///
+/// Cancellation: terminal, partial, total: completes at once; a request that was sent may be carried out.
+/// Executor: the handler's associated one, by default the client's; never within this function.
+/// Thread safety: may be called from several threads at once.
 template <class CompletionToken = boost::asio::deferred_t>
 auto async_revoke(const client& c, std::string node, CompletionToken&& token = CompletionToken())
 {
@@ -233,12 +263,20 @@ auto async_revoke(const client& c, std::string node, CompletionToken&& token = C
         &detail::queue_inquiries::revoke, std::move(node));
 }
 
-/// Asks whoever has the lock of this path to let it go; completes with how many were asked: none, one, or those who
-/// share it. Two round trips.
+/// Asks whoever has the lock at `path` to let it go. At completion `asked` tells how many were asked: none, one, or
+/// those that share it. Two round trips. When you have the lock object, pass that instead: it knows the path and the
+/// layout.
 ///
-/// Completion signature: `void(error_code, std::size_t)`.
-/// Errors: those of `async_revoke`; `errc::invalid_option` for a bad layout.
-/// Cancellation, executor, thread safety: as for `async_revoke`.
+/// Completion signature: `void(error_code, std::size_t asked)`.
+/// Errors: some may have been asked all the same.
+///  - `errc::invalid_path`: the path is malformed. `errc::invalid_option`: so is the layout.
+///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directory, or to write a node.
+///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - `operation_aborted`: cancelled, or the client was destroyed.
+///
+/// Cancellation: terminal, partial, total: completes at once; requests that were sent may be carried out.
+/// Executor: the handler's associated one, by default the client's; never within this function.
+/// Thread safety: may be called from several threads at once.
 template <class CompletionToken = boost::asio::deferred_t>
 auto async_revoke_holders(const client& c, std::string path, layout l,
                           CompletionToken&& token = CompletionToken())
@@ -248,7 +286,7 @@ auto async_revoke_holders(const client& c, std::string path, layout l,
         &detail::queue_inquiries::revoke_holders, std::move(path), std::move(l));
 }
 
-/// The same of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`. The object need not live on.
+/// As above, of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`. The object need not live on.
 template <detail::queueing Lock, class CompletionToken = boost::asio::deferred_t>
 auto async_revoke_holders(const Lock& lock, CompletionToken&& token = CompletionToken())
 {

@@ -1,10 +1,14 @@
 #include <colock/queue_view.hpp>
+#include <colock/semaphore.hpp>
 
+#include "lock/permits/semaphore_state.hpp"
 #include "lock/views/change_watcher.hpp"
 #include "lock/views/query.hpp"
+#include "protocol/permits/numbers.hpp"
 #include "protocol/queue/blocking_rule.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace colock {
@@ -70,6 +74,45 @@ void queue_inquiries::view(const std::shared_ptr<client_core>& core,
     q->start([raw = q.get(), path = std::move(path), l = std::move(l)] {
         read_queue(raw->shared_from_this(), path, l, everybody,
                    [raw](queue_view&& found) { raw->finish({}, std::move(found)); });
+    });
+}
+
+queue_place place_of(const semaphore& s)
+{
+    return {access::behind(s)->core, s.path(), {}};
+}
+
+// The leases are listed behind the waiters: who is granted permits in between is among both, instead of among neither.
+void queue_inquiries::view_permits(const std::shared_ptr<client_core>& core,
+                                   operation_ptr<error_code, queue_view> op, std::string path)
+{
+    struct parts {
+        std::vector<queue_entry> leases, waiters;
+        std::size_t open = 2;
+    };
+    const auto q = make_query(core, std::move(op));
+    q->start([raw = q.get(), path = std::move(path), found = std::make_shared<parts>()] {
+        const auto take = [raw, found](std::vector<queue_entry> parts::*into, bool holds) {
+            return [raw, found, into, holds](queue_view&& part) {
+                for (auto& each : part.entries) {
+                    each.holds = holds;
+                }
+                (*found).*into = std::move(part.entries);
+                if (--found->open != 0) {
+                    return;
+                }
+                auto& all = found->leases;
+                std::ranges::move(found->waiters, std::back_inserter(all));
+                raw->finish({}, {std::move(all)});
+            };
+        };
+        const auto self = raw->shared_from_this();
+        read_queue(self, protocol::join_path(path, "locks"), curator_layout(), everybody,
+                   take(&parts::waiters, false));
+        if (!raw->is_over()) {
+            read_queue(self, protocol::join_path(path, "leases"), protocol::permits::lease_layout(),
+                       everybody, take(&parts::leases, true));
+        }
     });
 }
 

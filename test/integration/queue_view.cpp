@@ -1,4 +1,6 @@
 // Looking into a queue from outside, against a real server.
+#include <colock/semaphore.hpp>
+
 #include "view_scene.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -74,6 +76,52 @@ BOOST_AUTO_TEST_CASE(readers_before_the_first_writer_have_it)
     BOOST_TEST(found.waiters()[0].session == w.session_id());
     BOOST_TEST(!found.entries[3].holds); // a reader, but behind a writer
     BOOST_TEST(view(a).entries.empty()); // there is no mutex
+}
+
+BOOST_AUTO_TEST_CASE(of_a_semaphore_its_permits_and_the_waiters)
+{
+    auto& a = connect();
+    auto& b = connect();
+    auto& w = connect();
+    semaphore of_a{a, directory, 3};
+    const auto look = [&] {
+        outcome<queue_view> o;
+        async_view_queue(of_a, o.handler());
+        return value_of(io, o);
+    };
+    BOOST_TEST(look().entries.empty());
+
+    const auto acquire = [&](client& c, std::int64_t count, const std::string& who) {
+        outcome<permit> o;
+        semaphore{c, directory, 3, {.owner_data = who}}.async_acquire(count, o.handler());
+        return o;
+    };
+    const auto two = value_of(io, acquire(b, 2, "b"));
+    auto one = value_of(io, acquire(w, 1, "w"));
+    const auto wants_two = acquire(w, 2, "w");
+    BOOST_TEST(until([&] { return look().waiters().size() == 1; }));
+    const auto found = look();
+    BOOST_TEST_REQUIRE(found.holders().size() == 3U);
+    for (std::size_t i = 0; i != 3; ++i) {
+        const auto& held = found.holders()[i];
+        BOOST_TEST(held.holds);
+        BOOST_TEST(!held.unreadable);
+        BOOST_TEST(held.session == (i == 2 ? w : b).session_id());
+        BOOST_TEST(held.data == (i == 2 ? "w" : "b"));
+    }
+    BOOST_TEST(found.holders()[2].path == one.nodes().front());
+    const auto& waiter = found.waiters().front();
+    BOOST_TEST(!waiter.holds);
+    BOOST_TEST(waiter.session == w.session_id());
+    BOOST_TEST(waiter.data == "w");
+    BOOST_TEST(!wants_two.done());
+
+    one = {};
+    BOOST_TEST(until([&] { return look().holders().size() == 2; }));
+    BOOST_TEST(look().waiters().size() == 1U);
+    outcome<queue_view> bad;
+    async_view_queue(semaphore{a, "no path", 1}, bad.handler());
+    BOOST_TEST(code_of(io, bad) == errc::invalid_path);
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_an_empty_queue)
