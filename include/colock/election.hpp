@@ -18,7 +18,7 @@
 
 namespace colock {
 
-/// Options of an election; as those of the same names in `lock_options`.
+/// Options of an election.
 ///
 /// Do not make options in braces in a statement that contains `co_await`: GCC 12 destroys them twice. Give them a
 /// name in a statement before it.
@@ -65,31 +65,46 @@ struct COLOCK_DECL candidacy {
 /// that of `LeaderLatch` of Apache Curator, with which it can be mixed. A candidate that is cancelled, has ended, or
 /// whose session is over makes way for the next one.
 ///
-/// **What is guaranteed, and what is not**, is the same as for `mutex`: two do not lead at a time, but a process
-/// that was paused for longer than its session may believe that it leads. What such a late-comer must not damage
-/// has to check the token of the guard that the leader is given.
+/// **What is guaranteed**: among live sessions at most one candidate leads, unless somebody deletes its node by hand.
+/// **What is not**: a process that is paused for longer than its session may believe that it leads. What such a
+/// late-comer must not damage has to check the token of its guard.
 ///
-/// An `election` is a handle: a client, a path, an identity, options. It does no I/O when it is made, does not throw
-/// for a bad path, and may be destroyed while its operations are under way; they go on. Candidates of one client for
-/// one path must have the same identity and options as long as they stand, else they are refused with
-/// `errc::conflicting_use`, as locks of other kinds are. Whoever only looks on needs no client of his own.
+/// docs/locks.md has what all kinds of locks share: the errors of acquisitions with what to do, what a body may be
+/// and what it completes with. For all functions of this class:
 ///
-/// **Thread safety**: distinct objects may be used from several threads; of one object, all functions may
-/// be called from several threads at once, except assigning and destroying it.
+/// **Cancellation** of an acquisition: terminal and partial complete it at once, and the candidate leaves in the
+/// background. Total completes it when no trace of it is left, which may take until there is a connection. After the
+/// grant a cancellation comes too late, and the guard is delivered. While a body runs, any type is passed on to the
+/// body, and the operation completes when the body has ended.
+///
+/// **Executor**: a handler runs on its associated executor, by default the client's; never within the function that
+/// starts the operation.
+///
+/// **Thread safety**: all functions of one object may be called from several threads at once, except assigning and
+/// destroying it.
+///
+/// **Lifetime**: an object is a handle. Making it does no I/O and does not throw for a bad path. It may be destroyed
+/// while its operations are under way; they go on. Candidates of one client for one path must have the same identity
+/// and options as long as they stand, else they are refused with `errc::conflicting_use`, as locks of other kinds
+/// are.
 class COLOCK_DECL election {
 public:
     using executor_type = boost::asio::any_io_executor;
 
-    // Not one with a default argument, see `mutex`.
+    // Not one with a default argument: GCC 12 would destroy that twice in a co_await expression.
     election(client& c, std::string path, std::string identity);
     election(client& c, std::string path, std::string identity, election_options options);
 
+    /// The executor of the client.
     [[nodiscard]] executor_type get_executor() const noexcept;
+    /// The path of the constructor.
     [[nodiscard]] const std::string& path() const noexcept;
+    /// The identity of the constructor.
     [[nodiscard]] const std::string& identity() const noexcept;
 
-    /// Stands for election, runs the body while this candidate leads, steps down when it ends, and gives what the
-    /// body gave. The body is cancelled as soon as others may lead.
+    /// Stands for election, runs `body(const leadership&)`, or `body(const unique_lock&)`, while this candidate
+    /// leads, steps down when it ends, and gives what the body gave. The body is cancelled as soon as others may
+    /// lead.
     ///
     /// ```cpp
     /// co_await scheduler.async_lead([&](const colock::leadership& term) -> asio::awaitable<void> {
@@ -97,22 +112,19 @@ public:
     /// });
     /// ```
     ///
-    /// Let a lambda capture by reference where you `co_await` this; `mutex::async_with_lock` says why.
+    /// To step down, end the body or cancel this operation. To stand again, call it again. Several may stand on
+    /// one client; each has a place of its own.
     ///
-    /// `body(const leadership&)`, or `body(const unique_lock&)`, is that of `mutex::async_with_lock`, with all that is
-    /// said there: about what it returns, where it runs, that it is waited for when it is cancelled, and about the guard,
-    /// which has the token of this term of office. To step down, end the body or cancel this operation. To stand again, call it again.
-    /// Several may stand on one client; each has a place of its own.
+    /// A lambda that is written within a `co_await` expression must capture by reference: GCC 12 destroys twice
+    /// what it captures by value. A body with a name may capture in any way; it is copied.
     ///
-    /// Completion signature: `void(std::exception_ptr, T)`, or `void(std::exception_ptr)`; the node is gone when it
-    /// completes, unless the term was lost or this was cancelled.
-    /// Errors, as `system_error`: those of `mutex::async_lock`, without running the body; `errc::lock_lost`, whose
-    /// text tells why, when others might lead before the body ended, or before a server confirmed the release. An
-    /// exception of the body takes precedence over `errc::lock_lost`, unless it is `operation_aborted`.
-    /// Cancellation: until the body runs, terminal and partial complete at once, total when no trace of the
-    /// candidate is left; then any type is passed on to the body, and the candidate leaves in the background.
-    /// Executor: the handler's associated one, by default the client's. Never inline.
-    /// Token: by default `use_awaitable`; see `mutex::async_with_lock`.
+    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)`
+    /// when the body gives nothing.
+    /// Errors, as `system_error`: those of every acquisition; `errc::lock_lost`: lost before the body ended, or
+    /// before a server confirmed the release; what the body throws takes precedence, unless it is
+    /// `operation_aborted`.
+    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Token: by default `use_awaitable`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_lead(F&& body, CompletionToken&& token = CompletionToken())
     {
@@ -120,14 +132,17 @@ public:
                                  std::forward<CompletionToken>(token));
     }
 
-    /// The same, standing for election for so long at most: one limit for the wait, from the initiation on. The term
-    /// may last longer. Zero and negative durations lead if there is no other candidate.
+    /// Stands for election for so long at most, from the initiation on, and runs the body while this candidate
+    /// leads. Else the body does not run, which is no error. The term may last longer. Zero and negative times
+    /// lead only if there is no other candidate.
     ///
-    /// Completion signature: `void(std::exception_ptr, std::optional<T>)`, or `void(std::exception_ptr, bool)` when the
-    /// body gives nothing: what the body gave, or `true`; an empty optional, or `false`, when this candidate was not
-    /// elected in time, which is no error.
-    /// Errors, as `system_error`: `errc::disconnected` there was no connection when the time was over; those of
-    /// `async_lead`. Cancellation, executor and token: as for `async_lead`.
+    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
+    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
+    /// Errors, as `system_error`: those of every acquisition; `errc::lock_lost`: lost before the body ended, or
+    /// before a server confirmed the release; `errc::disconnected`: there was no connection when the time was
+    /// over.
+    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Token: by default `use_awaitable`.
     template <class Rep, class Period, class F,
               class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_lead_for(std::chrono::duration<Rep, Period> limit, F&& body,
@@ -137,9 +152,9 @@ public:
                                  std::forward<CompletionToken>(token));
     }
 
-    /// Stands for election; completes when this candidate leads, with the guard of the term. For programs that lead
-    /// for longer than one function runs; `async_lead` is the better choice elsewhere, because it also stops what must
-    /// not go on after a loss (`held_lock::async_wait_lost`).
+    /// Stands for election. At completion this candidate leads, and `term` is the guard of its term of office.
+    /// For programs that lead for longer than one function runs; `async_lead` is the better choice elsewhere,
+    /// because it also stops what must not go on after a loss.
     ///
     /// ```cpp
     /// colock::leadership term = co_await scheduler.async_campaign();
@@ -148,11 +163,9 @@ public:
     /// co_await term.async_resign();
     /// ```
     ///
-    /// Completion signature: `void(error_code, leadership)`.
-    /// Errors: those of `mutex::async_lock`.
-    /// Cancellation: terminal and partial complete at once, and the candidate leaves in the background; total alone
-    /// completes when no trace of the candidate is left. After the election it is too late, and the term is delivered.
-    /// Executor: the handler's associated one, by default the client's. Never inline.
+    /// Completion signature: `void(error_code, leadership term)`.
+    /// Errors: those of every acquisition.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_campaign(CompletionToken&& token = CompletionToken())
     {
@@ -160,16 +173,20 @@ public:
                                            std::forward<CompletionToken>(token), detail::never);
     }
 
-    /// Asks who leads; nobody does when there is no candidate. Two round trips.
+    /// Asks who leads: `leader` is the identity, and empty when there is no candidate. Two round trips.
     ///
-    /// It is what the server of this client knows, which may be a little behind, and who leads may not know it yet.
-    /// While there is no connection it waits for one.
+    /// It is what the server of this client knows, which may be a little behind, and the leader may not know it
+    /// yet. While there is no connection it waits for one.
     ///
-    /// Completion signature: `void(error_code, std::optional<std::string>)`, the identity.
-    /// Errors: `errc::invalid_path`; `zookeeper_errc::no_auth`; `errc::not_connected`, `errc::client_closed`;
-    /// `operation_aborted` cancelled.
-    /// Cancellation: any type completes at once.
-    /// Executor: the handler's associated one, by default the client's. Never inline.
+    /// Completion signature: `void(error_code, std::optional<std::string> leader)`.
+    /// Errors:
+    ///  - `errc::invalid_path`: the path is malformed.
+    ///  - `zookeeper_errc::no_auth`: an access control list does not allow to read the candidates.
+    ///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was
+    ///    closed.
+    ///  - `operation_aborted`: cancelled, or the client was destroyed.
+    ///
+    /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_leader(CompletionToken&& token = CompletionToken()) const
     {
@@ -179,11 +196,21 @@ public:
             &detail::candidacy::leader, candidacy_->path);
     }
 
-    /// Asks who stands for election: the leader first, then the others in the order in which it will be their turn.
-    /// Two round trips. `async_view_queue` of the election tells more about them.
+    /// Asks who stands for election: `identities` has the leader first, then the others in the order in which it
+    /// will be their turn. `async_view_queue` of the election tells more about them. Two round trips.
     ///
-    /// Completion signature: `void(error_code, std::vector<std::string>)`, the identities.
-    /// Errors, cancellation and executor: as for `async_leader`.
+    /// It is what the server of this client knows, which may be a little behind. While there is no connection it
+    /// waits for one.
+    ///
+    /// Completion signature: `void(error_code, std::vector<std::string> identities)`.
+    /// Errors:
+    ///  - `errc::invalid_path`: the path is malformed.
+    ///  - `zookeeper_errc::no_auth`: an access control list does not allow to read the candidates.
+    ///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was
+    ///    closed.
+    ///  - `operation_aborted`: cancelled, or the client was destroyed.
+    ///
+    /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_participants(CompletionToken&& token = CompletionToken()) const
     {
@@ -193,9 +220,9 @@ public:
             &detail::candidacy::participants, candidacy_->path);
     }
 
-    /// Waits until the leader is another than the one that was seen, or until there is none; completes with the
-    /// identity of the leader. Completes at once when that is so already. A loop misses no leader that lasts. Of
-    /// several that follow each other quickly it may see the last one only:
+    /// Waits until the leader is another than `seen`, or until there is none. At completion `leader` is its
+    /// identity, empty when there is no candidate. A loop misses no leader that lasts. Of several that follow
+    /// each other quickly it may see the last one only:
     ///
     /// ```cpp
     /// std::optional<std::string> leader; // nobody
@@ -206,11 +233,18 @@ public:
     /// ```
     ///
     /// Waiting costs no request: the server tells when the leader's node goes; candidates that come and go behind
-    /// it wake nobody. A leader whose term ends and who is elected again under the same identity is no change.
+    /// it wake nobody. A leader whose term ends and who is elected again under the same identity is no change. A
+    /// disconnection is waited out.
     ///
-    /// Completion signature: `void(error_code, std::optional<std::string>)`.
-    /// Errors and executor: as for `async_leader`.
-    /// Cancellation: any type completes at once, and the watch is removed.
+    /// Completion signature: `void(error_code, std::optional<std::string> leader)`.
+    /// Errors:
+    ///  - `errc::invalid_path`: the path is malformed.
+    ///  - `zookeeper_errc::no_auth`: an access control list does not allow to read the candidates.
+    ///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was
+    ///    closed.
+    ///  - `operation_aborted`: cancelled, or the client was destroyed.
+    ///
+    /// Cancellation: terminal, partial, total: completes at once, and removes the watch.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_change(std::optional<std::string> seen,
                            CompletionToken&& token = CompletionToken()) const

@@ -50,7 +50,7 @@ enum class errc {
     lock_lost,
     /// The session expired, and with it its locks: the reason of a loss; of a waiter without
     /// `lock_options::rejoin_on_expiry`; of a write that was sent and not answered, which may have been carried out.
-    /// The client begins another session by itself.
+    /// So it is of two conditions, `lock_lost` and `outcome_unknown`. The client begins another session by itself.
     session_expired,
     /// The lock was lost because somebody else deleted its node.
     node_deleted,
@@ -149,8 +149,9 @@ enum class zookeeper_errc {
 /// ```
 ///
 /// A code may be of several conditions: `zookeeper_errc::connection_loss` of a write is `outcome_unknown` and
-/// `unavailable`. These codes are of none: `errc::revoked`, `errc::client_closed` (this program has closed the client
-/// itself), and those that tell what is on the servers, such as `zookeeper_errc::no_node`.
+/// `unavailable`; `errc::session_expired` is `outcome_unknown`, of a write, and `lock_lost`, of a held lock. These
+/// codes are of none: `errc::revoked`, `errc::client_closed` (this program has closed the client itself), and those
+/// that tell what is on the servers, such as `zookeeper_errc::no_node`.
 enum class condition {
     /// The lock is not held any more, though nobody has released it: stop what needs it, acquire it again. Codes:
     /// `errc::lock_lost`, `session_expired`, `node_deleted`, `safe_until_passed`.

@@ -53,23 +53,36 @@ enum class lock_state {
     lost,
 };
 
-/// What `unique_lock` and `shared_lock` have in common.
+/// What `unique_lock` and `shared_lock` have in common: a held lock.
 ///
-/// Movable. Destroying it releases the lock in the background, however long that takes; it neither blocks
-/// nor keeps `run()` from returning. So `co_await m.async_lock();` drops the lock at once. Guards are `[[nodiscard]]`,
-/// and clang warns of it; GCC 12 does not, because it looks at nothing behind a `co_await`. A guard may outlive the lock
+/// Movable. Destroying it releases the lock in the background, however long that takes; it neither blocks nor keeps
+/// `run()` from returning. So `co_await m.async_lock();` drops the lock at once. Guards are `[[nodiscard]]`, and
+/// clang warns of it; GCC 12 does not, because it looks at nothing behind a `co_await`. A guard may outlive the lock
 /// object and the client; when the client is closed or destroyed the lock is lost.
 ///
-/// **A lock can be lost** while it is held: the session expires, somebody deletes its node, or the servers
-/// have not been heard of for so long that they may have ended the session (`safe_until()`). `loss_reason()`
-/// and `async_wait_lost()` say so as soon as this client knows, and before the servers can grant the lock to
-/// somebody else, as long as the clocks run at about the same rate. Lost is final. As long as the session
-/// lives the lock's place in the queue is kept until this object is destroyed or unlocked, so that nobody is
-/// let in while its holder is still stopping what he did. A process that is paused knows nothing: what must
-/// not be damaged by such a late-comer has to check `token()`, or be written by `guarded()`.
+/// **A lock can be lost** while it is held:
 ///
-/// **Thread safety**: distinct objects may be used from several threads. Of one object, the const members
-/// may be called from several threads at once; they look at the clock themselves.
+/// | `loss_reason()` | what has happened |
+/// |---|---|
+/// | `errc::session_expired` | The servers have ended the session. |
+/// | `errc::node_deleted` | Somebody has deleted the node of the lock. |
+/// | `errc::safe_until_passed` | No server was heard of until `safe_until()`: the servers may have ended the session. |
+/// | `errc::client_closed` | This program has closed or destroyed the client. |
+///
+/// The first three are `condition::lock_lost`: stop, and acquire the lock again. `errc::session_expired` belongs to
+/// two conditions: as the error of a write it is `condition::outcome_unknown`, and a comparison with either is true.
+///
+/// `loss_reason()` and `async_wait_lost()` tell of a loss as soon as this client knows, and before the servers can
+/// grant the lock to another client, as long as the clocks run at about the same rate. Lost is final, and the first
+/// reason stays. As long as the session lives the place of the lock in the queue is kept until this object is
+/// destroyed or unlocked, so that nobody is let in while its holder is still stopping. A process that is paused knows
+/// nothing: what such a late-comer must not damage has to check `token()`, or be written by `guarded()`.
+///
+/// **Executor**: a handler runs on its associated executor, by default the client's; never within the function that
+/// starts the operation.
+///
+/// **Thread safety**: distinct objects may be used from several threads. Of one object, the const members may be
+/// called from several threads at once; they look at the clock themselves.
 class [[nodiscard]] COLOCK_DECL held_lock {
 public:
     using executor_type = boost::asio::any_io_executor;
@@ -77,12 +90,13 @@ public:
     /// Holds nothing.
     held_lock() noexcept = default;
 
-    /// From a guard of either kind.
+    /// From a guard of either kind, which holds nothing afterwards.
     held_lock(held_lock&& other) noexcept = default;
+    /// As above; what this object held is released in the background.
     held_lock& operator=(held_lock&& other) noexcept;
 
-    /// Releases the lock in the background, if it is held: until the server confirms that the node is
-    /// gone, or the session is over. While there is no connection it waits for one.
+    /// Releases the lock in the background, if it is held: the client asks the servers until one of them confirms
+    /// that the node is gone, or the session is over.
     ~held_lock()
     {
         if (held_.driver) { // moved about, most of them are empty
@@ -93,31 +107,35 @@ public:
     /// True when the lock was granted and is neither released nor known to be lost.
     [[nodiscard]] explicit operator bool() const noexcept;
 
+    /// What is known of the lock now. By the clock, also when the connection is silent.
     [[nodiscard]] lock_state state() const noexcept;
 
-    /// Why the lock was lost: `errc::session_expired`, `errc::node_deleted`, `errc::safe_until_passed` (these are
-    /// `condition::lock_lost`), or `errc::client_closed`. No error while it is held; `errc::not_held` when this object
-    /// holds nothing. Lost is final, and the first reason stays.
+    /// Why the lock was lost, see above. No error while it is held; `errc::not_held` when this object holds
+    /// nothing.
     [[nodiscard]] error_code loss_reason() const noexcept;
 
-    /// The lock counts as lost from then on, unless the servers are heard of before. The servers grant it to
-    /// no other client before this time plus `lock_options::safety_margin`. That assumes that
-    /// `client_options::tick` is right, and that the leader of the servers sends its pings on time. The time
-    /// moves on by itself while there is a connection. It is `time_point::min()` when this object holds
-    /// nothing, or the lock was lost.
+    /// The lock counts as lost from this time on, unless a server is heard of before: the time moves on by itself
+    /// while there is a connection. The servers grant the lock to no other client before this time plus
+    /// `lock_options::safety_margin`. That assumes that `client_options::tick` is right, and that the leader of
+    /// the servers sends its pings on time. `time_point::min()` when this object holds nothing, or the lock was
+    /// lost.
+    ///
+    /// Ask again instead of keeping it: `steady_clock` stands still while the machine sleeps, and the bound does
+    /// not.
     [[nodiscard]] std::chrono::steady_clock::time_point safe_until() const noexcept;
 
-    /// The time until then; zero when it has passed, when the lock was lost, or when this object is empty.
+    /// The time until `safe_until()`; zero when it has passed, when the lock was lost, or when this object is
+    /// empty.
     [[nodiscard]] std::chrono::steady_clock::duration remaining() const noexcept;
 
-    /// Greater than the token of every earlier grant of this lock that conflicts with this one. The default
-    /// token when empty.
+    /// Greater than the token of every earlier grant of this lock that conflicts with this one. The default token
+    /// when this object holds nothing.
     [[nodiscard]] fencing_token token() const noexcept;
 
     /// The path of the lock; empty when this object holds nothing.
     [[nodiscard]] std::string path() const;
 
-    /// The path of the node in the lock's queue; empty when this object holds nothing.
+    /// The path of the lock's node; empty when this object holds nothing.
     [[nodiscard]] std::string node() const;
 
     /// Puts a condition before the steps of a transaction: that this lock is still held.
@@ -126,19 +144,22 @@ public:
     /// co_await zk.async_multi(held.guarded(colock::transaction{}.set("/orders/state", text)));
     /// ```
     ///
-    /// `client::async_multi` then carries out all steps or none. It completes with `zookeeper_errc::no_node`
-    /// when the lock was lost, whether this process knows it already or not.
-    /// The results begin with that of the condition. Throws `system_error` with `errc::not_held` when this
-    /// object holds nothing, and with `errc::cannot_guard` when the lock is a `single_node_mutex`.
+    /// `client::async_multi` then carries out all steps or none. It completes with `zookeeper_errc::no_node` when
+    /// the lock was lost, whether this process knows it already or not. The results begin with that of the
+    /// condition.
+    ///
+    /// Throws `boost::system::system_error` with `errc::not_held` when this object holds nothing, and with
+    /// `errc::cannot_guard` when the lock is a `single_node_mutex`: use `token()` there.
     [[nodiscard]] std::vector<transaction_op> guarded(std::vector<transaction_op> ops) const;
-    /// The same with the steps one by one, also within `co_await`: `held.guarded(colock::set_op(path, text))`.
+    /// As above, with the steps one by one, also within `co_await`: `held.guarded(colock::set_op(path, text))`.
     template <std::same_as<transaction_op> Op, std::same_as<transaction_op>... More>
     [[nodiscard]] std::vector<transaction_op> guarded(Op first, More... more) const
     {
         return guarded(detail::steps(std::move(first), std::move(more)...));
     }
 
-    /// Waits until the lock is lost; completes with the reason, as `loss_reason()` has it.
+    /// Waits until the lock is lost. At completion `why` is the reason, as `loss_reason()` has it; a loss is what the
+    /// caller waits for, and no error.
     ///
     /// Work that has to stop when the lock is lost belongs in `async_with_lock`. If you have a guard instead, run
     /// the work and this wait in a parallel group, on one thread or on a strand. The group ends with the first
@@ -162,12 +183,14 @@ public:
     /// ends with the first of the two that *succeeds*: when work() throws it goes on waiting for a loss, and then
     /// drops the exception.
     ///
-    /// Completion signature: `void(error_code, error_code why)`. A loss is what the caller waits for, and no error.
-    /// Errors: `errc::not_held` this object is empty, or the lock was released; `operation_aborted`
-    /// cancelled.
-    /// Cancellation: any type completes at once.
-    /// Executor: the handler's associated one, by default the client's. Never inline.
-    /// May be called several times; this object may be moved meanwhile.
+    /// Several waits may be under way at once, and this object may be moved meanwhile.
+    ///
+    /// Completion signature: `void(error_code, error_code why)`.
+    /// Errors:
+    ///  - `errc::not_held`: this object is empty, or the lock was released before it was lost.
+    ///  - `operation_aborted`: the wait was cancelled, or the client was destroyed.
+    ///
+    /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_lost(CompletionToken&& token = CompletionToken()) const
     {
@@ -176,18 +199,20 @@ public:
             held_.turn);
     }
 
-    /// Waits until somebody asks for the lock: by `async_revoke`, or by `Revoker.attemptRevoke` of Apache Curator.
-    /// Nothing happens to the lock; whoever holds it is expected to release it soon. All who share the node
-    /// on this client are asked together, and nobody else is let in on it here.
+    /// Waits until somebody asks for the lock: by `async_revoke` or `async_revoke_holders`, or by
+    /// `Revoker.attemptRevoke` of Apache Curator. Nothing happens to the lock; its holder is expected to release
+    /// it soon. All who share the node on this client are asked together, and nobody else is let in on it here.
     ///
-    /// Completes at once when somebody has asked before, also while the lock was still waited for.
+    /// Completes at once when somebody has asked before, also while the lock was still waited for. Several waits
+    /// may be under way at once, and this object may be moved meanwhile.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors: `errc::not_held` this object is empty, or the lock was released; when it was lost, the reason, as
-    /// `loss_reason()` has it; `operation_aborted` cancelled.
-    /// Cancellation: any type completes at once.
-    /// Executor: the handler's associated one, by default the client's. Never inline.
-    /// May be called several times; this object may be moved meanwhile.
+    /// Errors:
+    ///  - `errc::not_held`: this object is empty, or the lock was released.
+    ///  - that of `loss_reason()`: the lock was lost.
+    ///  - `operation_aborted`: the wait was cancelled, or the client was destroyed.
+    ///
+    /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_revoked(CompletionToken&& token = CompletionToken()) const
     {
@@ -196,23 +221,26 @@ public:
             held_.turn);
     }
 
-    /// Releases the lock; completes when the server has confirmed that its node is gone, or at once when the node goes
-    /// on to be used on this client: by the next one who waits (`lock_options::max_local_grants`), by others who share
-    /// it, by the outer guard of a `recursive_mutex`, or by nobody for a while (`lock_options::linger`).
+    /// Releases the lock. At completion without an error a server has confirmed that its node is gone; or the
+    /// node goes on to be used on this client: by the next waiter (`lock_options::max_local_grants`), by others
+    /// who share it, by the outer guard of a `recursive_mutex`, or by nobody for a while
+    /// (`lock_options::linger`).
     ///
-    /// This object is empty as soon as the operation is initiated. The operation ends at `safe_until()` at the
-    /// latest. If no server has confirmed the release by then, it completes with `errc::safe_until_passed`, and
-    /// the release goes on in the background.
+    /// This object is empty from the initiation on. The operation ends at `safe_until()` at the latest. Whatever
+    /// the error, the lock is released: in the background, if a server has not confirmed it yet.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors: `errc::not_held` this object is empty, as it is when it was unlocked before;
-    /// `errc::unlock_out_of_order`, see `recursive_mutex`; the reason of a loss before or during the release,
-    /// also when the loss shows only now (`errc::node_deleted`: the node was not there any more); an error of
-    /// the server for which the node remains until the session ends; `errc::client_closed`;
-    /// `operation_aborted` cancelled.
-    /// Cancellation: terminal and partial complete at once, and the release goes on in the background;
-    /// total alone is ignored.
-    /// Executor: the handler's associated one, by default the client's. Never inline.
+    /// Errors:
+    ///  - `errc::not_held`: this object is empty.
+    ///  - `errc::safe_until_passed`: no server has confirmed the release until `safe_until()`.
+    ///  - `errc::session_expired`, `errc::node_deleted`: the lock was lost before or during the release, or it
+    ///    shows only now that its node was not there any more. Do not rely on what was done under it.
+    ///  - `errc::unlock_out_of_order`: an outer guard of a `recursive_mutex` was unlocked before an inner one.
+    ///  - `errc::client_closed`: the client was closed meanwhile.
+    ///  - `zookeeper_errc::no_auth` or another code of the servers: the node remains until the session ends.
+    ///  - `operation_aborted`: cancelled, or the client was destroyed.
+    ///
+    /// Cancellation: terminal, partial: completes at once. Total is ignored.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_unlock(CompletionToken&& token = CompletionToken())
     {
@@ -221,8 +249,8 @@ public:
             held_lock{nullptr, std::move(held_)}); // which releases it, too, if that never starts
     }
 
-    /// The client's executor, also when the lock was unlocked or released. That of the system, which has
-    /// threads of its own, when this object never held anything or was moved from.
+    /// The client's executor, also when the lock was released. That of the system, which has threads of its own,
+    /// when this object never held anything or was moved from.
     [[nodiscard]] executor_type get_executor() const noexcept;
 
 protected:

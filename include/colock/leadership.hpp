@@ -23,19 +23,25 @@ public:
     ~leadership() = default;
 
     /// Replaces the identity by which the others know this leader, until the end of the term: what
-    /// `election::async_leader` gives, and what `election::async_wait_change` waits for. Two round trips.
+    /// `election::async_leader` gives, and what `election::async_wait_change` waits for. At completion without an
+    /// error the servers have the new identity. Two round trips.
     ///
-    /// When it completes, the servers have the new identity. While there is no connection it waits for one, and is sent
-    /// again when the connection breaks, which makes no difference.
+    /// While there is no connection it waits for one, and is sent again when the connection breaks, which makes
+    /// no difference. Several may be under way at once, and this object may be moved meanwhile.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors: `errc::not_held` this object is empty; why the leadership was lost, as `loss_reason()` has it, also when
-    /// that shows only now (`errc::node_deleted`); `errc::revoked` somebody has asked for the leadership, and the
-    /// identity stays as it is: resign; `errc::invalid_option` for `revocation_request`, which asks the leader to resign; `errc::request_too_large`; `zookeeper_errc::no_auth` the node may not be written;
-    /// `errc::client_closed`; `operation_aborted` cancelled.
-    /// Cancellation: any type completes at once; a request that was sent may be carried out.
-    /// Executor: the handler's associated one, by default the client's. Never inline.
-    /// May be called several times; this object may be moved meanwhile.
+    /// Errors:
+    ///  - `errc::not_held`: this object is empty.
+    ///  - that of `loss_reason()`: the leadership was lost, also when that shows only now (`errc::node_deleted`).
+    ///  - `errc::revoked`: somebody has asked for the leadership, and the identity stays as it is. Resign.
+    ///  - `errc::invalid_option`: `identity` is `revocation_request`, which asks the leader to resign.
+    ///  - `errc::request_too_large`: `identity` does not fit into a request.
+    ///  - `zookeeper_errc::no_auth`: an access control list does not allow to write the node.
+    ///  - `errc::client_closed`, or `operation_aborted`: the client was closed; cancelled, or the client was
+    ///    destroyed.
+    ///
+    /// Cancellation: terminal, partial, total: completes at once; a request that was sent may be carried out.
+    /// Executor: the handler's associated one, by default the client's; never within this function.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_proclaim(std::string identity, CompletionToken&& token = CompletionToken()) const
     {
@@ -44,8 +50,11 @@ public:
             std::move(identity));
     }
 
-    /// Steps down: makes way for the next candidate; completes when the server has confirmed that the node is gone.
-    /// The same as `async_unlock`, with its errors and cancellation; this object is empty from the initiation on.
+    /// Steps down: releases the leadership, so that the next candidate leads. Another name of
+    /// `held_lock::async_unlock`, with its completion, errors and cancellation. This object is empty from the
+    /// initiation on.
+    ///
+    /// Completion signature: `void(error_code)`.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_resign(CompletionToken&& token = CompletionToken())
     {

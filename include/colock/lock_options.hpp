@@ -59,23 +59,23 @@ struct lock_options {
     /// (`held_lock::async_wait_revoked`). Nobody can ask for the permits of a `semaphore`, which refuses `true`.
     bool cancel_when_revoked = false;
 
-    /// Those who wait for the same lock on the same client share one node, and pass the lock on among
-    /// themselves, in the order in which they came, without asking a server. When somebody elsewhere waits, or
-    /// may do so, at most so many of them follow the first one, and for at most so long; then the node goes
-    /// to the end of the queue. When it is known that nobody else waits there is no limit. With
-    /// max_local_grants = 0 each of them has a node of its own, and the order is that of the queue.
+    /// Waiters on one client share one queue node and hand the lock over in memory, in the order in which they came,
+    /// without asking a server. If another process may be waiting, at most `max_local_grants` further local grants
+    /// follow the first one, within `max_local_time`; then the node goes to the end of the queue. When it is known that
+    /// nobody else waits there is no limit. With max_local_grants = 0 each waiter has a node of its own, and the order
+    /// is that of the queue.
     ///
     /// The defaults make what a change of hands costs (a round trip or two) small against what is done in
-    /// between, and small to those who wait elsewhere.
+    /// between, and small to waiters elsewhere.
     std::uint64_t max_local_grants = 64;
     std::chrono::milliseconds max_local_time{10};
 
     /// How long the node is kept when nobody on this client needs the lock any more, and nobody else
-    /// waits for it: it is then granted here without asking a server. Whoever comes to the queue
-    /// makes it go at once; but an `async_try_lock` elsewhere finds the lock busy, and does not.
+    /// waits for it: the lock is then granted here without asking a server. A contender that comes to the queue
+    /// makes the node go at once; but an `async_try_lock` elsewhere finds the lock busy, and does not.
     /// `async_try_lock_for` with a duration does. A `semaphore` and a `single_node_mutex` refuse more than zero.
     std::chrono::milliseconds linger{0};
-    /// That is done for so long after the node was granted; no less than `linger`.
+    /// Upper limit on how long an idle node is reused, counted from its grant; no less than `linger`.
     std::chrono::milliseconds max_linger = std::chrono::minutes{1};
 
     /// Whether two lock objects of one path agree: without `owner_data`.

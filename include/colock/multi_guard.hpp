@@ -45,13 +45,16 @@ struct watched_parts {
 
 /// Several locks that are held together, as `multi_lock::async_lock` grants them: all of them, or none.
 ///
-/// Movable. Destroying it releases all locks in the background, as `held_lock` does. The loss of one is the loss
-/// of all: this object then counts as lost, but keeps the others, and their places, until it is destroyed or
-/// unlocked, so that nobody is let in while its holder is still stopping what he did. What is said of
-/// `held_lock` about losses holds here.
+/// Movable. Destroying it releases all locks in the background; it neither blocks nor keeps `run()` from returning.
+/// It may outlive the lock objects and the client. The loss of one lock is the loss of all: this object then counts
+/// as lost, but keeps the others, and their places, until it is destroyed or unlocked, so that nobody is let in while
+/// its holder is still stopping. `held_lock` names the reasons of a loss. Lost is final.
 ///
-/// **Thread safety**: distinct objects may be used from several threads. Of one object, the const members
-/// may be called from several threads at once; they look at the clock themselves.
+/// **Executor**: a handler runs on its associated executor, by default the client's; never within the function that
+/// starts the operation.
+///
+/// **Thread safety**: distinct objects may be used from several threads. Of one object, the const members may be
+/// called from several threads at once; they look at the clock themselves.
 class [[nodiscard]] COLOCK_DECL multi_guard {
 public:
     using executor_type = boost::asio::any_io_executor;
@@ -71,52 +74,66 @@ public:
     /// True when the locks were granted, and neither were released nor is any of them known to be lost.
     [[nodiscard]] explicit operator bool() const noexcept;
 
-    /// `lost` when one of them is.
+    /// What is known of the locks now: `lost` when one of them is.
     [[nodiscard]] lock_state state() const noexcept;
 
-    /// Why the first of them was lost that was known to be; see `held_lock::loss_reason`. No error while all are held;
-    /// `errc::not_held` when this object holds nothing. Lost is final, and the first reason stays.
+    /// Why the first of them was lost that was known to be: `errc::session_expired`, `errc::node_deleted`,
+    /// `errc::safe_until_passed` (these are `condition::lock_lost`), or `errc::client_closed`. No error while all
+    /// are held; `errc::not_held` when this object holds nothing.
     [[nodiscard]] error_code loss_reason() const noexcept;
 
-    /// The earliest of all; `time_point::min()` when this object holds nothing, or one was lost.
+    /// The earliest `safe_until()` of all: this object counts as lost from this time on, unless a server is heard
+    /// of before. `time_point::min()` when it holds nothing, or one was lost.
     [[nodiscard]] std::chrono::steady_clock::time_point safe_until() const noexcept;
 
-    /// The time until then; zero when it has passed, when one was lost, or when this object is empty.
+    /// The time until `safe_until()`; zero when it has passed, when one was lost, or when this object is empty.
     [[nodiscard]] std::chrono::steady_clock::duration remaining() const noexcept;
 
     /// How many locks it holds: as many as the `multi_lock` names, or 0.
     [[nodiscard]] std::size_t size() const noexcept { return parts_.size(); }
 
     /// One of them, in the order in which the `multi_lock` names them: for its path, its node, its fate. Refers
-    /// into this object. An empty guard where the `multi_lock` names a semaphore. Precondition: `i < size()`.
+    /// into this object. An empty guard where the `multi_lock` names a semaphore.
+    ///
+    /// Preconditions: `i < size()`.
     [[nodiscard]] const held_lock& operator[](std::size_t i) const noexcept;
 
-    /// The permits of a semaphore, likewise. An empty permit where the `multi_lock` names a lock.
+    /// The permits of a semaphore, in the order in which the `multi_lock` names them. Refers into this object. An
+    /// empty permit where the `multi_lock` names a lock.
+    ///
+    /// Preconditions: `i < size()`.
     [[nodiscard]] const permit& permits(std::size_t i) const noexcept;
 
-    /// The token of one of them, as `(*this)[i].token()`; the default token where the `multi_lock` names a semaphore.
+    /// The token of one of them; the default token where the `multi_lock` names a semaphore.
+    ///
+    /// Preconditions: `i < size()`.
     [[nodiscard]] fencing_token token(std::size_t i) const noexcept { return (*this)[i].token(); }
 
-    /// The transaction with conditions before it: that every one of these locks is still held. As
-    /// `held_lock::guarded`; the results begin with those of the conditions, one for each lock and each permit, in
-    /// their order. Throws `system_error` with
-    /// `errc::not_held` when this object holds nothing.
+    /// Puts conditions before the steps of a transaction: that every one of these locks is still held.
+    /// `client::async_multi` then carries out all steps or none; it completes with `zookeeper_errc::no_node` when
+    /// one of them was lost. The results begin with those of the conditions, one for each lock and each permit,
+    /// in their order.
+    ///
+    /// Throws `boost::system::system_error` with `errc::not_held` when this object holds nothing, and with
+    /// `errc::cannot_guard` when it holds a `single_node_mutex`.
     [[nodiscard]] std::vector<transaction_op> guarded(std::vector<transaction_op> ops) const;
-    /// The same with the steps one by one.
+    /// As above, with the steps one by one.
     template <std::same_as<transaction_op> Op, std::same_as<transaction_op>... More>
     [[nodiscard]] std::vector<transaction_op> guarded(Op first, More... more) const
     {
         return guarded(detail::steps(std::move(first), std::move(more)...));
     }
 
-    /// Waits until one of the locks is lost; completes with the reason, as `loss_reason()` has it.
+    /// Waits until one of the locks is lost. At completion `why` is the reason, as `loss_reason()` has it; a loss
+    /// is what the caller waits for, and no error. Several waits may be under way at once, and this object may be
+    /// moved meanwhile.
     ///
-    /// Completion signature: `void(error_code, error_code why)`. A loss is what was waited for and no error.
-    /// Errors: `errc::not_held` this object is empty, or the locks were released; `operation_aborted`
-    /// cancelled.
-    /// Cancellation: any type completes at once.
-    /// Executor: the handler's associated one, by default the client's. Never inline.
-    /// May be called several times; this object may be moved meanwhile.
+    /// Completion signature: `void(error_code, error_code why)`.
+    /// Errors:
+    ///  - `errc::not_held`: this object is empty, or the locks were released before one was lost.
+    ///  - `operation_aborted`: the wait was cancelled, or the client was destroyed.
+    ///
+    /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_lost(CompletionToken&& token = CompletionToken()) const
     {
@@ -124,18 +141,23 @@ public:
             detail::initiate<error_code, error_code>{core_}, token, &start_wait_lost, watched());
     }
 
-    /// Releases all locks at the same time; completes when the server has confirmed that all nodes are gone, but for
-    /// those that go on to be used on this client, see `held_lock::async_unlock`.
+    /// Releases all locks at the same time. At completion without an error a server has confirmed that their
+    /// nodes are gone; or a node goes on to be used on this client, as `held_lock::async_unlock` says.
     ///
-    /// This object is empty as soon as the operation is initiated. The release of each lock ends at the
-    /// `safe_until()` of that lock at the latest, see `held_lock::async_unlock`; the operation ends with the last one.
+    /// This object is empty from the initiation on. The release of each lock ends at the `safe_until()` of that
+    /// lock at the latest, and the operation with the last one. Whatever the error, all locks are released: in
+    /// the background, if a server has not confirmed it yet.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors: `errc::not_held` this object is empty; the first error that the release of one of them gave, see
-    /// `held_lock::async_unlock`, the others being released all the same; `operation_aborted` cancelled.
-    /// Cancellation: terminal and partial complete at once, and the release goes on in the background;
-    /// total alone is ignored.
-    /// Executor: the handler's associated one, by default the client's. Never inline.
+    /// Errors: the first that the release of a lock gives.
+    ///  - `errc::not_held`: this object is empty.
+    ///  - `errc::safe_until_passed`: no server has confirmed a release in time.
+    ///  - `errc::session_expired`, `errc::node_deleted`: a lock was lost before or during its release.
+    ///  - `errc::client_closed`: the client was closed meanwhile.
+    ///  - `zookeeper_errc::no_auth` or another code of the servers: a node remains until the session ends.
+    ///  - `operation_aborted`: cancelled, or the client was destroyed.
+    ///
+    /// Cancellation: terminal, partial: completes at once. Total is ignored.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_unlock(CompletionToken&& token = CompletionToken())
     {

@@ -35,7 +35,7 @@ public:
     lock_entry(const shared_mutex& m, for_reading_t);
     /// So many of its permits, which take one round trip more than a lock.
     lock_entry(const semaphore& s, std::int64_t count = 1);
-    /// For this owner: granted at once when he has it.
+    /// For this owner: granted at once when it holds the mutex already.
     lock_entry(const recursive_mutex& m, lock_owner& owner);
     lock_entry(const single_node_mutex& m);
 };
@@ -50,23 +50,40 @@ public:
 ///
 /// A `multi_lock` needs no name: `co_await colock::multi_lock{orders, prices}.async_lock()` takes both exclusively.
 ///
-/// Locks that are free are held after one round trip, however many they are; a semaphore takes one more, and those
-/// whose paths come behind its path wait for it, as do those behind one that this client expected to use alone and
-/// whose directory others have used meanwhile. When one of them is not held after that, the places in the
-/// queues of those behind it are given up, and the locks are taken one after the other, in the order of their
-/// absolute paths. So nobody who uses a multi_lock ever waits for one lock while he keeps a place in a later one,
-/// for longer than that round trip; and he **cannot deadlock** with others, as long as those who take several
-/// locks use a multi_lock, too, or take them one by one in the order of their absolute paths (those that the
-/// servers see, chroot included; compared byte by byte). One who holds other locks already is in their position:
-/// they should come before these.
+/// Locks that are free are held after one round trip, however many they are. A semaphore takes one more, and the
+/// locks whose paths come behind its path wait for it; so do those behind a lock that this client expected to use
+/// alone and whose directory others have used meanwhile. When one of the locks is not held after that, the places in
+/// the queues of those behind it are given up, and the locks are taken one after the other, in the order of their
+/// absolute paths. So a multi_lock never waits for one lock while it keeps a place in a later one, for longer than
+/// that round trip. It **cannot deadlock** with others, as long as callers that take several locks use a multi_lock,
+/// too, or take them one by one in the order of their absolute paths (those that the servers see, chroot included;
+/// compared byte by byte). A caller that holds other locks already is in their position: they should come before
+/// these.
 ///
-/// It names each path once (`errc::path_twice`), at least one (`errc::nothing_to_lock`), and all locks are of one
-/// client (`errc::several_clients`); otherwise every operation completes with that error. It does no I/O when it
-/// is made, and may be destroyed while its operations are under way; they go on. Neither do the locks it
-/// was made of have to live on. Copies are cheap.
+/// **Errors** of every operation, besides those of every acquisition:
 ///
-/// **Thread safety**: distinct objects may be used from several threads; of one object, all functions may
-/// be called from several threads at once, except assigning and destroying it.
+/// | code | what it means, and what to do |
+/// |---|---|
+/// | `errc::nothing_to_lock` | It names no lock. |
+/// | `errc::path_twice` | It names a path twice, and would wait for itself. |
+/// | `errc::several_clients` | The locks belong to several clients: make them of one. |
+///
+/// docs/locks.md has what all kinds of locks share: the errors of acquisitions with what to do, what a body may be
+/// and what it completes with. For all functions of this class:
+///
+/// **Cancellation** of an acquisition: terminal and partial complete it at once, and what was taken is released in
+/// the background. Total completes it when no trace of it is left, which may take until there is a connection. After
+/// the grant a cancellation comes too late, and the guard is delivered. While a body runs, any type is passed on to
+/// the body, and the operation completes when the body has ended.
+///
+/// **Executor**: a handler runs on its associated executor, by default the client's; never within the function that
+/// starts the operation.
+///
+/// **Thread safety**: all functions of one object may be called from several threads at once, except assigning and
+/// destroying it.
+///
+/// **Lifetime**: an object is a handle. Making it does no I/O and does not throw for a bad path. It may be destroyed
+/// while its operations are under way; they go on. The locks that it was made of need not live on. Copies are cheap.
 class COLOCK_DECL multi_lock {
 public:
     using executor_type = boost::asio::any_io_executor;
@@ -94,54 +111,47 @@ public:
     }
     explicit multi_lock(const std::vector<lock_entry>& locks);
 
-    /// The client's; that of the system when no lock is named.
+    /// The executor of the client; that of the system when no lock is named.
     [[nodiscard]] executor_type get_executor() const noexcept;
     /// How many locks it names.
     [[nodiscard]] std::size_t size() const noexcept;
 
-    /// Waits for all locks; completes when all are held.
+    /// Waits for all locks. At completion `held` holds all of them.
     ///
-    /// A lock that is lost while others are waited for is taken again, with those behind it. While there is no
-    /// connection it waits for one.
+    /// A lock that is lost while others are waited for is taken again, with those behind it.
     ///
-    /// Completion signature: `void(error_code, multi_guard)`.
-    /// Errors: those named above; those of the locks, see `mutex::async_lock`, the first that comes, and then
-    /// none is held: what was held is released in the background, and what was waited for is given up, whatever
-    /// becomes of the connection.
-    /// Cancellation: terminal and partial complete at once, and what was taken is released in the background;
-    /// total alone completes when no trace is left, which may take until the connection is back. After the
-    /// last grant it is too late, and the locks are delivered.
-    /// Executor: the handler's associated one, by default the client's. Never inline.
+    /// Completion signature: `void(error_code, multi_guard held)`.
+    /// Errors: those of every acquisition; the first error that one of the locks gives, and then none is held.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_lock(CompletionToken&& token = CompletionToken())
     {
         return start(std::forward<CompletionToken>(token), detail::never);
     }
 
-    /// Takes all locks if nobody has any of them or waits for it; else completes with an empty guard and no
-    /// error.
+    /// Takes all locks if nobody has any of them or waits for it. At completion `held` is empty if that is not
+    /// so, which is no error. All are asked for at the same time. Of several that try that at once none need
+    /// succeed, though no lock was busy before.
     ///
-    /// All are asked for at the same time. Of several who try that at once none need succeed, though no lock was
-    /// busy before.
-    ///
-    /// Completion signature: `void(error_code, multi_guard)`.
-    /// Errors: `errc::disconnected` there is no connection, or it broke meanwhile; those of `async_lock`; why a
-    /// lock was lost while the others were asked for.
-    /// Cancellation and executor: as for `async_lock`.
+    /// Completion signature: `void(error_code, multi_guard held)`.
+    /// Errors: those of every acquisition; the first error that one of the locks gives, and then none is held;
+    /// why a lock was lost while the others were asked for; `errc::disconnected`: there is no connection, or it
+    /// broke meanwhile.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock(CompletionToken&& token = CompletionToken())
     {
         return start(std::forward<CompletionToken>(token), detail::at_once);
     }
 
-    /// The same as async_lock, for so long at most: one limit for all locks, from the initiation on.
+    /// Waits for all locks for so long at most, from the initiation on. At completion `held` holds all of them,
+    /// or is empty if it was not granted in time, which is no error. Zero and negative times wait for nothing; a
+    /// time that is too long for the clock is no limit.
     ///
-    /// Completes with an empty guard and no error when not all were granted in time; none is held then. Zero and
-    /// negative durations are `async_try_lock`; what is too long for the clock is `async_lock`.
-    ///
-    /// Completion signature: `void(error_code, multi_guard)`.
-    /// Errors: `errc::disconnected` there was no connection when the time was over; those of `async_lock`.
-    /// Cancellation and executor: as for `async_lock`.
+    /// Completion signature: `void(error_code, multi_guard held)`.
+    /// Errors: those of every acquisition; the first error that one of the locks gives, and then none is held;
+    /// `errc::disconnected`: there was no connection when the time was over.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock_for(std::chrono::duration<Rep, Period> limit,
                             CompletionToken&& token = CompletionToken())
@@ -149,7 +159,13 @@ public:
         return start(std::forward<CompletionToken>(token), limit);
     }
 
-    /// The same until a point in time.
+    /// Waits for all locks until this time at most, and is otherwise as with a duration. A time that has passed
+    /// waits for nothing.
+    ///
+    /// Completion signature: `void(error_code, multi_guard held)`.
+    /// Errors: those of every acquisition; the first error that one of the locks gives, and then none is held;
+    /// `errc::disconnected`: there was no connection at `deadline`.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Duration, class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
                               CompletionToken&& token = CompletionToken())
@@ -157,8 +173,8 @@ public:
         return start(std::forward<CompletionToken>(token), detail::at(deadline));
     }
 
-    /// Acquires all locks, runs the body, releases the locks, and gives what the body gave. The body is cancelled as
-    /// soon as one of the locks can no longer be trusted.
+    /// Acquires all locks, runs `body(const multi_guard&)`, releases all locks, and gives what the body gave. The
+    /// body is cancelled as soon as all locks can no longer be trusted.
     ///
     /// ```cpp
     /// co_await colock::multi_lock{orders, prices}.async_with_lock(
@@ -167,23 +183,16 @@ public:
     ///     });
     /// ```
     ///
-    /// `body(const multi_guard&)` is as that of `mutex::async_with_lock`: it returns an `awaitable<T>`, or an operation
-    /// that takes a completion token and gives a T, which is void or default-constructible; it runs on a strand over the
-    /// handler's associated executor; it is cancelled, and waited for, when a lock is lost, when this operation is
-    /// cancelled, or when somebody asks for a lock that has `lock_options::cancel_when_revoked`. It is reported when it
-    /// goes on for longer than the shortest `lock_options::body_grace` of the locks. Capture by reference where you
-    /// `co_await` this; `mutex::async_with_lock` says why.
+    /// A lambda that is written within a `co_await` expression must capture by reference: GCC 12 destroys twice
+    /// what it captures by value. A body with a name may capture in any way; it is copied.
     ///
-    /// Completion signature: `void(std::exception_ptr, T)`, or `void(std::exception_ptr)`; the locks have been released
-    /// when it completes.
-    /// Errors, as `system_error`: those of `async_lock`, without running the body; `errc::lock_lost`, whose text tells
-    /// why, when a lock was lost before the body ended, or before a server confirmed the release. An exception of the
-    /// body takes precedence, unless it is `operation_aborted`. `errc::revoked` in place of `operation_aborted` when the
-    /// body was cancelled because somebody asked for a lock.
-    /// Cancellation: until the body runs as for `async_lock`; then any type is passed on to the body, and the locks are
-    /// released in the background.
-    /// Executor: the handler's associated one, by default the client's. Never inline.
-    /// Token: by default `use_awaitable`; see `mutex::async_with_lock`.
+    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)`
+    /// when the body gives nothing.
+    /// Errors, as `system_error`: those of every acquisition; the first error that one of the locks gives, and
+    /// then none is held; `errc::lock_lost`: lost before the body ended, or before a server confirmed the
+    /// release; what the body throws takes precedence, unless it is `operation_aborted`.
+    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Token: by default `use_awaitable`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock(F&& body, CompletionToken&& token = CompletionToken())
     {
@@ -191,13 +200,16 @@ public:
                                  std::forward<CompletionToken>(token));
     }
 
-    /// As `async_with_lock`, if all locks can be had at once: nobody has any of them or waits for it. Else the body does not run.
+    /// Acquires all locks if nobody has any of them or waits for it, runs the body, and releases all locks. Else
+    /// the body does not run, which is no error.
     ///
-    /// Completion signature: `void(std::exception_ptr, std::optional<T>)`, or `void(std::exception_ptr, bool)` when the
-    /// body gives nothing: what the body gave, or `true`; an empty optional, or `false`, when not all locks
-    /// were acquired, which is no error. T need not be default-constructible.
-    /// Errors, as `system_error`: `errc::disconnected` there is no connection, or it broke meanwhile; those of
-    /// `async_with_lock`. Cancellation, executor and token: as for `async_with_lock`.
+    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
+    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
+    /// Errors, as `system_error`: those of every acquisition; the first error that one of the locks gives, and
+    /// then none is held; `errc::lock_lost`: lost before the body ended, or before a server confirmed the
+    /// release; `errc::disconnected`: there is no connection, or it broke meanwhile.
+    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Token: by default `use_awaitable`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_lock(F&& body, CompletionToken&& token = CompletionToken())
     {
@@ -205,8 +217,17 @@ public:
                                  std::forward<CompletionToken>(token));
     }
 
-    /// The same, for so long at most: one limit for the whole wait, from the initiation on. The body may go on for
-    /// longer. Zero and negative durations wait for nothing; what is too long for the clock has no end.
+    /// Acquires all locks within this time, runs the body, and releases all locks. Else the body does not run,
+    /// which is no error. The time is a limit for the wait, from the initiation on; the body may go on for
+    /// longer. Zero and negative times wait for nothing; a time that is too long for the clock is no limit.
+    ///
+    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
+    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
+    /// Errors, as `system_error`: those of every acquisition; the first error that one of the locks gives, and
+    /// then none is held; `errc::lock_lost`: lost before the body ended, or before a server confirmed the
+    /// release; `errc::disconnected`: there was no connection when the time was over.
+    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Token: by default `use_awaitable`.
     template <class Rep, class Period, class F,
               class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_lock_for(std::chrono::duration<Rep, Period> limit, F&& body,
@@ -216,7 +237,16 @@ public:
                                  std::forward<CompletionToken>(token));
     }
 
-    /// The same until a point in time.
+    /// Acquires all locks before this time, runs the body, and releases all locks. Else the body does not run,
+    /// which is no error. A time that has passed waits for nothing.
+    ///
+    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
+    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
+    /// Errors, as `system_error`: those of every acquisition; the first error that one of the locks gives, and
+    /// then none is held; `errc::lock_lost`: lost before the body ended, or before a server confirmed the
+    /// release; `errc::disconnected`: there was no connection at `deadline`.
+    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Token: by default `use_awaitable`.
     template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto
     async_try_with_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,

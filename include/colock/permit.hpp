@@ -19,23 +19,29 @@
 
 namespace colock {
 
-/// So many permits of a semaphore, as `semaphore::async_acquire` grants them.
+/// Permits of a semaphore that are held, as `semaphore::async_acquire` grants them.
 ///
-/// Movable. Destroying it releases them in the background; it neither blocks nor keeps `run()` from returning. It
-/// may outlive the semaphore object and the client. Permits can be lost like a lock, see `held_lock`; those of one
-/// object are lost together. There is no fencing token: several hold permits at the same time.
+/// Movable. Destroying it releases them in the background; it neither blocks nor keeps `run()` from returning. It may
+/// outlive the semaphore object and the client. Permits can be lost, for the reasons that `held_lock` names; those of
+/// one object are lost together, and lost is final. There is no fencing token: several hold permits at the same time.
 ///
-/// **Thread safety**: distinct objects may be used from several threads. Of one object, the const members may
-/// be called from several threads at once.
+/// **Executor**: a handler runs on its associated executor, by default the client's; never within the function that
+/// starts the operation.
+///
+/// **Thread safety**: distinct objects may be used from several threads. Of one object, the const members may be
+/// called from several threads at once; they look at the clock themselves.
 class [[nodiscard]] COLOCK_DECL permit {
 public:
     using executor_type = boost::asio::any_io_executor;
 
     /// Holds none.
     permit() noexcept = default;
+    /// `other` holds nothing afterwards.
     permit(permit&& other) noexcept = default;
+    /// As above; what this object held is released in the background.
     permit& operator=(permit&& other) noexcept;
-    /// Releases what is held in the background, as `held_lock` does.
+    /// Releases what is held in the background: the client asks the servers until one of them confirms that the
+    /// nodes are gone, or the session is over.
     ~permit();
 
     /// True when permits are held, and not known to be lost.
@@ -44,35 +50,56 @@ public:
     /// How many are held; those that are lost count until they are released.
     [[nodiscard]] std::size_t count() const noexcept { return nodes_.size(); }
 
-    /// Where they are on their way, as `held_lock::state`.
+    /// What is known of the permits now. By the clock, also when the connection is silent.
     [[nodiscard]] lock_state state() const noexcept;
 
-    /// Why they were lost, as `held_lock::loss_reason`.
+    /// Why the permits were lost: `errc::session_expired`, `errc::node_deleted`, `errc::safe_until_passed` (these
+    /// are `condition::lock_lost`), or `errc::client_closed`. No error while they are held; `errc::not_held` when
+    /// this object holds none.
     [[nodiscard]] error_code loss_reason() const noexcept;
 
-    /// As those of `held_lock`.
+    /// The permits count as lost from this time on, unless a server is heard of before: the time moves on by
+    /// itself while there is a connection. The servers give the permits to no other client before this time plus
+    /// `lock_options::safety_margin`. `time_point::min()` when this object holds none, or they were lost.
     [[nodiscard]] std::chrono::steady_clock::time_point safe_until() const noexcept;
+    /// The time until `safe_until()`; zero when it has passed, when the permits were lost, or when this object
+    /// holds none.
     [[nodiscard]] std::chrono::steady_clock::duration remaining() const noexcept;
 
     /// The path of the semaphore; empty when none are held.
     [[nodiscard]] std::string path() const;
-    /// The paths of their nodes.
+    /// The paths of their nodes, one for each permit.
     [[nodiscard]] const std::vector<std::string>& nodes() const noexcept { return nodes_; }
 
-    /// As `held_lock::guarded`: with a condition for each permit.
+    /// Puts conditions before the steps of a transaction: that each of these permits is still held.
+    /// `client::async_multi` then carries out all steps or none; it completes with `zookeeper_errc::no_node` when
+    /// the permits were lost. The results begin with those of the conditions, one for each permit.
+    ///
+    /// Throws `boost::system::system_error` with `errc::not_held` when this object holds none.
     [[nodiscard]] std::vector<transaction_op> guarded(std::vector<transaction_op> ops) const;
+    /// As above, with the steps one by one.
     template <std::same_as<transaction_op> Op, std::same_as<transaction_op>... More>
     [[nodiscard]] std::vector<transaction_op> guarded(Op first, More... more) const
     {
         return guarded(detail::steps(std::move(first), std::move(more)...));
     }
 
-    /// Splits off so many, which can be lost with the others, and released apart from them. Precondition: there are
-    /// as many.
+    /// Splits off `count` permits, which can be lost with the others, and released apart from them.
+    ///
+    /// Preconditions: `count <= this->count()`.
     [[nodiscard]] permit split(std::size_t count);
 
-    /// Waits until they are lost. As `held_lock::async_wait_lost`. What was split off before has a wait of its own;
-    /// what is split off meanwhile has no part in this one.
+    /// Waits until the permits are lost. At completion `why` is the reason, as `loss_reason()` has it; a loss is
+    /// what the caller waits for, and no error. Permits that were split off before are not meant, nor are those
+    /// that are split off meanwhile. Several waits may be under way at once, and this object may be moved
+    /// meanwhile.
+    ///
+    /// Completion signature: `void(error_code, error_code why)`.
+    /// Errors:
+    ///  - `errc::not_held`: this object holds none, or they were released before they were lost.
+    ///  - `operation_aborted`: the wait was cancelled, or the client was destroyed.
+    ///
+    /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_lost(CompletionToken&& token = CompletionToken()) const
     {
@@ -81,14 +108,21 @@ public:
             nodes_.empty() ? std::string{} : nodes_.front());
     }
 
-    /// Releases them; completes when the server has confirmed that their nodes are gone. As
-    /// `held_lock::async_unlock`: this object is empty from the initiation on, and the operation ends at
-    /// `safe_until()` at the latest.
+    /// Releases the permits. At completion without an error a server has confirmed that their nodes are gone.
+    ///
+    /// This object is empty from the initiation on. The operation ends at `safe_until()` at the latest. Whatever
+    /// the error, the permits are released: in the background, if a server has not confirmed it yet.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors: `errc::not_held` none were held; the reason of a loss before or during the release, which then goes
-    /// on in the background; an error of the server for which a node remains until the session ends;
-    /// `errc::client_closed`; `operation_aborted` cancelled.
+    /// Errors:
+    ///  - `errc::not_held`: this object holds none.
+    ///  - `errc::safe_until_passed`: no server has confirmed the release until `safe_until()`.
+    ///  - `errc::session_expired`, `errc::node_deleted`: permits were lost before or during the release.
+    ///  - `errc::client_closed`: the client was closed meanwhile.
+    ///  - `zookeeper_errc::no_auth` or another code of the servers: a node remains until the session ends.
+    ///  - `operation_aborted`: cancelled, or the client was destroyed.
+    ///
+    /// Cancellation: terminal, partial: completes at once. Total is ignored.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_release(CompletionToken&& token = CompletionToken())
     {

@@ -36,26 +36,45 @@ public:
 
 /// A `mutex` that its owner may lock again: that is granted at once, without asking a server.
 ///
-/// The guards of one owner share the lock, its token and its fate; `recursive_lock::depth` tells how many there
-/// are. It is released with the last of them. They are to be unlocked in the reverse order of locking:
+/// The guards of one owner share the lock, its token and its fate; `recursive_lock::depth` tells how many there are.
+/// The mutex is released with the last of them. They are to be unlocked in the reverse order of locking:
 /// `async_unlock` of one that was locked before another that is still held completes with
-/// `errc::unlock_out_of_order`, and that guard is given up nevertheless. Destroying them in any order is fine.
+/// `errc::unlock_out_of_order`, and that guard is given up nevertheless. They may be destroyed in any order.
 /// `async_wait_lost` of any of them ends with the last one, at the latest.
 ///
-/// In everything else it is a `mutex`: what is said there about options, cancellation, errors, executors and
-/// thread safety holds here. A `mutex` and a `recursive_mutex` of one client cannot use the same path
-/// (`errc::conflicting_use`); those of different clients exclude each other.
+/// Queue, order and guarantees are those of a `mutex`. A `mutex` and a `recursive_mutex` of one client cannot use the
+/// same path (`errc::conflicting_use`); those of different clients exclude each other.
+///
+/// docs/locks.md has what all kinds of locks share: the errors of acquisitions with what to do, what a body may be
+/// and what it completes with. For all functions of this class:
+///
+/// **Cancellation** of an acquisition: terminal and partial complete it at once, and its node is removed in the
+/// background. Total completes it when no trace of it is left, which may take until there is a connection. After the
+/// grant a cancellation comes too late, and the guard is delivered. While a body runs, any type is passed on to the
+/// body, and the operation completes when the body has ended.
+///
+/// **Executor**: a handler runs on its associated executor, by default the client's; never within the function that
+/// starts the operation.
+///
+/// **Thread safety**: all functions of one object may be called from several threads at once, except assigning and
+/// destroying it.
+///
+/// **Lifetime**: an object is a handle. Making it does no I/O and does not throw for a bad path. It may be destroyed
+/// while its operations are under way; they go on. Objects of one client and path must have equal options as long as
+/// they live (`errc::conflicting_use`). An owner may be destroyed before its guards.
 class COLOCK_DECL recursive_mutex : public detail::basic_lock {
 public:
     recursive_mutex(client& c, std::string path);
     recursive_mutex(client& c, std::string path, lock_options options);
 
-    /// Waits for the mutex; completes when the owner holds it, or holds it once more.
+    /// Waits for the mutex. At completion `held` is a guard of `owner`.
     ///
-    /// Completion signature: `void(error_code, recursive_lock)`.
-    /// Errors: those of `mutex::async_lock`; `errc::owner_waits` this owner waits for it already; when the
-    /// owner holds it and it was lost, why it was lost.
-    /// Cancellation and executor: as for `mutex::async_lock`.
+    /// If `owner` holds the mutex already, it is granted once more, without asking a server.
+    ///
+    /// Completion signature: `void(error_code, recursive_lock held)`.
+    /// Errors: those of every acquisition; `errc::owner_waits`: `owner` waits for the mutex already, and would
+    /// wait for itself; if `owner` holds the mutex and it was lost, why it was lost.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_lock(lock_owner& owner, CompletionToken&& token = CompletionToken())
     {
@@ -63,8 +82,14 @@ public:
                                                detail::never);
     }
 
-    /// Takes the mutex if the owner has it, or nobody; else completes with an empty guard and no error.
-    /// As `mutex::async_try_lock`.
+    /// Takes the mutex if `owner` has it, or nobody has it or waits for it. At completion `held` is empty if that
+    /// is not so, which is no error.
+    ///
+    /// Completion signature: `void(error_code, recursive_lock held)`.
+    /// Errors: those of every acquisition; `errc::owner_waits`: `owner` waits for the mutex already, and would
+    /// wait for itself; if `owner` holds the mutex and it was lost, why it was lost; `errc::disconnected`: there
+    /// is no connection, or it broke meanwhile.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock(lock_owner& owner, CompletionToken&& token = CompletionToken())
     {
@@ -72,7 +97,15 @@ public:
                                                detail::at_once);
     }
 
-    /// The same as async_lock, for so long at most. As `mutex::async_try_lock_for`.
+    /// Waits for the mutex for so long at most, from the initiation on. At completion `held` is a guard of
+    /// `owner`, or is empty if it was not granted in time, which is no error. Zero and negative times wait for
+    /// nothing; a time that is too long for the clock is no limit.
+    ///
+    /// Completion signature: `void(error_code, recursive_lock held)`.
+    /// Errors: those of every acquisition; `errc::owner_waits`: `owner` waits for the mutex already, and would
+    /// wait for itself; if `owner` holds the mutex and it was lost, why it was lost; `errc::disconnected`: there
+    /// was no connection when the time was over.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock_for(lock_owner& owner, std::chrono::duration<Rep, Period> limit,
                             CompletionToken&& token = CompletionToken())
@@ -81,7 +114,14 @@ public:
                                                limit);
     }
 
-    /// The same until a point in time.
+    /// Waits for the mutex until this time at most, and is otherwise as with a duration. A time that has passed
+    /// waits for nothing.
+    ///
+    /// Completion signature: `void(error_code, recursive_lock held)`.
+    /// Errors: those of every acquisition; `errc::owner_waits`: `owner` waits for the mutex already, and would
+    /// wait for itself; if `owner` holds the mutex and it was lost, why it was lost; `errc::disconnected`: there
+    /// was no connection at `deadline`.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Duration, class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock_until(lock_owner& owner,
                               std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
@@ -91,8 +131,21 @@ public:
                                                detail::at(deadline));
     }
 
-    /// Acquires the mutex, runs the body, releases the mutex, and gives what the body gave. As
-    /// `mutex::async_with_lock`, with a body that takes a `const recursive_lock&`, or a `const unique_lock&`.
+    /// Acquires the mutex, runs `body(const recursive_lock&)`, releases the mutex, and gives what the body gave.
+    /// The body is cancelled as soon as the mutex can no longer be trusted.
+    /// A body may also take a `const unique_lock&`.
+    ///
+    /// A lambda that is written within a `co_await` expression must capture by reference: GCC 12 destroys twice
+    /// what it captures by value. A body with a name may capture in any way; it is copied.
+    ///
+    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)`
+    /// when the body gives nothing.
+    /// Errors, as `system_error`: those of every acquisition; `errc::owner_waits`: `owner` waits for the mutex
+    /// already, and would wait for itself; if `owner` holds the mutex and it was lost, why it was lost;
+    /// `errc::lock_lost`: lost before the body ended, or before a server confirmed the release; what the body
+    /// throws takes precedence, unless it is `operation_aborted`.
+    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Token: by default `use_awaitable`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock(lock_owner& owner, F&& body, CompletionToken&& token = CompletionToken())
     {
@@ -100,13 +153,17 @@ public:
                                                  std::forward<CompletionToken>(token));
     }
 
-    /// As `async_with_lock`, if the mutex can be had at once: the owner has it, or nobody. Else the body does not run.
+    /// Acquires the mutex if `owner` has it, or nobody has it or waits for it, runs the body, and releases the
+    /// mutex. Else the body does not run, which is no error.
     ///
-    /// Completion signature: `void(std::exception_ptr, std::optional<T>)`, or `void(std::exception_ptr, bool)` when the
-    /// body gives nothing: what the body gave, or `true`; an empty optional, or `false`, when the mutex was not
-    /// acquired, which is no error. T need not be default-constructible.
-    /// Errors, as `system_error`: `errc::disconnected` there is no connection, or it broke meanwhile; those of
-    /// `async_with_lock`. Cancellation, executor and token: as for `async_with_lock`.
+    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
+    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
+    /// Errors, as `system_error`: those of every acquisition; `errc::owner_waits`: `owner` waits for the mutex
+    /// already, and would wait for itself; if `owner` holds the mutex and it was lost, why it was lost;
+    /// `errc::lock_lost`: lost before the body ended, or before a server confirmed the release;
+    /// `errc::disconnected`: there is no connection, or it broke meanwhile.
+    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Token: by default `use_awaitable`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_lock(lock_owner& owner, F&& body,
                              CompletionToken&& token = CompletionToken())
@@ -116,8 +173,18 @@ public:
                                                      std::forward<CompletionToken>(token));
     }
 
-    /// The same, for so long at most: one limit for the whole wait, from the initiation on. The body may go on for
-    /// longer. Zero and negative durations wait for nothing; what is too long for the clock has no end.
+    /// Acquires the mutex within this time, runs the body, and releases the mutex. Else the body does not run,
+    /// which is no error. The time is a limit for the wait, from the initiation on; the body may go on for
+    /// longer. Zero and negative times wait for nothing; a time that is too long for the clock is no limit.
+    ///
+    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
+    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
+    /// Errors, as `system_error`: those of every acquisition; `errc::owner_waits`: `owner` waits for the mutex
+    /// already, and would wait for itself; if `owner` holds the mutex and it was lost, why it was lost;
+    /// `errc::lock_lost`: lost before the body ended, or before a server confirmed the release;
+    /// `errc::disconnected`: there was no connection when the time was over.
+    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Token: by default `use_awaitable`.
     template <class Rep, class Period, class F,
               class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_lock_for(lock_owner& owner, std::chrono::duration<Rep, Period> limit,
@@ -127,7 +194,17 @@ public:
                                                      std::forward<CompletionToken>(token));
     }
 
-    /// The same until a point in time.
+    /// Acquires the mutex before this time, runs the body, and releases the mutex. Else the body does not run,
+    /// which is no error. A time that has passed waits for nothing.
+    ///
+    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
+    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
+    /// Errors, as `system_error`: those of every acquisition; `errc::owner_waits`: `owner` waits for the mutex
+    /// already, and would wait for itself; if `owner` holds the mutex and it was lost, why it was lost;
+    /// `errc::lock_lost`: lost before the body ended, or before a server confirmed the release;
+    /// `errc::disconnected`: there was no connection at `deadline`.
+    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Token: by default `use_awaitable`.
     template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto
     async_try_with_lock_until(lock_owner& owner,

@@ -35,52 +35,78 @@ struct counter_node {
 
 /// A number of permits among all processes that use the same path of the same ensemble.
 ///
-/// Those who acquire stand in a queue (a `mutex` at `path/locks`); the first one takes his permits, all of them at
-/// once, when there are as many (nodes in `path/leases`), and holds the others up until then: so one who wants
-/// many does not starve. Two who want two of two never hold one each. Free, it takes two round trips, or three when
-/// this client expected to be the only one and is not; those who wait on one client share a node in the queue.
+/// Acquisitions stand in a queue (a `mutex` at `path/locks`). The first one takes its permits, all of them at once,
+/// when there are as many (nodes in `path/leases`), and holds the others up until then: so an acquisition of many
+/// permits does not starve, and two that want two of two never hold one each. When permits are free it takes two
+/// round trips, or three when this client expected to be the only one and is not. Waiters on one client share a node
+/// in the queue.
 ///
 /// The layout is that of Curator's InterProcessSemaphoreV2, which takes its permits one by one.
 ///
-/// A `semaphore` is a handle, as `mutex` is: what is said there about objects, options, and thread safety holds
-/// here. `lock_options::layout`, `linger`, `max_linger` and `cancel_when_revoked` have no meaning here, and are refused
-/// with `errc::invalid_option`, if they are set.
+/// `lock_options::layout`, `linger`, `max_linger` and `cancel_when_revoked` have no meaning here, and are refused
+/// with `errc::invalid_option` if they are set.
+///
+/// **Errors** of every acquisition and body of this class, besides those of every lock:
+///
+/// | code | what it means, and what to do |
+/// |---|---|
+/// | `errc::too_many_permits` | More permits than there are, if their number is fixed: ask for fewer. |
+/// | `errc::invalid_option` | `count`, or the number of permits, is not positive; or `count` does not fit into one |
+/// | | request (some thousands, fewer with long `lock_options::owner_data`): acquire them in portions. |
+/// | `errc::conflicting_maximum` | Another client has another number of permits: make them agree. |
+/// | `errc::invalid_counter` | The node of the `counter_node` holds no number of four bytes: write one. |
+/// | `zookeeper_errc::no_node` | The node of the `counter_node` does not exist: create it. |
+///
+/// docs/locks.md has what all kinds of locks share: the errors of acquisitions with what to do, what a body may be
+/// and what it completes with. For all functions of this class:
+///
+/// **Cancellation** of an acquisition: terminal and partial complete it at once, and what was begun is undone in the
+/// background. Total completes it when no trace of it is left, which may take until there is a connection. After the
+/// grant a cancellation comes too late, and the guard is delivered. While a body runs, any type is passed on to the
+/// body, and the operation completes when the body has ended.
+/// If the mutex of the queue was held when a total cancellation came, the operation completes at the `safe_until()`
+/// of that mutex at the latest.
+///
+/// **Executor**: a handler runs on its associated executor, by default the client's; never within the function that
+/// starts the operation.
+///
+/// **Thread safety**: all functions of one object may be called from several threads at once, except assigning and
+/// destroying it.
+///
+/// **Lifetime**: an object is a handle. Making it does no I/O and does not throw for a bad path. It may be destroyed
+/// while its operations are under way; they go on. Objects of one client and path must have the same number of
+/// permits and equal options as long as they live (`errc::conflicting_use`).
 class COLOCK_DECL semaphore : public detail::face_of<const detail::semaphore_path> {
 public:
     using executor_type = boost::asio::any_io_executor;
 
-    /// With so many permits, at least one. All who use the path have to give the same number.
+    /// With so many permits, at least one. All clients have to give the same number for the path.
     semaphore(client& c, std::string path, std::int64_t permits);
     semaphore(client& c, std::string path, std::int64_t permits, lock_options options);
     /// With as many as the node says.
     semaphore(client& c, std::string path, counter_node permits);
     semaphore(client& c, std::string path, counter_node permits, lock_options options);
 
+    /// The executor of the client.
     [[nodiscard]] executor_type get_executor() const noexcept;
+    /// The path of the constructor.
     [[nodiscard]] const std::string& path() const noexcept;
 
-    /// Waits for so many permits; completes when all of them are held.
+    /// Waits for `count` permits. At completion `held` has all of them.
     ///
-    /// Completion signature: `void(error_code, permit)`.
-    /// Errors: `errc::invalid_path`; `errc::invalid_option` no or negative permits, of the semaphore or to be
-    /// acquired, or more than fit into one request (`client_options::max_request_size`: some thousands, and fewer
-    /// with long `lock_options::owner_data`), or see `mutex::async_lock`; `errc::too_many_permits` more than there
-    /// are, if their number is fixed; `errc::conflicting_use` another object of this client uses the path with
-    /// another number or as another kind of lock, `errc::conflicting_kind` another client does the latter;
-    /// `errc::conflicting_maximum` other clients have another number;
-    /// `errc::invalid_counter` the node of a `counter_node` holds no number; `zookeeper_errc::no_node` it does not
-    /// exist; those of `mutex::async_lock`.
-    /// Cancellation: terminal and partial complete at once, and what was begun is undone in the background;
-    /// total alone completes when no trace is left, which may take until the connection is back. If the mutex
-    /// of the semaphore was held by then, it completes at the `safe_until` of that mutex at the latest. After
-    /// the grant it is too late.
-    /// Executor: the handler's associated one, by default the client's. Never inline.
+    /// Completion signature: `void(error_code, permit held)`.
+    /// Errors: those of every acquisition; those of the class.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_acquire(std::int64_t count, CompletionToken&& token = CompletionToken())
     {
         return start(count, std::forward<CompletionToken>(token), detail::never);
     }
-    /// Waits for one permit.
+    /// Waits for one permit. At completion `held` has it.
+    ///
+    /// Completion signature: `void(error_code, permit held)`.
+    /// Errors: those of every acquisition; those of the class.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int64_t>)
     auto async_acquire(CompletionToken&& token = CompletionToken())
@@ -88,17 +114,26 @@ public:
         return start(1, std::forward<CompletionToken>(token), detail::never);
     }
 
-    /// Takes the permits if there are as many, and nobody waits before; else completes with an empty object and no
-    /// error. When there are too few it costs one read and no write; with a `counter_node`, one more read.
+    /// Takes `count` permits if there are as many and nobody waits before. At completion `held` is empty if that
+    /// is not so, which is no error. When there are too few it costs one read and no write; with a
+    /// `counter_node`, one more read.
     ///
-    /// Errors: `errc::disconnected` there is no connection, or it broke meanwhile; those of `async_acquire`.
-    /// Everything else as for `async_acquire`.
+    /// Completion signature: `void(error_code, permit held)`.
+    /// Errors: those of every acquisition; those of the class; `errc::disconnected`: there is no connection, or
+    /// it broke meanwhile.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_acquire(std::int64_t count, CompletionToken&& token = CompletionToken())
     {
         return start(count, std::forward<CompletionToken>(token), detail::at_once);
     }
-    /// Takes one permit, likewise.
+    /// Takes one permit if there is one and nobody waits before. At completion `held` is empty if that is not so,
+    /// which is no error.
+    ///
+    /// Completion signature: `void(error_code, permit held)`.
+    /// Errors: those of every acquisition; those of the class; `errc::disconnected`: there is no connection, or
+    /// it broke meanwhile.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int64_t>)
     auto async_try_acquire(CompletionToken&& token = CompletionToken())
@@ -106,9 +141,14 @@ public:
         return start(1, std::forward<CompletionToken>(token), detail::at_once);
     }
 
-    /// As async_acquire, for so long at most: an empty object and no error when the time is over, or
-    /// `errc::disconnected` when there is no connection then. What was begun is undone in the background.
-    /// Zero and negative durations are `async_try_acquire`; what is too long for the clock is `async_acquire`.
+    /// Waits for `count` permits for so long at most, from the initiation on. At completion `held` has all of
+    /// them, or is empty if it was not granted in time, which is no error. Zero and negative times wait for
+    /// nothing; a time that is too long for the clock is no limit.
+    ///
+    /// Completion signature: `void(error_code, permit held)`.
+    /// Errors: those of every acquisition; those of the class; `errc::disconnected`: there was no connection when
+    /// the time was over.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
     auto async_try_acquire_for(std::int64_t count, std::chrono::duration<Rep, Period> limit,
                                CompletionToken&& token = CompletionToken())
@@ -116,7 +156,13 @@ public:
         return start(count, std::forward<CompletionToken>(token), limit);
     }
 
-    /// The same until a point in time.
+    /// Waits for `count` permits until this time at most, and is otherwise as with a duration. A time that has
+    /// passed waits for nothing.
+    ///
+    /// Completion signature: `void(error_code, permit held)`.
+    /// Errors: those of every acquisition; those of the class; `errc::disconnected`: there was no connection at
+    /// `deadline`.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Duration, class CompletionToken = boost::asio::deferred_t>
     auto
     async_try_acquire_until(std::int64_t count,
@@ -126,13 +172,27 @@ public:
         return start(count, std::forward<CompletionToken>(token), detail::at(deadline));
     }
 
-    /// One permit, likewise.
+    /// Waits for one permit for so long at most, from the initiation on. At completion `held` has it, or is empty
+    /// if it was not granted in time, which is no error. Zero and negative times wait for nothing; a time that is
+    /// too long for the clock is no limit.
+    ///
+    /// Completion signature: `void(error_code, permit held)`.
+    /// Errors: those of every acquisition; those of the class; `errc::disconnected`: there was no connection when
+    /// the time was over.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
     auto async_try_acquire_for(std::chrono::duration<Rep, Period> limit,
                                CompletionToken&& token = CompletionToken())
     {
         return start(1, std::forward<CompletionToken>(token), limit);
     }
+    /// Waits for one permit until this time at most, and is otherwise as with a duration. A time that has passed
+    /// waits for nothing.
+    ///
+    /// Completion signature: `void(error_code, permit held)`.
+    /// Errors: those of every acquisition; those of the class; `errc::disconnected`: there was no connection at
+    /// `deadline`.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Duration, class CompletionToken = boost::asio::deferred_t>
     auto
     async_try_acquire_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
@@ -141,8 +201,8 @@ public:
         return start(1, std::forward<CompletionToken>(token), detail::at(deadline));
     }
 
-    /// Acquires so many permits, runs the body, releases the permits, and gives what the body gave. The body is
-    /// cancelled as soon as the permits can no longer be trusted.
+    /// Acquires `count` permits, runs `body(const permit&)`, releases `count` permits, and gives what the body
+    /// gave. The body is cancelled as soon as `count` permits can no longer be trusted.
     ///
     /// ```cpp
     /// co_await pool.async_with_permits(2, [&](const colock::permit&) -> asio::awaitable<void> {
@@ -150,21 +210,16 @@ public:
     /// });
     /// ```
     ///
-    /// `body(const permit&)` is as that of `mutex::async_with_lock`: it returns an `awaitable<T>`, or an operation that
-    /// takes a completion token and gives a T, which is void or default-constructible; it runs on a strand over the
-    /// handler's associated executor; it is cancelled, and waited for, when the permits are lost or this operation is
-    /// cancelled. It is reported when it goes on for longer than `lock_options::body_grace`. Capture by reference where
-    /// you `co_await` this; `mutex::async_with_lock` says why.
+    /// A lambda that is written within a `co_await` expression must capture by reference: GCC 12 destroys twice
+    /// what it captures by value. A body with a name may capture in any way; it is copied.
     ///
-    /// Completion signature: `void(std::exception_ptr, T)`, or `void(std::exception_ptr)`; the permits have been
-    /// released when it completes.
-    /// Errors, as `system_error`: those of `async_acquire`, without running the body; `errc::lock_lost`, whose text tells
-    /// why, when the permits were lost before the body ended, or before a server confirmed the release. An exception of
-    /// the body takes precedence, unless it is `operation_aborted`.
-    /// Cancellation: until the body runs as for `async_acquire`; then any type is passed on to the body, and the permits
-    /// are released in the background.
-    /// Executor: the handler's associated one, by default the client's. Never inline.
-    /// Token: by default `use_awaitable`; see `mutex::async_with_lock`.
+    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)`
+    /// when the body gives nothing.
+    /// Errors, as `system_error`: those of every acquisition; those of the class; `errc::lock_lost`: lost before
+    /// the body ended, or before a server confirmed the release; what the body throws takes precedence, unless it
+    /// is `operation_aborted`.
+    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Token: by default `use_awaitable`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_permits(std::int64_t count, F&& body,
                             CompletionToken&& token = CompletionToken())
@@ -173,13 +228,16 @@ public:
                                  detail::never, std::forward<CompletionToken>(token));
     }
 
-    /// As `async_with_permits`, if there are as many and nobody waits before. Else the body does not run.
+    /// Acquires `count` permits if there are as many and nobody waits before, runs the body, and releases `count`
+    /// permits. Else the body does not run, which is no error.
     ///
-    /// Completion signature: `void(std::exception_ptr, std::optional<T>)`, or `void(std::exception_ptr, bool)` when the
-    /// body gives nothing: what the body gave, or `true`; an empty optional, or `false`, when the permits were
-    /// not acquired, which is no error. T need not be default-constructible.
-    /// Errors, as `system_error`: `errc::disconnected` there is no connection, or it broke meanwhile; those of
-    /// `async_with_permits`. Cancellation, executor and token: as for `async_with_permits`.
+    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
+    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
+    /// Errors, as `system_error`: those of every acquisition; those of the class; `errc::lock_lost`: lost before
+    /// the body ended, or before a server confirmed the release; `errc::disconnected`: there is no connection, or
+    /// it broke meanwhile.
+    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Token: by default `use_awaitable`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_permits(std::int64_t count, F&& body,
                                 CompletionToken&& token = CompletionToken())
@@ -188,8 +246,17 @@ public:
                                  detail::at_once, std::forward<CompletionToken>(token));
     }
 
-    /// The same, for so long at most: one limit for the whole wait, from the initiation on. The body may go on for
-    /// longer. Zero and negative durations wait for nothing; what is too long for the clock has no end.
+    /// Acquires `count` permits within this time, runs the body, and releases `count` permits. Else the body does
+    /// not run, which is no error. The time is a limit for the wait, from the initiation on; the body may go on
+    /// for longer. Zero and negative times wait for nothing; a time that is too long for the clock is no limit.
+    ///
+    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
+    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
+    /// Errors, as `system_error`: those of every acquisition; those of the class; `errc::lock_lost`: lost before
+    /// the body ended, or before a server confirmed the release; `errc::disconnected`: there was no connection
+    /// when the time was over.
+    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Token: by default `use_awaitable`.
     template <class Rep, class Period, class F,
               class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_permits_for(std::int64_t count, std::chrono::duration<Rep, Period> limit,
@@ -199,7 +266,16 @@ public:
                                  std::forward<CompletionToken>(token));
     }
 
-    /// The same until a point in time.
+    /// Acquires `count` permits before this time, runs the body, and releases `count` permits. Else the body does
+    /// not run, which is no error. A time that has passed waits for nothing.
+    ///
+    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
+    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
+    /// Errors, as `system_error`: those of every acquisition; those of the class; `errc::lock_lost`: lost before
+    /// the body ended, or before a server confirmed the release; `errc::disconnected`: there was no connection at
+    /// `deadline`.
+    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Token: by default `use_awaitable`.
     template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_permits_until(
         std::int64_t count, std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,

@@ -25,89 +25,93 @@ namespace colock {
 /// - **A herd** (G7 is not promised): every waiter watches the node, and every release wakes all of them; each tries
 ///   to create the node, and all but one in vain. The load of a release grows with the number of waiters; a picture
 ///   of it is in docs/benchmarks/herd.md.
-/// - **No order, no fairness** (G2 is not promised): whoever is the quickest is next, a newcomer as well as one who
-///   has waited for long. A waiter may starve. Only those who wait on one client are let in in the order in which
-///   they came.
+/// - **No order, no fairness** (G2 is not promised): the quickest client is next, a newcomer as well as one that has
+///   waited for long. A waiter may starve. Only the waiters of one client are let in in the order in which they came.
 /// - **Nothing tells one holder's node from the next one's** but what only a read tells. So `unique_lock::guarded`
 ///   throws `errc::cannot_guard`; use `unique_lock::token`. And somebody who deletes the node by hand may
 ///   do more harm than in a queue: a release that is under way just then deletes the node of the next
 ///   holder, who is told (`errc::node_deleted`), but after others may have been let in.
 /// - Nobody can see who waits: `queue_view` is of no use.
 ///
-/// What is written in `mutex.hpp` holds for everything else: **guaranteed** is that among live sessions at most one
-/// holds the mutex (G1), unless somebody deletes its node by hand; that nothing is left behind (G3); that a waiter is
-/// woken (G4), and a holder told of its loss (G5). The tokens of successive grants grow.
+/// **What is guaranteed**: among live sessions at most one holds the mutex (G1), unless somebody deletes its node by
+/// hand; nothing is left behind (G3); a waiter is woken (G4), and a holder told of its loss (G5). The tokens of
+/// successive grants grow. **What is not**: a process that is paused for longer than its session may go on without
+/// knowing that it lost the mutex; see `unique_lock::token`.
 ///
 /// Missing parents are created, as containers. The node at the path must be ephemeral, else operations complete with
-/// `errc::not_ephemeral`, rather than to wait for ever. It must be readable to those who wait, and need not
-/// have been made by this library. Its data are not looked at, except for requests to let go
+/// `errc::not_ephemeral`, rather than to wait for ever. Waiters must be allowed to read it; it need not have been
+/// made by this library. Its data are not looked at, except for requests to let go
 /// (`unique_lock::async_wait_revoked`).
 ///
-/// **Options**: `lock_options::layout` has no meaning here. `linger` must be zero (`errc::invalid_option`). Those who
-/// wait on one client share one contender; as it is never known whether others wait elsewhere, `max_local_grants`
-/// and `max_local_time` always bound how long they pass the mutex on among themselves. Then the node is given up, and
-/// they contend with the others as if they had just come. With `max_local_grants = 0` that is so after each of them.
-/// One whose session expires has no place to lose; `rejoin_on_expiry` tells whether it goes on waiting.
+/// **Options**: `lock_options::layout`, `linger` and `max_linger` have no meaning here, and are refused with
+/// `errc::invalid_option` if they are set. Waiters on one client share one contender; as it is never known whether
+/// others wait elsewhere, `max_local_grants` and `max_local_time` always bound how long they pass the mutex on among
+/// themselves. Then the node is given up, and they contend with the others as if they had just come. With
+/// `max_local_grants = 0` that is so after each of them. A waiter whose session expires has no place to lose;
+/// `rejoin_on_expiry` tells whether it goes on waiting.
 ///
-/// A `single_node_mutex` is a handle: a client, a path, options. It does no I/O when it is made, does not throw for a
-/// bad path, and may be destroyed while its operations are under way; they go on. Two objects for one
-/// path and client exclude each other, and must have equal options as long as both live; another kind of
-/// lock of this client cannot use the path meanwhile (`errc::conflicting_use`). The same client must not
-/// create or delete the node by other means.
+/// docs/locks.md has what all kinds of locks share: the errors of acquisitions with what to do, what a body may be
+/// and what it completes with. For all functions of this class:
 ///
-/// **Thread safety**: distinct objects may be used from several threads; of one object, all functions may
-/// be called from several threads at once, except assigning and destroying it.
+/// **Cancellation** of an acquisition: terminal and partial complete it at once, and its node is removed in the
+/// background. Total completes it when no trace of it is left, which may take until there is a connection. After the
+/// grant a cancellation comes too late, and the guard is delivered. While a body runs, any type is passed on to the
+/// body, and the operation completes when the body has ended.
+///
+/// **Executor**: a handler runs on its associated executor, by default the client's; never within the function that
+/// starts the operation.
+///
+/// **Thread safety**: all functions of one object may be called from several threads at once, except assigning and
+/// destroying it.
+///
+/// **Lifetime**: an object is a handle. Making it does no I/O and does not throw for a bad path. It may be destroyed
+/// while its operations are under way; they go on. Two objects of one client and path exclude each other, and must
+/// have equal options as long as both live; another kind of lock of this client cannot use the path meanwhile
+/// (`errc::conflicting_use`). The same client must not create or delete the node by other means.
 class COLOCK_DECL single_node_mutex : public detail::basic_lock {
 public:
-    // Not one with a default argument, see `mutex`.
+    // Not one with a default argument: GCC 12 would destroy that twice in a co_await expression.
     single_node_mutex(client& c, std::string path);
     single_node_mutex(client& c, std::string path, lock_options options);
 
-    /// Waits for the mutex; completes when it is held.
+    /// Waits for the mutex. At completion `held` holds it.
     ///
-    /// One write when the mutex is free. While there is no connection it waits for one.
+    /// One write when the mutex is free.
     ///
-    /// Completion signature: `void(error_code, unique_lock)`.
-    /// Errors: `errc::invalid_path`, also for "/"; `errc::invalid_option` see above and `lock_options`, or the
-    /// session time-out is too short for `client_options::tick`; `client::last_error_detail` tells;
-    /// `errc::not_connected`, or why the attempt to connect failed that it waited for;
-    /// `errc::client_closed`; `errc::conflicting_use`; `errc::not_ephemeral`; `errc::request_too_large` the node's data
-    /// (`lock_options::owner_data`) do not fit into a request;
-    /// `errc::session_expired` only without `lock_options::rejoin_on_expiry`; `zookeeper_errc::no_auth`
-    /// and other codes of the server for which trying again is of no use; `operation_aborted` cancelled.
-    /// No node stays behind, whatever the error, unless the servers refuse to delete it: that is logged.
-    /// Cancellation: terminal and partial complete at once, and the node is removed in the background;
-    /// total alone completes when no trace is left, which may take until the connection is back. After
-    /// the grant it is too late, and the lock is delivered.
-    /// Executor: the handler's associated one, by default the client's. Never inline.
+    /// Completion signature: `void(error_code, unique_lock held)`.
+    /// Errors: those of every acquisition; `errc::not_ephemeral`: a node is at the path that nobody's session
+    /// owns; delete it if it is a left-over, else use another path; `errc::invalid_path`: also for "/".
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_lock(CompletionToken&& token = CompletionToken())
     {
         return detail::acquire(behind(), std::forward<CompletionToken>(token), detail::never);
     }
 
-    /// Takes the mutex if nobody has it; else completes with an empty guard and no error. It may overtake those who
-    /// wait elsewhere.
+    /// Takes the mutex if nobody has it. At completion `held` is empty if that is not so, which is no error. It
+    /// may overtake waiters on other clients. A busy mutex costs one read and no write, a free one a read and a
+    /// write.
     ///
-    /// A busy mutex costs one read and no write, a free one a read and a write.
-    ///
-    /// Completion signature: `void(error_code, unique_lock)`.
-    /// Errors: `errc::disconnected` there is no connection, or it broke meanwhile; those of `async_lock`.
-    /// Cancellation and executor: as for `async_lock`.
+    /// Completion signature: `void(error_code, unique_lock held)`.
+    /// Errors: those of every acquisition; `errc::not_ephemeral`: a node is at the path that nobody's session
+    /// owns; delete it if it is a left-over, else use another path; `errc::invalid_path`: also for "/";
+    /// `errc::disconnected`: there is no connection, or it broke meanwhile.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock(CompletionToken&& token = CompletionToken())
     {
         return detail::acquire(behind(), std::forward<CompletionToken>(token), detail::at_once);
     }
 
-    /// The same as async_lock, for so long at most: one limit for the whole wait, from the initiation on.
+    /// Waits for the mutex for so long at most, from the initiation on. At completion `held` holds it, or is
+    /// empty if it was not granted in time, which is no error. Zero and negative times wait for nothing; a time
+    /// that is too long for the clock is no limit.
     ///
-    /// Completes with an empty guard and no error when the mutex was not granted in time. Zero and negative
-    /// durations are `async_try_lock`; what is too long for the clock is `async_lock`.
-    ///
-    /// Completion signature: `void(error_code, unique_lock)`.
-    /// Errors: `errc::disconnected` there was no connection when the time was over; those of `async_lock`.
-    /// Cancellation and executor: as for `async_lock`.
+    /// Completion signature: `void(error_code, unique_lock held)`.
+    /// Errors: those of every acquisition; `errc::not_ephemeral`: a node is at the path that nobody's session
+    /// owns; delete it if it is a left-over, else use another path; `errc::invalid_path`: also for "/";
+    /// `errc::disconnected`: there was no connection when the time was over.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock_for(std::chrono::duration<Rep, Period> limit,
                             CompletionToken&& token = CompletionToken())
@@ -115,7 +119,14 @@ public:
         return detail::acquire(behind(), std::forward<CompletionToken>(token), limit);
     }
 
-    /// The same until a point in time.
+    /// Waits for the mutex until this time at most, and is otherwise as with a duration. A time that has passed
+    /// waits for nothing.
+    ///
+    /// Completion signature: `void(error_code, unique_lock held)`.
+    /// Errors: those of every acquisition; `errc::not_ephemeral`: a node is at the path that nobody's session
+    /// owns; delete it if it is a left-over, else use another path; `errc::invalid_path`: also for "/";
+    /// `errc::disconnected`: there was no connection at `deadline`.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Duration, class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
                               CompletionToken&& token = CompletionToken())
@@ -124,45 +135,20 @@ public:
                                detail::at(deadline));
     }
 
-    /// Acquires the mutex, runs the body, releases the mutex, and gives what the body gave. The body is
-    /// cancelled as soon as the mutex can no longer be trusted.
+    /// Acquires the mutex, runs `body(const unique_lock&)`, releases the mutex, and gives what the body gave. The
+    /// body is cancelled as soon as the mutex can no longer be trusted.
     ///
-    /// ```cpp
-    /// co_await m.async_with_lock([&](const colock::unique_lock& held) -> asio::awaitable<void> {
-    ///     co_await write(held.token(), text);
-    /// });
-    /// ```
+    /// A lambda that is written within a `co_await` expression must capture by reference: GCC 12 destroys twice
+    /// what it captures by value. A body with a name may capture in any way; it is copied.
     ///
-    /// Let a lambda capture by reference where you `co_await` this, as above: the body always ends before the
-    /// operation completes. When a lambda is written within the `co_await` expression, GCC 12 destroys twice what it
-    /// captures by value; a static_assert refuses such a lambda. A body that has a name may capture in any way. It
-    /// is copied; if it cannot be copied, pass `std::ref(body)`. If you do not await the operation, what the body
-    /// refers to has to live until the operation completes.
-    ///
-    /// `body(const unique_lock&)` returns an `awaitable<T>`, or an operation that takes a completion token and
-    /// then gives a `T`, such as a deferred one; T is void or default-constructible. It runs on a strand
-    /// over the handler's associated executor. The guard lives until the body has ended: do not keep a reference to it.
-    /// When the mutex is lost (`unique_lock::loss_reason`), or this operation is
-    /// cancelled, the body is cancelled, and waited for, however long that takes. (A coroutine heeds terminal
-    /// cancellation only, unless it asks for more.) When it goes on for longer than
-    /// `lock_options::body_grace` that is reported to the log, and counted in `client_stats::bodies_overdue`.
-    ///
-    /// Completion signature: `void(std::exception_ptr, T)`, or `void(std::exception_ptr)`, as for
-    /// `co_spawn`; the mutex has been released when it completes.
-    /// Errors, as `system_error`: those of `async_lock`, without running the body; `errc::lock_lost`, whose
-    /// text tells why, when the mutex was lost before the body ended, or before a server confirmed the release.
-    /// The wait for that ends at `held_lock::safe_until` at the latest. An exception of the body takes
-    /// precedence over `errc::lock_lost` (compare with `condition::lock_lost`), unless it is `operation_aborted`.
-    /// `errc::revoked` in place of
-    /// `operation_aborted` when the body was cancelled because somebody asked for the mutex
-    /// (`lock_options::cancel_when_revoked`); what it gave all the same was made under the lock, and is given.
-    /// Cancellation: until the body runs as for `async_lock`; then any type is passed on to the body,
-    /// and the mutex is released in the background. If a total cancellation comes just when the mutex is granted,
-    /// the body does not run, and the operation waits for the release, until `held_lock::safe_until` at the latest.
-    /// Executor: the handler's associated one, by default the client's. Never inline.
-    /// Token: by default `use_awaitable`. With Asio 1.81, whose support for signatures with an
-    /// `exception_ptr` has gaps, a deferred operation that gives a T cannot be awaited, and a
-    /// `yield_context` has to be `as_tuple(yield)`.
+    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)`
+    /// when the body gives nothing.
+    /// Errors, as `system_error`: those of every acquisition; `errc::not_ephemeral`: a node is at the path that
+    /// nobody's session owns; delete it if it is a left-over, else use another path; `errc::invalid_path`: also
+    /// for "/"; `errc::lock_lost`: lost before the body ended, or before a server confirmed the release; what the
+    /// body throws takes precedence, unless it is `operation_aborted`.
+    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Token: by default `use_awaitable`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock(F&& body, CompletionToken&& token = CompletionToken())
     {
@@ -170,13 +156,17 @@ public:
                                               std::forward<CompletionToken>(token));
     }
 
-    /// As `async_with_lock`, if the mutex can be had at once: nobody has it or waits for it. Else the body does not run.
+    /// Acquires the mutex if nobody has it, runs the body, and releases the mutex. Else the body does not run,
+    /// which is no error.
     ///
-    /// Completion signature: `void(std::exception_ptr, std::optional<T>)`, or `void(std::exception_ptr, bool)` when the
-    /// body gives nothing: what the body gave, or `true`; an empty optional, or `false`, when the mutex was not
-    /// acquired, which is no error. T need not be default-constructible.
-    /// Errors, as `system_error`: `errc::disconnected` there is no connection, or it broke meanwhile; those of
-    /// `async_with_lock`. Cancellation, executor and token: as for `async_with_lock`.
+    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
+    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
+    /// Errors, as `system_error`: those of every acquisition; `errc::not_ephemeral`: a node is at the path that
+    /// nobody's session owns; delete it if it is a left-over, else use another path; `errc::invalid_path`: also
+    /// for "/"; `errc::lock_lost`: lost before the body ended, or before a server confirmed the release;
+    /// `errc::disconnected`: there is no connection, or it broke meanwhile.
+    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Token: by default `use_awaitable`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_lock(F&& body, CompletionToken&& token = CompletionToken())
     {
@@ -184,8 +174,18 @@ public:
                                                   std::forward<CompletionToken>(token));
     }
 
-    /// The same, for so long at most: one limit for the whole wait, from the initiation on. The body may go on for
-    /// longer. Zero and negative durations wait for nothing; what is too long for the clock has no end.
+    /// Acquires the mutex within this time, runs the body, and releases the mutex. Else the body does not run,
+    /// which is no error. The time is a limit for the wait, from the initiation on; the body may go on for
+    /// longer. Zero and negative times wait for nothing; a time that is too long for the clock is no limit.
+    ///
+    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
+    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
+    /// Errors, as `system_error`: those of every acquisition; `errc::not_ephemeral`: a node is at the path that
+    /// nobody's session owns; delete it if it is a left-over, else use another path; `errc::invalid_path`: also
+    /// for "/"; `errc::lock_lost`: lost before the body ended, or before a server confirmed the release;
+    /// `errc::disconnected`: there was no connection when the time was over.
+    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Token: by default `use_awaitable`.
     template <class Rep, class Period, class F,
               class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_lock_for(std::chrono::duration<Rep, Period> limit, F&& body,
@@ -195,7 +195,17 @@ public:
                                                   std::forward<CompletionToken>(token));
     }
 
-    /// The same until a point in time.
+    /// Acquires the mutex before this time, runs the body, and releases the mutex. Else the body does not run,
+    /// which is no error. A time that has passed waits for nothing.
+    ///
+    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
+    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
+    /// Errors, as `system_error`: those of every acquisition; `errc::not_ephemeral`: a node is at the path that
+    /// nobody's session owns; delete it if it is a left-over, else use another path; `errc::invalid_path`: also
+    /// for "/"; `errc::lock_lost`: lost before the body ended, or before a server confirmed the release;
+    /// `errc::disconnected`: there was no connection at `deadline`.
+    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Token: by default `use_awaitable`.
     template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto
     async_try_with_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,

@@ -20,9 +20,11 @@ class COLOCK_DECL basic_lock : public face_of<const lock_path> {
 public:
     using executor_type = boost::asio::any_io_executor;
 
-    /// The client's.
+    /// The executor of the client.
     [[nodiscard]] executor_type get_executor() const noexcept;
+    /// The path of the constructor.
     [[nodiscard]] const std::string& path() const noexcept;
+    /// The options of the constructor.
     [[nodiscard]] const lock_options& options() const noexcept;
 
 protected:
