@@ -199,7 +199,7 @@ void contender_driver::end_step_down(const error_code& ec)
         revoked_ = false; // it was another node
         queue_ = queue_->owner_of_readers();
         const auto turn = op->tag;
-        queue_->granted_to(self, contention(), std::move(op), turn);
+        queue_->granted(self, contention(), std::move(op), turn);
     }
 }
 
@@ -384,14 +384,15 @@ void contender_driver::carry_out()
         // Its end may bring answers, whose commands are the next turn's.
         const client_core::batch together{core_};
         for (std::size_t i = 0; i < commands_.size(); ++i) { // it grows on the way
-            if (const auto pause = pause_before(commands_[i]); pause > pause.zero()) {
+            const auto& next = commands_[i];
+            const bool may_pause = next.is_request() && !std::exchange(paused_, false);
+            if (may_pause && repetition_.is_next(next.type)) {
                 commands_.erase(commands_.begin(),
                                 commands_.begin() + static_cast<std::ptrdiff_t>(i));
-                begin_pause(pause);
+                begin_pause();
                 break;
             }
-            const auto next = std::move(commands_[i]);
-            perform(next);
+            perform(protocol::command{std::move(commands_[i])});
         }
         if (!pause_) {
             commands_.clear();
@@ -457,11 +458,7 @@ void contender_driver::granted()
     node_ = child(own_name());
     // The driver watches its node only after ten milliseconds, because most locks are released earlier.
     core_.schedule_own_watch(shared_from_this());
-    if (trying_) {
-        queue_->granted_to(shared_from_this(), contention(), std::move(trying_));
-    } else {
-        queue_->granted(shared_from_this(), contention());
-    }
+    queue_->granted(shared_from_this(), contention(), std::move(trying_));
 }
 
 // Lost is final, but as long as the node lives nobody else is granted, and whoever holds the lock may still be

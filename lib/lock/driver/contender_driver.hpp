@@ -113,8 +113,7 @@ private:
     void claim();
     void perform(const protocol::command& c);
     void carry_out();
-    [[nodiscard]] std::chrono::nanoseconds pause_before(const protocol::command& c);
-    void begin_pause(std::chrono::nanoseconds pause);
+    void begin_pause();
     void end_pause();
     template <class Input>
     void feed_answer(protocol::command::kind to, const error_code& ec, Input&& input,
@@ -153,8 +152,6 @@ private:
     void rely();
     bool refuse_margin();
     void gone(const error_code& ec);
-    template <class Answer>
-    void submit(zk::call&& call, Answer answer);
     template <class Input>
     void submit(protocol::command::kind type, zk::call&& call, Input input);
     [[nodiscard]] std::string child(std::string_view name) const;

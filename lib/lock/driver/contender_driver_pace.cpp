@@ -5,21 +5,14 @@
 
 namespace colock::detail {
 
-std::chrono::nanoseconds contender_driver::pause_before(const protocol::command& c)
+void contender_driver::begin_pause()
 {
     using namespace std::chrono_literals;
-    if (!c.is_request() || std::exchange(paused_, false) || !repetition_.is_next(c.type)) {
-        return 0ns;
-    }
     if (!pace_) {
         pace_ = std::make_unique<protocol::backoff>(1ms, 1s, zk::random_seed());
     }
-    return pace_->repeat(std::chrono::steady_clock::now().time_since_epoch());
-}
-
-void contender_driver::begin_pause(std::chrono::nanoseconds pause)
-{
-    pause_ = std::make_shared<zk::timer>(core_.strand(), pause);
+    pause_ = std::make_shared<zk::timer>(
+        core_.strand(), pace_->repeat(std::chrono::steady_clock::now().time_since_epoch()));
     pause_->async_wait([weak = weak_from_this(), timer = std::weak_ptr{pause_}](const error_code&) {
         const auto self = weak.lock();
         if (self && self->pause_ && self->pause_ == timer.lock()) {

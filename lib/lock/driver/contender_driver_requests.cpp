@@ -45,30 +45,22 @@ protocol::contender::listing listing_in(const zk::reply& r)
 
 } // namespace
 
-// `answer` may refer to *this. When the contender has gone, nobody waits for the answer any more, and the path may be
-// another one's.
-template <class Answer>
-void contender_driver::submit(zk::call&& call, Answer answer)
-{
-    core_.submit(
-        make_request(std::move(call), on_loss::fail,
-                     [weak = weak_from_this(), answer = std::move(answer)](zk::reply&& r) mutable {
-                         if (const auto self = weak.lock()) {
-                             answer(std::move(r));
-                         }
-                     }));
-}
-
-// The answer is the contender's.
+// When the contender has gone, no client waits for the answer any more, and the path may be another one's.
 template <class Input>
 void contender_driver::submit(kind type, zk::call&& call, Input input)
 {
-    submit(std::move(call), [this, type, input = std::move(input)](zk::reply&& r) {
-        feed_answer(
-            type, r.error,
-            [&]<class Contender>(Contender & c, protocol::commands & out) requires std::invocable<
-                const Input&, Contender&, zk::reply&, protocol::commands&> { input(c, r, out); });
-    });
+    core_.submit(make_request(
+        std::move(call), on_loss::fail,
+        [this, weak = weak_from_this(), type, input = std::move(input)](zk::reply&& r) mutable {
+            if (const auto self = weak.lock()) {
+                feed_answer(
+                    type, r.error,
+                    [&]<class Contender>(Contender & c, protocol::commands & out) requires std::
+                        invocable<Input&, Contender&, zk::reply&, protocol::commands&> {
+                            input(c, r, out);
+                        });
+            }
+        }));
 }
 
 const std::string& contender_driver::owner_data() const
@@ -105,17 +97,19 @@ void contender_driver::make_directory()
     }
     made->reserve(paths.size());
     for (const auto& path : paths) {
-        submit({.op = zk::opcode::create,
-                .path = path,
-                .data = std::string{protocol::directory_signature},
-                .mode = create_mode::container,
-                .acl = acl()},
-               [made, tell, last = &path == &paths.back()](zk::reply&& r) {
-                   made->push_back(r.error);
-                   if (last) {
-                       tell(r.error ? 0 : r.stat.czxid);
-                   }
-               });
+        core_.submit(make_request(
+            {.op = zk::opcode::create,
+             .path = path,
+             .data = std::string{protocol::directory_signature},
+             .mode = create_mode::container,
+             .acl = acl()},
+            on_loss::fail,
+            [weak = weak_from_this(), made, tell, last = &path == &paths.back()](zk::reply&& r) {
+                made->push_back(r.error);
+                if (const auto self = weak.lock(); self && last) {
+                    tell(r.error ? 0 : r.stat.czxid);
+                }
+            }));
     }
 }
 

@@ -75,14 +75,11 @@ public:
 
     // ---- on the strand: what becomes of contenders
 
+    // The driver holds the lock: for `op`, whose caller tried or stepped down; without it, for the waiters. Turns
+    // continue from `least_turn`, so tokens never get smaller.
     virtual void granted(const std::shared_ptr<contender_driver>& driver,
-                         protocol::remote_contention c) = 0;
-    // `op` gets the lock at once: its caller tried, or stepped down. Turns continue from `least_turn`, so tokens never get
-    // smaller.
-    virtual void granted_to(const std::shared_ptr<contender_driver>& driver,
-                            protocol::remote_contention c,
-                            operation_ptr<error_code, unique_lock> op,
-                            std::uint64_t least_turn = 0) = 0;
+                         protocol::remote_contention c, operation_ptr<error_code, unique_lock> op,
+                         std::uint64_t least_turn = 0) = 0;
     // All waiters fail if `driver` is their contender.
     virtual void failed(const contender_driver& driver, const error_code& ec,
                         const std::string& why) = 0;

@@ -57,10 +57,8 @@ private:
     struct outcome;
     struct strand_work;
 
-    void granted(const std::shared_ptr<contender_driver>& driver,
-                 protocol::remote_contention c) override;
-    void granted_to(const std::shared_ptr<contender_driver>& driver, protocol::remote_contention c,
-                    operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn) override;
+    void granted(const std::shared_ptr<contender_driver>& driver, protocol::remote_contention c,
+                 operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn) override;
     void failed(const contender_driver& driver, const error_code& ec,
                 const std::string& why) override;
     void fail_all(const error_code& ec, const std::string& why) override;
@@ -91,8 +89,6 @@ private:
     void wait(operation_ptr<error_code, unique_lock> op, deadline until);
     [[nodiscard]] operation_ptr<error_code, unique_lock> take(waiter& op) noexcept;
     error_code end_turn(grant& held, outcome& out);
-    void hold_by(const std::shared_ptr<contender_driver>& driver, protocol::remote_contention c,
-                 operation_ptr<error_code, unique_lock> op, outcome& out);
     bool take_user_off(contender_driver& driver, const error_code& why);
     void count_loss(contender_driver& driver);
     void drop_lost_holder(std::chrono::nanoseconds now, outcome& out);

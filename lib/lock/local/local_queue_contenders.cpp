@@ -13,41 +13,28 @@ using protocol::remote_contention;
 
 // ---- contenders
 
-void local_queue::granted(const std::shared_ptr<contender_driver>& driver, remote_contention c)
+void local_queue::granted(const std::shared_ptr<contender_driver>& driver, remote_contention c,
+                          operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn)
 {
     input([&](outcome& out) {
-        if (contender_ == driver) {
-            contender_.reset();
-            hold_by(driver, c, {}, out);
-        } else { // it has failed, or is not wanted any more
+        if (!op && contender_ != driver) { // it has failed, or no waiter wants it any more
             out.strand().leaving.push_back({driver, {}});
+            return;
+        }
+        drop_former_holder(out);
+        holder_ = driver;
+        turns_ = std::max(turns_, least_turn);
+        const auto v = cohort_.granted(boot_clock::now(), c, static_cast<bool>(op));
+        if (op) {
+            admit(op.release(), out);
+        } else {
+            contender_.reset();
+        }
+        apply(v, out);
+        if (driver->is_revoked()) { // while it waited
+            apply(cohort_.revoked(), out);
         }
     });
-}
-
-void local_queue::granted_to(const std::shared_ptr<contender_driver>& driver, remote_contention c,
-                             operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn)
-{
-    input([&](outcome& out) {
-        turns_ = std::max(turns_, least_turn);
-        hold_by(driver, c, std::move(op), out);
-    });
-}
-
-// The driver holds the lock from now on: for the waiters, or for `op`.
-void local_queue::hold_by(const std::shared_ptr<contender_driver>& driver, remote_contention c,
-                          operation_ptr<error_code, unique_lock> op, outcome& out)
-{
-    drop_former_holder(out);
-    holder_ = driver;
-    const auto v = cohort_.granted(boot_clock::now(), c, static_cast<bool>(op));
-    if (op) {
-        admit(op.release(), out);
-    }
-    apply(v, out);
-    if (driver->is_revoked()) { // while it waited
-        apply(cohort_.revoked(), out);
-    }
 }
 
 void local_queue::failed(const contender_driver& driver, const error_code& ec,
