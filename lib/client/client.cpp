@@ -7,7 +7,6 @@
 
 #include <memory>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 namespace colock {

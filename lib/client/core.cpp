@@ -256,7 +256,7 @@ void client_core::take_note(const request& r, const zk::reply& reply)
                            : op == zk::opcode::multi || op == zk::opcode::create ||
                                  op == zk::opcode::remove || op == zk::opcode::set;
     if (write && heartbeat_.overdue(now)) {
-        // Lost is final: those who are past their bound must know before it moves.
+        // Lost is final: holders that are past their bound must know before it moves.
         notify([](session_listener& l) { l.check(); });
     }
     proof_has_come_ |= heartbeat_.answered(r.sent_at_, now, write);
@@ -340,7 +340,7 @@ std::shared_ptr<protocol::directory_memory> client_core::directory_at(const std:
 {
     constexpr std::size_t most = 10'000; // of some hundred bytes each
     if (directories_.size() == most && !directories_.contains(path)) {
-        directories_.clear(); // those in use are kept by those who use them
+        directories_.clear(); // those in use are kept by the contenders that use them
     }
     auto& found = directories_[path];
     if (!found) {

@@ -156,9 +156,9 @@ public:
 
     // ---- on the strand: proof that the session lives
 
-    // Changes that count of those who are next in line; heartbeats run while there are any.
+    // Changes the count of contenders that are next in line; heartbeats run while there are any.
     void line(bool one_more);
-    // The same of those who hold a lock, and want to be told (session_listener::check) that long before
+    // The same of holders of a lock, which want to be told (session_listener::check) that long before
     // the session may end.
     void hold(std::chrono::nanoseconds margin);
     void let_go(std::chrono::nanoseconds margin);

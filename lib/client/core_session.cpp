@@ -366,7 +366,7 @@ void client_core::expire_session()
     forget_session();
     directories_.clear(); // the servers may be others, that count from the beginning
     notify([](session_listener& l) { l.expired(); });
-    heartbeat_.ended(); // behind those who have to know first, if they rely on it
+    heartbeat_.ended(); // after the contenders that rely on it, which have to know first
     publish_bound();
 }
 

@@ -12,7 +12,7 @@
 
 namespace colock::detail {
 
-// On the strand. Whoever is cancelled waits no longer.
+// On the strand. An operation that is cancelled waits no longer.
 template <class... Results>
 class waiting_list {
 public:

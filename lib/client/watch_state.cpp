@@ -112,7 +112,7 @@ std::optional<watch_event_type> watch_state::difference(const std::optional<node
 void watch_state::closed(const error_code& why)
 {
     set_ = false;
-    // `why` is for those who wait. Who asks later is told that the client is closed.
+    // `why` is for the operations that wait. One that starts later is told that the client is closed.
     deliver(waiting_ ? why : errc::client_closed, {});
 }
 

@@ -37,7 +37,7 @@ cohort::answer cohort::try_arrive(time now, verdict& out)
         want_look(out);
         return answer::admitted;
     }
-    // One who shares may get a node of his own beside that of others.
+    // A reader may get a node of its own beside that of the holder.
     return holds_ && !rules_.shared ? answer::busy : answer::ask_servers;
 }
 
@@ -46,7 +46,7 @@ cohort::verdict cohort::withdraw()
     verdict out;
     if (--waiting_ == 0) {
         out.reconcile = std::exchange(wants_contender_, false);
-        if (is_idle()) { // for the word that he waited for
+        if (is_idle()) { // until the answer comes that it waited for
             give_up(out);
         }
     }
@@ -121,7 +121,8 @@ cohort::verdict cohort::failed()
 {
     verdict out;
     wants_contender_ = false;
-    if (std::exchange(waiting_, 0) != 0 && is_idle()) { // kept for the word that they waited for
+    if (std::exchange(waiting_, 0) != 0 &&
+        is_idle()) { // kept until the answer came that the waiters waited for
         give_up(out);
     }
     return out;
@@ -136,7 +137,7 @@ cohort::verdict cohort::met(time now, remote_contention c)
         return out;
     }
     if (remote_ == remote_contention::none) {
-        start_bounds(now); // until now there was nobody to be unfair to
+        start_bounds(now); // until now no remote contender waited
     }
     remote_ = c;
     looking_ = c != remote_contention::unknown;
@@ -239,8 +240,8 @@ void cohort::want_contender(verdict& out) noexcept
     out.reconcile |= changes && !planted("wanted contender not told");
 }
 
-// While there is nobody to share the lock with, it is of no interest who else is there: most locks are held
-// for a moment by one.
+// The client asks for remote contenders only where a second user, a waiter or linger makes the answer matter: most locks
+// are held by one user, for a moment.
 void cohort::want_look(verdict& out) noexcept
 {
     if (holds_ && open_ && !looking_ && !blind_ && remote_ == remote_contention::unknown &&

@@ -23,7 +23,7 @@ public:
     struct rules {
         bool shared = false;          // users may hold the lock together
         std::uint64_t max_grants = 0; // on one node, under remote contention, behind the first
-        time max_time{0};             // likewise
+        time max_time{0};             // in the same case
         time linger{0};               // how long a node is kept that nobody uses
         time max_linger{0};           // how long after its grant that is still done
 
@@ -31,30 +31,30 @@ public:
     };
 
     struct verdict {
-        std::size_t admit = 0;  // so many of those who wait, the first ones, are let in
+        std::size_t admit = 0;  // so many waiters, the first ones, are let in
         bool leave = false;     // the holder's node is given up
         bool reconcile = false; // wants_contender() has changed
-        bool look = false; // see who else is in the queue, and whether somebody comes: met() tells
-        bool idle = false; // the node is kept for a while: linger_over() at linger_end()
+        bool look = false;      // ask who else is in the queue, and hear of newcomers: met() tells
+        bool idle = false;      // the node is kept for a while: linger_over() at linger_end()
 
         friend bool operator==(const verdict&, const verdict&) = default;
     };
 
     explicit cohort(const rules& r) noexcept : rules_{r} {}
 
-    // A user comes. True: he is let in at once; else he waits.
+    // A user comes. True: it is let in at once; else it waits.
     [[nodiscard]] bool arrive(time now, verdict& out);
     // The same of a user that does not wait. `ask_servers`: no user of this client is in its way.
     enum class answer { admitted, busy, ask_servers };
     [[nodiscard]] answer try_arrive(time now, verdict& out);
-    // One of those who wait has changed his mind.
+    // A waiter does not want the lock any more.
     [[nodiscard]] verdict withdraw();
-    // One of those who were let in is done.
+    // A user that was let in is done.
     [[nodiscard]] verdict release(time now);
 
-    // The contender has been granted, for those who wait or (`on_trial`) for one who does not.
+    // The contender has been granted: for the waiters, or (`on_trial`) for a user that does not wait.
     [[nodiscard]] verdict granted(time now, remote_contention c, bool on_trial = false);
-    // The holder has lost the lock; those who were let in are no users any more.
+    // The holder has lost the lock; the users that were let in are none any more.
     [[nodiscard]] verdict lost();
     // There will be no grant; all waiters have been told.
     [[nodiscard]] verdict failed();
@@ -62,14 +62,14 @@ public:
     // News from the queue; `unknown` when the connection has broken, until look_again().
     [[nodiscard]] verdict met(time now, remote_contention c);
     [[nodiscard]] verdict look_again();
-    // Somebody asks for the node: nobody else is let in on it.
+    // Another client asks for the node: no further user is let in on it.
     [[nodiscard]] verdict revoked();
     [[nodiscard]] verdict linger_over(time now);
     [[nodiscard]] time linger_end() const noexcept;
 
     [[nodiscard]] bool wants_contender() const noexcept { return wants_contender_; }
     [[nodiscard]] bool holds() const noexcept { return holds_; }
-    // Whoever arrives now has to wait, whatever the time is.
+    // A user that arrives now has to wait, whatever the time is.
     [[nodiscard]] bool is_full() const noexcept { return waiting_ != 0 || !has_room(); }
     [[nodiscard]] bool is_idle() const noexcept { return holds_ && users_ == 0; }
     [[nodiscard]] std::size_t users() const noexcept { return users_; }
@@ -91,9 +91,10 @@ private:
     rules rules_;
     std::size_t waiting_ = 0;
     std::size_t users_ = 0;
-    bool wants_contender_ = false; // to stand in the queue for those who wait
+    bool wants_contender_ = false; // to stand in the queue for the waiters
     bool holds_ = false;
-    bool open_ = false;    // lets somebody in, now or when there is room; else it drains
+    bool open_ =
+        false; // lets users in, now or when there is room; else it only waits for its users to be done
     bool looking_ = false; // no need to ask for it again
     bool blind_ = false;   // there is no connection to look by
     remote_contention remote_ = remote_contention::unknown;

@@ -69,7 +69,7 @@ public:
     // `at_once`: or when no trace is left.
     void cancel(bool at_once, commands& out);
 
-    // Equal for equal objects, and for no others: for those who walk through what can happen.
+    // Equal for equal objects, and for no others: for the model, which walks through all states.
     [[nodiscard]] std::string fingerprint() const;
 
     friend bool operator==(const several&, const several&) = default;

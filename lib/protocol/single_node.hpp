@@ -12,7 +12,7 @@
 
 namespace colock::protocol {
 
-// Whoever creates the node has the lock; the others watch it, and try again when it is gone. The commands are those
+// The client that creates the node has the lock; the others watch it, and try again when it is gone. The commands are those
 // of contender.hpp, and their names are empty: there is but one path.
 //
 // Nothing in the node tells whose it is but its owner and its czxid. So:

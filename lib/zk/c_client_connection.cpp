@@ -187,7 +187,7 @@ bool c_client_connection::settle()
 void c_client_connection::step()
 {
     if (in_library_ || in_step_ || end_sent_) {
-        return; // whoever is further down the stack goes on from here
+        return; // the caller further down the stack goes on from here
     }
     const auto self = shared_from_this();
     in_step_ = true;

@@ -1,6 +1,6 @@
 // Completion handlers of every kind, at every operation: completes once, never inside the initiating function, on the handler's executor, with the
 // handler's memory given back before the handler runs (G6).
-#include "operations.hpp"
+#include COLOCK_TEST_OPERATIONS // a table: operations.hpp, or family_operations.hpp
 
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>

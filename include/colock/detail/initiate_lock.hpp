@@ -154,12 +154,14 @@ private:
 template <class Guard, class F, class CompletionToken>
 auto with_lock(acquire_request what, F&& body, CompletionToken&& token)
 {
+    static_assert(checked_body<Guard, false, F, CompletionToken>::value);
     return with_lock(lockable<Guard, false>{std::move(what)}, std::forward<F>(body), never,
                      std::forward<CompletionToken>(token));
 }
 template <class Guard, class F, class Limit, class CompletionToken>
 auto try_with_lock(acquire_request what, F&& body, Limit limit, CompletionToken&& token)
 {
+    static_assert(checked_body<Guard, true, F, CompletionToken>::value);
     return with_lock(lockable<Guard, true>{std::move(what)}, std::forward<F>(body), limit,
                      std::forward<CompletionToken>(token));
 }

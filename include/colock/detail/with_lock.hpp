@@ -49,44 +49,54 @@ struct awaited<
 };
 
 template <class F, class Guard>
-inline constexpr bool takes_guard = std::is_invocable_v<F&, const Guard&>;
-template <class Returned>
-concept awaitable_result = requires
+concept takes_guard = std::is_invocable_v<F&, const Guard&>;
+template <class F, class Guard>
+concept returns_awaitable = requires
 {
-    typename awaited<Returned>::type;
+    typename awaited<std::invoke_result_t<F&, const Guard&>>::type;
 };
 
-// What a body gives. A mistake is named by the first error: what follows takes the body for one that gives nothing.
-template <class F, class Guard, bool = takes_guard<F, Guard>>
+// What a body gives; nothing when the body is wrong.
+template <class F, class Guard>
 struct body_result {
-    static_assert(takes_guard<F, Guard>,
-                  "The body has to take the guard by const reference, for example: "
-                  "[&](const colock::unique_lock& held) -> asio::awaitable<void> { ... }");
     using type = void;
-};
-template <class Returned, bool = awaitable_result<Returned>>
-struct result_of_returned {
-    static_assert(awaitable_result<Returned>,
-                  "The body has to return an asio::awaitable, or an operation that takes a "
-                  "completion token, such as a deferred one");
-    using type = void;
-};
-template <class Returned>
-struct result_of_returned<Returned, true> {
-    using type = typename awaited<Returned>::type;
 };
 template <class F, class Guard>
-struct body_result<F, Guard, true> : result_of_returned<std::invoke_result_t<F&, const Guard&>> {
+    requires returns_awaitable<F, Guard>
+struct body_result<F, Guard> : awaited<std::invoke_result_t<F&, const Guard&>> {
 };
 template <class F, class Guard>
 using body_result_t = typename body_result<F, Guard>::type;
 
+// What a caller may do wrong with a body; F is the deduced type of a forwarding reference. The public functions look
+// here first, so that the compiler names the mistake in its first lines.
+template <class Guard, bool tries, class F, class CompletionToken>
+struct checked_body {
+    using body = std::decay_t<F>;
+    using result = body_result_t<body, Guard>;
+
+    static_assert(takes_guard<body, Guard>,
+                  "The body has to take the guard by const reference, for example: "
+                  "[&](const colock::unique_lock& held) -> asio::awaitable<void> { ... }. The body "
+                  "comes before the completion token");
+    static_assert(!takes_guard<body, Guard> || returns_awaitable<body, Guard>,
+                  "The body has to return an asio::awaitable, or an operation that takes a "
+                  "completion token, such as a deferred one");
+    static_assert(tries || std::is_void_v<result> || std::is_default_constructible_v<result>,
+                  "What the body gives has to be default-constructible, for there is nothing to "
+                  "give when it fails: let the body give a std::optional of it");
+    static_assert(
+        !destroyed_twice<F, CompletionToken>,
+        "Within a co_await expression GCC 12 destroys twice what a lambda captures by value. "
+        "Capture by reference: the body ends before the co_await expression completes. Or give the "
+        "lambda a name and pass that name, or std::ref of it if it cannot be copied.");
+
+    static constexpr bool value = true;
+};
+
 // What the operation gives: what the body gave; of a try, that if the lock was had at all.
 template <class Result, bool tries>
 struct body_outcome {
-    static_assert(tries || std::is_void_v<Result> || std::is_default_constructible_v<Result>,
-                  "What the body gives has to be default-constructible, for there is nothing to "
-                  "give when it fails: let the body give a std::optional of it");
     using type = Result;
 };
 template <class Result>
@@ -115,19 +125,10 @@ struct body_operation<void> {
     using of = operation_of<Handler, std::exception_ptr>;
 };
 
-// The operation of a body that was passed to a function as a forwarding reference; F is the deduced type.
 template <class Lock, class F>
 using body_outcome_t =
     typename body_outcome<body_result_t<std::decay_t<F>, typename Lock::guard_type>,
                           Lock::tries>::type;
-template <class Lock, class F, class CompletionToken>
-struct body_operation_of : body_operation<body_outcome_t<Lock, F>> {
-    static_assert(
-        !destroyed_twice<F, CompletionToken>,
-        "Within a co_await expression GCC 12 destroys twice what a lambda captures by value. "
-        "Capture by reference: the body ends before the co_await expression completes. Or give the "
-        "lambda a name and pass that name, or std::ref of it if it cannot be copied.");
-};
 
 // A lock with bodies names its guard and whether it may be had at all, and has
 //   get_executor()
@@ -440,7 +441,8 @@ private:
 template <lock_with_bodies Lock, class F, class Limit, class CompletionToken>
 auto with_lock(const Lock& lock, F&& body, Limit limit, CompletionToken&& token)
 {
-    using types = body_operation_of<Lock, F, CompletionToken>;
+    static_assert(checked_body<typename Lock::guard_type, Lock::tries, F, CompletionToken>::value);
+    using types = body_operation<body_outcome_t<Lock, F>>;
     return asio::async_initiate<CompletionToken, typename types::signature>(
         initiate_with_lock<Lock>{lock}, token, std::forward<F>(body), limit);
 }

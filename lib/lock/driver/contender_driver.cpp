@@ -93,13 +93,13 @@ void contender_driver::try_join(operation_ptr<error_code, unique_lock> op)
     }
 }
 
-// Whoever tries to get the lock has his answer: an error, or an empty guard.
+// The caller of a try gets the answer: an error, or an empty guard.
 void contender_driver::answer(const error_code& ec)
 {
     std::exchange(trying_, {}).complete(ec, no_lock(queue_->core()));
 }
 
-// Likewise, and those who wait for it.
+// The contender has failed: for the caller of a try, and for the waiters that it serves.
 void contender_driver::refuse(const error_code& ec, const std::string& why)
 {
     if (trying_) {
@@ -385,11 +385,11 @@ void contender_driver::carry_out()
         const client_core::batch together{core_};
         for (std::size_t i = 0; i < commands_.size(); ++i) { // it grows on the way
             const auto& next = commands_[i];
-            const bool may_pause = next.is_request() && !std::exchange(paused_, false);
-            if (may_pause && repetition_.is_next(next.type)) {
+            const bool in_vain = next.is_request() && !std::exchange(paused_, false) &&
+                                 repetition_.is_next(next.type);
+            if (in_vain && begin_pause()) {
                 commands_.erase(commands_.begin(),
                                 commands_.begin() + static_cast<std::ptrdiff_t>(i));
-                begin_pause();
                 break;
             }
             perform(protocol::command{std::move(commands_[i])});
@@ -461,8 +461,8 @@ void contender_driver::granted()
     queue_->granted(shared_from_this(), contention(), std::move(trying_));
 }
 
-// Lost is final, but as long as the node lives nobody else is granted, and whoever holds the lock may still be
-// stopping what he does: the node goes when the guard does.
+// Lost is final. But no other contender is granted as long as the node lives, and the holder may still be stopping its
+// work: the node goes with the guard.
 void contender_driver::lose(errc why)
 {
     if (why == errc::node_deleted && remaining(boot_clock::now()) <= std::chrono::nanoseconds{0}) {
@@ -554,7 +554,7 @@ std::string_view contender_driver::own_name() const noexcept
     return ask([](const auto& c) -> std::string_view { return c.name(); });
 }
 
-// Of a node without a name the other contenders of this client have to know that it is this one's.
+// A node of a single_node_mutex has no name that tells whose it is: the other contenders of this client have to know.
 void contender_driver::claim()
 {
     if (const auto* const c = std::get_if<protocol::single_node>(&contender_)) {

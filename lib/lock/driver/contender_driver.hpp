@@ -113,7 +113,7 @@ private:
     void claim();
     void perform(const protocol::command& c);
     void carry_out();
-    void begin_pause();
+    [[nodiscard]] bool begin_pause();
     void end_pause();
     template <class Input>
     void feed_answer(protocol::command::kind to, const error_code& ec, Input&& input,

@@ -1,4 +1,4 @@
-// Why a lock was lost: whoever sees it first has said it.
+// Why a lock was lost: the first reason that is seen stays.
 #pragma once
 
 #include <colock/error.hpp>

@@ -1,5 +1,5 @@
-// The users of one path in one client: those who wait, in the order in which they came, and those who hold
-// the lock by the one contender that they share. What is decided by protocol::cohort is carried out here.
+// The users of one path in one client: the waiters, in the order in which they came, and the users that hold the lock by
+// the one contender that they share. protocol::cohort decides, this class carries out.
 #pragma once
 
 #include <colock/detail/deadline.hpp>
@@ -32,7 +32,7 @@ public:
     // What the client finds at this path. Path and options are valid.
     local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options,
                 lock_kind kind);
-    // For a single user; or for those who share the lock that the others have alone.
+    // For a single user of `listed`; or for its readers.
     local_queue(std::shared_ptr<local_queue> listed, bool shared);
     ~local_queue() override;
 
@@ -105,7 +105,7 @@ private:
     std::mutex mutex_; // of what follows
     protocol::cohort cohort_;
     waiters waiting_;
-    std::shared_ptr<contender_driver> contender_; // in the queue for those who wait
+    std::shared_ptr<contender_driver> contender_; // in the queue for the waiters
     std::shared_ptr<contender_driver> holder_;
     std::uint64_t turns_ = 0;                        // that were granted
     std::unordered_set<std::uint64_t> shared_turns_; // those of them that are not over

@@ -56,7 +56,7 @@ std::shared_ptr<local_queue> lock_path::queue_for(operation_ptr<error_code, uniq
         return queue_;
     }
     fault why;
-    auto found = find_queue(why); // those who used the path may have gone
+    auto found = find_queue(why); // the other users of the path may have gone
     if (!found) {
         const auto text = "lock " + path + ": " + why.detail;
         core->note_error(text);

@@ -117,7 +117,7 @@ std::string fault_of(const lock_options& o, lock_kind kind)
         return "the layout " + what;
     }
     if (kind == lock_kind::shared_mutex && o.layout->shared_marker.empty()) {
-        return "the layout has no marker for those who share; see curator_shared_layout";
+        return "the layout has no marker for readers; see curator_shared_layout";
     }
     for (const auto time :
          {o.safety_margin, o.body_grace, o.max_local_time, o.linger, o.max_linger}) {

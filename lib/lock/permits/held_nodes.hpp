@@ -41,7 +41,7 @@ public:
 
 private:
     struct node {
-        std::uint64_t number;             // of those who wait for its loss
+        std::uint64_t number;             // of the operations that wait for its loss
         std::shared_ptr<void> watch = {}; // while it is watched
         bool leaving = false;
     };

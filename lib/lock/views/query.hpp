@@ -182,7 +182,7 @@ void list_queue(const std::shared_ptr<query<Results...>>& of, const std::string&
             });
 }
 
-// Lists a queue, and reads what the first ones say about themselves. Leaves out those who have gone meanwhile. What
+// Lists a queue, and reads what the first contenders say about themselves. Leaves out contenders that have gone meanwhile. What
 // is under way keeps it and the query alive.
 template <class Inquiry, class Then>
 class queue_reading final : public std::enable_shared_from_this<queue_reading<Inquiry, Then>> {

@@ -37,7 +37,7 @@ inline constexpr std::size_t number_digits = 10;
 // precedes the marker is the business of who wrote it.
 [[nodiscard]] std::optional<std::int64_t> number_of(const layout& l,
                                                     std::string_view name) noexcept;
-// Whether it ends in the marker of those who share.
+// Whether it ends in the marker of readers.
 [[nodiscard]] bool is_shared(const layout& l, std::string_view name) noexcept;
 
 // What is wrong with a layout, after "the layout"; empty when nothing is.

@@ -1,4 +1,4 @@
-// Who stands before me and blocks me.
+// Which contenders of a queue block another one.
 #pragma once
 
 #include "protocol/names/contender_name.hpp"
@@ -9,21 +9,22 @@
 
 namespace colock::protocol {
 
-// The set B of a contender, as far as its protocol needs to know it.
+// The predecessors that block a contender, as far as its protocol needs to know them.
 struct blockers {
     std::size_t count = 0;
-    const entry* nearest = nullptr; // the last one before me: watched
+    const entry* nearest =
+        nullptr; // the last of them, the next-in-line before the contender: watched
     const entry* ahead =
-        nullptr; // the one before that, watched to know early; null for a reader, which does not look ahead
+        nullptr; // the one before that: watched to know early. A reader does not look ahead
 };
 
 // `own` is the index of the asking contender in the queue, which is sorted by number.
 [[nodiscard]] inline blockers blockers_of(const std::vector<entry>& queue, std::size_t own)
 {
-    if (!queue[own].shared) { // all that are lower
+    if (!queue[own].shared) { // a writer: all entries before it
         return {own, own >= 1 ? &queue[own - 1] : nullptr, own >= 2 ? &queue[own - 2] : nullptr};
     }
-    // The writers that are lower. Not looking ahead: a hundred readers that did so would be a herd.
+    // A reader: the writers before it. It does not look ahead: a hundred readers that did so would be a herd.
     blockers b;
     for (std::size_t i = 0; i != own; ++i) {
         if (!queue[i].shared && queue[i].number < queue[own].number) {
@@ -34,8 +35,8 @@ struct blockers {
     return b;
 }
 
-// How many have to go before it has its turn: all that are before it, or of a reader all up to the last writer. A
-// process of Curator's that steps down has two nodes of one number, and is one.
+// How many contenders have to go before this one has its turn: all before a writer; before a reader, all up to the last
+// writer. A Curator process that steps down has two nodes of one number, and counts once.
 [[nodiscard]] inline std::size_t position_of(const std::vector<entry>& queue, std::size_t own)
 {
     std::size_t position = 0;
@@ -47,13 +48,13 @@ struct blockers {
     return position;
 }
 
-// Whether those who come to a queue hold back, because its numbers are nearly used up.
+// Whether new contenders of the queue wait for it to drain, because its sequence numbers run out.
 [[nodiscard]] inline bool is_draining(const std::vector<entry>& queue)
 {
     return !queue.empty() && queue.back().number >= drain_from;
 }
 
-// Of a queue that drains, the last one that does not hold back: who has come before it began to, or else the
+// The last contender of a draining queue that keeps its place: the last one before the numbers ran out, or else the
 // first one.
 [[nodiscard]] inline const entry& last_to_stay(const std::vector<entry>& queue)
 {
@@ -62,7 +63,7 @@ struct blockers {
     return late == queue.begin() ? *late : *(late - 1);
 }
 
-// Whether somebody who came now would have to wait.
+// Whether a contender that joins now would have to wait.
 [[nodiscard]] inline bool blocks_newcomer(const std::vector<entry>& queue, bool shared)
 {
     return std::ranges::any_of(queue, [&](const entry& e) { return !(shared && e.shared); });

@@ -3,7 +3,6 @@
 
 #include "context.hpp"
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 

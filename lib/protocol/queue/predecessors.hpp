@@ -5,7 +5,6 @@
 #include "watched_node.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 

@@ -35,7 +35,7 @@ public:
     void ended();
 
     // Any request of this connection was answered. `write`: it was a quorum write, and was carried out.
-    // True when those who await a proof may have it.
+    // True when the contenders that await a proof may have it.
     [[nodiscard]] bool answered(time_point sent, time_point now, bool write);
     void read_answered() noexcept { reading_ = false; }
     void write_answered() noexcept { writing_ = false; }

@@ -1,0 +1,127 @@
+// Completion tokens as programs use them: errors, results, threads, handlers whose type is erased.
+#include "operations.hpp"
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/system/system_error.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <thread>
+#include <utility>
+
+using namespace colock;
+using namespace colock::test;
+
+BOOST_AUTO_TEST_SUITE(tokens_in_use)
+
+// The address sanitizer cannot follow an exception through a stack of ours: none is thrown here.
+BOOST_AUTO_TEST_CASE(yield_context_with_errors_beside)
+{
+    operations_scene s;
+    bool done = false;
+    asio::spawn(
+        s.io,
+        [&](asio::yield_context yield) {
+            BOOST_TEST(s.zk.async_get(s.node, yield).data.empty());
+            auto held = s.lock.async_lock(yield);
+            BOOST_TEST(static_cast<bool>(held));
+            held.async_unlock(yield);
+            error_code ec;
+            held.async_unlock(yield[ec]);
+            BOOST_TEST(ec == errc::not_held);
+            done = true;
+        },
+        [](std::exception_ptr e) { BOOST_TEST(!e); });
+    BOOST_TEST(s.until([&] { return done; }));
+    s.check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(type_erased_handlers)
+{
+    operations_scene s;
+    client idle{s.io, {.hosts = s.server.connect_string()}};
+    unsigned calls = 0;
+    idle.async_connect(asio::any_completion_handler<void(error_code)>{[&](error_code ec) {
+        BOOST_TEST(ec == error_code{});
+        ++calls;
+    }});
+    unique_lock held;
+    s.lock.async_lock(asio::any_completion_handler<void(error_code, unique_lock)>{
+        asio::bind_executor(s.io, [&](error_code ec, unique_lock l) {
+            BOOST_TEST(ec == error_code{});
+            held = std::move(l);
+            ++calls;
+        })});
+    BOOST_TEST(s.until([&] { return calls == 2; }));
+    held.async_unlock(asio::any_completion_handler<void(error_code)>{[&](error_code) { ++calls; }});
+    BOOST_TEST(s.until([&] { return calls == 3; }));
+    // Dropped without being called.
+    held = s.hold(s.zk);
+    s.lock.async_lock(asio::any_completion_handler<void(error_code, unique_lock)>{
+        [&](error_code, unique_lock) { ++calls; }});
+    s.lock.async_lock(asio::detached);
+    go_on(s.io, 5ms);
+    held = {};
+    BOOST_TEST(s.until([&] { return calls == 4; }));
+    s.check_nothing_left();
+}
+
+// The default token: nothing happens before it is awaited.
+BOOST_AUTO_TEST_CASE(deferred_is_the_default)
+{
+    operations_scene s;
+    run(s.io, [&]() -> asio::awaitable<void> {
+        auto got = co_await s.zk.async_get(s.node);
+        BOOST_TEST(got.stat.version == 0);
+        auto later = s.lock.async_lock();
+        co_await pause(5ms);
+        BOOST_TEST(s.queue().empty());
+        unique_lock held = co_await std::move(later);
+        BOOST_TEST(s.queue().size() == 1U);
+        // An unlock that is never started still releases.
+        static_cast<void>(held.async_unlock());
+        BOOST_TEST(!held);
+        co_return;
+    }());
+    s.check_nothing_left();
+    BOOST_CHECK_EXCEPTION(
+        run(s.io, [&]() -> asio::awaitable<void> { co_await s.zk.async_get(s.node + "/none"); }()),
+        boost::system::system_error,
+        [](const auto& e) { return e.code() == zookeeper_errc::no_node; });
+}
+
+BOOST_AUTO_TEST_CASE(futures_from_another_thread)
+{
+    operations_scene s;
+    auto work = asio::make_work_guard(s.io);
+    std::thread runner{[&] { s.io.run(); }};
+    BOOST_TEST(s.zk.async_get(s.node, asio::use_future).get().data.empty());
+    auto held = s.lock.async_lock(asio::use_future).get();
+    BOOST_TEST(static_cast<bool>(held));
+    BOOST_TEST(!s.lock.async_try_lock(asio::use_future).get());
+    held.async_unlock(asio::use_future).get();
+    BOOST_CHECK_THROW(held.async_unlock(asio::use_future).get(), boost::system::system_error);
+    s.io.stop();
+    runner.join();
+    work.reset();
+    s.check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(redirect_error)
+{
+    operations_scene s;
+    run(s.io, [&]() -> asio::awaitable<void> {
+        error_code ec;
+        static_cast<void>(
+            co_await s.zk.async_get("/none", asio::redirect_error(asio::use_awaitable, ec)));
+        BOOST_TEST(ec == zookeeper_errc::no_node);
+    }());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
