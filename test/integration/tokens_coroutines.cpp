@@ -124,7 +124,6 @@ BOOST_AUTO_TEST_CASE(yield_context)
         asio::spawn(
             s.io,
             [&](asio::yield_context yield) {
-                // As a tuple: without, an exception_ptr crashes with Asio 1.81 (async_with_lock).
                 const auto results = start(asio::as_tuple(yield));
                 BOOST_TEST(!std::get<0>(results));
                 done = true;

@@ -10,6 +10,7 @@
 #include <colock/fwd.hpp>
 #include <colock/held_lock.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -30,6 +31,11 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+
+namespace boost::asio {
+template <class Executor>
+class basic_yield_context; // of spawn.hpp, which needs Boost.Context
+} // namespace boost::asio
 
 namespace colock::detail {
 
@@ -437,14 +443,32 @@ private:
     Lock lock_;
 };
 
+template <class Token>
+inline constexpr bool is_yield = false;
+template <class Executor>
+inline constexpr bool is_yield<asio::basic_yield_context<Executor>> = true;
+
 // The operation of every async_with_lock.
 template <lock_with_bodies Lock, class F, class Limit, class CompletionToken>
 auto with_lock(const Lock& lock, F&& body, Limit limit, CompletionToken&& token)
 {
     static_assert(checked_body<typename Lock::guard_type, Lock::tries, F, CompletionToken>::value);
     using types = body_operation<body_outcome_t<Lock, F>>;
-    return asio::async_initiate<CompletionToken, typename types::signature>(
-        initiate_with_lock<Lock>{lock}, token, std::forward<F>(body), limit);
+    if constexpr (is_yield<std::decay_t<CompletionToken>>) {
+        // Asio 1.81 rethrows the exception_ptr of a success, too, which is null.
+        auto as_tuple = asio::as_tuple(token);
+        auto results = asio::async_initiate<decltype(as_tuple), typename types::signature>(
+            initiate_with_lock<Lock>{lock}, as_tuple, std::forward<F>(body), limit);
+        if (std::get<0>(results)) {
+            std::rethrow_exception(std::get<0>(results));
+        }
+        if constexpr (!std::is_void_v<body_outcome_t<Lock, F>>) {
+            return std::get<1>(std::move(results));
+        }
+    } else {
+        return asio::async_initiate<CompletionToken, typename types::signature>(
+            initiate_with_lock<Lock>{lock}, token, std::forward<F>(body), limit);
+    }
 }
 
 } // namespace colock::detail
