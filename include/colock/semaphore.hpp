@@ -227,6 +227,13 @@ public:
         return detail::with_lock(bodies<false>{behind(), count}, std::forward<F>(body),
                                  detail::never, std::forward<CompletionToken>(token));
     }
+    /// With one permit.
+    template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
+        requires(!std::convertible_to<F, std::int64_t>)
+    auto async_with_permits(F&& body, CompletionToken&& token = CompletionToken())
+    {
+        return async_with_permits(1, std::forward<F>(body), std::forward<CompletionToken>(token));
+    }
 
     /// Acquires `count` permits if there are as many and nobody waits before, runs the body, and releases `count`
     /// permits. Else the body does not run, which is no error.
@@ -244,6 +251,14 @@ public:
     {
         return detail::with_lock(bodies<true>{behind(), count}, std::forward<F>(body),
                                  detail::at_once, std::forward<CompletionToken>(token));
+    }
+    /// With one permit.
+    template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
+        requires(!std::convertible_to<F, std::int64_t>)
+    auto async_try_with_permits(F&& body, CompletionToken&& token = CompletionToken())
+    {
+        return async_try_with_permits(1, std::forward<F>(body),
+                                      std::forward<CompletionToken>(token));
     }
 
     /// Acquires `count` permits within this time, runs the body, and releases `count` permits. Else the body does
@@ -265,6 +280,15 @@ public:
         return detail::with_lock(bodies<true>{behind(), count}, std::forward<F>(body), limit,
                                  std::forward<CompletionToken>(token));
     }
+    /// With one permit.
+    template <class Rep, class Period, class F,
+              class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto async_try_with_permits_for(std::chrono::duration<Rep, Period> limit, F&& body,
+                                    CompletionToken&& token = CompletionToken())
+    {
+        return async_try_with_permits_for(1, limit, std::forward<F>(body),
+                                          std::forward<CompletionToken>(token));
+    }
 
     /// Acquires `count` permits before this time, runs the body, and releases `count` permits. Else the body does
     /// not run, which is no error. A time that has passed waits for nothing.
@@ -283,6 +307,15 @@ public:
     {
         return detail::with_lock(bodies<true>{behind(), count}, std::forward<F>(body),
                                  detail::at(deadline), std::forward<CompletionToken>(token));
+    }
+    /// With one permit.
+    template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
+    auto async_try_with_permits_until(
+        std::chrono::time_point<std::chrono::steady_clock, Duration> deadline, F&& body,
+        CompletionToken&& token = CompletionToken())
+    {
+        return async_try_with_permits_until(1, deadline, std::forward<F>(body),
+                                            std::forward<CompletionToken>(token));
     }
 
 private:

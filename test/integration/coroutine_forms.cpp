@@ -232,6 +232,12 @@ BOOST_AUTO_TEST_CASE(permits_and_several_locks_have_bodies)
         BOOST_TEST(one.count() + two.count() == 2U);
         BOOST_TEST(!(co_await pool.async_try_with_permits(
             2, [&](const permit&) -> asio::awaitable<void> { co_return; })));
+        BOOST_TEST(co_await (
+            pool.async_try_with_permits_until(std::chrono::steady_clock::now() + 1s,
+                                              [&](const permit& third) -> asio::awaitable<void> {
+                                                  BOOST_TEST(third.count() == 1U);
+                                                  co_return;
+                                              })));
 
         mutex orders{zk, below("orders")};
         shared_mutex prices{zk, below("prices")};

@@ -182,18 +182,17 @@ struct a_semaphore {
     template <class Body, class Token>
     void with_lock(Body&& body, Token&& token)
     {
-        of.async_with_permits(1, std::forward<Body>(body), std::forward<Token>(token));
+        of.async_with_permits(std::forward<Body>(body), std::forward<Token>(token));
     }
     template <class Body, class Token>
     void try_with_lock(Body&& body, Token&& token)
     {
-        of.async_try_with_permits(1, std::forward<Body>(body), std::forward<Token>(token));
+        of.async_try_with_permits(std::forward<Body>(body), std::forward<Token>(token));
     }
     template <class Limit, class Body, class Token>
     void try_with_lock_for(Limit limit, Body&& body, Token&& token)
     {
-        of.async_try_with_permits_for(1, limit, std::forward<Body>(body),
-                                      std::forward<Token>(token));
+        of.async_try_with_permits_for(limit, std::forward<Body>(body), std::forward<Token>(token));
     }
     template <class Token>
     static void unlock(guard& held, Token&& token)
