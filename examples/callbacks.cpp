@@ -1,4 +1,4 @@
-// The lock without coroutines: every function takes a callback, or any other completion token.
+// The lock without coroutines: every function takes a callback.
 //
 //     callbacks [HOST:PORT]
 //
@@ -22,32 +22,25 @@ public:
 
     void start()
     {
-        zk_.async_connect([this](colock::error_code ec) {
-            if (ec) {
-                return fail("connect", ec);
-            }
-            greetings_.async_lock([this](colock::error_code error, colock::unique_lock held) {
-                error ? fail("lock", error) : greet(std::move(held));
-            });
-        });
+        zk_.async_connect([this](colock::error_code ec) { ec ? fail("connect", ec) : lock(); });
     }
 
     [[nodiscard]] int exit_status() const noexcept { return exit_status_; }
 
 private:
-    // The guard may be kept anywhere; its destructor releases the lock, too.
-    void greet(colock::unique_lock held)
+    void lock()
     {
-        std::cout << "hello, my fencing token is " << held.token() << std::endl;
-        held.async_unlock([this](colock::error_code ec) {
-            if (ec) {
-                return fail("unlock", ec);
-            }
-            close();
+        greetings_.async_lock([this](colock::error_code ec, colock::unique_lock held) {
+            ec ? fail("lock", ec) : greet(std::move(held));
         });
     }
 
-    // A connected client keeps run() from returning until it is closed.
+    void greet(colock::unique_lock held)
+    {
+        std::cout << "hello, my fencing token is " << held.token() << std::endl;
+        held.async_unlock([this](colock::error_code ec) { ec ? fail("unlock", ec) : close(); });
+    }
+
     void close()
     {
         zk_.async_close([](colock::error_code) {});

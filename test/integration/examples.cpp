@@ -1,113 +1,90 @@
-// The examples do what they say, and leave nothing behind.
+// The examples of one process do what they say, and leave nothing behind. The others have tests of their own.
 #include <support/admin_session.hpp>
-#include <support/subprocess.hpp>
+#include <support/loopback_port.hpp>
 #include <support/wait_until.hpp>
-#include <support/zookeeper_server.hpp>
 
-#include <boost/test/unit_test.hpp>
+#include "example_scene.hpp"
 
-#include <csignal>
-#include <filesystem>
-#include <optional>
-#include <string>
-#include <vector>
-
-namespace {
+#include <algorithm>
 
 using namespace colock::test;
-using namespace std::chrono_literals;
 
-// All programs lie in one directory.
-std::string program(const std::string& name)
+BOOST_FIXTURE_TEST_SUITE(examples, example_scene)
+
+BOOST_AUTO_TEST_CASE(a_greeting_has_a_token)
 {
-    return std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
-}
-
-std::optional<std::string> next_line(subprocess& p)
-{
-    return p.read_line(30s);
-}
-
-struct own_server {
-    zookeeper_server server;
-};
-
-BOOST_FIXTURE_TEST_SUITE(examples, own_server)
-
-BOOST_AUTO_TEST_CASE(hello_lock_and_callbacks_print_a_token_and_end)
-{
-    for (const auto* name : {"hello_lock", "callbacks"}) {
-        subprocess p{{program(name), server.connect_string()}, {.capture_output = true}};
-        const auto line = next_line(p);
-        BOOST_REQUIRE(line);
-        BOOST_TEST(line->starts_with("hello, my fencing token is 0000"));
-        BOOST_TEST(p.wait().success());
+    for (const auto* name : {"hello_lock", "callbacks", "yield", "as_tuple"}) {
+        BOOST_TEST_CONTEXT(name)
+        {
+            example p{name, {server.connect_string()}};
+            BOOST_TEST(p.line_after("hello, my fencing token is ").size() == 32U);
+            BOOST_TEST(p.rest().empty());
+            BOOST_TEST(p.wait().success());
+            check_nothing_left();
+        }
     }
-    BOOST_TEST(server.sessions().empty());
 }
 
-// G3; also: the guard of a lock that was held for long enough to be watched goes just before the close.
-BOOST_AUTO_TEST_CASE(graceful_shutdown_leaves_neither_lock_nor_session)
+BOOST_AUTO_TEST_CASE(without_a_server_each_says_so_and_fails)
 {
-    subprocess p{{program("graceful_shutdown"), server.connect_string()}, {.capture_output = true}};
-    const auto working = next_line(p);
-    BOOST_REQUIRE(working);
-    BOOST_TEST(working->starts_with("working"));
-    BOOST_TEST(wait_until([&] { return server.watch_count() == 1; }, 30s));
-    p.send_signal(SIGTERM);
-    std::optional<std::string> last;
-    for (auto line = next_line(p); line; line = next_line(p)) {
-        last = line;
+    const loopback_port nobody;
+    example tuple{"as_tuple", {nobody.address()}};
+    for (const auto* name : {"hello_lock", "callbacks", "futures", "yield"}) {
+        BOOST_TEST_CONTEXT(name)
+        {
+            example p{name, {"nonsense:0"}};
+            BOOST_TEST(p.rest().empty());
+            BOOST_TEST(p.wait().code == 1);
+        }
     }
-    BOOST_TEST(last.value_or("") == "closed, nothing left behind");
-    BOOST_TEST(p.wait().success());
-    BOOST_TEST(server.sessions().empty());
+    example bad_path{"as_tuple", {server.connect_string(), "locks"}};
+    BOOST_TEST(bad_path.wait().code == 1);
+    BOOST_TEST(tuple.wait().code == 75); // later it may succeed
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(threads_of_two_processes_draw_different_numbers)
+{
+    example one{"futures", {server.connect_string()}};
+    example other{"futures", {server.connect_string()}};
+    std::vector<std::string> drawn;
+    for (int i = 0; i < 4; ++i) {
+        drawn.push_back(one.line());
+        drawn.push_back(other.line());
+    }
+    std::ranges::sort(drawn);
+    for (int i = 1; i <= 8; ++i) {
+        BOOST_TEST(drawn[static_cast<std::size_t>(i - 1)] == "number " + std::to_string(i));
+    }
+    BOOST_TEST(one.wait().success());
+    BOOST_TEST(other.wait().success());
+    BOOST_TEST(admin_session{server.connect_string()}.get("/counter") == "8");
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(a_timed_try_says_who_is_at_it)
+{
+    example first{"timed_try", {server.connect_string(), "30000", "60000"}};
+    first.line_after("making the backup");
+    example second{"timed_try", {server.connect_string(), "100", "0"}};
+    const auto holder = second.line_after("busy: ");
+    BOOST_TEST(holder.find("pid=" + std::to_string(first.pid()) + " program=timed_try") !=
+               std::string::npos);
+    BOOST_TEST(second.rest().empty());
+    BOOST_TEST(second.wait().success());
+
+    // An operator takes the lock away from the first one.
+    admin_session admin{server.connect_string()};
+    const auto contenders = [&] { return admin.children("/locks/backup"); };
+    BOOST_REQUIRE(wait_until([&] { return contenders().size() == 1U; }, 30s));
+    admin.remove("/locks/backup/" + contenders().front());
+    admin.close();
+    BOOST_TEST(first.wait().code == 1);
+    example third{"timed_try", {server.connect_string(), "30000", "0"}};
+    third.line_after("making the backup");
+    third.line_after("the backup has 42 files");
+    BOOST_TEST(third.wait().success());
     BOOST_TEST(server.ephemerals().empty());
 }
 
-// Somebody deletes its node by hand: it tells, and does not wait for a signal that never comes.
-BOOST_AUTO_TEST_CASE(graceful_shutdown_ends_when_its_work_fails)
-{
-    subprocess p{{program("graceful_shutdown"), server.connect_string()}, {.capture_output = true}};
-    BOOST_REQUIRE(next_line(p));
-    admin_session admin{server.connect_string()};
-    BOOST_TEST(wait_until(
-        [&] {
-            for (const auto& node : admin.children("/locks/jobs")) {
-                admin.remove_if_there("/locks/jobs/" + node);
-            }
-            return server.sessions().size() == 1U; // the operator's
-        },
-        30s));
-    std::optional<std::string> last;
-    for (auto line = next_line(p); line; line = next_line(p)) {
-        last = line;
-    }
-    BOOST_TEST(last.value_or("") == "closed, nothing left behind");
-    BOOST_TEST(p.wait().code == 1);
-}
-
-BOOST_AUTO_TEST_CASE(fenced_store_refuses_the_stale_writer)
-{
-    subprocess p{{program("fenced_store"), server.connect_string()}, {.capture_output = true}};
-    std::vector<std::string> lines;
-    for (auto line = next_line(p); line; line = next_line(p)) {
-        lines.push_back(*line);
-    }
-    BOOST_TEST(p.wait().success());
-    BOOST_REQUIRE(lines.size() == 5U);
-    BOOST_TEST(lines[0].ends_with("written"));
-    BOOST_TEST(lines[2].ends_with("written"));
-    BOOST_TEST(lines[3].find("the lock was lost") != std::string::npos);
-    BOOST_TEST(lines[4].ends_with("refused"));
-}
-
-BOOST_AUTO_TEST_CASE(an_example_without_a_server_says_what_to_do)
-{
-    subprocess p{{program("hello_lock"), "nonsense:0"}};
-    BOOST_TEST(p.wait().code == 1);
-}
-
 BOOST_AUTO_TEST_SUITE_END()
-
-} // namespace

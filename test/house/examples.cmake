@@ -1,0 +1,41 @@
+# Each example that a newcomer reads has at most 60 lines of code: lines that are neither blank, nor a comment, nor an
+# #include.
+cmake_minimum_required(VERSION 3.25)
+get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
+set(most 60)
+set(examples as_tuple callbacks elected_leader fenced_sqlite futures hello_lock http_server
+             rate_limiter timed_try worker yield)
+set(others demo turn_taker) # they are for ./dev demo
+
+set(faults 0)
+file(GLOB files "${root}/examples/*.cpp")
+foreach(file IN LISTS files)
+    get_filename_component(name "${file}" NAME_WE)
+    if(name IN_LIST others)
+        continue()
+    endif()
+    list(REMOVE_ITEM examples ${name})
+    file(READ "${file}" text)
+    # CMake's lists know these characters, and a line that ends in one of them is a line all the same.
+    string(REGEX REPLACE "[][;\\]" "x" text "${text}")
+    string(REPLACE "\n" ";" lines "${text}")
+    list(FILTER lines EXCLUDE REGEX "^ *(//.*)?$")
+    list(FILTER lines EXCLUDE REGEX "^#include")
+    list(LENGTH lines count)
+    if(count GREATER most)
+        message("examples/${name}.cpp has ${count} lines of code; ${most} are the most")
+        math(EXPR faults "${faults} + 1")
+    endif()
+    if(NOT count GREATER 10)
+        message("examples/${name}.cpp has ${count} lines of code: is this test right?")
+        math(EXPR faults "${faults} + 1")
+    endif()
+endforeach()
+foreach(name IN LISTS examples)
+    message("examples/${name}.cpp is missing")
+    math(EXPR faults "${faults} + 1")
+endforeach()
+
+if(faults)
+    message(FATAL_ERROR "${faults} fault(s) of examples")
+endif()
