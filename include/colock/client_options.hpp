@@ -69,6 +69,13 @@ struct client_options {
     access_control_list acl = open_acl();
 
     log_sink log = {};
+
+    /// The least important lines that `log` gets.
+    ///
+    /// With `log_level::debug` each lock tells when it waits, and behind whom; when it is granted, released or handed on. An
+    /// acquisition that has waited for five seconds, and at most every five seconds from then on, sends up to two reads to
+    /// ask who holds the lock. With another level the log costs no request.
+    log_level log_threshold = log_level::info;
 };
 
 } // namespace colock

@@ -30,7 +30,7 @@ namespace colock {
 /// invoked, and may be read from then on.
 class diagnostics {
 public:
-    /// What has failed, and why. Empty when the operation has succeeded, or was cancelled.
+    /// What has failed, and why; of a try that did not get its lock, who has it. Empty after a success or a cancellation.
     [[nodiscard]] const std::string& message() const noexcept { return message_; }
 
     void assign(std::string message) noexcept { message_ = std::move(message); }

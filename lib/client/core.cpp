@@ -113,6 +113,7 @@ void client_core::context_gone() noexcept
     own_watch_timer_.reset();
     beat_timer_.reset();
     rest_timer_.reset();
+    reminders_.reset();
     strand_.reset();
 }
 
@@ -405,11 +406,30 @@ std::string client_core::session_password() const
 
 void client_core::log(log_level level, const std::string& message) const
 {
-    if (options_.log) {
+    if (logs(level)) {
         logging_.store(true, std::memory_order_relaxed);
         options_.log(level, message);
         logging_.store(false, std::memory_order_relaxed);
     }
+}
+
+void client_core::send_lines()
+{
+    if (lines_.send()) {
+        post([self = shared_from_this()] {
+            for (const auto& [level, text] : self->lines_.take()) {
+                self->log(level, text);
+            }
+        });
+    }
+}
+
+void client_core::remind(std::weak_ptr<reminded> who, std::chrono::nanoseconds when)
+{
+    if (!reminders_) {
+        reminders_ = std::make_shared<reminders>(*strand_);
+    }
+    reminders_->add(std::move(who), when);
 }
 
 void client_core::note_error(std::string detail)

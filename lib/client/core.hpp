@@ -5,10 +5,12 @@
 
 #include "boot_clock.hpp"
 #include "boot_timer.hpp"
+#include "log_lines.hpp"
 #include "protocol/directory/memory.hpp"
 #include "protocol/session/backoff.hpp"
 #include "protocol/session/heartbeat.hpp"
 #include "protocol/session/reconnect.hpp"
+#include "reminders.hpp"
 #include "request.hpp"
 #include "zk/connection.hpp"
 #include "zk/hosts.hpp"
@@ -174,6 +176,8 @@ public:
 
     void log(log_level level, const std::string& message) const;
     void note_error(std::string detail);
+    // Calls remind() at `when`, or a little later.
+    void remind(std::weak_ptr<reminded> who, std::chrono::nanoseconds when);
 
     // ---- any thread
 
@@ -184,6 +188,15 @@ public:
         std::atomic<std::size_t> in_flight{0}, waiting{0}, contenders{0};
     };
     counters count;
+
+    // Whether the user's log wants lines of this level.
+    [[nodiscard]] bool logs(log_level level) const noexcept
+    {
+        return options_.log && level >= options_.log_threshold;
+    }
+    // The log gets the line on the strand, after send_lines(), and lines in the order in which they were added.
+    void add_line(log_level level, std::string text) { lines_.add(level, std::move(text)); }
+    void send_lines();
 
     // What is in use at this path, or what `make` returns.
     [[nodiscard]] std::shared_ptr<path_entry>
@@ -265,6 +278,7 @@ private:
     void closed(const error_code& ec);
     void publish_session();
     void cancel_timers();
+    void end_reminders();
     void take_note(const request& r, const zk::reply& reply);
     void publish_bound();
     void beat();
@@ -289,6 +303,7 @@ private:
     std::optional<zk::timer> deadline_timer_; // of connect or close
     std::optional<zk::timer> own_watch_timer_;
     std::optional<boot_timer> beat_timer_;
+    std::shared_ptr<reminders> reminders_;                               // from the first one on
     std::chrono::nanoseconds beat_at_ = std::chrono::nanoseconds::max(); // of the boot_clock
     std::size_t attempt_timer_use_ = 0; // tells an expiry that was too late to be cancelled
     std::size_t deadline_timer_use_ = 0;
@@ -335,6 +350,7 @@ private:
     std::atomic<std::int64_t> public_timeout_{0};
     std::atomic<std::uint64_t> public_connection_id_{0};
     std::atomic<std::int64_t> safe_until_{0};
+    log_lines lines_;
     std::mutex paths_mutex_;
     std::unordered_map<std::string, std::weak_ptr<path_entry>> paths_;
     mutable std::mutex text_mutex_; // of the two below

@@ -382,6 +382,7 @@ void client_core::give_up(const error_code& ec)
     set_state(connection_state::idle);
     fail_waiting(ec);
     notify([&ec](session_listener& l) { l.given_up(ec); });
+    end_reminders();
     answer(std::move(callers), ec, why);
 }
 
@@ -436,6 +437,15 @@ void client_core::take_leave_of_users(const error_code& why)
     notify([&why](session_listener& l) { l.closed(why); });
     for (const auto& each : listeners()) {
         remove(*each);
+    }
+    end_reminders();
+}
+
+// Behind those who fail the waiters.
+void client_core::end_reminders()
+{
+    if (reminders_) {
+        reminders_->end();
     }
 }
 

@@ -239,6 +239,24 @@ bool contender::is_next() const noexcept
     return waiting != nullptr && waiting->is_next();
 }
 
+blocked_by contender::blockers() const noexcept
+{
+    if (waits_without_place()) {
+        return {.drains = true};
+    }
+    const auto* const waiting = std::get_if<queue::waiting>(&stage_);
+    const auto* const before = waiting != nullptr ? waiting->before() : nullptr;
+    if (before == nullptr) {
+        return {};
+    }
+    blocked_by known{.count = before->count()};
+    // The only writer before a reader may wait itself.
+    if (before->count() != 0 && before->count() == before->in_sight() && !context_.options.shared) {
+        known.holder = before->foremost_in_sight().name();
+    }
+    return known;
+}
+
 bool contender::newcomers_drain() const noexcept
 {
     const auto* const me = place();

@@ -1,6 +1,7 @@
 // One contender for a lock: joins the queue, waits, holds, leaves. Sans-io.
 #pragma once
 
+#include "blocked_by.hpp"
 #include "command.hpp"
 #include "names/guid.hpp"
 #include "queue/context.hpp"
@@ -93,6 +94,8 @@ public:
     {
         return std::holds_alternative<queue::draining>(stage_);
     }
+    // For people.
+    [[nodiscard]] blocked_by blockers() const noexcept;
     // Whether newcomers drain behind its node: there may be more contenders than the queue shows.
     [[nodiscard]] bool newcomers_drain() const noexcept;
     // This client's next contender, which has not joined yet, creates its node behind the removal of that of `leaving`.

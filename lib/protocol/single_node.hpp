@@ -63,6 +63,11 @@ public:
     // It will be granted on the answer to a write, which proves by itself that the session is safe.
     [[nodiscard]] bool is_next() const noexcept { return false; }
     [[nodiscard]] bool is_gone() const noexcept { return state_ == state::gone; }
+    // For people. Without a queue nobody knows how many wait.
+    [[nodiscard]] blocked_by blockers() const noexcept
+    {
+        return state_ == state::waiting ? blocked_by{.holder = std::string_view{}} : blocked_by{};
+    }
     [[nodiscard]] bool has_node() const noexcept { return identity_ != node_identity{}; }
     [[nodiscard]] std::string_view name() const noexcept { return {}; }
     // Nobody can see whether others wait.

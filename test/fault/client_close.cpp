@@ -461,6 +461,7 @@ BOOST_AUTO_TEST_CASE(the_log_may_use_and_close_the_client_that_is_logging)
         int messages = 0;
         const outcome<> closed;
         auto options = to(proxy);
+        options.log_threshold = colock::log_level::debug;
         options.log = [&](colock::log_level, std::string_view) {
             if (++messages == at) {
                 zk->async_get(root, [](error_code, const get_result&) {});

@@ -138,6 +138,13 @@ public:
             told_->assign(why);
         }
     }
+    // Before it completes without an error, and without what was wanted: why.
+    void tell(const std::string& why) const
+    {
+        if (told_ != nullptr && told_->message().empty()) {
+            told_->assign(why);
+        }
+    }
     [[nodiscard]] diagnostics* told() const noexcept { return told_; }
 
     [[nodiscard]] cancel_link& make_link(const std::shared_ptr<client_core>& core)

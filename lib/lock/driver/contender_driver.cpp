@@ -6,6 +6,7 @@
 #include "lock/no_lock.hpp"
 #include "protocol/names/path.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -400,6 +401,25 @@ void contender_driver::carry_out()
     }
     performing_ = false;
     rely();
+    tell_of_blockers();
+}
+
+void contender_driver::tell_of_blockers()
+{
+    const auto known = ask([](const auto& c) { return c.blockers(); });
+    contenders_ahead now{.count = known.count, .drains = known.drains};
+    if (known.holder) {
+        const auto at = std::ranges::find_if(
+            watches_, [&](const auto& w) { return w->name == *known.holder && w->wanted; });
+        if (at != watches_.end() && (*at)->subscribed) {
+            now.holder = (*at)->data;
+        }
+        now.asking = at != watches_.end() && (*at)->reading != nullptr;
+    }
+    if (now != ahead_) {
+        ahead_ = std::move(now);
+        queue_->blocked(*this, ahead_);
+    }
 }
 
 void contender_driver::perform(const protocol::command& c)
@@ -430,7 +450,12 @@ void contender_driver::perform(const protocol::command& c)
         end_step_down(c.error);
         break;
     case kind::prove: core_.await_proof(); break;
-    case kind::busy: answer({}); break;
+    case kind::busy:
+        if (trying_->told() != nullptr) {
+            trying_->tell(about("another contender has it, or waits for it"));
+        }
+        answer({});
+        break;
     case kind::lost: lose(static_cast<errc>(c.error.value())); break;
     case kind::failed: {
         const auto why = about(c.error.message());

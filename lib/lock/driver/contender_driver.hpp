@@ -6,6 +6,7 @@
 
 #include "client/core.hpp"
 #include "client/waiting_list.hpp"
+#include "lock/driver/contenders_ahead.hpp"
 #include "lock/lease/lease.hpp"
 #include "protocol/contender.hpp"
 #include "protocol/remote_contention.hpp"
@@ -150,6 +151,7 @@ private:
     void end_turns();
     void end_await_removal();
     void rely();
+    void tell_of_blockers();
     bool refuse_margin();
     void gone(const error_code& ec);
     template <class Input>
@@ -168,6 +170,8 @@ private:
     std::variant<protocol::contender, protocol::single_node> contender_;
     std::int64_t claimed_czxid_ = 0; // as the queue was told
     protocol::commands commands_;    // being performed, or waiting for the end of a pause
+
+    contenders_ahead ahead_; // as the queue was told
 
     bool performing_ = false;
     bool paused_ = false;  // the first of `commands_` has had its pause

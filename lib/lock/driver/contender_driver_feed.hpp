@@ -27,6 +27,7 @@ struct contender_driver::watch_target final : zk::watch_registry::subscriber {
     contender_driver* driver;
     const std::string name;
     request* reading = nullptr; // until it is answered
+    std::string data;           // then, or its beginning
     bool subscribed = false;
     bool wanted = true;
 };

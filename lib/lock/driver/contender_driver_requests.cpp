@@ -274,10 +274,13 @@ void contender_driver::watch(const std::string& name)
             target->subscribed = !r.error;
             // A request to let go is written into the own node. The driver sees it in each read that sets that node's
             // watch.
-            const bool asked = !r.error && r.text == revocation_request && !self->revoked_ &&
-                               target->name == self->own_name() &&
-                               self->ask([](const auto& c) { return c.has_node(); });
+            const bool own = target->name == self->own_name() &&
+                             self->ask([](const auto& c) { return c.has_node(); });
+            const bool asked = own && !r.error && r.text == revocation_request && !self->revoked_;
             self->revoked_ |= asked;
+            if (!own) {
+                target->data = r.text.substr(0, most_of_owner_data);
+            }
             self->feed_answer(
                 kind::watch, r.error,
                 [&](auto& c, protocol::commands& out) {

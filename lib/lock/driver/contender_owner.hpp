@@ -5,6 +5,7 @@
 #include <colock/unique_lock.hpp>
 
 #include "client/core.hpp"
+#include "lock/driver/contenders_ahead.hpp"
 #include "lock/lock_kind.hpp"
 #include "protocol/directory/memory.hpp"
 #include "protocol/remote_contention.hpp"
@@ -87,6 +88,8 @@ public:
     virtual void fail_all(const error_code& ec, const std::string& why) = 0;
     // Returns whether a user held the lock.
     virtual bool lost(contender_driver& driver) = 0;
+    // What a driver that waits knows of the contenders before it has changed.
+    virtual void blocked(const contender_driver& driver, const contenders_ahead& now) = 0;
     virtual void met(const contender_driver& driver, protocol::remote_contention c) = 0;
     virtual void connected(const contender_driver& driver) = 0;
     // Another client asks for the driver's node.

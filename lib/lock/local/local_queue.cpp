@@ -20,18 +20,28 @@ cohort::rules rules_of(const contender_owner& owner)
             .max_linger = o.max_linger};
 }
 
+std::shared_ptr<users_of_path> users_for_log(const client_core& core, lock_kind kind)
+{
+    // A standby waits for long in an election, and who needs a permit in a semaphore's queue.
+    const bool wanted = core.logs(log_level::info) && kind != lock_kind::election &&
+                        kind != lock_kind::semaphore_queue;
+    return wanted ? std::make_shared<users_of_path>() : nullptr;
+}
+
 } // namespace
 
 local_queue::local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options,
                          lock_kind kind)
     : contender_owner{std::move(core), std::move(path), std::move(options), kind, false},
-      cohort_{rules_of(*this)}
+      logs_{core_->logs(log_level::debug)}, here_{users_for_log(*core_, kind_)},
+      times_{logs_ || here_}, cohort_{rules_of(*this)}
 {
 }
 
 local_queue::local_queue(std::shared_ptr<local_queue> listed, bool shared)
     : contender_owner{listed->core_, listed->path_, listed->options_, listed->kind_, shared},
-      listed_{std::move(listed)}, cohort_{rules_of(*this)}
+      listed_{std::move(listed)}, logs_{listed_->logs_}, here_{listed_->here_},
+      times_{listed_->times_}, cohort_{rules_of(*this)}
 {
 }
 
@@ -80,6 +90,8 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
     if (cohort_.is_full() && !cohort_.arrive({}, v)) { // whatever the time is
         wait(std::move(op), until);
         if (v == cohort::verdict{}) {
+            lock.unlock();
+            report();
             return;
         }
     }
@@ -116,6 +128,9 @@ void local_queue::try_lock(operation_ptr<error_code, unique_lock> op)
     }
     carry_out(out);
     if (found == answer::busy) {
+        if (op->told() != nullptr) {
+            op->tell("lock " + path_ + ": a user of this client has it, or waits for it");
+        }
         op.complete({}, no_lock(core_));
     } else if (found == answer::ask_servers) {
         ask(std::move(op));
@@ -148,6 +163,7 @@ void local_queue::wait(operation_ptr<error_code, unique_lock> op, deadline until
 {
     auto* const raw = op.release();
     waiting_.push_back(*raw);
+    note_wait(*raw);
     const auto& link = raw->cancellation();
     if (!link) {
         return;
@@ -194,7 +210,9 @@ void local_queue::withdraw(cancel_link& of, const error_code& answer, bool answe
         if (of.waiting == nullptr) {
             return; // it came too late
         }
-        op = take(*static_cast<waiter*>(of.waiting));
+        auto& leaving = *static_cast<waiter*>(of.waiting);
+        note_end_of_wait(leaving, answer);
+        op = take(leaving);
         const auto v = cohort_.withdraw();
         apply(v, out);
         if ((v.reconcile || v.leave) && !answer_now) {

@@ -8,11 +8,16 @@
 #include "client/core.hpp"
 #include "lock/driver/contender_driver.hpp"
 #include "lock/driver/contender_owner.hpp"
+#include "lock/local/users_of_path.hpp"
+#include "lock/local/waiting_words.hpp"
 #include "protocol/cohort.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/intrusive/list.hpp>
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -27,6 +32,7 @@ namespace colock::detail {
 class local_queue final : public path_entry,
                           public waiting_room,
                           public contender_owner,
+                          public reminded,
                           public std::enable_shared_from_this<local_queue> {
 public:
     // What the client finds at this path. Path and options are valid.
@@ -50,6 +56,10 @@ public:
 
     void discarded() noexcept override;
 
+    // On the strand: the log is told who still waits.
+    [[nodiscard]] std::optional<std::chrono::nanoseconds>
+    remind(std::chrono::nanoseconds now) override;
+
 private:
     using waiter = operation<error_code, unique_lock>;
     using waiters = boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>>;
@@ -63,6 +73,7 @@ private:
                 const std::string& why) override;
     void fail_all(const error_code& ec, const std::string& why) override;
     bool lost(contender_driver& driver) override;
+    void blocked(const contender_driver& driver, const contenders_ahead& now) override;
     void met(const contender_driver& driver, protocol::remote_contention c) override;
     void connected(const contender_driver& driver) override;
     void revoked(const contender_driver& driver) override;
@@ -84,6 +95,10 @@ private:
     void withdraw(cancel_link& of, const error_code& answer, bool answer_now);
     void carry_out(outcome& out);
     void reconcile(strand_work& work);
+    // The log gets what was added; waiters are looked after when they wait for long.
+    void report();
+    void begin_reminders();
+    void ask_who_holds();
 
     // Under the mutex.
     void wait(operation_ptr<error_code, unique_lock> op, deadline until);
@@ -95,10 +110,25 @@ private:
     void drop_holder(outcome& out);
     void drop_former_holder(outcome& out);
     void apply(const protocol::cohort::verdict& v, outcome& out);
-    void admit(waiter* op, outcome& out);
+    void admit(waiter* op, outcome& out, std::uint64_t waited_since = 0);
+    // What the log, and the caller of a time-out, get to know.
+    void note_wait(waiter& op);
+    void note_end_of_wait(waiter& op, const error_code& answer);
+    void note_grant(std::uint64_t waited_since);
+    void note_release(const protocol::cohort::verdict& v);
+    void note_failure(const error_code& ec);
+    void note_still_waiting(std::chrono::nanoseconds now);
+    void suspect(std::chrono::nanoseconds began, std::chrono::nanoseconds now);
+    [[nodiscard]] std::string reasons(std::size_t before, std::chrono::nanoseconds now) const;
+    [[nodiscard]] std::string name() const;
+    [[nodiscard]] bool logs_grants() const noexcept;
+    [[nodiscard]] bool can_ask_who_holds() const;
     void wait_to_give_up();
 
-    const std::shared_ptr<local_queue> listed_;             // null when it is this one
+    const std::shared_ptr<local_queue> listed_; // null when it is this one
+    const bool logs_;                           // whatever happens here, in the user's log
+    const std::shared_ptr<users_of_path> here_; // null when the log shall not suspect anybody
+    const bool times_;                          // notes since when each waiter waits
     std::shared_ptr<protocol::directory_memory> directory_; // on the strand; of the session below
     std::int64_t directory_session_ = 0;
 
@@ -110,9 +140,16 @@ private:
     std::uint64_t turns_ = 0;                        // that were granted
     std::unordered_set<std::uint64_t> shared_turns_; // those of them that are not over
     std::weak_ptr<local_queue> readers_;
+    contenders_ahead ahead_;            // of contender_
+    std::optional<asked_holder> asked_; // likewise
+    bool wait_noted_ = false;           // likewise, in the log
+    bool asking_ = false;
+    bool reminded_ = false; // the client calls remind(), or is about to be asked to
     bool look_ = false;
     bool lingering_ = false; // the timer runs, or is about to
     std::optional<zk::timer> linger_timer_;
+
+    std::atomic<bool> needs_reminder_{false}; // set under the mutex
 };
 
 } // namespace colock::detail

@@ -53,6 +53,7 @@ void local_queue::fail_all(const error_code& ec, const std::string& why)
         const std::lock_guard lock{mutex_};
         contender_.reset();
         apply(cohort_.failed(), out);
+        note_failure(ec);
         while (!waiting_.empty()) {
             waiting.push_back(take(waiting_.front()));
         }
@@ -174,12 +175,16 @@ error_code local_queue::end_turn(grant& held, outcome& out)
         drop_holder(out);
     }
     if (holder_ != driver) { // it is lost, or was replaced
+        if (!why) {
+            note_release({});
+        }
         if (last) {
             out.strand().leaving.push_back({std::move(driver), {}});
         }
         return why;
     }
     const auto v = cohort_.release(now);
+    note_release(v);
     out.holder = std::move(driver);
     apply(v, out);
     return {};
@@ -188,6 +193,9 @@ error_code local_queue::end_turn(grant& held, outcome& out)
 // Counts how the user's turn has ended. Returns whether it was the last one.
 bool local_queue::take_user_off(contender_driver& driver, const error_code& why)
 {
+    if (here_) {
+        here_->leave();
+    }
     if (why) {
         count_loss(driver);
     } else {

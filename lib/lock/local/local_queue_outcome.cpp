@@ -13,7 +13,9 @@ using protocol::cohort;
 void local_queue::apply(const cohort::verdict& v, outcome& out)
 {
     for (std::size_t i = 0; i != v.admit; ++i) {
-        admit(take(waiting_.front()).release(), out);
+        auto& next = waiting_.front();
+        const auto since = next.tag;
+        admit(take(next).release(), out, since);
     }
     if (v.leave) {
         out.strand().leaving.push_back({std::move(holder_), {}});
@@ -23,8 +25,9 @@ void local_queue::apply(const cohort::verdict& v, outcome& out)
     out.reconcile |= v.leave || v.reconcile || v.look || linger;
 }
 
-void local_queue::admit(waiter* op, outcome& out)
+void local_queue::admit(waiter* op, outcome& out, std::uint64_t waited_since)
 {
+    note_grant(waited_since);
     if (shared_) {
         shared_turns_.insert(turns_);
     }
@@ -39,6 +42,7 @@ void local_queue::admit(waiter* op, outcome& out)
 // The last thing that is done: a user who is let in may be done, and this object gone, before it returns.
 void local_queue::carry_out(outcome& out)
 {
+    report();
     const bool more = out.reconcile || out.on_the_strand;
     const auto self = more ? shared_from_this() : nullptr;
     if (!out.admitted.empty() && !out.core) {
@@ -86,6 +90,9 @@ void local_queue::reconcile(strand_work& work)
             refused = core_->unavailable();
             if (!refused) {
                 joining = contender_ = std::make_shared<contender_driver>(shared_from_this());
+                ahead_ = {};
+                asked_.reset();
+                wait_noted_ = false;
             }
         }
         if (std::exchange(look_, false)) {

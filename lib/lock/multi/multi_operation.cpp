@@ -77,6 +77,9 @@ private:
         case kind::deliver: deliver(); break;
         case kind::refuse:
             op_->explain(c.error, l.why);
+            if (!c.error) { // it is busy, or was not granted in time
+                op_->tell(l.why);
+            }
             end(c.error);
             break;
         case kind::time_over:

@@ -2,6 +2,7 @@
 
 #include "client/function_operation.hpp"
 #include "client/on_cancel.hpp"
+#include "lock/local/waiting_words.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -159,6 +160,11 @@ void held_nodes::release(const std::vector<std::string>& nodes, operation_ptr<er
                 answer(*it, asio::error::operation_aborted);
             }
         });
+    }
+    if (!why && core_->logs(log_level::debug)) {
+        core_->add_line(log_level::debug,
+                        "released " + counted_words(nodes.size(), "permit") + " of " + what_);
+        core_->send_lines();
     }
     const client_core::batch together{*core_};
     for (const auto& path : nodes) {

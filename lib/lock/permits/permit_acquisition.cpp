@@ -5,6 +5,8 @@
 #include "client/on_cancel.hpp"
 #include "client/watch_state.hpp"
 #include "lock/driver/random_guid.hpp"
+#include "lock/local/holder_query.hpp"
+#include "lock/local/waiting_words.hpp"
 #include "lock/multi/lock_target.hpp"
 #include "lock/permits/held_nodes.hpp"
 #include "lock/permits/semaphore_state.hpp"
@@ -12,6 +14,7 @@
 #include "protocol/permits/acquisition.hpp"
 #include "protocol/permits/numbers.hpp"
 #include "protocol/session/backoff.hpp"
+#include "protocol/waiting_report.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,12 +27,15 @@ namespace colock::detail {
 
 // On the strand. The client keeps it alive until it is gone. The caller may have its outcome before that.
 class permit_acquisition final : public session_listener,
+                                 public reminded,
                                  public std::enable_shared_from_this<permit_acquisition> {
 public:
     permit_acquisition(std::shared_ptr<semaphore_state> state, operation_ptr<error_code, permit> op,
                        std::int64_t count, deadline until)
         : state_{std::move(state)}, of_{state_->of}, core_{of_.core}, op_{std::move(op)},
           until_{until <= std::chrono::steady_clock::now() ? at_once : until}, count_{count},
+          what_{counted_words(static_cast<std::size_t>(count), "permit") + " of semaphore " +
+                of_.path},
           protocol_{{.wanted = count,
                      .permits = of_.permits,
                      .try_only = until_ == at_once,
@@ -139,9 +145,15 @@ private:
         case kind::unwatch_limit: limit_watch_.reset(); break;
         case kind::agreed: state_->compared = true; break;
         case kind::give_back: permit_for(c.leases) = {}; break;
-        case kind::granted: complete({}, permit_for(c.leases)); break;
-        case kind::busy: complete({}, access::make<permit>(core_)); break;
-        case kind::cancelled: complete(asio::error::operation_aborted, {}); break;
+        case kind::granted:
+            log("granted " + what_ + " after " + time_words(boot_clock::now() - began_));
+            complete({}, permit_for(c.leases));
+            break;
+        case kind::busy: refuse(); break;
+        case kind::cancelled:
+            log_end("cancelled");
+            complete(asio::error::operation_aborted, {});
+            break;
         case kind::failed: fail(c); break;
         case kind::gone: core_->remove(*this); break;
         }
@@ -285,6 +297,11 @@ private:
     // The waits keep this object alive: a client that is closed ends them last of all.
     void wait_for_change()
     {
+        if (core_->logs(log_level::debug) && !std::exchange(wait_logged_, true)) {
+            log("waiting for " + what_ + ", " + reasons(boot_clock::now()));
+            core_->remind(weak_from_this(),
+                          protocol::next_waiting_report(began_, boot_clock::now()));
+        }
         waiting_ = std::make_shared<cancel_link>(core_);
         const auto over = [self = shared_from_this(), wait = std::weak_ptr{waiting_}](auto&&...) {
             if (self->waiting_ && self->waiting_ == wait.lock()) {
@@ -352,7 +369,74 @@ private:
         end_pause();
     }
 
+    // ---- the log
+
+    // The waiters behind this one wait for the lock of the queue.
+    std::optional<std::chrono::nanoseconds> remind(std::chrono::nanoseconds now) override
+    {
+        if (!op_ || core_->unavailable()) {
+            return std::nullopt;
+        }
+        if (waiting_ && core_->is_connected()) {
+            ask_first_in_queue(core_, state_->leases, protocol::permits::lease_layout(),
+                               [weak = weak_from_this()](std::optional<asked_holder> found) {
+                                   if (const auto self = weak.lock(); self && self->op_) {
+                                       self->asked_ = std::move(found);
+                                       self->log_still_waiting();
+                                   }
+                               });
+        } else {
+            log_still_waiting();
+        }
+        return protocol::next_waiting_report(began_, now);
+    }
+
+    void log_still_waiting()
+    {
+        const auto now = boot_clock::now();
+        log(still_waiting_words(what_, now - began_, reasons(now), 0));
+    }
+
+    [[nodiscard]] std::string reasons(std::chrono::nanoseconds now) const
+    {
+        if (!core_->is_connected()) {
+            return "without a connection to the servers";
+        }
+        if (!has_queue()) {
+            return "others are before it in the queue";
+        }
+        const auto taken = protocol_.taken();
+        return permits_words(taken ? std::to_string(*taken) : "too many", protocol_.limit(), asked_,
+                             now);
+    }
+
+    void log(std::string text)
+    {
+        if (core_->logs(log_level::debug) && op_) {
+            core_->add_line(log_level::debug, std::move(text));
+            core_->send_lines();
+        }
+    }
+    void log_end(const std::string& why)
+    {
+        log("gave up waiting for " + what_ + " after " + time_words(boot_clock::now() - began_) +
+            ": " + why);
+    }
+
     // ---- the outcome
+
+    // There are too few permits; or not in time.
+    void refuse()
+    {
+        if (op_ && until_ == at_once) {
+            op_->tell(about("too few permits are free"));
+        } else if (op_) {
+            const auto why = reasons(boot_clock::now());
+            log_end("its time is over; " + why);
+            op_->tell(why_.empty() ? about("not granted in time; " + why) : why_);
+        }
+        complete({}, access::make<permit>(core_));
+    }
 
     [[nodiscard]] permit permit_for(const std::vector<std::string>& names)
     {
@@ -381,6 +465,7 @@ private:
         if (why_.empty()) {
             why_ = about(c.error.message());
         }
+        log_end(c.error.message());
         complete(c.error, {});
     }
 
@@ -414,6 +499,10 @@ private:
     std::string why_;                      // what the last error is about
     const deadline until_;
     const std::int64_t count_;
+    const std::string what_; // for the log
+    const std::chrono::nanoseconds began_ = boot_clock::now();
+    std::optional<asked_holder> asked_; // who has a permit
+    bool wait_logged_ = false;
     machine protocol_;
     commands commands_; // to be performed
     bool performing_ = false;

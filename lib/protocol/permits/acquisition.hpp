@@ -85,6 +85,9 @@ public:
     void paused(commands& out);
 
     [[nodiscard]] bool is_gone() const noexcept { return at_ == step::gone; }
+    // For people: how many permits are taken, as they were counted last, and of how many.
+    [[nodiscard]] std::optional<std::int64_t> taken() const noexcept { return attempt_.leases; }
+    [[nodiscard]] std::int64_t limit() const noexcept { return limit_; }
 
     // Equal for equal states; for the walk over all of them.
     friend std::strong_ordering operator<=>(const acquisition&, const acquisition&) = default;

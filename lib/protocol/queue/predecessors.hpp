@@ -44,6 +44,11 @@ public:
     }
     [[nodiscard]] const watched_node& next_in_line() const noexcept { return next_in_line_; }
 
+    [[nodiscard]] const watched_node& foremost_in_sight() const noexcept
+    {
+        return look_ahead_ ? look_ahead_ : next_in_line_;
+    }
+
     friend bool operator==(const predecessors&, const predecessors&) = default;
 
 private:

@@ -42,6 +42,12 @@ public:
     [[nodiscard]] const place& me() const noexcept { return me_; }
     [[nodiscard]] bool is_next() const noexcept { return before_ && before_->count() <= 1; }
 
+    // Null when they are unknown.
+    [[nodiscard]] const predecessors* before() const noexcept
+    {
+        return before_ ? &*before_ : nullptr;
+    }
+
     friend bool operator==(const waiting&, const waiting&) = default;
 
 private:

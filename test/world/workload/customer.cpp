@@ -48,6 +48,8 @@ customer::customer(scene& in, process& on, std::shared_ptr<const check::life> of
         options.credentials = {{"digest", "stranger:secret"}};
     }
     if (all.rare == rarity::permissions) {
+        // Only errors: other lines come from timers and reads that the world would not have without a log.
+        options.log_threshold = colock::log_level::error;
         // A client that was destroyed may log while it ends its session, when the customer is gone, too.
         options.log = [this, alive = std::weak_ptr{alive_}](colock::log_level,
                                                             std::string_view text) {

@@ -1,0 +1,27 @@
+// What a client knows of the contenders before its own: for people.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace colock::detail {
+
+struct contenders_ahead {
+    // How many block it. Unknown where there is no queue, or no place in it yet.
+    std::optional<std::size_t> count = {};
+    // The data of the node that has the lock, when that is watched and was read.
+    std::optional<std::string> holder = {};
+    // An answer on its way tells more.
+    bool asking = false;
+    // It waits without a place, until the queue has drained.
+    bool drains = false;
+
+    friend bool operator==(const contenders_ahead&, const contenders_ahead&) = default;
+};
+
+// More of a node's data is not kept.
+inline constexpr std::size_t most_of_owner_data = 200;
+
+} // namespace colock::detail

@@ -1,0 +1,43 @@
+#include "lock/local/holder_query.hpp"
+
+#include "protocol/names/contender_name.hpp"
+#include "protocol/names/path.hpp"
+
+#include <utility>
+
+namespace colock::detail {
+
+namespace {
+
+void read_holder(const std::shared_ptr<client_core>& core, std::string node,
+                 std::function<void(std::optional<asked_holder>)> then)
+{
+    core->submit(make_request(
+        {.op = zk::opcode::get, .path = std::move(node)}, on_loss::fail,
+        [core, then = std::move(then)](zk::reply&& r) {
+            then(r.error
+                     ? std::nullopt
+                     : std::optional{asked_holder{.data = r.text.substr(0, most_of_owner_data),
+                                                  .own = r.stat.ephemeral_owner == core->session(),
+                                                  .when = boot_clock::now()}});
+        }));
+}
+
+} // namespace
+
+void ask_first_in_queue(const std::shared_ptr<client_core>& core, const std::string& directory,
+                        const layout& l, std::function<void(std::optional<asked_holder>)> then)
+{
+    core->submit(make_request(
+        {.op = zk::opcode::children, .path = directory}, on_loss::fail,
+        [core, directory, l, then = std::move(then)](zk::reply&& r) {
+            const auto queue = protocol::contenders(l, r.names);
+            if (r.error || queue.empty()) {
+                then(std::nullopt);
+            } else {
+                read_holder(core, protocol::join_path(directory, queue.front().name), then);
+            }
+        }));
+}
+
+} // namespace colock::detail

@@ -1,0 +1,247 @@
+// What the log, and callers whose time is over, get to know of those who wait in a local_queue, and of what they wait for.
+#include "lock/local/holder_query.hpp"
+#include "lock/local/local_queue_outcome.hpp"
+#include "protocol/waiting_report.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace colock::detail {
+
+using protocol::cohort;
+using std::chrono::nanoseconds;
+
+// ---- under the mutex: what happens
+
+void local_queue::note_wait(waiter& op)
+{
+    if (!times_) {
+        return;
+    }
+    const auto now = boot_clock::now();
+    op.tag = static_cast<std::uint64_t>(now.count());
+    if (!std::exchange(reminded_, true)) {
+        needs_reminder_.store(true, std::memory_order_relaxed);
+    }
+    const bool held_here = holder_ && cohort_.users() != 0;
+    if (logs_ && (held_here || (contender_ && wait_noted_))) { // else blocked() tells
+        core_->add_line(log_level::debug,
+                        waiting_words(name(), reasons(cohort_.waiting() - 1, now)));
+    }
+}
+
+// It is not granted: it is cancelled, or its time is over.
+void local_queue::note_end_of_wait(waiter& op, const error_code& answer)
+{
+    const bool cancelled = answer == asio::error::operation_aborted;
+    if (!logs_ && (cancelled || op.told() == nullptr)) {
+        return;
+    }
+    const auto now = boot_clock::now();
+    const auto before = std::distance(waiting_.begin(), waiting_.iterator_to(op));
+    const auto why = answer ? answer.message() : reasons(static_cast<std::size_t>(before), now);
+    if (!cancelled && op.told() != nullptr) {
+        op.tell((kind_ == lock_kind::semaphore_queue ? "" : "lock ") + name() +
+                ": not granted in time" + (why.empty() ? "" : "; " + why));
+    }
+    if (logs_) {
+        core_->add_line(log_level::debug,
+                        "gave up waiting for " + name() + " after " +
+                            time_words(now - nanoseconds{op.tag}) +
+                            (cancelled ? ": cancelled"
+                                       : ": its time is over" + (why.empty() ? "" : "; " + why)));
+    }
+}
+
+void local_queue::note_failure(const error_code& ec)
+{
+    if (logs_ && !waiting_.empty()) {
+        core_->add_line(log_level::debug, "gave up waiting for " + name() + ": " + ec.message());
+    }
+}
+
+void local_queue::note_grant(std::uint64_t waited_since)
+{
+    if (!times_) {
+        return;
+    }
+    const auto now = boot_clock::now();
+    if (here_) {
+        here_->enter(now);
+    }
+    if (logs_grants()) {
+        core_->add_line(log_level::debug,
+                        "granted " + name() +
+                            (waited_since != 0
+                                 ? " after " + time_words(now - nanoseconds{waited_since})
+                                 : std::string{}));
+    }
+}
+
+void local_queue::note_release(const cohort::verdict& v)
+{
+    if (logs_grants()) {
+        core_->add_line(log_level::debug,
+                        v.admit != 0 ? "handed " + name() + " on to the next waiter of this client"
+                        : v.idle ? "released " + name() + "; this client keeps its node for a while"
+                                 : "released " + name());
+    }
+}
+
+void local_queue::note_still_waiting(nanoseconds now)
+{
+    const auto& first = waiting_.front();
+    const auto others = cohort_.waiting() - 1;
+    core_->add_line(log_level::debug, still_waiting_words(name(), now - nanoseconds{first.tag},
+                                                          reasons(0, now), others));
+}
+
+void local_queue::suspect(nanoseconds began, nanoseconds now)
+{
+    if (here_ && here_->suspect(began)) {
+        core_->add_line(log_level::info, suspicion_words(path_, kind_, now - *here_->since()));
+    }
+}
+
+// ---- under the mutex: what it is about
+
+std::string local_queue::name() const
+{
+    return name_words(path_, kind_) + (shared_ ? " for reading" : "");
+}
+
+// Whoever acquires permits sees those granted, and not its place in the semaphore's queue.
+bool local_queue::logs_grants() const noexcept
+{
+    return logs_ && kind_ != lock_kind::semaphore_queue;
+}
+
+std::string local_queue::reasons(std::size_t before, nanoseconds now) const
+{
+    wait_reasons why{.connected = core_->connection_id() != 0,
+                     .held_here = holder_ && cohort_.users() != 0,
+                     .local = before};
+    if (why.held_here) {
+        why.held_since = here_ ? here_->since() : std::nullopt;
+    } else if (contender_) {
+        why.ahead = ahead_;
+        why.asked = asked_;
+    }
+    return reason_words(why, now);
+}
+
+// Where the watches of the contender do not tell.
+bool local_queue::can_ask_who_holds() const
+{
+    return contender_ && !(holder_ && cohort_.users() != 0) && !ahead_.holder && ahead_.count &&
+           *ahead_.count != 0 && core_->connection_id() != 0;
+}
+
+// ---- on the strand
+
+void local_queue::blocked(const contender_driver& driver, const contenders_ahead& now)
+{
+    {
+        const std::lock_guard lock{mutex_};
+        if (contender_.get() != &driver) {
+            return;
+        }
+        ahead_ = now;
+        const bool waits = now.drains || now.holder || now.count.value_or(0) != 0;
+        if (!logs_ || wait_noted_ || !waits || now.asking || waiting_.empty()) {
+            return;
+        }
+        wait_noted_ = true;
+        auto text = waiting_words(name(), reasons(0, boot_clock::now()));
+        if (const auto others = cohort_.waiting() - 1; others != 0) {
+            text += others_words(others);
+        }
+        core_->add_line(log_level::debug, std::move(text));
+    }
+    core_->send_lines();
+}
+
+void local_queue::begin_reminders()
+{
+    nanoseconds first{0};
+    {
+        const std::lock_guard lock{mutex_};
+        reminded_ = !waiting_.empty() && !core_->unavailable();
+        if (!reminded_) {
+            return;
+        }
+        first = nanoseconds{waiting_.front().tag} + protocol::first_waiting_report;
+    }
+    core_->remind(weak_from_this(), first);
+}
+
+std::optional<nanoseconds> local_queue::remind(nanoseconds now)
+{
+    nanoseconds next{0};
+    bool asks = false;
+    {
+        const std::lock_guard lock{mutex_};
+        reminded_ = !waiting_.empty() && !core_->unavailable();
+        if (!reminded_) {
+            return std::nullopt;
+        }
+        const nanoseconds began{waiting_.front().tag};
+        next = protocol::next_waiting_report(began, now);
+        if (now - began >= protocol::first_waiting_report) {
+            // Each waiter of a queue that moves may have waited for so long.
+            next = std::max(next, now + protocol::first_waiting_report);
+            suspect(began, now);
+            if (logs_ && can_ask_who_holds()) {
+                asks = !std::exchange(asking_, true);
+            } else if (logs_) {
+                note_still_waiting(now);
+            }
+        }
+    }
+    if (asks) {
+        ask_who_holds();
+    }
+    core_->send_lines();
+    return next;
+}
+
+void local_queue::ask_who_holds()
+{
+    ask_first_in_queue(core_, path_, *options_.layout,
+                       [weak = weak_from_this()](std::optional<asked_holder> found) {
+                           const auto self = weak.lock();
+                           if (!self) {
+                               return;
+                           }
+                           {
+                               const std::lock_guard lock{self->mutex_};
+                               self->asking_ = false;
+                               if (self->waiting_.empty()) {
+                                   return;
+                               }
+                               self->asked_ = std::move(found);
+                               self->note_still_waiting(boot_clock::now());
+                           }
+                           self->core_->send_lines();
+                       });
+}
+
+// ---- any thread, without the mutex
+
+void local_queue::report()
+{
+    if (!times_) {
+        return;
+    }
+    core_->send_lines();
+    if (needs_reminder_.load(std::memory_order_relaxed) && needs_reminder_.exchange(false)) {
+        core_->post([weak = weak_from_this()] {
+            if (const auto self = weak.lock()) {
+                self->begin_reminders();
+            }
+        });
+    }
+}
+
+} // namespace colock::detail

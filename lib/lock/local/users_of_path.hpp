@@ -1,0 +1,52 @@
+// Who has the lock of one path in one client, by whatever node: for the log, which suspects that one waits for itself.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <mutex>
+#include <optional>
+
+namespace colock::detail {
+
+// Any thread. Times are those of the boot_clock.
+class users_of_path {
+public:
+    void enter(std::chrono::nanoseconds now)
+    {
+        const std::lock_guard lock{mutex_};
+        if (users_++ == 0) {
+            since_ = now;
+            suspected_ = false;
+        }
+    }
+    void leave()
+    {
+        const std::lock_guard lock{mutex_};
+        --users_;
+    }
+
+    // Since when there is one all the time.
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> since() const
+    {
+        const std::lock_guard lock{mutex_};
+        return users_ != 0 ? std::optional{since_} : std::nullopt;
+    }
+
+    // Whether one of them has the lock for as long as somebody waits for it. True but once.
+    [[nodiscard]] bool suspect(std::chrono::nanoseconds waits_since)
+    {
+        const std::lock_guard lock{mutex_};
+        if (users_ == 0 || since_ > waits_since || suspected_) {
+            return false;
+        }
+        return suspected_ = true;
+    }
+
+private:
+    mutable std::mutex mutex_; // of what follows
+    std::size_t users_ = 0;
+    std::chrono::nanoseconds since_{0};
+    bool suspected_ = false;
+};
+
+} // namespace colock::detail

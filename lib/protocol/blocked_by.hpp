@@ -1,0 +1,19 @@
+// What a contender that waits knows of those before it: for people. Sans-io.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace colock::protocol {
+
+struct blocked_by {
+    // How many contenders block it. Unknown where there is no queue, or no place in it yet.
+    std::optional<std::size_t> count = {};
+    // The name of the node that has the lock, when this contender watches it.
+    std::optional<std::string_view> holder = {};
+    // It waits without a place, until the queue has drained.
+    bool drains = false;
+};
+
+} // namespace colock::protocol
