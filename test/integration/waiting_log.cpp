@@ -3,6 +3,9 @@
 #include <support/lock_scene.hpp>
 #include <support/run.hpp>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -139,6 +142,28 @@ BOOST_AUTO_TEST_CASE(so_does_that_of_a_permit_and_that_of_several_locks)
                                        "db7:42 (batch)");
     BOOST_TEST(of_permit.message() ==
                "semaphore " + directory + "-permits: not granted in time; 1 of 1 are taken");
+}
+
+BOOST_AUTO_TEST_CASE(so_does_that_of_a_body)
+{
+    const auto held = hold_elsewhere();
+    colock::diagnostics why;
+    bool ran = true, ended = false;
+    asio::co_spawn(
+        io,
+        [&]() -> asio::awaitable<void> {
+            mutex m{zk, directory};
+            const auto body = [](const unique_lock&) -> asio::awaitable<void> { co_return; };
+            ran = co_await m.async_try_with_lock_for(500ms, body,
+                                                     bind_diagnostics(why, asio::use_awaitable));
+            ended = true;
+        },
+        asio::detached);
+    BOOST_TEST(until([&] { return ended; }));
+    BOOST_TEST(!ran);
+    BOOST_TEST(why.message() == "lock " + directory +
+                                    ": not granted in time; behind 1 contender, held by "
+                                    "db7:42 (batch)");
 }
 
 BOOST_AUTO_TEST_CASE(a_try_that_finds_it_busy_says_so)

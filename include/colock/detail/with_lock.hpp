@@ -210,7 +210,8 @@ private:
             } else if (self->lost_ = self->held_.loss_reason(); !self->lost_) {
                 self->run();
             } else if (self->lost_ == errc::not_held) {
-                self->finish({}, {}); // it was tried, and somebody else has it
+                self->op_->tell(self->words_.message()); // it was tried, and somebody else has it
+                self->finish({}, {});
             } else {
                 self->held_ = {}; // the grant was on its way for so long
                 self->conclude({}, {});

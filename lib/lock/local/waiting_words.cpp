@@ -83,10 +83,11 @@ std::string reason_words(const wait_reasons& why, std::chrono::nanoseconds now)
 
 std::string waiting_words(const std::string& name, const std::string& reasons)
 {
+    const bool goes_on = reasons.starts_with("behind ") || reasons.starts_with("until ");
     return "waiting for " + name +
-           (reasons.empty()                  ? ""
-            : reasons.starts_with("behind ") ? ' ' + reasons
-                                             : ", " + reasons);
+           (reasons.empty() ? ""
+            : goes_on       ? ' ' + reasons
+                            : ", " + reasons);
 }
 
 std::string still_waiting_words(const std::string& name, std::chrono::nanoseconds time,
