@@ -227,7 +227,7 @@ public:
         return detail::with_lock(bodies<false>{behind(), count}, std::forward<F>(body),
                                  detail::never, std::forward<CompletionToken>(token));
     }
-    /// With one permit.
+    /// The function above with one permit: `count` is 1.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
         requires(!std::convertible_to<F, std::int64_t>)
     auto async_with_permits(F&& body, CompletionToken&& token = CompletionToken())
@@ -252,7 +252,7 @@ public:
         return detail::with_lock(bodies<true>{behind(), count}, std::forward<F>(body),
                                  detail::at_once, std::forward<CompletionToken>(token));
     }
-    /// With one permit.
+    /// The function above with one permit: `count` is 1.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
         requires(!std::convertible_to<F, std::int64_t>)
     auto async_try_with_permits(F&& body, CompletionToken&& token = CompletionToken())
@@ -280,7 +280,7 @@ public:
         return detail::with_lock(bodies<true>{behind(), count}, std::forward<F>(body), limit,
                                  std::forward<CompletionToken>(token));
     }
-    /// With one permit.
+    /// The function above with one permit: `count` is 1.
     template <class Rep, class Period, class F,
               class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_permits_for(std::chrono::duration<Rep, Period> limit, F&& body,
@@ -308,7 +308,7 @@ public:
         return detail::with_lock(bodies<true>{behind(), count}, std::forward<F>(body),
                                  detail::at(deadline), std::forward<CompletionToken>(token));
     }
-    /// With one permit.
+    /// The function above with one permit: `count` is 1.
     template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_permits_until(
         std::chrono::time_point<std::chrono::steady_clock, Duration> deadline, F&& body,
