@@ -8,6 +8,7 @@
 #include <colock/fwd.hpp>
 #include <colock/node.hpp>
 #include <colock/transaction.hpp>
+#include <colock/watch.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -52,107 +53,66 @@ struct client_stats {
     std::size_t contenders = 0; ///< Lock nodes that exist, are being made, or are being removed.
 };
 
-/// One-shot watch on a node, together with the read that set it, see `client::async_watch`.
+/// An awaitable ZooKeeper client: a session with one of several servers.
 ///
-/// Distinct objects are safe to use from several threads, one object is not. Destroying it removes the
-/// watch. It may outlive its client.
-class [[nodiscard]] COLOCK_DECL watch {
-public:
-    using executor_type = boost::asio::any_io_executor;
-
-    /// An empty object, which watches nothing.
-    watch() noexcept = default;
-
-    /// Waits for the event.
-    ///
-    /// Completes once with the event; it may have come already. A disconnection is no event: the watch is
-    /// set again behind it, and a change in between is reported. A node that was created and deleted while
-    /// the connection was down is not noticed by a watch for its existence.
-    ///
-    /// Preconditions: at most one wait at a time.
-    /// Completion signature: `void(error_code, watch_event)`.
-    /// Errors: `errc::not_held` the object is empty or its event has been taken already;
-    /// `errc::client_closed`; ZooKeeper's code when the watch could not be set again;
-    /// `operation_aborted` cancelled.
-    /// Cancellation: terminal, partial, total; the watch stays set.
-    /// Executor: the handler's associated one, by default the client's. Never inline.
-    template <class CompletionToken = boost::asio::deferred_t>
-    auto async_wait(CompletionToken&& token = CompletionToken())
-    {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, watch_event)>(
-            detail::initiate<error_code, watch_event>{core()}, token, &start_wait, state_);
-    }
-
-private:
-    friend struct detail::access;
-
-    // Set once the read has succeeded; its last copy removes the watch.
-    explicit watch(std::shared_ptr<void> handle,
-                   std::shared_ptr<detail::watch_state> state) noexcept;
-
-    [[nodiscard]] std::shared_ptr<detail::client_core> core() const noexcept;
-    static void start_wait(const std::shared_ptr<detail::client_core>& core,
-                           detail::operation_ptr<error_code, watch_event> op,
-                           std::shared_ptr<detail::watch_state> state);
-
-    std::shared_ptr<void> handle_;
-    std::shared_ptr<detail::watch_state> state_;
-};
-
-/// What a watched read found, and the watch that it set.
-template <class Result>
-struct [[nodiscard]] watched {
-    Result value;
-    watch changes;
-};
-
-/// An awaitable ZooKeeper client.
+/// The client reconnects with exponential back-off, and begins another session when the old one has expired. It runs
+/// on the executor that it is given, adds no thread, and blocks nowhere. (Asio looks up host *names* in a thread of its
+/// own, for which the destructor of an `io_context` waits. Numeric addresses need no look-up.)
 ///
-/// Connects to one of several servers, keeps a session, reconnects with exponential back-off, and begins
-/// a new session when the old one has expired. It runs on the executor that it is given, adds no thread, and
-/// blocks nowhere. Asio looks up host *names* in a thread of its own, for which the destructor of an `io_context`
-/// waits; numeric addresses need no look-up.
+/// The rest of this comment holds for every member function; what is special stands at the function.
 ///
-/// **Operations** take any completion token, last. Requests are pipelined: they reach the server in the
-/// order in which they were started, and are answered in that order. While there is no connection
-///  - reads wait, and are repeated when their connection broke (also when the server throttled them),
-///  - writes that were not yet sent wait,
-///  - writes that were sent complete with a code for which `outcome_unknown` is true.
-/// These waits have no end of their own; each of them can be cancelled. docs/operations.md says for every
-/// operation of the library what ends it when no server answers. An operation that was started before
-/// `async_connect` completes with `errc::not_connected`, one after `async_close` with `errc::client_closed`.
-/// Operations with a bad path complete with `errc::invalid_path` and send nothing.
+/// **Requests** reach the server in the order in which they were started, and are answered in that order. *Reads*
+/// change nothing (get, exists, children, get_acl, sync, and those that watch); *writes* do (create, set, remove,
+/// set_acl, multi). While there is no connection, requests wait: reads, also those that were under way when the
+/// connection broke or that a server throttled, and writes that were not sent. A write that was sent completes with its
+/// loss. No wait has an end of its own, but each can be cancelled; docs/operations.md says for every operation what
+/// ends it when no server answers.
 ///
-/// **Errors** of every operation, besides those it lists: `errc::invalid_path`, `errc::not_connected`,
-/// `errc::client_closed`, `zookeeper_errc::no_auth`, `zookeeper_errc::auth_failed` (the servers refuse
-/// the credentials; final), `errc::request_too_large` (more than `client_options::max_request_size`; nothing
-/// was sent), `operation_aborted`; writes also `zookeeper_errc::connection_loss` and
-/// `errc::session_expired`, for which `outcome_unknown` is true.
+/// **Errors** of every request, besides those that it lists itself:
 ///
-/// **Cancellation** of every operation, unless it says otherwise: a request that has not been sent is
-/// withdrawn. For one that has been sent, a read completes with `operation_aborted` for any type; a write
-/// does for terminal and partial, and may still be carried out; total alone is ignored.
+/// | code | what it means, and what to do |
+/// |---|---|
+/// | `errc::invalid_path` | The path is malformed; write it like "/locks/orders". Nothing was sent. |
+/// | `errc::not_connected` | `async_connect` was not called, or it failed. Call it first. |
+/// | `errc::client_closed` | `async_close` was called. |
+/// | `errc::request_too_large` | More than `client_options::max_request_size`. Nothing was sent. Write less at once. |
+/// | `zookeeper_errc::no_auth` | An access control list does not allow it. See `async_add_credentials`. |
+/// | `zookeeper_errc::auth_failed` | The servers refuse the credentials of the options. Make another client. |
+/// | `zookeeper_errc::connection_loss` | Writes: sent, and not answered. They may have been carried out: look. |
+/// | `errc::session_expired` | Writes: the same, and the session has ended meanwhile. |
+/// | `zookeeper_errc::throttled_op` | Writes: not carried out, the server has too much to do. Try again later. |
+/// | `operation_aborted` | The operation was cancelled, or the client was destroyed. |
 ///
-/// **Executor**: a handler runs on its associated executor, by default the client's, never inside the
-/// initiating function, and after the memory of the operation was given back to its allocator.
+/// `errc::session_expired` also tells a guard why its lock is lost: it is of the conditions `outcome_unknown` and
+/// `lock_lost`.
 ///
-/// **Thread safety**: all functions of one object may be called from several threads at once, except
-/// moving, assigning and destroying it. Internal state lives on a strand of the executor.
+/// **Cancellation** of every request: one that was not sent is withdrawn by any type. A read that was sent completes at
+/// once for any type. A write that was sent completes at once for terminal and partial, and may still be carried out;
+/// total is ignored.
 ///
-/// **Lifetimes**: a connected client keeps `run()` of its `io_context`, or `join()` of its `thread_pool`, from
-/// returning until it is closed or destroyed; other execution contexts need work of their own. The destructor
-/// completes every operation with `operation_aborted`, makes held locks lost (`errc::client_closed`) and ends the
-/// session in the background; it does not block. Destroying the execution context first is fine: nothing is
-/// invoked then, and the session ends by its time-out or sooner.
+/// **Executor**: a handler runs on its associated executor, by default the client's. It never runs within the function
+/// that starts the operation, and the memory of the operation was given back to the handler's allocator before.
+///
+/// **Thread safety**: all functions of one object may be called from several threads at once, except moving, assigning
+/// and destroying it. Internal state lives on a strand of the executor.
+///
+/// **Lifetime**: a connected client keeps `run()` of its `io_context`, or `join()` of its `thread_pool`, from returning
+/// until it is closed or destroyed; other execution contexts need work of their own. The destructor completes every
+/// operation with `operation_aborted`, makes held locks lost (`errc::client_closed`) and ends the session in the
+/// background; it does not block. The execution context may be destroyed first: no handler is invoked then, and the
+/// session ends by its time-out or sooner.
+///
+/// **What there is not**: persistent and recursive watches, reconfiguration of the ensemble, SASL, read-only
+/// sessions.
 class COLOCK_DECL client {
 public:
     using executor_type = boost::asio::any_io_executor;
 
-    /// Makes a client that is not yet connected. Does no I/O, and does not check the options:
-    /// `async_connect` does. Throws `system_error` when the process may open no further descriptor.
+    /// Makes a client that is not connected. Does no I/O. `async_connect` checks the options.
+    /// Throws `boost::system::system_error` when the process may open no further descriptor.
     client(executor_type executor, client_options options);
 
-    /// The same on the executor of a context, such as an `io_context` or a `thread_pool`.
+    /// As above, on the executor of a context, such as an `io_context` or a `thread_pool`.
     template <class ExecutionContext>
         requires requires(ExecutionContext& context)
         {
@@ -163,26 +123,35 @@ public:
     {
     }
 
+    /// Moves the session. Locks, guards and watches go on with it. A moved-from client may be assigned or destroyed.
     client(client&& other) noexcept;
+    /// As above. What this object was before is treated as by the destructor.
     client& operator=(client&& other) noexcept;
     ~client();
 
+    /// The executor of the constructor.
     [[nodiscard]] executor_type get_executor() const noexcept;
 
-    /// Connects, and completes when there is a session and the chroot was seen to exist.
+    /// Connects. At completion there is a session, the servers have accepted the credentials, and the chroot exists.
     ///
-    /// Completes at once when connected already. Several may wait at the same time; they share one
+    /// Completes without an error when the client is connected already. Several calls may be under way: they share one
     /// attempt and its deadline, `client_options::connect_timeout` from the first of them.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors: `errc::invalid_hosts`, `errc::invalid_option`, `errc::invalid_path` (the chroot),
-    /// `errc::request_too_large` (a credential) for bad options; at the deadline its last cause:
-    /// `errc::unknown_host`, `errc::no_server`, `errc::connect_timeout`; `errc::no_chroot`;
-    /// `zookeeper_errc::auth_failed`; `errc::client_closed`; `operation_aborted`. `last_error_detail()` says
-    /// which host and why. After a failure to connect for the first time the client is idle again, and may be
-    /// told to connect again; one that was connected before goes on trying.
-    /// Cancellation: any type completes this call; the attempt goes on when others wait for it and is
-    /// given up otherwise.
+    /// Errors: those of bad options first, before anything is sent. `last_error_detail()` has the option or the host.
+    ///  - `errc::invalid_hosts`, `errc::invalid_option`, `errc::invalid_path` (the chroot), `errc::request_too_large`
+    ///    (a credential): correct the options.
+    ///  - `errc::unknown_host`, `errc::no_server`, `errc::connect_timeout`: the last failure before the deadline. Try
+    ///    again later.
+    ///  - `errc::no_chroot`: create the node `client_options::chroot`, by a client without a chroot.
+    ///  - `zookeeper_errc::auth_failed`: the servers refuse the credentials.
+    ///  - `errc::client_closed`: `async_close` was called.
+    ///  - `operation_aborted`: cancelled, or the client was destroyed.
+    ///
+    /// After a failure a client that has never been connected is idle, and may be told to connect again. A client that
+    /// was connected before goes on trying.
+    ///
+    /// Cancellation: terminal, partial, total: completes at once. The attempt ends when nobody else waits for it.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_connect(CompletionToken&& token = CompletionToken())
     {
@@ -190,15 +159,17 @@ public:
             detail::initiate<error_code>{core_}, token, &start_connect);
     }
 
-    /// Ends the session, and completes when the server has confirmed that, so that nothing of it is left.
+    /// Ends the session. At completion without an error the servers have removed all ephemeral nodes of the session.
     ///
-    /// Operations that have been sent are awaited first; those that have not complete with
-    /// `errc::client_closed`, as do later ones. Held locks are lost (`errc::client_closed`).
+    /// Requests that were sent are answered first. Those that wait, and later ones, complete with
+    /// `errc::client_closed`. Held locks are lost (`errc::client_closed`). A closed client cannot connect again.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors: `errc::disconnected` there was no connection, or no answer within
-    /// `client_options::close_timeout`: the session ends by its time-out; `operation_aborted`.
-    /// Cancellation: any type completes this call and ends the connection at once.
+    /// Errors: the client is closed all the same, and the servers end the session after its time-out.
+    ///  - `errc::disconnected`: there was no connection, or no answer within `client_options::close_timeout`.
+    ///  - `operation_aborted`: cancelled, or the client was destroyed.
+    ///
+    /// Cancellation: terminal, partial, total: completes at once, and breaks the connection.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_close(CompletionToken&& token = CompletionToken())
     {
@@ -206,15 +177,21 @@ public:
             detail::initiate<error_code>{core_}, token, &start_close);
     }
 
-    /// Creates a node; completes with its path and metadata.
+    /// Creates a node with these data. At completion the node exists; the result has its path and metadata.
     ///
-    /// A sequential mode appends ten digits to the path, which may then end in '/'. With `create_options::parents`
-    /// missing parents are created first, which takes one more round trip when there are any.
+    /// A sequential mode appends ten digits to `path`, which may then end in '/'. With `create_options::parents`
+    /// missing parents are created first, which takes one more round trip when there are any. A write.
     ///
-    /// Completion signature: `void(error_code, create_result)`.
-    /// Errors: `zookeeper_errc::node_exists`, `no_node` (the parent is missing),
-    /// `no_children_for_ephemerals`, `invalid_acl`, `unimplemented` (the server has no nodes with a time
-    /// to live).
+    /// Completion signature: `void(error_code, create_result created)`.
+    /// Errors, besides those of every request:
+    ///  - `zookeeper_errc::node_exists`: there is a node at `path`.
+    ///  - `zookeeper_errc::no_node`: the parent is missing. Create it, or set `create_options::parents`.
+    ///  - `zookeeper_errc::no_children_for_ephemerals`: the parent is ephemeral.
+    ///  - `zookeeper_errc::invalid_acl`: the list is empty, has an unknown scheme, or has the scheme "auth" and the
+    ///    client has no credentials.
+    ///  - `zookeeper_errc::unimplemented`: the servers have no nodes with a time to live; see `create_mode`.
+    ///  - `errc::invalid_option`: the time to live is not positive.
+    ///  - `zookeeper_errc::quota_exceeded`: an operator has set a quota.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_create(std::string path, std::string data, create_options options,
                       CompletionToken&& token = CompletionToken())
@@ -224,7 +201,7 @@ public:
             std::move(path), std::move(data), std::move(options));
     }
 
-    /// The same with a mode and the client's default access control.
+    /// As above, with a mode and `client_options::acl`.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_create(std::string path, std::string data, create_mode mode,
                       CompletionToken&& token = CompletionToken())
@@ -233,7 +210,7 @@ public:
                             std::forward<CompletionToken>(token));
     }
 
-    /// The same of a persistent node.
+    /// As above, a persistent node with `client_options::acl`.
     template <class CompletionToken>
         requires(!std::convertible_to<CompletionToken, create_mode> &&
                  !std::convertible_to<CompletionToken, create_options>)
@@ -247,10 +224,11 @@ public:
         return async_create(std::move(path), std::move(data), create_options{});
     }
 
-    /// Reads a node's data and metadata.
+    /// Reads the data and the metadata of a node, as the server of this connection knows them: other clients' writes
+    /// may be missing, see `async_sync`. A read.
     ///
-    /// Completion signature: `void(error_code, get_result)`.
-    /// Errors: `zookeeper_errc::no_node`.
+    /// Completion signature: `void(error_code, get_result found)`.
+    /// Errors, besides those of every request: `zookeeper_errc::no_node`: there is no node at `path`.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_get(std::string path, CompletionToken&& token = CompletionToken())
     {
@@ -258,10 +236,14 @@ public:
             detail::initiate<error_code, get_result>{core_}, token, &start_get, std::move(path));
     }
 
-    /// Replaces a node's data, if it has this version; completes with its new metadata.
+    /// Replaces the data of a node if they have this version (`node_stat::version`). At completion the node has these
+    /// data; the result is its new metadata. A write.
     ///
-    /// Completion signature: `void(error_code, node_stat)`.
-    /// Errors: `zookeeper_errc::no_node`, `bad_version`.
+    /// Completion signature: `void(error_code, node_stat written)`.
+    /// Errors, besides those of every request:
+    ///  - `zookeeper_errc::no_node`: there is no node at `path`.
+    ///  - `zookeeper_errc::bad_version`: the data were changed since. Read them again.
+    ///  - `zookeeper_errc::quota_exceeded`: an operator has set a quota.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_set(std::string path, std::string data, std::int32_t version,
                    CompletionToken&& token = CompletionToken())
@@ -271,7 +253,7 @@ public:
             std::move(data), version);
     }
 
-    /// The same whatever version the node has.
+    /// As above, whatever version the data have.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int32_t>)
     auto async_set(std::string path, std::string data, CompletionToken&& token = CompletionToken())
@@ -280,9 +262,10 @@ public:
                          std::forward<CompletionToken>(token));
     }
 
-    /// Asks for a node's metadata; completes without error and with nothing when there is no such node.
+    /// Reads the metadata of a node; an empty optional, and no error, when there is no node at `path`. A read.
     ///
-    /// Completion signature: `void(error_code, std::optional<node_stat>)`.
+    /// Completion signature: `void(error_code, std::optional<node_stat> found)`.
+    /// Errors: those of every request.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_exists(std::string path, CompletionToken&& token = CompletionToken())
     {
@@ -292,10 +275,12 @@ public:
             std::move(path));
     }
 
-    /// Lists a node's children.
+    /// Lists the names of a node's children, and reads the node's metadata. A read.
     ///
-    /// Completion signature: `void(error_code, children_result)`.
-    /// Errors: `zookeeper_errc::no_node`.
+    /// Completion signature: `void(error_code, children_result found)`.
+    /// Errors, besides those of every request:
+    ///  - `zookeeper_errc::no_node`: there is no node at `path`.
+    ///  - `zookeeper_errc::marshalling_error`: the node has more than 250,000 children, too many for one list.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_children(std::string path, CompletionToken&& token = CompletionToken())
     {
@@ -304,10 +289,14 @@ public:
             std::move(path));
     }
 
-    /// Deletes a node, if it has this version and no children.
+    /// Deletes a node if its data have this version (`node_stat::version`) and it has no children. At completion there
+    /// is no such node. A write.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors: `zookeeper_errc::no_node`, `bad_version`, `not_empty`.
+    /// Errors, besides those of every request:
+    ///  - `zookeeper_errc::no_node`: there is no node at `path`.
+    ///  - `zookeeper_errc::bad_version`: the data were changed since. Read them again.
+    ///  - `zookeeper_errc::not_empty`: the node has children. Delete them first.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_remove(std::string path, std::int32_t version,
                       CompletionToken&& token = CompletionToken())
@@ -316,7 +305,7 @@ public:
             detail::initiate<error_code>{core_}, token, &start_remove, std::move(path), version);
     }
 
-    /// The same whatever version the node has.
+    /// As above, whatever version the data have.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int32_t>)
     auto async_remove(std::string path, CompletionToken&& token = CompletionToken())
@@ -324,17 +313,19 @@ public:
         return async_remove(std::move(path), any_version, std::forward<CompletionToken>(token));
     }
 
-    /// Carries out all steps or none, in one transaction; completes with one result a step. See `transaction`.
+    /// Carries out all steps or none, in one transaction. At completion without an error all of them are carried out;
+    /// `results` has one entry a step. An empty transaction succeeds, and sends nothing. A write.
     ///
     /// ```cpp
     /// co_await zk.async_multi(colock::transaction{}.create("/orders/new", text).remove("/orders/old"));
     /// ```
     ///
-    /// Completion signature: `void(error_code, std::vector<transaction_result>)`.
-    /// Errors: that of the first step that failed, the results say which; `errc::invalid_option` for a
-    /// container or a mode with a time to live, which ZooKeeper's C client cannot put into a transaction, and for
-    /// `create_options::parents`.
-    /// An empty transaction succeeds, and sends nothing.
+    /// Completion signature: `void(error_code, std::vector<transaction_result> results)`.
+    /// Errors, besides those of every request:
+    ///  - that of the first step that failed, as `async_create`, `async_set` and `async_remove` have it. `results`
+    ///    tells which step it was; nothing was carried out.
+    ///  - `errc::invalid_option`: a step creates a container or a node with a time to live, which ZooKeeper's C client
+    ///    cannot put into a transaction, or has `create_options::parents`. Nothing was sent.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_multi(std::vector<transaction_op> ops, CompletionToken&& token = CompletionToken())
     {
@@ -343,7 +334,7 @@ public:
             detail::initiate<error_code, std::vector<transaction_result>>{core_}, token,
             &start_multi, std::move(ops));
     }
-    /// The same with the steps one by one, and perhaps a token behind them:
+    /// As above, with the steps one by one, and perhaps a token behind them:
     /// `co_await zk.async_multi(colock::check_op(path), colock::remove_op(path))`.
     template <std::same_as<transaction_op> Op, class... More>
     auto async_multi(Op first, More&&... more)
@@ -351,10 +342,91 @@ public:
         return multi_of(detail::steps(std::move(first)), std::forward<More>(more)...);
     }
 
-    /// Brings the server of this connection up to date: reads that are started afterwards see every
-    /// write that was complete when this was started, except during a change of leaders.
+    /// Reads the access control list of a node, and the node's metadata. A read.
+    ///
+    /// The servers want `permission_read` or `permission_admin`. Without the latter they show "x" in place of the
+    /// secret of a digest.
+    ///
+    /// Completion signature: `void(error_code, acl_result found)`.
+    /// Errors, besides those of every request: `zookeeper_errc::no_node`: there is no node at `path`.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_get_acl(std::string path, CompletionToken&& token = CompletionToken())
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code, acl_result)>(
+            detail::initiate<error_code, acl_result>{core_}, token, &start_get_acl,
+            std::move(path));
+    }
+
+    /// Replaces the access control list of a node if the list has this version (`node_stat::aversion`, which is not the
+    /// version of the data). At completion the node has this list. A write. The servers want `permission_admin`.
+    ///
+    /// Do not write the list in braces in a statement that contains `co_await`: GCC 12 destroys it twice. Give it a
+    /// name in a statement before, or call a function such as `creator_acl()`.
     ///
     /// Completion signature: `void(error_code)`.
+    /// Errors, besides those of every request:
+    ///  - `zookeeper_errc::no_node`: there is no node at `path`.
+    ///  - `zookeeper_errc::bad_version`: the list was changed since. Read it again.
+    ///  - `zookeeper_errc::invalid_acl`: the list is empty, has an unknown scheme, or has the scheme "auth" and the
+    ///    client has no credentials.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_set_acl(std::string path, access_control_list acl, std::int32_t version,
+                       CompletionToken&& token = CompletionToken())
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code)>(
+            detail::initiate<error_code>{core_}, token, &start_set_acl, std::move(path),
+            std::move(acl), version);
+    }
+
+    /// As above, whatever version the list has.
+    template <class CompletionToken = boost::asio::deferred_t>
+        requires(!std::convertible_to<CompletionToken, std::int32_t>)
+    auto async_set_acl(std::string path, access_control_list acl,
+                       CompletionToken&& token = CompletionToken())
+    {
+        return async_set_acl(std::move(path), std::move(acl), any_version,
+                             std::forward<CompletionToken>(token));
+    }
+
+    /// Adds to `client_options::credentials`, without a reconnection. At completion a server has accepted them:
+    /// requests that are started from now on have their rights, and so have lock objects.
+    ///
+    /// ```cpp
+    /// co_await zk.async_add_credentials("digest", "worker:secret");
+    /// ```
+    ///
+    /// The client sends all its credentials on each later connection, also in another session, before any request. They
+    /// cannot be taken back. While there is no connection the operation waits for one; its credentials are used on the
+    /// next connection all the same. Credentials that the client has already are no error.
+    ///
+    /// `secret`: for the scheme "digest" it reads "user:password".
+    ///
+    /// Completion signature: `void(error_code)`.
+    /// Errors:
+    ///  - `errc::invalid_option`: the scheme is empty, or a digest has no colon. Nothing was sent.
+    ///  - `errc::request_too_large`: they are larger than `client_options::max_request_size`. Nothing was sent.
+    ///  - `zookeeper_errc::auth_failed`: a server has refused them, and has closed the connection. The client forgets
+    ///    them, and goes on in the same session by another connection. When several are being added, all of them fail:
+    ///    add one behind the other. Most servers refuse an unknown scheme; a wrong password they find wrong later, with
+    ///    `zookeeper_errc::no_auth`.
+    ///  - `errc::not_connected`: call `async_connect` first, or put them into `client_options::credentials`.
+    ///  - `errc::client_closed`, or `operation_aborted` when the client was destroyed.
+    ///
+    /// Cancellation: terminal, partial, total: completes at once. The client keeps the credentials.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_add_credentials(std::string scheme, std::string secret,
+                               CompletionToken&& token = CompletionToken())
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code)>(
+            detail::initiate<error_code>{core_}, token, &start_add_credentials,
+            credential{std::move(scheme), std::move(secret)});
+    }
+
+    /// Brings the server of this connection up to date. Reads that are started at completion see every write that was
+    /// complete when this operation began, except during a change of leaders. Any `path` will do, such as "/". A read.
+    ///
+    /// Completion signature: `void(error_code)`.
+    /// Errors: those of every request.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_sync(std::string path, CompletionToken&& token = CompletionToken())
     {
@@ -362,10 +434,11 @@ public:
             detail::initiate<error_code>{core_}, token, &start_sync, std::move(path));
     }
 
-    /// Reads a node and sets a watch on its data; the event is `changed` or `deleted`.
+    /// Reads the data and the metadata of a node, and watches them: `found.value` is what was read, `found.changes`
+    /// waits for the event, which is `changed` or `deleted`. A read.
     ///
-    /// Completion signature: `void(error_code, watched<get_result>)`.
-    /// Errors: `zookeeper_errc::no_node`; no watch is set then.
+    /// Completion signature: `void(error_code, watched<get_result> found)`.
+    /// Errors, besides those of every request: `zookeeper_errc::no_node`: there is no node at `path`, and no watch.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_watch(std::string path, CompletionToken&& token = CompletionToken())
     {
@@ -374,9 +447,11 @@ public:
             std::move(path));
     }
 
-    /// Asks for a node's metadata and sets a watch; the event is `created`, `changed` or `deleted`.
+    /// Reads the metadata of a node, an empty optional when there is none, and watches it: the event is `created`,
+    /// `changed` or `deleted`. A read.
     ///
-    /// Completion signature: `void(error_code, watched<std::optional<node_stat>>)`.
+    /// Completion signature: `void(error_code, watched<std::optional<node_stat>> found)`.
+    /// Errors: those of every request; no watch is set then.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_watch_exists(std::string path, CompletionToken&& token = CompletionToken())
     {
@@ -386,10 +461,13 @@ public:
             &start_watch_exists, std::move(path));
     }
 
-    /// Lists a node's children and sets a watch; the event is `children_changed` or `deleted`.
+    /// Lists a node's children, and watches the list: the event is `children_changed` (a child was created or deleted)
+    /// or `deleted` (the node itself). A read.
     ///
-    /// Completion signature: `void(error_code, watched<children_result>)`.
-    /// Errors: `zookeeper_errc::no_node`; no watch is set then.
+    /// Completion signature: `void(error_code, watched<children_result> found)`.
+    /// Errors, besides those of every request: no watch is set then.
+    ///  - `zookeeper_errc::no_node`: there is no node at `path`.
+    ///  - `zookeeper_errc::marshalling_error`: the node has more than 250,000 children, too many for one list.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_watch_children(std::string path, CompletionToken&& token = CompletionToken())
     {
@@ -399,10 +477,15 @@ public:
             &start_watch_children, std::move(path));
     }
 
-    /// Completes with the state as soon as it is another than `seen`.
+    /// Waits until the state is another than `seen`; at completion it is `now`, or was a moment ago. Of several changes
+    /// that follow each other quickly a loop may see the last one only.
     ///
-    /// Completion signature: `void(error_code, connection_state)`.
-    /// Errors: `errc::client_closed` there will be no other state; `operation_aborted`.
+    /// Completion signature: `void(error_code, connection_state now)`.
+    /// Errors:
+    ///  - `errc::client_closed`: `seen` is `closed`, and there is no other state behind it.
+    ///  - `operation_aborted`: cancelled, or the client was destroyed.
+    ///
+    /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_state_change(connection_state seen, CompletionToken&& token = CompletionToken())
     {
@@ -411,13 +494,14 @@ public:
             seen);
     }
 
-    /// The state a moment ago.
+    /// The state a moment ago. Waits for nothing.
     [[nodiscard]] connection_state state() const noexcept;
 
-    /// The session's number, 0 when there is none.
+    /// The number of the session, as the servers' logs have it (in hexadecimal there); 0 when there is none.
     [[nodiscard]] std::int64_t session_id() const noexcept;
 
-    /// The time-out that the servers granted, 0 before the first session.
+    /// The time-out that the servers have granted, which may differ from `client_options::session_timeout`; 0 before
+    /// the first session.
     [[nodiscard]] std::chrono::milliseconds session_timeout() const noexcept;
 
     /// Numbers the connections of this client, from 1; 0 while there is none. Two operations that were
@@ -425,9 +509,11 @@ public:
     /// second, went over one connection: the server saw them in order, with nothing lost between them.
     [[nodiscard]] std::uint64_t connection_id() const noexcept;
 
+    /// Counters and figures of now; each is exact, but they are not taken at the same instant.
     [[nodiscard]] client_stats stats() const;
 
-    /// What the last error was about: host, path, cause. For people; may be empty.
+    /// What the client's last failure was about: host, path, cause. For people; may be empty. With several operations
+    /// under way it may be the failure of another one: `bind_diagnostics` tells of the one at hand.
     [[nodiscard]] std::string last_error_detail() const;
 
 private:
@@ -465,6 +551,10 @@ private:
                              std::int32_t version);
     static void start_multi(const core_ptr&, op<error_code, std::vector<transaction_result>>,
                             std::vector<transaction_op> ops);
+    static void start_get_acl(const core_ptr&, op<error_code, acl_result>, std::string path);
+    static void start_set_acl(const core_ptr&, op<error_code>, std::string path,
+                              access_control_list acl, std::int32_t version);
+    static void start_add_credentials(const core_ptr&, op<error_code>, credential added);
     static void start_sync(const core_ptr&, op<error_code>, std::string path);
     static void start_watch_data(const core_ptr&, op<error_code, watched<get_result>>,
                                  std::string path);

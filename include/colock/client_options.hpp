@@ -17,6 +17,8 @@ namespace colock {
 struct credential {
     std::string scheme;
     std::string secret;
+
+    bool operator==(const credential&) const = default;
 };
 
 /// How a client connects.

@@ -28,5 +28,6 @@
 #include <colock/transaction.hpp>
 #include <colock/unique_lock.hpp>
 #include <colock/version.hpp>
+#include <colock/watch.hpp>
 
 #endif

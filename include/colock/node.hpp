@@ -116,6 +116,12 @@ struct children_result {
     node_stat stat;
 };
 
+/// The access control list of a node, and the node's metadata. `stat.aversion` is the version of the list.
+struct acl_result {
+    access_control_list acl;
+    node_stat stat;
+};
+
 /// The version that matches any version.
 inline constexpr std::int32_t any_version = -1;
 

@@ -259,6 +259,25 @@ void client::start_multi(const core_ptr& core, op<error_code, std::vector<transa
                   [](auto& op, zk::reply&& r) { op.complete(r.error, std::move(r.results)); });
 }
 
+void client::start_get_acl(const core_ptr& core, op<error_code, acl_result> o, std::string path)
+{
+    start_request(core, std::move(o), {.op = zk::opcode::get_acl, .path = std::move(path)},
+                  on_loss::repeat, [](auto& op, zk::reply&& r) {
+                      op.complete(r.error, {std::move(r.acl), r.stat});
+                  });
+}
+
+void client::start_set_acl(const core_ptr& core, op<error_code> o, std::string path,
+                           access_control_list acl, std::int32_t version)
+{
+    start_request(core, std::move(o),
+                  {.op = zk::opcode::set_acl,
+                   .path = std::move(path),
+                   .version = version,
+                   .acl = std::move(acl)},
+                  on_loss::report, &plain);
+}
+
 void client::start_sync(const core_ptr& core, op<error_code> o, std::string path)
 {
     start_request(core, std::move(o), {.op = zk::opcode::sync, .path = std::move(path)},
@@ -332,6 +351,13 @@ void client::start_watch_children(const core_ptr& core, op<error_code, watched<c
             op.complete(r.error, std::move(result));
         },
         state);
+}
+
+void client::start_add_credentials(const core_ptr& core, op<error_code> o, credential added)
+{
+    core->dispatch([core, o = std::move(o), added = std::move(added)]() mutable {
+        core->add_credentials(std::move(added), std::move(o));
+    });
 }
 
 void client::start_wait_state_change(const core_ptr& core, op<error_code, connection_state> o,

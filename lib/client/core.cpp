@@ -40,9 +40,9 @@ protocol::session::reconnect::settings session_settings(const client_options& o)
 client_core::client_core(asio::any_io_executor executor, client_options options)
     : executor_{std::move(executor)}, options_{std::move(options)},
       strand_{zk::strand_base{executor_}}, addresses_{std::make_shared<zk::address_book>(*strand_)},
-      reconnect_{session_settings(options_), zk::random_seed()}, attempt_timer_{*strand_},
-      deadline_timer_{*strand_}, own_watch_timer_{*strand_}, beat_timer_{*strand_},
-      heartbeat_{std::clamp(options_.tick, milliseconds{0}, longest_time)},
+      reconnect_{session_settings(options_), zk::random_seed()}, credentials_{options_.credentials},
+      attempt_timer_{*strand_}, deadline_timer_{*strand_}, own_watch_timer_{*strand_},
+      beat_timer_{*strand_}, heartbeat_{std::clamp(options_.tick, milliseconds{0}, longest_time)},
       rest_timer_{*strand_}, watches_{[this](const std::string& path, zk::watch_kind kind) {
           if (is_connected()) {
               submit(make_request({.op = zk::opcode::forget_watches, .path = path, .kind = kind},
@@ -85,6 +85,7 @@ void client_core::context_gone() noexcept
     resting.swap(resting_);
     const auto connecting = std::move(connecting_);
     const auto closing = std::move(closing_ops_);
+    const auto trials = std::move(trials_);
     const auto waiters = std::move(state_waiters_);
     const auto all = listeners();
     for (const auto& each : all) {
@@ -251,11 +252,12 @@ void client_core::take_note(const request& r, const zk::reply& reply)
     const auto now = boot_clock::now();
     // A transaction whose condition fails has its place in ZooKeeper's order as well.
     const auto& op = r.call.op;
-    const bool write = reply.error
-                           ? op == zk::opcode::multi && (reply.error == zookeeper_errc::no_node ||
-                                                         reply.error == zookeeper_errc::no_auth)
-                           : op == zk::opcode::multi || op == zk::opcode::create ||
-                                 op == zk::opcode::remove || op == zk::opcode::set;
+    const bool write =
+        reply.error
+            ? op == zk::opcode::multi &&
+                  (reply.error == zookeeper_errc::no_node || reply.error == zookeeper_errc::no_auth)
+            : op == zk::opcode::multi || op == zk::opcode::create || op == zk::opcode::remove ||
+                  op == zk::opcode::set || op == zk::opcode::set_acl;
     if (write && heartbeat_.overdue(now)) {
         // Lost is final: holders that are past their bound must know before it moves.
         notify([](session_listener& l) { l.check(); });

@@ -5,6 +5,7 @@
 
 #include "boot_clock.hpp"
 #include "boot_timer.hpp"
+#include "credentials.hpp"
 #include "log_lines.hpp"
 #include "protocol/directory/memory.hpp"
 #include "protocol/session/backoff.hpp"
@@ -147,6 +148,9 @@ public:
     // Why an operation cannot even be queued; no error when it can.
     [[nodiscard]] error_code unavailable() const noexcept;
 
+    // Completes when a server has accepted them. Until then they are on trial.
+    void add_credentials(credential c, operation_ptr<error_code> op);
+
     void wait_state_change(connection_state seen, operation_ptr<error_code, connection_state> op);
 
     // Kept alive until it is removed.
@@ -259,6 +263,13 @@ private:
     [[nodiscard]] request_ptr trial_of_options();
     [[nodiscard]] request_ptr barrier();
     void break_later();
+    struct credential_trial {
+        credential value;
+        operation_ptr<error_code> op; // empty once it is answered
+    };
+    void end_trial(const std::shared_ptr<credential_trial>& t, const error_code& ec);
+    void refuse_credentials();
+    void tell_credentials();
     void become_connected();
     void become_suspended();
     void give_up(const error_code& ec);
@@ -296,6 +307,9 @@ private:
     std::shared_ptr<zk::connection> connection_;
     std::shared_ptr<zk::address_book> addresses_;
     protocol::session::reconnect reconnect_;
+    bool established_ = false; // the connection has a session, which need not be in use yet
+    credentials credentials_;
+    std::vector<std::shared_ptr<credential_trial>> trials_;
     protocol::session::commands decided_; // not all of it is carried out yet
     bool carrying_out_ = false;
     zk::old_sockets old_sockets_;             // of this session
@@ -309,6 +323,7 @@ private:
     std::size_t deadline_timer_use_ = 0;
     std::list<operation_ptr<error_code>> connecting_;
     std::list<operation_ptr<error_code>> closing_ops_;
+
 
     zk::session_identity session_;
     protocol::heartbeat heartbeat_;

@@ -227,6 +227,9 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
     if (reconnect_.is_distrusted()) {
         reply = {.error = zookeeper_errc::connection_loss};
     }
+    if (reply.error == zookeeper_errc::auth_failed && credentials_.has_on_trial()) {
+        reply.error = zookeeper_errc::connection_loss; // only those are refused: see broken()
+    }
     const bool loss = is_loss(reply.error);
     lost_write_ |= loss && r.call.is_write();
     if ((reply.error == zookeeper_errc::session_expired ||

@@ -66,16 +66,9 @@ error_code client_core::check_options()
                         " bytes; it must be at most " + std::to_string(largest_request));
     }
     for (const auto& c : options_.credentials) {
-        if (c.scheme.empty()) {
-            return fail(errc::invalid_option, "a credential has no scheme; use \"digest\"");
-        }
-        constexpr std::size_t fixed_fields = 20;
-        if (c.scheme.size() + c.secret.size() + fixed_fields > options_.max_request_size) {
-            return fail(errc::request_too_large, "a credential is larger than max_request_size");
-        }
-        if (c.scheme == "digest" && c.secret.find(':') == std::string::npos) {
-            return fail(errc::invalid_option,
-                        "the secret of a digest credential has no colon; write \"user:password\"");
+        if (auto f = fault_of(c, options_.max_request_size); f.error) {
+            note_error(std::move(f.detail));
+            return f.error;
         }
     }
     addresses_->assign(std::move(parsed.hosts));
@@ -231,9 +224,10 @@ void client_core::open(const std::string& address, std::chrono::nanoseconds time
     count.connect_attempts.fetch_add(1, std::memory_order_relaxed);
     log(log_level::debug, "connecting to " + address);
     connection_ = zk::make_connection(*strand_, shared_from_this(), *this, count.wakeups);
+    credentials_.open();
     if (!connection_->open(address, options_.chroot,
                            std::chrono::duration_cast<milliseconds>(timeout), session_,
-                           options_.credentials, *this)) {
+                           credentials_.all(), *this)) {
         connection_.reset();
         decide([](auto& r, auto& out) { r.not_opened(now(), out); });
     }
@@ -244,6 +238,8 @@ void client_core::established()
     // One look at the socket, at the end: it may show that the connection is gone again.
     const batch together{*this};
     lost_write_ = false;
+    established_ = true;
+    tell_credentials(); // before any request
     decide([this](auto& r, auto& out) {
         r.established(connection_->session().id, connection_->session_timeout(), out);
     });
@@ -313,9 +309,14 @@ void client_core::broken(zk::handle::status why)
 {
     const auto self = shared_from_this();
     using status = zk::handle::status;
-    const auto how = why == status::expired       ? session::loss::expired
-                     : why == status::auth_failed ? session::loss::credentials_refused
-                                                  : session::loss::broken;
+    bool refused = why == status::auth_failed;
+    if (refused && credentials_.has_on_trial()) {
+        refuse_credentials(); // the others were accepted before
+        refused = false;
+    }
+    const auto how = why == status::expired ? session::loss::expired
+                     : refused              ? session::loss::credentials_refused
+                                            : session::loss::broken;
     const auto fault = connection_ ? connection_->fault() : std::string{};
     const bool write_lost = lost_write_ || std::ranges::any_of(sent_, [](const request& r) {
                                 return r.call.is_write();
@@ -334,6 +335,7 @@ void client_core::drop_connection(bool last_words)
         watches_.clear();
         heartbeat_.disconnected();
     }
+    established_ = false;
     if (const auto connection = std::exchange(connection_, nullptr)) {
         connection->close(last_words);
     }

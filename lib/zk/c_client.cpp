@@ -68,6 +68,7 @@ public:
     borrowed_acl& operator=(const borrowed_acl&) = delete;
 
     [[nodiscard]] const ACL_vector* get() const noexcept { return &vector_; }
+    [[nodiscard]] ACL_vector* get() noexcept { return &vector_; }
 
 private:
     boost::container::small_vector<ACL, 4> entries_;
@@ -136,6 +137,19 @@ static void on_children(int rc, const String_vector* names, const Stat* stat,
     reply r{.error = to_error(rc)};
     if (rc == ZOK && names != nullptr) {
         r.names.assign(names->data, names->data + names->count);
+        r.stat = to_stat(stat);
+    }
+    finish(data, std::move(r));
+}
+
+static void on_acl(int rc, ACL_vector* acl, Stat* stat, const void* data) noexcept
+{
+    reply r{.error = to_error(rc)};
+    if (rc == ZOK && acl != nullptr) {
+        for (std::int32_t i = 0; i != acl->count; ++i) {
+            const auto& entry = acl->data[i];
+            r.acl.push_back({entry.perms, entry.id.scheme, entry.id.id});
+        }
         r.stat = to_stat(stat);
     }
     finish(data, std::move(r));
@@ -227,6 +241,18 @@ int send_create(zhandle_t* zh, const call& c, const void* data)
                         data);
 }
 
+int send_acl(zhandle_t* zh, const call& c, const void* data)
+{
+    borrowed_acl acl{c.acl};
+    return zoo_aset_acl(zh, c.path.c_str(), c.version, acl.get(), &on_void, data);
+}
+
+int add_auth(zhandle_t* zh, const credential& c)
+{
+    return zoo_add_auth(zh, c.scheme.c_str(), c.secret.data(), static_cast<int>(c.secret.size()),
+                        nullptr, nullptr);
+}
+
 ZooWatcherType watcher_type(watch_kind kind) noexcept
 {
     return kind == watch_kind::data ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD;
@@ -255,8 +281,7 @@ c_client::c_client(const std::string& hosts, std::chrono::milliseconds session_t
     zoo_set_servers_resolution_delay(zh, -1);
     // Before anything is queued: it goes to the front, and would cut a half-sent request in two.
     for (const auto& c : credentials) {
-        zoo_add_auth(zh, c.scheme.c_str(), c.secret.data(), static_cast<int>(c.secret.size()),
-                     nullptr, nullptr);
+        add_auth(zh, c);
     }
 }
 
@@ -316,6 +341,12 @@ void c_client::write_anything() noexcept
         raw(native_), "/", 0, [](int, const Stat*, const void*) noexcept {}, nullptr));
 }
 
+// As above: it goes to the front of what waits to be written.
+bool c_client::authenticate(const credential& c)
+{
+    return add_auth(raw(native_), c) == ZOK;
+}
+
 error_code c_client::send(const call& c, receiver& to)
 {
     auto* zh = raw(native_);
@@ -341,6 +372,8 @@ error_code c_client::send(const call& c, receiver& to)
         break;
     case opcode::sync: rc = zoo_async(zh, path, &on_string, &to); break;
     case opcode::multi: rc = send_multi(zh, c, to); break;
+    case opcode::get_acl: rc = zoo_aget_acl(zh, path, &on_acl, &to); break;
+    case opcode::set_acl: rc = send_acl(zh, c, &to); break;
     case opcode::forget_watches:
         // The parameter is declared as a pointer to the function, and used as the function.
         rc = zoo_aremove_all_watches(zh, path, watcher_type(c.kind), 0,

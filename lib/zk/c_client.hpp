@@ -50,6 +50,8 @@ public:
     [[nodiscard]] error_code read();
     void write();
     void write_anything() noexcept;
+    // Says more about the client than the constructor did. Only while nothing waits to be written.
+    [[nodiscard]] bool authenticate(const credential& c);
     // Sends or queues a request. When this fails, `to` is not called.
     [[nodiscard]] error_code send(const call& c, receiver& to);
 

@@ -34,6 +34,7 @@ public:
                             watch_receiver& watches) override;
     // The C client writes what the socket takes.
     [[nodiscard]] error_code send(const call& c, receiver& to) override;
+    [[nodiscard]] bool authenticate(const credential& c) override;
     void flush() override;
     void end_session(std::function<void(bool confirmed)> done) override;
     void close(bool last_words = false) noexcept override;
@@ -142,6 +143,16 @@ error_code c_client_connection::send(const call& c, receiver& to)
     hold_back(true);
     const library_call guard{*this};
     return handle_->send(c, to);
+}
+
+bool c_client_connection::authenticate(const credential& c)
+{
+    if (!handle_ || close_requested_ || end_sent_ || in_library_) {
+        return false;
+    }
+    hold_back(true);
+    const library_call guard{*this};
+    return handle_->authenticate(c);
 }
 
 void c_client_connection::flush()

@@ -22,6 +22,8 @@ enum class opcode {
     sync,
     multi,
     forget_watches, // frees every watch of the session on a path
+    get_acl,
+    set_acl,
 };
 
 enum class watch_kind { data, children };
@@ -33,7 +35,7 @@ struct call {
     std::string data = {};
     bool watch = false;
     watch_kind kind = watch_kind::data; // of forget_watches
-    std::int32_t version = any_version;
+    std::int32_t version = any_version; // of set_acl: that of the list
     create_mode mode = create_mode::persistent;
     std::chrono::milliseconds ttl{};
     access_control_list acl = {};
@@ -43,6 +45,7 @@ struct call {
     [[nodiscard]] bool is_write() const noexcept
     {
         return op == opcode::create || op == opcode::remove || op == opcode::set ||
+               op == opcode::set_acl ||
                (op == opcode::multi && std::ranges::any_of(ops, [](const transaction_op& each) {
                     return each.type != transaction_op::kind::check;
                 }));
@@ -56,6 +59,7 @@ struct reply {
     std::string text = {};   // path of a create, data of a get
     node_stat stat = {};
     std::vector<std::string> names = {};
+    access_control_list acl = {};
     std::vector<transaction_result> results = {};
 };
 

@@ -46,6 +46,11 @@ public:
     // Takes a request, which leaves with the flush() that has to follow. When this fails, `to` is not called.
     [[nodiscard]] virtual error_code send(const call& c, receiver& to) = 0;
 
+    // Says more about the client than open() did: to be called between two requests, once the connection is
+    // established. It leaves with the flush() that has to follow. False when it cannot be said on this connection any
+    // more, or not before the requests that wait to be written.
+    [[nodiscard]] virtual bool authenticate(const credential& c) = 0;
+
     // Lets go what was sent, and looks after what that left behind: bytes that did not fit, a socket that broke.
     virtual void flush() = 0;
 

@@ -117,6 +117,21 @@ const char* fault_of_names(reader& in, bool& excessive) noexcept
     return nullptr;
 }
 
+const char* fault_of_acl(reader& in) noexcept
+{
+    constexpr std::size_t least = 3 * 4; // the permissions, and two lengths
+    const auto count = in.integer();
+    if (count < 0 || static_cast<std::size_t>(count) > in.left() / least) {
+        return "an access control list that counts more entries than it has";
+    }
+    for (std::int32_t i = 0; i != count; ++i) {
+        static_cast<void>(in.integer()); // permissions
+        in.counted();                    // scheme
+        in.counted();                    // id
+    }
+    return nullptr;
+}
+
 std::int32_t type_on_the_wire(transaction_op::kind kind) noexcept
 {
     switch (kind) {
@@ -304,6 +319,7 @@ const char* frame_guard::fault_of_reply(std::int32_t error, std::string_view con
     const auto& [op, steps] = outstanding_.front();
     switch (op) {
     case opcode::remove:
+    case opcode::set_acl: // of whose answer the C client reads nothing
     case opcode::forget_watches: break;
     case opcode::create:
         why = is_path(in.counted()) ? nullptr : "a created node without a path";
@@ -319,6 +335,10 @@ const char* frame_guard::fault_of_reply(std::int32_t error, std::string_view con
     case opcode::children:
         why = fault_of_names(in, excessive_);
         in.bytes(excessive_ ? 0 : stat_size);
+        break;
+    case opcode::get_acl:
+        why = fault_of_acl(in);
+        in.bytes(stat_size);
         break;
     case opcode::multi: why = fault_of_results(in, steps_.begin(), steps_.begin() + steps); break;
     }

@@ -49,6 +49,8 @@ public:
 
     // A request has been handed to the C client.
     void sent(const call& c);
+    // So have credentials, behind those of the beginning.
+    void authenticates() noexcept { ++credentials_; }
 
     // `bytes` begin where a frame begins. What was found whole is not to be shown again.
     [[nodiscard]] verdict look(std::string_view bytes);

@@ -36,6 +36,8 @@ public:
 
     // A request has been handed to the C client.
     void sent(const call& c);
+    // So have credentials.
+    void authenticates() noexcept { guard_.authenticates(); }
 
     // Takes at most a piece out of the socket, and never waits.
     [[nodiscard]] step read(int socket);

@@ -128,6 +128,15 @@ void handle::break_off(std::string why)
     abort();
 }
 
+bool handle::authenticate(const credential& c)
+{
+    if (!is_connected() || next_interest().write || !is_connected() || !client_.authenticate(c)) {
+        return false;
+    }
+    reader_.authenticates();
+    return true;
+}
+
 error_code handle::send(const call& c, receiver& to)
 {
     const auto ec = client_.send(c, to);

@@ -47,6 +47,9 @@ public:
     bool process_read();
     void process_write() { client_.write(); }
 
+    // Says more about the client than the constructor did. False when the C client cannot do so now.
+    [[nodiscard]] bool authenticate(const credential& c);
+
     // Sends or queues a request. When this fails, `to` is not called.
     [[nodiscard]] error_code send(const call& c, receiver& to);
 

@@ -61,7 +61,9 @@ std::size_t request_size(const call& c, std::size_t chroot) noexcept
     case opcode::exists:
     case opcode::get:
     case opcode::children: return size + bool_size;
-    case opcode::sync: return size;
+    case opcode::sync:
+    case opcode::get_acl: return size;
+    case opcode::set_acl: return size + acl_size(c.acl) + int_size;
     case opcode::multi: {
         auto all = request_header + step_header; // the last one says that this is the end
         for (const auto& op : c.ops) {

@@ -352,6 +352,8 @@ BOOST_AUTO_TEST_CASE(every_operation_ends_as_its_page_says)
               [&](auto&, auto& op) { zk.async_set(node, "", any_version, handler_of(op)); });
         begin("async_remove",
               [&](auto& path, auto& op) { zk.async_remove(path, any_version, handler_of(op)); });
+        begin("async_set_acl",
+              [&](auto&, auto& op) { zk.async_set_acl(node, open_acl(), handler_of(op)); });
         begin("async_multi",
               [&](auto&, auto& op) { zk.async_multi({check_op(node)}, handler_of(op)); });
     };
@@ -360,6 +362,10 @@ BOOST_AUTO_TEST_CASE(every_operation_ends_as_its_page_says)
     s.goes_on("async_exists", [&](auto&, auto& op) { zk.async_exists(node, handler_of(op)); });
     s.goes_on("async_children", [&](auto&, auto& op) { zk.async_children(node, handler_of(op)); });
     s.goes_on("async_sync", [&](auto&, auto& op) { zk.async_sync(node, handler_of(op)); });
+    s.goes_on("async_get_acl", [&](auto&, auto& op) { zk.async_get_acl(node, handler_of(op)); });
+    s.goes_on("async_add_credentials", [&](auto&, auto& op) {
+        zk.async_add_credentials("digest", "me:secret", handler_of(op));
+    });
     s.goes_on("async_watch", [&](auto&, auto& op) { zk.async_watch(node, handler_of(op)); });
     s.goes_on("async_watch_exists",
               [&](auto&, auto& op) { zk.async_watch_exists(node, handler_of(op)); });

@@ -16,9 +16,8 @@ namespace {
 
 zk::call request_of(fuzz::input& in)
 {
-    zk::call c{
-        .op = static_cast<opcode>(in.byte() % (static_cast<unsigned>(opcode::forget_watches) + 1)),
-        .path = "/a"};
+    zk::call c{.op = static_cast<opcode>(in.byte() % (static_cast<unsigned>(opcode::set_acl) + 1)),
+               .path = "/a"};
     if (c.op == opcode::multi) {
         for (int steps = 1 + in.byte() % 4; steps != 0; --steps) {
             switch (in.byte() % 4) {

@@ -133,6 +133,8 @@ std::size_t start_all(client& zk, const std::string& path, std::vector<error_cod
     zk.async_children(path, keep);
     zk.async_remove(path, any_version, keep);
     zk.async_sync(path, keep);
+    zk.async_get_acl(path, keep);
+    zk.async_set_acl(path, colock::open_acl(), keep);
     zk.async_watch(path, keep);
     zk.async_watch_exists(path, keep);
     zk.async_watch_children(path, keep);
@@ -141,7 +143,7 @@ std::size_t start_all(client& zk, const std::string& path, std::vector<error_cod
         zk.async_multi({op}, keep);
         zk.async_multi({colock::check_op("/"), op}, keep);
     }
-    return 18;
+    return 20;
 }
 
 } // namespace

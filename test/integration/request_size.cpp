@@ -62,6 +62,17 @@ const std::vector<kind> kinds{
              c.async_set("/", std::string(size, 'x'), any_version, o.handler());
          });
      }},
+    {"set_acl",
+     [](auto& s, auto& c, auto size) {
+         const std::string path = "/with a long list";
+         outcome<create_result> made; // or it is there already
+         c.async_create(path, "", made.handler());
+         static_cast<void>(code_of(s.io, made));
+         access_control_list acl = open_acl();
+         acl.push_back({1, "digest", "me:" + std::string(size, 'x')});
+         return result_of<std::monostate>(
+             s, [&](auto& o) { c.async_set_acl(path, std::move(acl), any_version, o.handler()); });
+     }},
     {"multi",
      [](auto& s, auto& c, auto size) {
          std::vector<transaction_op> ops{

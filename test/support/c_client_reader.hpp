@@ -37,6 +37,7 @@ inline void read_as_the_c_client(const zk::call& request, std::string_view frame
     }
     switch (request.op) {
     case zk::opcode::remove:
+    case zk::opcode::set_acl:
     case zk::opcode::forget_watches: return;
     case zk::opcode::sync: string_of(in); return;
     case zk::opcode::create: string_of(in); break;
@@ -54,6 +55,18 @@ inline void read_as_the_c_client(const zk::call& request, std::string_view frame
             throw std::runtime_error{"a negative count"};
         }
         for (std::int32_t i = 0; i != count; ++i) {
+            string_of(in);
+        }
+        break;
+    }
+    case zk::opcode::get_acl: {
+        const auto count = in.integer();
+        if (count < 0) {
+            throw std::runtime_error{"a negative count"};
+        }
+        for (std::int32_t i = 0; i != count; ++i) {
+            in.integer();
+            string_of(in);
             string_of(in);
         }
         break;

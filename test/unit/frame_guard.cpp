@@ -112,6 +112,12 @@ const std::vector<exchange> exchanges{
     {"failed multi", transaction,
      failed_result(0) + failed_result(-101) + failed_result(-2) + failed_result(-2) +
          end_of_results()},
+    {"get_acl",
+     {.op = opcode::get_acl, .path = "/a"},
+     number(2) + number(31) + text("digest") + text("me:hash") + number(1) + text("world") +
+         text("anyone") + stat},
+    {"get_acl of an open node", {.op = opcode::get_acl, .path = "/a"}, number(0) + stat},
+    {"set_acl", {.op = opcode::set_acl, .path = "/a"}, ""},
     {"forget watches", {.op = opcode::forget_watches, .path = "/a"}, ""},
 };
 

@@ -26,13 +26,6 @@ struct request {
     std::int32_t number = 0; // xid
     colock::zk::call call;
 };
-// colock has no such request; operators and the script of world_conversation have.
-struct acl_request {
-    std::int32_t number = 0;
-    std::string path;
-    colock::access_control_list acl;
-    std::int32_t version = colock::any_version; // of the list
-};
 struct ping_request {};
 struct close_request {};
 
@@ -59,8 +52,8 @@ struct close_reply {};
 // ---- between servers; defined by the ensemble
 struct peer_message;
 
-using message = std::variant<connect_request, auth_request, request, acl_request, ping_request,
-                             close_request, connect_reply, auth_reply, reply, event, ping_reply,
-                             close_reply, std::shared_ptr<const peer_message>>;
+using message = std::variant<connect_request, auth_request, request, ping_request, close_request,
+                             connect_reply, auth_reply, reply, event, ping_reply, close_reply,
+                             std::shared_ptr<const peer_message>>;
 
 } // namespace world

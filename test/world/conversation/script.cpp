@@ -268,7 +268,8 @@ private:
             opcode::create, opcode::remove, opcode::remove,   opcode::remove,
             opcode::exists, opcode::exists, opcode::get,      opcode::get,
             opcode::set,    opcode::set,    opcode::children, opcode::children,
-            opcode::sync,   opcode::multi,  opcode::multi,    opcode::forget_watches};
+            opcode::sync,   opcode::multi,  opcode::multi,    opcode::forget_watches,
+            opcode::get_acl};
         call c{.op = kinds[random_.below(kinds.size())]};
         if (c.op == opcode::forget_watches && !alone) {
             c.op = opcode::get; // the C client looks at once whether it has any
@@ -294,7 +295,9 @@ private:
             c.kind = random_.per_mille(500) ? colock::zk::watch_kind::data
                                             : colock::zk::watch_kind::children;
             break;
-        case opcode::sync: break;
+        case opcode::sync:
+        case opcode::get_acl:
+        case opcode::set_acl: break; // a list is set by the operator
         case opcode::multi:
             c.path.clear();
             c.acl = any_acl();

@@ -115,7 +115,8 @@ public:
     {
         auto& s = sessions_[operators_session];
         s.unanswered.push_back(0);
-        s.link->send(acl_request{0, path, acl, version});
+        s.link->send(request{
+            0, {.op = colock::zk::opcode::set_acl, .path = path, .version = version, .acl = acl}});
         wait([&s] { return s.unanswered.empty(); });
         auto body = std::get<answer>(heard_.back().what).body;
         heard_.pop_back();

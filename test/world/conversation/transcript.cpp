@@ -10,8 +10,9 @@ namespace {
 
 std::string name_of(colock::zk::opcode op)
 {
-    constexpr std::array names{"create",   "remove", "exists", "get",           "set",
-                               "children", "sync",   "multi",  "forget_watches"};
+    constexpr std::array names{
+        "create", "remove", "exists",         "get",     "set",    "children",
+        "sync",   "multi",  "forget_watches", "get_acl", "set_acl"};
     return names[static_cast<std::size_t>(op)];
 }
 
@@ -110,7 +111,7 @@ std::string transcript::text_of(const heard& h)
     }
     auto line = session + " #" + std::to_string(a.number) + " -> " +
                 conversation::text_of(a.body.error) + " '" + a.body.text + "'" +
-                text_of(a.body.stat);
+                text_of(a.body.stat) + conversation::text_of(a.body.acl);
     auto names = a.body.names;
     std::ranges::sort(names);
     for (const auto& name : names) {

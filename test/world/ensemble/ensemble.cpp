@@ -120,16 +120,13 @@ std::size_t ensemble::connections() const
 bool ensemble::by_hand(colock::zk::call c)
 {
     const auto i = leader();
-    return i && machine_of(*i).is_running() &&
-           impl_->servers[*i]->role()->by_hand(submitted::kind::by_hand, std::move(c));
+    return i && machine_of(*i).is_running() && impl_->servers[*i]->role()->by_hand(std::move(c));
 }
 
 bool ensemble::set_acl_by_hand(std::string path, colock::access_control_list acl)
 {
-    const auto i = leader();
-    return i && machine_of(*i).is_running() &&
-           impl_->servers[*i]->role()->by_hand(submitted::kind::set_acl,
-                                               {.path = std::move(path), .acl = std::move(acl)});
+    return by_hand(
+        {.op = colock::zk::opcode::set_acl, .path = std::move(path), .acl = std::move(acl)});
 }
 
 void ensemble::set_counter(const std::string& path, std::int32_t next)

@@ -136,10 +136,6 @@ void front::handle(const shared_connection& c, message&& m)
 {
     if (auto* asked = std::get_if<request>(&m); asked != nullptr && c->asked_) {
         submit(c, submitted::kind::call, asked->number, std::move(asked->call));
-    } else if (auto* list = std::get_if<acl_request>(&m); list != nullptr && c->asked_) {
-        submit(
-            c, submitted::kind::set_acl, list->number,
-            {.path = std::move(list->path), .version = list->version, .acl = std::move(list->acl)});
     } else if (std::holds_alternative<ping_request>(m) && c->asked_) {
         submit(c, submitted::kind::ping, 0, {});
     } else if (std::holds_alternative<close_request>(m) && c->asked_) {

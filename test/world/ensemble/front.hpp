@@ -116,6 +116,7 @@ private:
     void finish(const submitted& r, colock::error_code error, const transaction* t,
                 std::vector<tree::result>* results);
     [[nodiscard]] colock::zk::reply read(const submitted& r, connection& c);
+    [[nodiscard]] static colock::zk::reply read_acl(const tree::node& node, const identities& who);
     [[nodiscard]] static colock::zk::reply written(const submitted& r, const transaction& t,
                                                    std::vector<tree::result>& results);
 

@@ -187,6 +187,9 @@ colock::zk::reply front::read(const submitted& r, connection& c)
         made.error = zookeeper_errc::no_node;
         return made;
     }
+    if (call.op == opcode::get_acl) {
+        return read_acl(*node, *r.who);
+    }
     if (call.op != opcode::exists) {
         if (!may(colock::permission_read, *node->acl, *r.who)) {
             made.error = zookeeper_errc::no_auth;
@@ -204,6 +207,23 @@ colock::zk::reply front::read(const submitted& r, connection& c)
         made.names.reserve(node->children.size());
         for (const auto* child : node->children) {
             made.names.emplace_back(child->name());
+        }
+    }
+    return made;
+}
+
+// Whoever may not change the list does not see the secrets in it.
+colock::zk::reply front::read_acl(const tree::node& node, const identities& who)
+{
+    const bool all = may(colock::permission_admin, *node.acl, who);
+    if (!all && !may(colock::permission_read, *node.acl, who)) {
+        return {.error = zookeeper_errc::no_auth};
+    }
+    colock::zk::reply made{.stat = node.stat(), .acl = *node.acl};
+    for (auto& entry : made.acl) {
+        if (!all && entry.scheme == "digest") {
+            entry.id.replace(std::min(entry.id.find(':'), entry.id.size()), std::string::npos,
+                             ":x");
         }
     }
     return made;

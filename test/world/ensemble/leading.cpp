@@ -53,7 +53,7 @@ public:
     std::int64_t epoch() const noexcept override { return epoch_; }
     void accept_follower(std::shared_ptr<stream> link) override;
     void flushed(std::int64_t zxid) override;
-    bool by_hand(submitted::kind what, colock::zk::call c) override;
+    bool by_hand(colock::zk::call c) override;
 
     // ---- of its own clients
 
@@ -427,13 +427,13 @@ void leading::remove_next_container()
     after(between_removals, [](leading& self) { self.remove_next_container(); });
 }
 
-bool leading::by_hand(submitted::kind what, colock::zk::call c)
+bool leading::by_hand(colock::zk::call c)
 {
     if (!clients_) {
         return false;
     }
     static const auto everything = std::make_shared<const identities>(identities{{"super", ""}});
-    process(std::make_shared<const submitted>(submitted{.what = what,
+    process(std::make_shared<const submitted>(submitted{.what = submitted::kind::by_hand,
                                                         .origin = ++server_.shared().origins,
                                                         .call = std::move(c),
                                                         .who = everything}));
@@ -493,8 +493,7 @@ void leading::prepare(asked a)
         }
         return;
     }
-    const bool of_session = r.what == submitted::kind::call || r.what == submitted::kind::ping ||
-                            (r.what == submitted::kind::set_acl && r.session != 0);
+    const bool of_session = r.what == submitted::kind::call || r.what == submitted::kind::ping;
     const auto error =
         of_session && !r.throttled ? sessions_->check(r.session, a.who) : colock::error_code{};
     if (!r.is_write() || r.throttled) {

@@ -98,9 +98,6 @@ transaction preparation::prepare(const submitted& request, std::int64_t zxid, st
         break;
     case submitted::kind::tidy: error = tidy(c.path, t); break;
     case submitted::kind::ping: break;
-    case submitted::kind::set_acl:
-        error = session_error ? session_error : set_acl(c.path, c.acl, c.version, who, t);
-        break;
     case submitted::kind::by_hand:
     case submitted::kind::call:
         if (c.op == colock::zk::opcode::multi) {
@@ -123,6 +120,9 @@ transaction preparation::prepare(const submitted& request, std::int64_t zxid, st
             break;
         case colock::zk::opcode::remove:
             error = session_error ? session_error : remove(c.path, c.version, who, t);
+            break;
+        case colock::zk::opcode::set_acl:
+            error = session_error ? session_error : set_acl(c.path, c.acl, c.version, who, t);
             break;
         default:
             error = session_error ? session_error : set(c.path, c.data, c.version, who, t);

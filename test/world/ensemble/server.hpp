@@ -34,7 +34,7 @@ public:
     virtual void asked(const peer_message&) {}
     // The log is on the disk up to there.
     virtual void flushed(std::int64_t) {}
-    virtual bool by_hand(submitted::kind, colock::zk::call) { return false; }
+    virtual bool by_hand(colock::zk::call) { return false; }
     // Null while clients are not served.
     [[nodiscard]] virtual front* clients() noexcept { return nullptr; }
     [[nodiscard]] virtual std::int64_t epoch() const noexcept { return 0; }

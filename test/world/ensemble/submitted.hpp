@@ -15,7 +15,6 @@ class connection;
 struct submitted {
     enum class kind {
         call,
-        set_acl, // of call.path, to call.acl
         ping,
         open_session,
         close_session,
@@ -40,7 +39,7 @@ struct submitted {
         using colock::zk::opcode;
         return what != kind::ping &&
                (what != kind::call || call.op == opcode::create || call.op == opcode::remove ||
-                call.op == opcode::set || call.op == opcode::multi);
+                call.op == opcode::set || call.op == opcode::set_acl || call.op == opcode::multi);
     }
     [[nodiscard]] bool is_sync() const noexcept
     {

@@ -92,7 +92,8 @@ zk::reply shown(zk::opcode op, zk::reply&& r, const chroot& root)
     if (op == zk::opcode::create) {
         root.strip(r.text);
     }
-    if (op == zk::opcode::remove || op == zk::opcode::sync || op == zk::opcode::forget_watches) {
+    if (op == zk::opcode::remove || op == zk::opcode::sync || op == zk::opcode::set_acl ||
+        op == zk::opcode::forget_watches) {
         return {};
     }
     return std::move(r);
@@ -117,6 +118,7 @@ public:
                             const std::vector<colock::credential>& credentials,
                             zk::watch_receiver& watches) override;
     [[nodiscard]] error_code send(const zk::call& c, zk::receiver& to) override;
+    [[nodiscard]] bool authenticate(const colock::credential& c) override;
     void flush() override;
     void end_session(std::function<void(bool confirmed)> done) override;
     void close(bool last_words = false) noexcept override;
@@ -377,6 +379,16 @@ error_code simulated_connection::send(const zk::call& c, zk::receiver& to)
     held_back_.push_back(request{numbers_, root_.whole(c)});
     last_sent_ = clock::now();
     return {};
+}
+
+bool simulated_connection::authenticate(const colock::credential& c)
+{
+    if (!open_ || close_requested_ || end_sent_ || in_library_ || state_ != status::connected) {
+        return false;
+    }
+    held_back_.push_back(auth_request{c});
+    last_sent_ = clock::now();
+    return true;
 }
 
 // ---- the connection's part

@@ -217,6 +217,21 @@ BOOST_AUTO_TEST_CASE(refused_credentials_end_the_connection)
     BOOST_TEST(take(happened) == "established broken:auth_failed left ");
 }
 
+BOOST_AUTO_TEST_CASE(credentials_that_are_added_leave_between_requests)
+{
+    establish();
+    send(read("/a"), "a");
+    program.enter([&] { BOOST_TEST(connection->authenticate({"digest", "a:b"})); });
+    send(read("/b"), "b");
+    flush();
+    pass(1ms);
+    BOOST_TEST(take(heard) == "/a#1 auth:digest /b#2 ");
+    accepted->send(auth_reply{zookeeper_errc::auth_failed});
+    pass(5ms);
+    BOOST_TEST(take(happened) == "a=-115 b=-115 broken:auth_failed left ");
+    program.enter([&] { BOOST_TEST(!connection->authenticate({"digest", "a:b"})); });
+}
+
 BOOST_AUTO_TEST_CASE(requests_leave_together_and_are_answered_in_order)
 {
     establish();

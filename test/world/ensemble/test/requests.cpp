@@ -231,8 +231,23 @@ BOOST_AUTO_TEST_CASE(permissions_are_checked)
     BOOST_TEST(!other.exists("/mine").error);
     BOOST_TEST(
         (other.call({.op = opcode::remove, .path = "/mine/a"}).error == zookeeper_errc::no_auth));
+    const colock::zk::call list{.op = opcode::get_acl, .path = "/mine"};
+    BOOST_TEST((other.call(list).error == zookeeper_errc::no_auth));
     other.link->send(auth_request{{"digest", "me:secret"}});
     BOOST_TEST(!other.create("/mine/b").error);
+    BOOST_TEST(other.call(list).acl.at(0).id == digest_of("me:secret"));
+    colock::zk::call to_all{.op = opcode::set_acl, .path = "/mine", .version = 1};
+    to_all.acl = {{colock::permission_all, "auth", ""},
+                  {colock::permission_read, "world", "anyone"}};
+    BOOST_TEST((other.call(to_all).error == zookeeper_errc::bad_version));
+    to_all.version = 0;
+    BOOST_TEST(!other.call(to_all).error);
+    hand_client stranger{t.s};
+    BOOST_REQUIRE(stranger.open(*t.s.servers.leader()));
+    BOOST_TEST(stranger.call(list).acl.at(0).id == "me:x");
+    BOOST_TEST((stranger.call(to_all).error == zookeeper_errc::invalid_acl)); // of nobody
+    to_all.acl = colock::open_acl();
+    BOOST_TEST((stranger.call(to_all).error == zookeeper_errc::no_auth));
     other.link->send(auth_request{{"unheard of", ""}});
     BOOST_TEST(t.s.wait(1s, [&] { return other.ended; }));
     const auto* said = std::get_if<auth_reply>(&other.heard.back());
