@@ -27,6 +27,20 @@ file(REMOVE_RECURSE "${prefix}")
 if(PROJECT STREQUAL "find_package")
     run("${CMAKE_COMMAND}" --install "${COLOCK_BUILD}" --prefix "${prefix}")
     build_and_run("${source}" "${build}" "-DCMAKE_PREFIX_PATH=${prefix}")
+
+    # Another Boost than the library's is refused, with a message that names both.
+    set(other "${build}-other-boost")
+    file(WRITE "${other}/BoostConfig.cmake" "add_library(Boost::headers INTERFACE IMPORTED)\n")
+    file(WRITE "${other}/BoostConfigVersion.cmake"
+         "set(PACKAGE_VERSION 1.99.0)\nset(PACKAGE_VERSION_COMPATIBLE TRUE)\n")
+    execute_process(COMMAND "${CMAKE_COMMAND}" -S "${source}" -B "${other}/build" -G "${GENERATOR}" --fresh
+                            "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_PREFIX_PATH=${prefix}"
+                            "-DBoost_DIR=${other}"
+                    RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE text)
+    string(REGEX REPLACE "[ \n]+" " " text "${text}")
+    if(NOT failed OR NOT text MATCHES "was built with Boost 1\\.[0-9]+\\.[0-9]+, and [^ ]+ is Boost 1\\.99\\.0")
+        message(FATAL_ERROR "find_package(colock) does not refuse another Boost: ${text}")
+    endif()
 else()
     build_and_run("${source}" "${build}" -DBUILD_SHARED_LIBS=ON -DCOLOCK_INSTALL=ON)
 
