@@ -201,8 +201,8 @@ public:
         return start(1, std::forward<CompletionToken>(token), detail::at(deadline));
     }
 
-    /// Acquires `count` permits, runs `body(const permit&)`, releases `count` permits, and gives what the body
-    /// gave. The body is cancelled as soon as `count` permits can no longer be trusted.
+    /// Acquires `count` permits, runs `body(const permit&)`, releases them, and gives what the body
+    /// gave. The body is cancelled as soon as they can no longer be trusted.
     ///
     /// ```cpp
     /// co_await pool.async_with_permits(2, [&](const colock::permit&) -> asio::awaitable<void> {
@@ -235,8 +235,8 @@ public:
         return async_with_permits(1, std::forward<F>(body), std::forward<CompletionToken>(token));
     }
 
-    /// Acquires `count` permits if there are as many and nobody waits before, runs the body, and releases `count`
-    /// permits. Else the body does not run, which is no error.
+    /// Acquires `count` permits if there are as many and nobody waits before, runs the body, and releases
+    /// them. Else the body does not run, which is no error.
     ///
     /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
     /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
@@ -261,7 +261,7 @@ public:
                                       std::forward<CompletionToken>(token));
     }
 
-    /// Acquires `count` permits within this time, runs the body, and releases `count` permits. Else the body does
+    /// Acquires `count` permits within this time, runs the body, and releases them. Else the body does
     /// not run, which is no error. The time is a limit for the wait, from the initiation on; the body may go on
     /// for longer. Zero and negative times wait for nothing; a time that is too long for the clock is no limit.
     ///
@@ -290,7 +290,7 @@ public:
                                           std::forward<CompletionToken>(token));
     }
 
-    /// Acquires `count` permits before this time, runs the body, and releases `count` permits. Else the body does
+    /// Acquires `count` permits before this time, runs the body, and releases them. Else the body does
     /// not run, which is no error. A time that has passed waits for nothing.
     ///
     /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
