@@ -324,7 +324,6 @@ private:
     std::list<operation_ptr<error_code>> connecting_;
     std::list<operation_ptr<error_code>> closing_ops_;
 
-
     zk::session_identity session_;
     protocol::heartbeat heartbeat_;
     std::chrono::nanoseconds attempt_began_{0};
