@@ -26,7 +26,9 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -44,15 +46,50 @@ T get(std::future<T> future)
     return future.get();
 }
 
+// Lines come up on all threads. The log gets them one at a time, and those about one lock in their order.
+class ordered_log {
+public:
+    explicit ordered_log(std::atomic<int>& faults) : faults_{faults} {}
+
+    void operator()(std::string_view line)
+    {
+        faults_ += called_.exchange(true) ? 1 : 0;
+        if (line.starts_with(granted)) {
+            const auto path = line.substr(granted.size());
+            faults_ += held_.emplace(path.substr(0, path.find(' '))).second ? 0 : 1;
+        } else if (line.starts_with(released) || line.starts_with(handed)) {
+            const auto path = line.substr(line.find('/'));
+            faults_ += held_.erase(std::string{path.substr(0, path.find(' '))}) == 1 ? 0 : 1;
+            ++ends_;
+        }
+        called_ = false;
+    }
+
+    [[nodiscard]] int ends() const { return ends_; }
+
+private:
+    static constexpr std::string_view granted = "granted ", released = "released ",
+                                      handed = "handed ";
+    std::atomic<int>& faults_;
+    std::atomic<bool> called_{false};
+    std::set<std::string> held_;
+    std::atomic<int> ends_{0};
+};
+
 struct pooled_client {
     colock::test::zookeeper_server server;
+    std::atomic<int> faults{0}; // seen in the pool's threads, where Boost.Test cannot be told
+    ordered_log log{faults};
     asio::thread_pool pool{threads};
     std::optional<colock::client> client;
-    std::atomic<int> faults{0}; // seen in the pool's threads, where Boost.Test cannot be told
 
     pooled_client()
     {
-        client.emplace(pool, colock::client_options{.hosts = server.connect_string()});
+        client.emplace(pool,
+                       colock::client_options{
+                           .hosts = server.connect_string(),
+                           .log = [this](colock::log_level, std::string_view line) { log(line); },
+                           .log_threshold = colock::log_level::debug});
         get(client->async_connect(asio::use_future));
     }
 
@@ -100,6 +137,7 @@ BOOST_AUTO_TEST_CASE(G1_locks_order_what_their_holders_do)
     });
     BOOST_TEST(counters[0] + counters[1] + counters[2] == 64 * turns);
     check_nothing_left();
+    BOOST_TEST(log.ends() == 64 * turns);
 }
 
 BOOST_AUTO_TEST_CASE(G3_G6_cancellations_and_destructors_race_with_grants)

@@ -406,19 +406,25 @@ void contender_driver::carry_out()
 
 void contender_driver::tell_of_blockers()
 {
+    if (!queue_->listens()) {
+        return;
+    }
     const auto known = ask([](const auto& c) { return c.blockers(); });
     contenders_ahead now{.count = known.count, .drains = known.drains};
     if (known.holder) {
         const auto at = std::ranges::find_if(
             watches_, [&](const auto& w) { return w->name == *known.holder && w->wanted; });
-        if (at != watches_.end() && (*at)->subscribed) {
-            now.holder = (*at)->data;
+        if (at != watches_.end() && (*at)->subscribed && (*at)->data) {
+            now.holder = *(*at)->data;
         }
         now.asking = at != watches_.end() && (*at)->reading != nullptr;
     }
-    if (now != ahead_) {
-        ahead_ = std::move(now);
-        queue_->blocked(*this, ahead_);
+    if (!ahead_) {
+        ahead_ = std::make_unique<contenders_ahead>();
+    }
+    if (now != *ahead_) {
+        *ahead_ = std::move(now);
+        queue_->blocked(*this, *ahead_);
     }
 }
 

@@ -171,7 +171,7 @@ private:
     std::int64_t claimed_czxid_ = 0; // as the queue was told
     protocol::commands commands_;    // being performed, or waiting for the end of a pause
 
-    contenders_ahead ahead_; // as the queue was told
+    std::unique_ptr<contenders_ahead> ahead_; // as the queue was told
 
     bool performing_ = false;
     bool paused_ = false;  // the first of `commands_` has had its pause

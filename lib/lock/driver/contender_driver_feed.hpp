@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <concepts>
+#include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -26,8 +28,8 @@ struct contender_driver::watch_target final : zk::watch_registry::subscriber {
 
     contender_driver* driver;
     const std::string name;
-    request* reading = nullptr; // until it is answered
-    std::string data;           // then, or its beginning
+    request* reading = nullptr;        // until it is answered
+    std::unique_ptr<std::string> data; // then, or its beginning; while somebody listens
     bool subscribed = false;
     bool wanted = true;
 };

@@ -278,8 +278,8 @@ void contender_driver::watch(const std::string& name)
                              self->ask([](const auto& c) { return c.has_node(); });
             const bool asked = own && !r.error && r.text == revocation_request && !self->revoked_;
             self->revoked_ |= asked;
-            if (!own) {
-                target->data = r.text.substr(0, most_of_owner_data);
+            if (!own && self->queue_->listens()) {
+                target->data = std::make_unique<std::string>(r.text.substr(0, most_of_owner_data));
             }
             self->feed_answer(
                 kind::watch, r.error,

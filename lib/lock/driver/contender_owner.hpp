@@ -11,6 +11,7 @@
 #include "protocol/remote_contention.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -54,6 +55,8 @@ public:
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
     [[nodiscard]] const lock_options& options() const noexcept { return options_; }
     [[nodiscard]] lock_kind kind() const noexcept { return kind_; }
+    // Whether somebody wants to know why users wait: the log, or who tries with a deadline and diagnostics.
+    [[nodiscard]] bool listens() const noexcept { return listens_.load(std::memory_order_relaxed); }
     // Whether its users hold the lock together.
     [[nodiscard]] bool is_shared() const noexcept { return shared_; }
     // How long an unused node is kept. A shared one is not.
@@ -88,7 +91,7 @@ public:
     virtual void fail_all(const error_code& ec, const std::string& why) = 0;
     // Returns whether a user held the lock.
     virtual bool lost(contender_driver& driver) = 0;
-    // What a driver that waits knows of the contenders before it has changed.
+    // What a driver that waits knows of the contenders before it has changed. Called while somebody listens.
     virtual void blocked(const contender_driver& driver, const contenders_ahead& now) = 0;
     virtual void met(const contender_driver& driver, protocol::remote_contention c) = 0;
     virtual void connected(const contender_driver& driver) = 0;
@@ -116,6 +119,7 @@ protected:
     const lock_options options_;
     const lock_kind kind_;
     const bool shared_;
+    std::atomic<bool> listens_{false}; // from then on
 };
 
 } // namespace colock::detail

@@ -36,6 +36,7 @@ local_queue::local_queue(std::shared_ptr<client_core> core, std::string path, lo
       logs_{core_->logs(log_level::debug)}, here_{users_for_log(*core_, kind_)},
       times_{logs_ || here_}, cohort_{rules_of(*this)}
 {
+    listens_ = logs_;
 }
 
 local_queue::local_queue(std::shared_ptr<local_queue> listed, bool shared)
@@ -43,6 +44,7 @@ local_queue::local_queue(std::shared_ptr<local_queue> listed, bool shared)
       listed_{std::move(listed)}, logs_{listed_->logs_}, here_{listed_->here_},
       times_{listed_->times_}, cohort_{rules_of(*this)}
 {
+    listens_ = logs_;
 }
 
 local_queue::~local_queue()
@@ -164,6 +166,9 @@ void local_queue::wait(operation_ptr<error_code, unique_lock> op, deadline until
     auto* const raw = op.release();
     waiting_.push_back(*raw);
     note_wait(*raw);
+    if (until != never && raw->told() != nullptr) {
+        listens_.store(true, std::memory_order_relaxed);
+    }
     const auto& link = raw->cancellation();
     if (!link) {
         return;

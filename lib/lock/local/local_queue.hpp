@@ -67,6 +67,13 @@ private:
     struct outcome;
     struct strand_work;
 
+    // Why the contender waits.
+    struct wait_notes {
+        contenders_ahead ahead;
+        std::optional<asked_holder> asked;
+        bool logged = false;
+    };
+
     void granted(const std::shared_ptr<contender_driver>& driver, protocol::remote_contention c,
                  operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn) override;
     void failed(const contender_driver& driver, const error_code& ec,
@@ -140,9 +147,7 @@ private:
     std::uint64_t turns_ = 0;                        // that were granted
     std::unordered_set<std::uint64_t> shared_turns_; // those of them that are not over
     std::weak_ptr<local_queue> readers_;
-    contenders_ahead ahead_;            // of contender_
-    std::optional<asked_holder> asked_; // likewise
-    bool wait_noted_ = false;           // likewise, in the log
+    std::unique_ptr<wait_notes> notes_; // of contender_; from the first one on
     bool asking_ = false;
     bool reminded_ = false; // the client calls remind(), or is about to be asked to
     bool look_ = false;

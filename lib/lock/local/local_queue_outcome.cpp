@@ -90,9 +90,7 @@ void local_queue::reconcile(strand_work& work)
             refused = core_->unavailable();
             if (!refused) {
                 joining = contender_ = std::make_shared<contender_driver>(shared_from_this());
-                ahead_ = {};
-                asked_.reset();
-                wait_noted_ = false;
+                notes_.reset();
             }
         }
         if (std::exchange(look_, false)) {

@@ -25,7 +25,7 @@ void local_queue::note_wait(waiter& op)
         needs_reminder_.store(true, std::memory_order_relaxed);
     }
     const bool held_here = holder_ && cohort_.users() != 0;
-    if (logs_ && (held_here || (contender_ && wait_noted_))) { // else blocked() tells
+    if (logs_ && (held_here || (contender_ && notes_ && notes_->logged))) { // else blocked() tells
         core_->add_line(log_level::debug,
                         waiting_words(name(), reasons(cohort_.waiting() - 1, now)));
     }
@@ -124,9 +124,9 @@ std::string local_queue::reasons(std::size_t before, nanoseconds now) const
                      .local = before};
     if (why.held_here) {
         why.held_since = here_ ? here_->since() : std::nullopt;
-    } else if (contender_) {
-        why.ahead = ahead_;
-        why.asked = asked_;
+    } else if (contender_ && notes_) {
+        why.ahead = notes_->ahead;
+        why.asked = notes_->asked;
     }
     return reason_words(why, now);
 }
@@ -134,8 +134,8 @@ std::string local_queue::reasons(std::size_t before, nanoseconds now) const
 // Where the watches of the contender do not tell.
 bool local_queue::can_ask_who_holds() const
 {
-    return contender_ && !(holder_ && cohort_.users() != 0) && !ahead_.holder && ahead_.count &&
-           *ahead_.count != 0 && core_->connection_id() != 0;
+    return contender_ && notes_ && !(holder_ && cohort_.users() != 0) && !notes_->ahead.holder &&
+           notes_->ahead.count.value_or(0) != 0 && core_->connection_id() != 0;
 }
 
 // ---- on the strand
@@ -147,12 +147,15 @@ void local_queue::blocked(const contender_driver& driver, const contenders_ahead
         if (contender_.get() != &driver) {
             return;
         }
-        ahead_ = now;
+        if (!notes_) {
+            notes_ = std::make_unique<wait_notes>();
+        }
+        notes_->ahead = now;
         const bool waits = now.drains || now.holder || now.count.value_or(0) != 0;
-        if (!logs_ || wait_noted_ || !waits || now.asking || waiting_.empty()) {
+        if (!logs_ || notes_->logged || !waits || now.asking || waiting_.empty()) {
             return;
         }
-        wait_noted_ = true;
+        notes_->logged = true;
         auto text = waiting_words(name(), reasons(0, boot_clock::now()));
         if (const auto others = cohort_.waiting() - 1; others != 0) {
             text += others_words(others);
@@ -220,7 +223,9 @@ void local_queue::ask_who_holds()
                                if (self->waiting_.empty()) {
                                    return;
                                }
-                               self->asked_ = std::move(found);
+                               if (self->notes_) {
+                                   self->notes_->asked = std::move(found);
+                               }
                                self->note_still_waiting(boot_clock::now());
                            }
                            self->core_->send_lines();
