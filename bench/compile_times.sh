@@ -4,6 +4,7 @@
 #
 #   bench/compile_times.sh [--rounds N] [TREE...]
 set -euo pipefail
+export LC_ALL=C # a point in numbers
 rounds=5
 if [[ ${1-} == --rounds ]]; then
     rounds=$2
@@ -13,6 +14,7 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+exec 3>&2 # for what the compiler says, as stderr has the time
 TIMEFORMAT=%U
 
 program() { # HEADER KIND ARGUMENTS OPERATION
@@ -42,9 +44,9 @@ for ((round = 0; round < rounds; ++round)); do
             header=$(basename "$source" .cpp)
             # shellcheck disable=SC2086
             taken=$({ time "${CXX:-c++}" -std=c++20 -O2 -c ${CXXFLAGS-} -I "$tree/include" \
-                "$source" -o "$work/object.o" 2>"$work/said" || { cat "$work/said" >&2; exit 1; }; } 2>&1)
+                "$source" -o "$work/object.o" 2>"$work/said" || { cat "$work/said" >&3; exit 1; }; } 2>&1)
             key="$tree $header"
-            if [[ -z ${least[$key]-} || $taken < ${least[$key]} ]]; then
+            if [[ -z ${least[$key]-} ]] || ((10#${taken/./} < 10#${least[$key]/./})); then
                 least[$key]=$taken
             fi
         done

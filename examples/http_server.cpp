@@ -23,6 +23,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <exception>
 #include <iostream>
 #include <memory>
@@ -43,36 +44,35 @@ asio::awaitable<void> serve(std::shared_ptr<colock::client> zk, tcp::socket sock
     co_await http::async_read(stream, buffer, request, asio::use_awaitable);
     std::cout << "request for " << request.target() << std::endl;
 
-    http::response<http::string_body> response{http::status::ok, request.version()};
+    http::response<http::string_body> response;
     colock::mutex resource{*zk, "/locks" + std::string{request.target()}};
     const auto [failed, done] = co_await resource.async_try_with_lock_for(
-        ms{2000},
+        ms{3000},
         [&](const colock::unique_lock& held) -> asio::awaitable<void> {
             response.body() = "done with fencing token " + to_string(held.token()) + '\n';
             asio::steady_timer work{co_await asio::this_coro::executor, duration};
             co_await work.async_wait(asio::use_awaitable);
         },
         asio::as_tuple(asio::use_awaitable));
-    if (failed || !done) {
-        response.result(http::status::service_unavailable);
-    }
+    response.result(done && !failed ? http::status::ok : http::status::service_unavailable);
     response.prepare_payload();
     co_await http::async_write(stream, response, asio::use_awaitable);
 }
 
-asio::awaitable<void> run(std::shared_ptr<colock::client> zk, int port, ms duration)
+asio::awaitable<void> run(std::shared_ptr<colock::client> zk, std::uint16_t port, ms duration)
 {
     co_await zk->async_connect();
     const auto executor = co_await asio::this_coro::executor;
-    tcp::acceptor acceptor{executor, {tcp::v4(), static_cast<unsigned short>(port)}};
+    const auto acceptor = std::make_shared<tcp::acceptor>(executor, tcp::endpoint{tcp::v4(), port});
     asio::signal_set stop{executor, SIGINT, SIGTERM};
-    stop.async_wait([&](auto...) { acceptor.close(); });
-    std::cout << "listening at port " << acceptor.local_endpoint().port() << std::endl;
-    while (acceptor.is_open()) {
-        auto [ec, socket] = co_await acceptor.async_accept(asio::as_tuple(asio::use_awaitable));
-        if (!ec) {
-            asio::co_spawn(executor, serve(zk, std::move(socket), duration), asio::detached);
+    stop.async_wait([acceptor](auto...) { acceptor->close(); });
+    std::cout << "listening at port " << acceptor->local_endpoint().port() << std::endl;
+    for (;;) {
+        auto [ec, socket] = co_await acceptor->async_accept(asio::as_tuple(asio::use_awaitable));
+        if (ec) {
+            break;
         }
+        asio::co_spawn(executor, serve(zk, std::move(socket), duration), asio::detached);
     }
 }
 
@@ -81,7 +81,7 @@ int main(int argc, char** argv)
     asio::io_context context;
     const colock::client_options options{.hosts = argc > 3 ? argv[3] : "localhost:2181"};
     auto zk = std::make_shared<colock::client>(context, options);
-    const int port = argc > 1 ? std::stoi(argv[1]) : 8080;
+    const auto port = static_cast<std::uint16_t>(argc > 1 ? std::stoi(argv[1]) : 8080);
     const ms duration{argc > 2 ? std::stoi(argv[2]) : 200};
     try {
         auto ended = asio::co_spawn(context, run(std::move(zk), port, duration), asio::use_future);

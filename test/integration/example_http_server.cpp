@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(sigterm_while_requests_hold_and_wait)
 
 BOOST_AUTO_TEST_CASE(each_resource_has_a_lock_and_a_wait_has_an_end)
 {
-    instance a{server, 3000ms};
+    instance a{server, 6000ms};
     instance b{server, 0ms};
     auto holds = a.get("/pears");
     BOOST_REQUIRE(wait_until([&] { return !server.ephemerals().empty(); }, 30s));

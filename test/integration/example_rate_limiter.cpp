@@ -37,6 +37,7 @@ BOOST_FIXTURE_TEST_CASE(three_calls_at_a_time, example_scene)
         calls += each.calls;
         most = std::max(most, calls);
     }
-    BOOST_TEST(most == 3);
+    BOOST_TEST(most <= 3);
+    BOOST_TEST(most >= 2); // else it would be a mutex
     check_nothing_left();
 }

@@ -65,6 +65,10 @@ BOOST_AUTO_TEST_CASE(yield_context_for_bodies)
             const bool tried = s.lock.async_try_with_lock(
                 [](const unique_lock&) -> asio::awaitable<void> { co_return; }, yield);
             BOOST_TEST(tried);
+            diagnostics why;
+            s.lock.async_with_lock([](const unique_lock&) -> asio::awaitable<void> { co_return; },
+                                   bind_diagnostics(why, yield));
+            BOOST_TEST(why.message().empty());
 #ifndef __SANITIZE_ADDRESS__ // which cannot follow an exception through a stack of ours
             const auto fail = [](const unique_lock&) -> asio::awaitable<void> {
                 throw std::runtime_error{"the body"};

@@ -448,6 +448,12 @@ template <class Token>
 inline constexpr bool is_yield = false;
 template <class Executor>
 inline constexpr bool is_yield<asio::basic_yield_context<Executor>> = true;
+template <class Token>
+inline constexpr bool is_yield<diagnostics_binder<Token>> = is_yield<Token>;
+template <class Token, class Executor>
+inline constexpr bool is_yield<asio::executor_binder<Token, Executor>> = is_yield<Token>;
+template <class Token, class Slot>
+inline constexpr bool is_yield<asio::cancellation_slot_binder<Token, Slot>> = is_yield<Token>;
 
 // The operation of every async_with_lock.
 template <lock_with_bodies Lock, class F, class Limit, class CompletionToken>
@@ -456,7 +462,8 @@ auto with_lock(const Lock& lock, F&& body, Limit limit, CompletionToken&& token)
     static_assert(checked_body<typename Lock::guard_type, Lock::tries, F, CompletionToken>::value);
     using types = body_operation<body_outcome_t<Lock, F>>;
     if constexpr (is_yield<std::decay_t<CompletionToken>>) {
-        // Asio 1.81 rethrows the exception_ptr of a success, too, which is null.
+        // Asio 1.81 rethrows the exception_ptr of a success, too, which is null. It does so also where the yield_context
+        // is bound to something.
         auto as_tuple = asio::as_tuple(token);
         auto results = asio::async_initiate<decltype(as_tuple), typename types::signature>(
             initiate_with_lock<Lock>{lock}, as_tuple, std::forward<F>(body), limit);

@@ -2,6 +2,7 @@
 #include "zk/connection.hpp"
 
 #include "../process.hpp"
+#include "chroot.hpp"
 #include "old_stream.hpp"
 
 #include <boost/asio/post.hpp>
@@ -33,40 +34,6 @@ milliseconds since(clock::time_point then, clock::time_point now) noexcept
 {
     return std::chrono::duration_cast<milliseconds>(now - then);
 }
-
-// ---- the chroot, which only the client knows
-
-class chroot {
-public:
-    void assign(const std::string& prefix) { prefix_ = prefix == "/" ? std::string{} : prefix; }
-
-    [[nodiscard]] std::string whole(const std::string& path) const
-    {
-        if (prefix_.empty()) {
-            return path;
-        }
-        return path == "/" ? prefix_ : prefix_ + path;
-    }
-    [[nodiscard]] zk::call whole(zk::call c) const
-    {
-        if (!prefix_.empty()) {
-            c.path = c.op == zk::opcode::multi ? c.path : whole(c.path);
-            for (auto& op : c.ops) {
-                op.path = whole(op.path);
-            }
-        }
-        return c;
-    }
-    void strip(std::string& path) const
-    {
-        if (!prefix_.empty() && path.starts_with(prefix_)) {
-            path.size() == prefix_.size() ? path.assign("/") : path.erase(0, prefix_.size());
-        }
-    }
-
-private:
-    std::string prefix_;
-};
 
 // What the C client makes of an answer: without success there is nothing but the error.
 zk::reply shown(zk::opcode op, zk::reply&& r, const chroot& root)
