@@ -79,6 +79,8 @@ void client_core::context_gone() noexcept
     const auto dispose = [](request* r) { delete r; };
     request_list waiting;
     waiting.swap(waiting_);
+    request_list behind_barrier;
+    behind_barrier.swap(behind_barrier_);
     request_list lost;
     lost.swap(lost_);
     request_list resting;
@@ -106,6 +108,7 @@ void client_core::context_gone() noexcept
     }
     watches_.clear();
     waiting.clear_and_dispose(dispose);
+    behind_barrier.clear_and_dispose(dispose);
     lost.clear_and_dispose(dispose);
     resting.clear_and_dispose(dispose);
     addresses_.reset();

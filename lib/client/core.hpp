@@ -242,6 +242,9 @@ private:
     void send(request_ptr r);
     void end_batch();
     void flush_waiting();
+    void send_in_turn(request_ptr r);
+    void begin_to_write();
+    void end_turns();
     void fail_waiting(const error_code& ec);
     [[nodiscard]] request_list take_resting();
     void send_resting();
@@ -329,12 +332,14 @@ private:
     std::chrono::nanoseconds attempt_began_{0};
     bool proof_has_come_ = false;     // of those that were waited for
     bool lost_write_ = false;         // a write on this connection was answered with its loss
+    bool writable_ = false;           // the connection: no barrier is to be waited for
     std::uint64_t connection_id_ = 0; // 0 while not connected
     std::uint64_t connections_made_ = 0;
 
     // Requests.
-    request_list sent_;    // on the connection of now
-    request_list waiting_; // to be sent once connected, in order
+    request_list sent_;           // on the connection of now
+    request_list waiting_;        // to be sent once connected, in order
+    request_list behind_barrier_; // to be sent once it is answered, in order
     request_list lost_;    // were sent on a connection that broke, and go first on the next one
     request_list resting_; // to be repeated on the connection of now, when the timer fires
     protocol::backoff repetitions_{std::chrono::milliseconds{1}, std::chrono::seconds{1},

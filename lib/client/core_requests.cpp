@@ -168,10 +168,48 @@ void client_core::submit(request_ptr r)
         nothing_to_do) { // an empty transaction would make the C client abort the program
         r->done({.error = refused, .detail = std::move(why)});
     } else if (is_connected()) {
-        send(std::move(r));
+        send_in_turn(std::move(r));
     } else {
         ++count.waiting;
         link(waiting_, std::move(r));
+    }
+}
+
+// No write, and nothing that follows one, is sent while the barrier is not answered.
+void client_core::send_in_turn(request_ptr r)
+{
+    if (writable_ || (behind_barrier_.empty() && !r->call.is_write())) {
+        send(std::move(r));
+    } else {
+        ++count.waiting;
+        link(behind_barrier_, std::move(r));
+    }
+}
+
+void client_core::begin_to_write()
+{
+    const batch together{*this};
+    writable_ = true;
+    while (writable_ && !behind_barrier_.empty()) {
+        --count.waiting;
+        send(unlink(behind_barrier_.front()));
+    }
+}
+
+// The connection is gone. What has waited for its barrier waits for the next connection.
+void client_core::end_turns()
+{
+    writable_ = false;
+    for (auto at = behind_barrier_.end(); at != behind_barrier_.begin();) {
+        if (auto& r = *--at; r.policy != on_loss::fail) {
+            at = behind_barrier_.erase(at);
+            r.list_ = &waiting_;
+            waiting_.push_front(r);
+        }
+    }
+    while (!behind_barrier_.empty()) {
+        --count.waiting;
+        unlink(behind_barrier_.front())->done({.error = zookeeper_errc::connection_loss});
     }
 }
 
@@ -385,11 +423,11 @@ void client_core::flush_waiting()
     request_list all;
     all.swap(lost_);
     all.splice(all.end(), waiting_);
-    count.waiting = 0;
+    count.waiting -= all.size();
     while (!all.empty()) {
         request_ptr r{&all.front()};
         all.pop_front();
-        send(std::move(r));
+        send_in_turn(std::move(r));
     }
 }
 
@@ -397,6 +435,7 @@ void client_core::fail_waiting(const error_code& ec)
 {
     auto all = take_resting();
     all.splice(all.end(), lost_);
+    all.splice(all.end(), behind_barrier_);
     all.splice(all.end(), waiting_);
     count.waiting = 0;
     while (!all.empty()) {

@@ -121,6 +121,7 @@ void client_core::carry_out(const session::command& c)
     case kind::session_resumed: take_session(c.text, true); break;
     case kind::connecting: set_state(connection_state::connecting); break;
     case kind::connected: become_connected(); break;
+    case kind::writable: begin_to_write(); break;
     case kind::suspended: become_suspended(); break;
     case kind::expired: expire_session(); break;
     case kind::given_up: give_up(c.error); break;
@@ -339,6 +340,7 @@ void client_core::drop_connection(bool last_words)
     if (const auto connection = std::exchange(connection_, nullptr)) {
         connection->close(last_words);
     }
+    end_turns();
     end_rest();
 }
 

@@ -258,6 +258,38 @@ BOOST_AUTO_TEST_CASE(a_write_whose_reply_is_lost_is_carried_out_once_and_reporte
     s.close();
 }
 
+BOOST_AUTO_TEST_CASE(no_write_is_sent_before_the_barrier_is_answered)
+{
+    client_scene s;
+    s.connect();
+    s.disconnect();
+    const auto barrier = s.proxy.on_reply(opcode::multi, reaction::hold, {.times = 2});
+    const outcome<get_result> before, behind;
+    const outcome<create_result> write;
+    s.zk.async_get(s.root, before.handler());
+    s.zk.async_create(s.root + "/n", "", create_mode::persistent, write.handler());
+    s.zk.async_get(s.root + "/n", behind.handler());
+    s.reconnect();
+    BOOST_TEST(becomes_true(s.io, [&] { return barrier.fired() == 1; }));
+    BOOST_TEST(becomes_true(s.io, [&] { return s.proxy.requests(opcode::get_data) == 1U; }));
+    BOOST_TEST(s.zk.stats().waiting == 2U);
+    BOOST_TEST(s.proxy.requests(any_create()) == 0U);
+
+    // It was not sent on this connection, so it waits for the next one. There is no doubt about it.
+    s.disconnect();
+    BOOST_TEST(s.zk.stats().waiting == 3U);
+    s.reconnect();
+    BOOST_TEST(becomes_true(s.io, [&] { return barrier.fired() == 2; }));
+    BOOST_TEST(s.proxy.requests(any_create()) == 0U);
+    tcp_proxy::rule{barrier}.release();
+    value_of(s.io, before);
+    value_of(s.io, write);
+    value_of(s.io, behind); // in their order
+    BOOST_TEST(s.proxy.requests(any_create()) == 1U);
+    BOOST_TEST(s.zk.stats().waiting == 0U);
+    s.close();
+}
+
 BOOST_AUTO_TEST_CASE(an_idle_client_wakes_a_few_times_in_each_third_of_its_time_out)
 {
     client_scene s{with_session_of(1s)};

@@ -319,6 +319,8 @@ fault "ends with the first that is gone" several_locks/G3_one_cancels_at_any_mom
 
 fault "barrier forgotten" session_walk/connections_break_and_sessions_expire G1
 fault "barrier behind the news" session_walk/connections_break_and_sessions_expire G1
+fault "writes in front of the barrier's answer" session_walk/connections_break_and_sessions_expire G1
+fault "no write any more" session_walk/connections_break_and_sessions_expire G4
 fault "refused barrier accepted" session_walk/servers_refuse_the_barrier G1
 fault "no pause behind a refused barrier" session_walk/the_only_server_refuses_the_barrier G4
 fault "old connection ignored" session_walk/servers_keep_old_connections G1

@@ -10,10 +10,10 @@ void world::write(std::string& to) const
     std::ostringstream text;
     text << machine_ << '|' << int(told_) << timer_ << deadline_ << looking_up_ << resolved_
          << closing_ << session_ << ',' << callers_ << int(reaction_) << int(link_) << where_
-         << at_server_ << ',' << trial_ << barrier_ << barrier_sent_ << breaks_off_ << outstanding_
-         << refused_ << accepted_ << next_session_ << ',' << used_ << ',' << proven_ << ','
-         << now_.count() << ',' << lost_at_.count() << latest_ << ',' << smallest_.count() << ','
-         << eager_;
+         << at_server_ << ',' << trial_ << barrier_ << barrier_sent_ << breaks_off_ << resumed_
+         << answered_ << writable_ << outstanding_ << refused_ << accepted_ << next_session_ << ','
+         << used_ << ',' << proven_ << ',' << now_.count() << ',' << lost_at_.count() << latest_
+         << ',' << smallest_.count() << ',' << eager_;
     for (const auto each : alive_) {
         text << 's' << each;
     }

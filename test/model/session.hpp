@@ -170,6 +170,7 @@ private:
             told_ = state::connecting;
             break;
         case kind::connected: become_connected(); break;
+        case kind::writable: become_writable(); break;
         case kind::suspended:
             require(told_ == state::connected, "contract a connection that was not told is lost");
             told_ = state::suspended;
@@ -232,6 +233,7 @@ private:
         }
         smallest_ = resumed ? std::min(smallest_, granted) : granted;
         link_ = link::established;
+        resumed_ = resumed;
         decide([&](auto& m, auto& out) { m.established(at_server_, granted, out); });
     }
 
@@ -252,6 +254,13 @@ private:
             eager_ = 0;
         }
         react();
+    }
+
+    void become_writable()
+    {
+        require(link_ == link::established && !writable_, "contract writes may be sent already");
+        require(!resumed_ || answered_, "G1 writes are sent before the barrier is answered");
+        writable_ = true;
     }
 
     void give_up()
@@ -283,6 +292,7 @@ private:
         link_ = link::none;
         at_server_ = 0;
         trial_ = barrier_ = barrier_sent_ = breaks_off_ = false;
+        answered_ = writable_ = false;
         outstanding_ = 0;
     }
 
@@ -342,7 +352,9 @@ private:
             lost_at_ = now_;
             latest_ = where_;
             unread_.erase(where_);
-            passed_on_until_.erase(where_);
+            if (writable_) {
+                passed_on_until_.erase(where_);
+            }
             if (left_.unread != 0) {
                 --left_.unread;
                 unread_.insert(where_);
@@ -412,6 +424,8 @@ private:
         require(callers_ == 0 || left_.endless || deadline_,
                 "G4 a caller of connect() has no limit");
         require(!closing_ || told_ == state::closed || deadline_, "G4 closing has no limit");
+        require(told_ != state::connected || closing_ || writable_ || barrier_ || breaks_off_,
+                "G4 no write is ever sent");
         require(!refused_ || machine_.is_distrusted() || link_ == link::none,
                 "G1 a server that refused the barrier is believed");
         if (link_ == link::none) {
@@ -440,6 +454,7 @@ private:
     std::string where_;
     std::int64_t at_server_ = 0;
     bool trial_ = false, barrier_ = false, barrier_sent_ = false, breaks_off_ = false;
+    bool resumed_ = false, answered_ = false, writable_ = false;
     int outstanding_ = 0;
     bool opened_ = false, refused_ = false, accepted_ = false;
     // What has happened.
@@ -529,7 +544,7 @@ inline std::vector<world::event> world::possible() const
     const bool ends = link_ == link::ending;
     sometimes(&scenario::breaks, established || ends, "broken",
               [](world& w) { w.broken(loss::broken, false); });
-    sometimes(&scenario::lost_writes, told_ == state::connected && established,
+    sometimes(&scenario::lost_writes, told_ == state::connected && established && writable_,
               "broken with a write", [](world& w) { w.broken(loss::broken, true); });
     may((established || ends) && !alive, "the session is over",
         [](world& w) { w.broken(loss::expired, false); });
@@ -550,6 +565,7 @@ inline std::vector<world::event> world::possible() const
     });
     may(barrier_, "barrier", [](world& w) {
         w.barrier_ = false;
+        w.answered_ = true;
         w.eager_ = 0;
         w.decide([](auto& m, auto& out) { m.barrier_answered({}, out); });
     });

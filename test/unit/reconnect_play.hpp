@@ -49,6 +49,7 @@ inline std::string words(const command& c)
     case kind::session_resumed: return "old session at " + c.text;
     case kind::connecting: return "connecting";
     case kind::connected: return "connected";
+    case kind::writable: return "writable";
     case kind::suspended: return "suspended";
     case kind::expired: return "expired";
     case kind::given_up: return "given up: " + why;

@@ -30,7 +30,8 @@ struct command {
         session_begun,   // `text`, an address, has given a new session
         session_resumed, // `text`, an address, has the session of before
         connecting,      // the first attempt follows
-        connected,       // requests may be sent; where a barrier is needed it has been sent before
+        connected,       // reads may be sent; where a barrier is needed it has been sent before
+        writable,        // writes may be sent, too
         suspended,       // no request may be sent any more
         expired,         // the session is over; nothing is left of it
         given_up, // likewise, and no attempt follows; `error` is for all who wait, callers of connect() included

@@ -19,8 +19,7 @@ constexpr std::chrono::minutes longest{10};
 
 void old_connections::lost(const std::string& where, bool write_lost, instant now)
 {
-    latest_ = where;
-    latest_at_ = now.real;
+    lost_unused(where, now);
     std::erase_if(lost_, [&](const lost_connection& each) {
         return each.where == where || each.passed_on_until <= now.awake;
     });
@@ -28,6 +27,12 @@ void old_connections::lost(const std::string& where, bool write_lost, instant no
         lost_.push_back(
             {where, now.awake + std::min<std::chrono::nanoseconds>(sync_limit * tick_, longest)});
     }
+}
+
+void old_connections::lost_unused(const std::string& where, instant now)
+{
+    latest_ = where;
+    latest_at_ = now.real;
 }
 
 pass old_connections::begin(const std::vector<address>& all) const

@@ -35,6 +35,8 @@ public:
 
     // A connection with the session is lost. `write_lost`: one of its writes was not answered.
     void lost(const std::string& where, bool write_lost, instant now);
+    // Likewise, before the leader is known to have received what was sent on the connection before it.
+    void lost_unused(const std::string& where, instant now);
     // The session is over: the leader refuses what comes late.
     void forget() noexcept { lost_.clear(); }
 

@@ -184,11 +184,11 @@ std::ostream& operator<<(std::ostream& text, const reconnect& r)
         text << attempt->where;
     } else if (const auto* trial = std::get_if<reconnect::trying_options>(&r.stage_)) {
         print(trial->rest);
-        text << trial->where;
+        text << trial->where << trial->resumed;
     } else if (const auto* connected = std::get_if<reconnect::online>(&r.stage_)) {
-        text << connected->where << connected->distrusted;
+        text << connected->where << connected->writable << connected->distrusted;
     } else if (const auto* end = std::get_if<reconnect::ending>(&r.stage_)) {
-        text << end->from.where << end->from.distrusted << end->sent;
+        text << end->from.where << end->from.writable << end->from.distrusted << end->sent;
     }
     return text << ' ' << r.session_ << ' ' << r.timeout_.count() << r.was_connected_ << r.wanted_
                 << r.accepted_ << ' ' << r.unanswered_ << r.last_failure_.error << ' ' << r.old_;

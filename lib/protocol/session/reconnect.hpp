@@ -100,9 +100,11 @@ private:
     struct trying_options { // there is a session, but nothing was done in it
         std::string where;
         pass rest;
+        bool resumed;
     };
     struct online {
         std::string where;
+        bool writable;           // the session is new, or the barrier was answered
         bool distrusted = false; // the barrier was refused
     };
     struct ending { // connected still; the end is sent when no answer is outstanding
@@ -130,7 +132,7 @@ private:
     void attempt_failed(pass rest, failure f, instant now, commands& out);
     [[nodiscard]] std::chrono::milliseconds wanted_timeout() const noexcept;
     [[nodiscard]] std::chrono::milliseconds patience(std::size_t addresses) const;
-    void become_connected(std::string where, commands& out);
+    void become_connected(std::string where, bool resumed, commands& out);
     void expire(commands& out);
     void give_up(const error_code& ec, commands& out);
     void finish(const error_code& ec, commands& out);

@@ -143,21 +143,15 @@ void reconnect::established(std::int64_t session, milliseconds timeout, commands
     out.push_back({kind::stop_timer});
     if (settings_.tries_options && !accepted_ && !planted("options not tried")) {
         out.push_back({kind::try_options});
-        stage_ = trying_options{std::move(from.where), std::move(from.rest)};
+        stage_ = trying_options{std::move(from.where), std::move(from.rest), resumed};
         return;
     }
     if (!resumed) {
         backoff_.reset();
-    } else if (!planted("barrier forgotten") && !planted("barrier behind the news")) {
-        out.push_back({kind::send_barrier});
     }
-    become_connected(std::move(from.where), out);
-    if (resumed && planted("barrier behind the news")) {
-        out.push_back({kind::send_barrier});
-    }
+    become_connected(std::move(from.where), resumed, out);
 }
 
-// Nothing was seen in this session before, also if it was resumed: it needs no barrier.
 void reconnect::options_tried(const error_code& ec, commands& out)
 {
     auto* at = std::get_if<trying_options>(&stage_);
@@ -167,7 +161,7 @@ void reconnect::options_tried(const error_code& ec, commands& out)
     if (!ec) {
         accepted_ = true;
         backoff_.reset();
-        become_connected(std::string{at->where}, out);
+        become_connected(std::string{at->where}, at->resumed, out);
     } else if (ec == zookeeper_errc::no_node) {
         out.push_back({.type = kind::note,
                        .text = "chroot " + settings_.chroot + " does not exist on " + at->where});
@@ -177,9 +171,20 @@ void reconnect::options_tried(const error_code& ec, commands& out)
     }
 }
 
-void reconnect::become_connected(std::string where, commands& out)
+// A follower takes the leader's answer for that to its latest question about the session. It may be the answer to the
+// question of an attempt that was given up. Then the question of this connection is still on its way, and this server
+// becomes the session's owner when the question arrives: perhaps when the client has gone on elsewhere, with all writes
+// behind it. The answer to the barrier shows that the question has arrived. So no write is sent before.
+void reconnect::become_connected(std::string where, bool resumed, commands& out)
 {
-    stage_ = online{std::move(where)};
+    const bool writable = !resumed || planted("writes in front of the barrier's answer");
+    stage_ = online{std::move(where), writable};
+    if (resumed && !planted("barrier forgotten") && !planted("barrier behind the news")) {
+        out.push_back({kind::send_barrier});
+    }
+    if (writable) {
+        out.push_back({kind::writable});
+    }
     unanswered_ = 0;
     was_connected_ = true;
     if (wanted_) {
@@ -188,6 +193,9 @@ void reconnect::become_connected(std::string where, commands& out)
     out.push_back({kind::connected});
     if (std::exchange(wanted_, false) && !planted("callers not answered")) {
         out.push_back({.type = kind::answer});
+    }
+    if (resumed && planted("barrier behind the news")) {
+        out.push_back({kind::send_barrier});
     }
 }
 
@@ -208,6 +216,10 @@ void reconnect::barrier_answered(const error_code& ec, commands& out)
     if (!ec || ec == zookeeper_errc::no_node || ec == zookeeper_errc::no_auth ||
         planted("refused barrier accepted")) {
         backoff_.reset();
+        if (!std::exchange(at->writable, true) && holds<online>() &&
+            !planted("no write any more")) {
+            out.push_back({kind::writable});
+        }
         return;
     }
     // A server that throttles did not carry it out. What it answers to the requests behind it may be older than what was
@@ -242,7 +254,11 @@ void reconnect::broken(loss why, std::string_view fault, bool write_lost, instan
         old_.lost(where, write_lost, now);
     } else if (auto* connected = std::get_if<online>(&stage_)) {
         where = std::move(connected->where);
-        old_.lost(where, write_lost, now);
+        if (connected->writable) {
+            old_.lost(where, write_lost, now);
+        } else {
+            old_.lost_unused(where, now);
+        }
     } else {
         return;
     }

@@ -237,6 +237,35 @@ BOOST_AUTO_TEST_CASE(an_old_write_is_carried_out_behind_the_barrier)
     BOOST_TEST(refused > 5u);
 }
 
+// A follower finds the connection that the leader's answer is for by the session alone (pendingRevalidations in
+// Learner.java). So the answer to an attempt that was given up serves the next one. The question of that one makes the
+// follower the owner later, and is followed by all that was sent meanwhile.
+BOOST_AUTO_TEST_CASE(the_answer_to_an_earlier_attempt_is_no_proof)
+{
+    scene s;
+    BOOST_REQUIRE(s.wait_for_service());
+    const auto a = s.follower(0), b = s.follower(1);
+    auto &follower = s.servers.machine_of(a), &leader = s.servers.machine_of(*s.servers.leader());
+    hand_client first{s}, second{s}, moved{s};
+    BOOST_REQUIRE(first.open(b, {}, 20s));
+    s.net.delay_one_way(leader, follower, 200ms, 200ms);
+    first.connect(a, first.session, 20s);
+    s.time.run_until(s.time.now() + 100ms); // the leader has answered
+    first.hang_up();
+    s.net.cut(follower, leader);
+    BOOST_REQUIRE(second.open(a, first.session, 20s));
+    second.send({.op = opcode::multi, .ops = {colock::check_op("/")}});
+    second.send(a_create("/late"));
+    s.time.run_until(s.time.now() + 500ms);
+    BOOST_TEST(second.heard.size() == 1u); // no answer to the barrier
+    second.hang_up();
+    BOOST_REQUIRE(moved.open(b, first.session, 20s));
+    BOOST_TEST(!moved.call({.op = opcode::multi, .ops = {colock::check_op("/")}}).error);
+    BOOST_TEST((moved.exists("/late").error == zookeeper_errc::no_node));
+    s.net.mend(follower, leader);
+    BOOST_TEST(s.wait(5s, [&] { return s.servers.decided().find("/late") != nullptr; }));
+}
+
 // What lies in the socket of a server that has closed the connection cannot come any more.
 BOOST_AUTO_TEST_CASE(the_end_of_a_connection_comes_behind_its_writes)
 {
