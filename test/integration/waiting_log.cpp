@@ -1,5 +1,6 @@
 // What the log says of an acquisition that waits, and what a time-out says of who had the lock.
 #include <colock/diagnostics.hpp>
+#include <colock/queue_view.hpp>
 #include <support/lock_scene.hpp>
 #include <support/run.hpp>
 
@@ -199,10 +200,21 @@ BOOST_AUTO_TEST_CASE(a_cancelled_waiter)
 
 BOOST_AUTO_TEST_CASE(what_others_write_is_one_line_and_short)
 {
-    const auto held = hold(connect(), {.owner_data = "\x1b[2J\nlost " + std::string(1000, 'x')});
+    const auto held =
+        hold(connect(), {.owner_data = "\x1b[2J\n\xc2\x9b\"lost " + std::string(1000, 'x')});
     const auto waiting = start_lock(zk);
     check_logs("waiting for " + directory +
-               R"( behind 1 contender, held by "\?\[2J\?lost x{180,200}")");
+               R"( behind 1 contender, held by "\?\[2J\?{4}lost x{180,200}")");
+}
+
+BOOST_AUTO_TEST_CASE(a_request_to_let_go_is_no_holder)
+{
+    const auto held = hold_elsewhere();
+    outcome<std::size_t> asked;
+    async_revoke_holders(mutex{connect(), directory}, asked.handler());
+    BOOST_TEST(value_of(io, asked) == 1U);
+    const auto waiting = start_lock(zk);
+    check_logs("waiting for " + directory + " behind 1 contender");
 }
 
 BOOST_AUTO_TEST_CASE(other_kinds)
@@ -259,9 +271,9 @@ BOOST_AUTO_TEST_CASE(after_a_while_it_asks_who_holds_the_lock_and_suspects_that_
     const auto third = start_waiter(connect());
     const auto fourth = start_waiter(zk);
 
-    mutex twice{zk, directory + "-twice"};
+    mutex twice{zk, directory + "-twice"}, robbed{zk, directory + "-robbed"};
     shared_mutex prices{zk, directory + "-shared"};
-    outcome<unique_lock> once, again, writing;
+    outcome<unique_lock> once, again, writing, before, meanwhile, after;
     outcome<shared_lock> reading;
     outcome<permit> all, more;
     twice.async_lock(once.handler());
@@ -270,6 +282,13 @@ BOOST_AUTO_TEST_CASE(after_a_while_it_asks_who_holds_the_lock_and_suspects_that_
     prices.async_lock_shared(reading.handler());
     const auto read = value_of(io, reading);
     prices.async_lock(writing.handler());
+    robbed.async_lock(before.handler());
+    const auto lost = value_of(io, before); // the guard stays, and holds nothing
+    admin.remove(robbed.path() + '/' + queue_of(robbed.path()).front());
+    BOOST_TEST(until([&] { return lost.state() == lock_state::lost; }));
+    mutex{connect(), robbed.path(), {.owner_data = other_process}}.async_lock(meanwhile.handler());
+    const auto theirs = value_of(io, meanwhile);
+    robbed.async_lock(after.handler());
     semaphore permits{zk, directory + "-permits", 1};
     permits.async_acquire(all.handler());
     const auto one = value_of(io, all);
@@ -289,10 +308,17 @@ BOOST_AUTO_TEST_CASE(after_a_while_it_asks_who_holds_the_lock_and_suspects_that_
                ", 1 of 1 are taken, the first by .*, which is this client");
     check_logs("still waiting for " + directory + "-twice after " + time +
                ", held by this client for " + time);
-    for (const auto* each : {"-twice", "-shared", "-quiet"}) {
+    check_logs("still waiting for " + robbed.path() + " after " + time +
+               R"(, behind 1 contender, held by db7:42 \(batch\))");
+    for (const auto* each : {"-twice", "-quiet"}) {
         check_logs(directory + each + " is held by this client itself, for " + time +
                    "; if the coroutine that waits for it is the one that holds it, it waits for "
                    "itself: release the guard first.*");
+    }
+    check_logs("still waiting for " + prices.path() + " after .*");
+    for (const auto* each :
+         {"-robbed", "-shared"}) { // one is lost, and readers may have taken turns
+        BOOST_TEST(count(directory + each + " is held by this client itself.*") == 0);
     }
     BOOST_TEST(count("(waiting|still waiting|granted).*-quiet.*") == 0);
 }

@@ -278,7 +278,7 @@ void contender_driver::watch(const std::string& name)
                              self->ask([](const auto& c) { return c.has_node(); });
             const bool asked = own && !r.error && r.text == revocation_request && !self->revoked_;
             self->revoked_ |= asked;
-            if (!own && self->queue_->listens()) {
+            if (!own && r.text != revocation_request && self->queue_->listens()) {
                 target->data = std::make_unique<std::string>(r.text.substr(0, most_of_owner_data));
             }
             self->feed_answer(

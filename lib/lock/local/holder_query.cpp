@@ -1,5 +1,7 @@
 #include "lock/local/holder_query.hpp"
 
+#include <colock/queue_view.hpp>
+
 #include "protocol/names/contender_name.hpp"
 #include "protocol/names/path.hpp"
 
@@ -15,7 +17,7 @@ void read_holder(const std::shared_ptr<client_core>& core, std::string node,
     core->submit(make_request(
         {.op = zk::opcode::get, .path = std::move(node)}, on_loss::fail,
         [core, then = std::move(then)](zk::reply&& r) {
-            then(r.error
+            then(r.error || r.text == revocation_request // which hides whose node it is
                      ? std::nullopt
                      : std::optional{asked_holder{.data = r.text.substr(0, most_of_owner_data),
                                                   .own = r.stat.ephemeral_owner == core->session(),

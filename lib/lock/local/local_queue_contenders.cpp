@@ -131,6 +131,9 @@ void local_queue::drop_holder(outcome& out)
     if (holder_->was_idle) {
         out.strand().leaving.push_back({holder_, {}});
     }
+    if (here_ && !shared_ && holder_->users != 0) { // its guard is still there, and holds nothing
+        here_->leave();
+    }
     holder_.reset();
     apply(cohort_.lost(), out);
 }
@@ -193,7 +196,7 @@ error_code local_queue::end_turn(grant& held, outcome& out)
 // Counts how the user's turn has ended. Returns whether it was the last one.
 bool local_queue::take_user_off(contender_driver& driver, const error_code& why)
 {
-    if (here_) {
+    if (here_ && !shared_ && holder_.get() == &driver) { // else drop_holder() did it
         here_->leave();
     }
     if (why) {

@@ -67,7 +67,7 @@ void local_queue::note_grant(std::uint64_t waited_since)
         return;
     }
     const auto now = boot_clock::now();
-    if (here_) {
+    if (here_ && !shared_) { // readers that come and go hide how long each of them stays
         here_->enter(now);
     }
     if (logs_grants()) {
@@ -123,7 +123,7 @@ std::string local_queue::reasons(std::size_t before, nanoseconds now) const
                      .held_here = holder_ && cohort_.users() != 0,
                      .local = before};
     if (why.held_here) {
-        why.held_since = here_ ? here_->since() : std::nullopt;
+        why.held_since = here_ && !shared_ ? here_->since() : std::nullopt;
     } else if (contender_ && notes_) {
         why.ahead = notes_->ahead;
         why.asked = notes_->asked;
@@ -149,6 +149,9 @@ void local_queue::blocked(const contender_driver& driver, const contenders_ahead
         }
         if (!notes_) {
             notes_ = std::make_unique<wait_notes>();
+        }
+        if (notes_->ahead.count != now.count) {
+            notes_->asked.reset(); // others are before it now
         }
         notes_->ahead = now;
         const bool waits = now.drains || now.holder || now.count.value_or(0) != 0;
@@ -211,25 +214,35 @@ std::optional<nanoseconds> local_queue::remind(nanoseconds now)
 
 void local_queue::ask_who_holds()
 {
-    ask_first_in_queue(core_, path_, *options_.layout,
-                       [weak = weak_from_this()](std::optional<asked_holder> found) {
-                           const auto self = weak.lock();
-                           if (!self) {
-                               return;
-                           }
-                           {
-                               const std::lock_guard lock{self->mutex_};
-                               self->asking_ = false;
-                               if (self->waiting_.empty()) {
-                                   return;
-                               }
-                               if (self->notes_) {
-                                   self->notes_->asked = std::move(found);
-                               }
-                               self->note_still_waiting(boot_clock::now());
-                           }
-                           self->core_->send_lines();
-                       });
+    std::weak_ptr<contender_driver> contender;
+    std::optional<std::size_t> place;
+    {
+        const std::lock_guard lock{mutex_};
+        contender = contender_;
+        place = notes_ ? notes_->ahead.count : std::nullopt;
+    }
+    ask_first_in_queue(
+        core_, path_, *options_.layout,
+        [weak = weak_from_this(), contender, place](std::optional<asked_holder> found) {
+            const auto self = weak.lock();
+            if (!self) {
+                return;
+            }
+            {
+                const std::lock_guard lock{self->mutex_};
+                self->asking_ = false;
+                if (self->waiting_.empty()) {
+                    return;
+                }
+                // Else the first one may be the waiters' own node by now.
+                if (self->notes_ && self->notes_->ahead.count == place &&
+                    self->contender_ == contender.lock()) {
+                    self->notes_->asked = std::move(found);
+                }
+                self->note_still_waiting(boot_clock::now());
+            }
+            self->core_->send_lines();
+        });
 }
 
 // ---- any thread, without the mutex

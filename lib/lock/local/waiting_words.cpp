@@ -16,13 +16,14 @@ std::string counted_words(std::size_t n, const std::string& what)
 std::string owner_words(std::string_view data)
 {
     const auto owner = parse_owner(data.substr(0, most_of_owner_data));
-    auto text = owner.host && owner.pid && owner.program
-                    ? *owner.host + ':' + std::to_string(*owner.pid) + " (" + *owner.program + ')'
-                : owner.text.empty() ? std::string{"an owner that does not say who it is"}
-                                     : '"' + owner.text + '"';
+    const bool known = owner.host && owner.pid && owner.program;
+    const bool quoted = !known && !owner.text.empty();
+    auto text = known ? *owner.host + ':' + std::to_string(*owner.pid) + " (" + *owner.program + ')'
+                : quoted ? owner.text
+                         : std::string{"an owner that does not say who it is"};
     std::ranges::replace_if(
-        text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-    return text;
+        text, [](unsigned char c) { return c < 0x20 || c > 0x7e || c == '"'; }, '?');
+    return quoted ? '"' + text + '"' : text;
 }
 
 std::string time_words(std::chrono::nanoseconds t)
@@ -69,7 +70,7 @@ std::string reason_words(const wait_reasons& why, std::chrono::nanoseconds now)
         }
         if (why.ahead.holder) {
             add("held by " + owner_words(*why.ahead.holder));
-        } else if (why.asked && why.ahead.count != 0) {
+        } else if (why.asked && why.ahead.count.value_or(0) != 0) {
             const auto age = now - why.asked->when;
             add("held by " + owner_words(why.asked->data) +
                 (why.asked->own ? ", which is this client" : "") + age_words(age));

@@ -34,8 +34,6 @@ public:
                        std::int64_t count, deadline until)
         : state_{std::move(state)}, of_{state_->of}, core_{of_.core}, op_{std::move(op)},
           until_{until <= std::chrono::steady_clock::now() ? at_once : until}, count_{count},
-          what_{counted_words(static_cast<std::size_t>(count), "permit") + " of semaphore " +
-                of_.path},
           protocol_{{.wanted = count,
                      .permits = of_.permits,
                      .try_only = until_ == at_once,
@@ -146,7 +144,9 @@ private:
         case kind::agreed: state_->compared = true; break;
         case kind::give_back: permit_for(c.leases) = {}; break;
         case kind::granted:
-            log("granted " + what_ + " after " + time_words(boot_clock::now() - began_));
+            if (logs()) {
+                log("granted " + what() + " after " + time_words(boot_clock::now() - began_));
+            }
             complete({}, permit_for(c.leases));
             break;
         case kind::busy: refuse(); break;
@@ -297,8 +297,8 @@ private:
     // The waits keep this object alive: a client that is closed ends them last of all.
     void wait_for_change()
     {
-        if (core_->logs(log_level::debug) && !std::exchange(wait_logged_, true)) {
-            log("waiting for " + what_ + ", " + reasons(boot_clock::now()));
+        if (logs() && !std::exchange(wait_logged_, true)) {
+            log(waiting_words(what(), reasons(boot_clock::now())));
             core_->remind(weak_from_this(),
                           protocol::next_waiting_report(began_, boot_clock::now()));
         }
@@ -394,33 +394,37 @@ private:
     void log_still_waiting()
     {
         const auto now = boot_clock::now();
-        log(still_waiting_words(what_, now - began_, reasons(now), 0));
+        log(still_waiting_words(what(), now - began_, reasons(now), 0));
     }
 
+    // Empty when nothing is known.
     [[nodiscard]] std::string reasons(std::chrono::nanoseconds now) const
     {
         if (!core_->is_connected()) {
             return "without a connection to the servers";
         }
-        if (!has_queue()) {
-            return "others are before it in the queue";
-        }
-        const auto taken = protocol_.taken();
-        return permits_words(taken ? std::to_string(*taken) : "too many", protocol_.limit(), asked_,
-                             now);
+        const auto taken = has_queue() ? protocol_.taken() : std::nullopt;
+        return taken ? permits_words(std::to_string(*taken), protocol_.limit(), asked_, now) : "";
     }
 
+    [[nodiscard]] std::string what() const
+    {
+        return counted_words(static_cast<std::size_t>(count_), "permit") + " of semaphore " +
+               of_.path;
+    }
+
+    [[nodiscard]] bool logs() const { return op_ && core_->logs(log_level::debug); }
     void log(std::string text)
     {
-        if (core_->logs(log_level::debug) && op_) {
-            core_->add_line(log_level::debug, std::move(text));
-            core_->send_lines();
-        }
+        core_->add_line(log_level::debug, std::move(text));
+        core_->send_lines();
     }
     void log_end(const std::string& why)
     {
-        log("gave up waiting for " + what_ + " after " + time_words(boot_clock::now() - began_) +
-            ": " + why);
+        if (logs()) {
+            log("gave up waiting for " + what() + " after " +
+                time_words(boot_clock::now() - began_) + ": " + why);
+        }
     }
 
     // ---- the outcome
@@ -429,11 +433,14 @@ private:
     void refuse()
     {
         if (op_ && until_ == at_once) {
-            op_->tell(about("too few permits are free"));
-        } else if (op_) {
-            const auto why = reasons(boot_clock::now());
-            log_end("its time is over; " + why);
-            op_->tell(why_.empty() ? about("not granted in time; " + why) : why_);
+            if (op_->told() != nullptr) {
+                op_->tell(about("too few permits are free"));
+            }
+        } else if (op_ && (logs() || op_->told() != nullptr)) {
+            auto why = reasons(boot_clock::now());
+            why = why.empty() ? "" : "; " + why;
+            log_end("its time is over" + why);
+            op_->tell(why_.empty() ? about("not granted in time" + why) : why_);
         }
         complete({}, access::make<permit>(core_));
     }
@@ -499,7 +506,6 @@ private:
     std::string why_;                      // what the last error is about
     const deadline until_;
     const std::int64_t count_;
-    const std::string what_; // for the log
     const std::chrono::nanoseconds began_ = boot_clock::now();
     std::optional<asked_holder> asked_; // who has a permit
     bool wait_logged_ = false;
