@@ -28,6 +28,15 @@ std::shared_ptr<users_of_path> users_for_log(const client_core& core, lock_kind 
     return wanted ? std::make_shared<users_of_path>() : nullptr;
 }
 
+// For a single user. With a log, a reminder may point to it for seconds after that user has gone: apart from its count of
+// references, its memory shall go with it.
+std::shared_ptr<local_queue> queue_of_one(std::shared_ptr<local_queue> listed, bool shared,
+                                          bool reminded)
+{
+    return reminded ? std::shared_ptr<local_queue>{new local_queue{std::move(listed), shared}}
+                    : std::make_shared<local_queue>(std::move(listed), shared);
+}
+
 } // namespace
 
 local_queue::local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options,
@@ -61,7 +70,7 @@ std::shared_ptr<local_queue> local_queue::readers()
         return listed_->readers();
     }
     if (options_.max_local_grants == 0) { // likewise
-        return std::make_shared<local_queue>(shared_from_this(), true);
+        return queue_of_one(shared_from_this(), true, times_);
     }
     const std::lock_guard lock{mutex_};
     auto found = readers_.lock();
@@ -77,7 +86,7 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
 {
     if (!listed_ && options_.max_local_grants == 0 && kind_ != lock_kind::single_node_mutex) {
         // Each user has a contender of its own. Where there is no queue, users take turns with the one node instead.
-        std::make_shared<local_queue>(shared_from_this(), false)->lock(std::move(op), until);
+        queue_of_one(shared_from_this(), false, times_)->lock(std::move(op), until);
         return;
     }
     if (until != never && until <= std::chrono::steady_clock::now()) {
