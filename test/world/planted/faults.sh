@@ -52,6 +52,10 @@ plant "reports the loss of a read instead of repeating it" lib/client/core_reque
     "$(in_function answered 's/ \&\& \(loss \|\| / \&\& (/')"
 plant "does not send what has waited for a connection" lib/client/core_requests.cpp \
     "$(in_function flush_waiting 's/all.splice.*waiting_\);//')"
+plant "does not send what has waited for the barrier" lib/client/core_requests.cpp \
+    "$(in_function begin_to_write 's/send\(unlink.*/(void)unlink(behind_barrier_.front()).release();/')"
+plant "drops what has waited for a barrier that was not answered" lib/client/core_requests.cpp \
+    "$(in_function end_turns 's/waiting_.push_front\(r\);/(void)r;/')"
 plant "tells one subscriber alone that a watch has fired" lib/zk/watch_registry.cpp \
     "$(in_function take 's/e.subscribers.end\(\)\)/e.subscribers.empty() ? e.subscribers.end() : e.subscribers.begin() + 1)/')"
 plant "does not set a watch again behind a reconnection" lib/client/watch_state.cpp \
