@@ -26,7 +26,8 @@ void client_core::add_credentials(credential c, operation_ptr<error_code> op)
         return;
     }
     credentials_.add(c);
-    const auto t = std::make_shared<credential_trial>(std::move(c), std::move(op));
+    const auto t =
+        std::make_shared<credential_trial>(credential_trial{std::move(c), std::move(op)});
     trials_.push_back(t);
     if (link) {
         link->bind([raw = t.get()](asio::cancellation_type) {
