@@ -13,7 +13,7 @@ enum class log_level { debug, info, warning, error };
 /// `log_level::debug` why an acquisition has to wait, and for whom. docs/log.md lists the lines about locks.
 ///
 /// The function gets lines of the level `client_options::log_threshold` and above. What other users have written, such as
-/// the data of a holder's node, is in a line with '?' in place of its control characters.
+/// the data of a holder's node, is in a line with '?' in place of a quote and of whatever is no printable ASCII.
 ///
 /// Called on the client's internal strand, one call at a time per client, never with the empty string.
 /// It must not throw and should return soon. It may start operations of the client.
