@@ -149,6 +149,9 @@ std::shared_ptr<std::optional<colock::error_code>> program::last_request(custome
     if (c.zk->state() != colock::connection_state::connected) {
         return nullptr;
     }
+    if (c.zk->stats().waiting != 0) {
+        return nullptr; // it would wait behind writes that wait for the barrier's answer
+    }
     auto answer = std::make_shared<std::optional<colock::error_code>>();
     c.zk->async_exists("/", c.counted("async_exists", [answer](colock::error_code ec, const auto&) {
         *answer = ec;
