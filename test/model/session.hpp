@@ -46,6 +46,7 @@ struct scenario {
     int deadlines = 0;
     int unread = 0; // a server does not close a connection that was lost
     int lost_writes = 0;
+    int some_times = 0; // several ticks
     int long_times = 0; // longer than a session lives
     int smaller = 0;    // a time-out that is granted
     int requests = 0;   // that are outstanding for a while
@@ -301,6 +302,7 @@ private:
         session_ = 0;
         unread_.clear();
         passed_on_until_.clear();
+        may_return_.clear();
         smallest_ = longest;
         eager_ = 0;
     }
@@ -348,12 +350,16 @@ private:
     {
         const bool was_online = told_ == state::connected;
         const bool distrusted = machine_.is_distrusted();
+        if (link_ == link::attempted || (link_ == link::established && !writable_)) {
+            offered_in_vain();
+        }
         if (link_ == link::established && !closing_) {
             lost_at_ = now_;
             latest_ = where_;
             unread_.erase(where_);
             if (writable_) {
                 passed_on_until_.erase(where_);
+                may_return_.clear();
             }
             if (left_.unread != 0) {
                 --left_.unread;
@@ -381,9 +387,20 @@ private:
                                  return !unsafe.contains(each);
                              });
         const bool shall_try = link_ == link::none && may_try && resolved_ && !closing_;
+        if (link_ == link::attempted) {
+            offered_in_vain();
+        }
         timer_ = opened_ = false;
         decide([this](auto& m, auto& out) { m.timer_due(now(), out); });
         require(!shall_try || opened_, "G4 no server is tried although one may be");
+    }
+
+    // The server may read the first frame of the attempt later, and make itself the owner of the session.
+    void offered_in_vain()
+    {
+        if (may_pass_on(where_)) {
+            may_return_.insert(where_);
+        }
     }
 
     // Where an attempt may let a write of an earlier connection be carried out late.
@@ -398,6 +415,14 @@ private:
         });
         if (all.size() == names_.size() && !unread_.contains(latest_)) {
             all.erase(latest_);
+        }
+        for (const auto& each : may_return_) {
+            if (may_pass_on(each)) {
+                all = {names_.begin(), names_.end()};
+                if (!unread_.contains(each)) {
+                    all.erase(each);
+                }
+            }
         }
         return all;
     }
@@ -463,6 +488,7 @@ private:
     std::set<std::string> unread_;
     std::set<std::string> unsafe_; // when the addresses were chosen
     std::map<std::string, std::chrono::nanoseconds> passed_on_until_;
+    std::set<std::string> may_return_; // the session was offered there in vain, in spite of that
     std::chrono::nanoseconds now_{1h}, lost_at_{0};
     std::string latest_; // where the connection was lost last
     std::chrono::milliseconds smallest_ = longest;
@@ -514,6 +540,8 @@ inline std::vector<world::event> world::possible() const
         w.deadline_ = false;
         w.decide([](auto& m, auto& out) { m.deadline_due(out); });
     });
+    sometimes(&scenario::some_times, session_ != 0, "some time",
+              [](world& w) { w.now_ += 6 * tick; });
     sometimes(&scenario::long_times, told_ == state::suspended, "a long time",
               [](world& w) { w.now_ += timeout + tick; });
     // Look-ups.

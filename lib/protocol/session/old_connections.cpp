@@ -19,7 +19,9 @@ constexpr std::chrono::minutes longest{10};
 
 void old_connections::lost(const std::string& where, bool write_lost, instant now)
 {
-    lost_unused(where, now);
+    latest_ = where;
+    latest_at_ = now.real;
+    may_return_.reset();
     std::erase_if(lost_, [&](const lost_connection& each) {
         return each.where == where || each.passed_on_until <= now.awake;
     });
@@ -33,6 +35,15 @@ void old_connections::lost_unused(const std::string& where, instant now)
 {
     latest_ = where;
     latest_at_ = now.real;
+    attempted(where, now);
+}
+
+void old_connections::attempted(const std::string& where, instant now)
+{
+    const auto* const writes = passes_on(where, now);
+    if (writes && !planted("unanswered attempt forgotten")) {
+        may_return_ = *writes;
+    }
 }
 
 pass old_connections::begin(const std::vector<address>& all) const
@@ -64,28 +75,39 @@ pass old_connections::resume(const std::vector<address>& all, std::chrono::milli
         const auto at = std::ranges::find(all, text, &address::text);
         return at->is_unread && !planted("old connection ignored");
     });
+    const auto leave_only = [&](const std::string& where) {
+        std::erase_if(found.untried, [&](const std::string& text) { return text != where; });
+    };
+    if (may_return_ && now.awake < may_return_->passed_on_until) {
+        leave_only(may_return_->where);
+        return found;
+    }
     // A client whose connections all break again and again has to go on somewhere. The server of the last connection handles
     // that connection's writes before those of the next one, and nothing was done at another server meanwhile.
-    const auto passes_on = [&](const std::string& text) { return may_pass_on(text, now); };
-    if (!std::ranges::all_of(found.untried, passes_on) || planted("no server is left")) {
-        std::erase_if(found.untried, passes_on);
+    const auto is_late = [&](const std::string& text) { return passes_on(text, now) != nullptr; };
+    if (!std::ranges::all_of(found.untried, is_late) || planted("no server is left")) {
+        std::erase_if(found.untried, is_late);
     } else if (!planted("any server will do")) {
-        std::erase_if(found.untried, [&](const std::string& text) { return text != latest_; });
+        leave_only(latest_);
     }
     return found;
 }
 
-bool old_connections::may_pass_on(const std::string& where, instant now) const
+// The writes of a lost connection that may be on their way to the leader.
+const old_connections::lost_connection* old_connections::passes_on(const std::string& where,
+                                                                   instant now) const
 {
-    return std::ranges::any_of(lost_, [&](const lost_connection& each) {
-        return each.where == where && now.awake < each.passed_on_until;
-    });
+    const auto at = std::ranges::find(lost_, where, &lost_connection::where);
+    return at != lost_.end() && now.awake < at->passed_on_until ? &*at : nullptr;
 }
 
 std::ostream& operator<<(std::ostream& text, const old_connections& c)
 {
     for (const auto& each : c.lost_) {
         text << each.where << each.passed_on_until.count() << ' ';
+    }
+    if (c.may_return_) {
+        text << c.may_return_->where << c.may_return_->passed_on_until.count() << ' ';
     }
     return text << c.latest_ << c.latest_at_.count();
 }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,14 @@ public:
     void lost(const std::string& where, bool write_lost, instant now);
     // Likewise, before the leader is known to have received what was sent on the connection before it.
     void lost_unused(const std::string& where, instant now);
+    // An attempt to connect came to nothing: the server may read it later.
+    void attempted(const std::string& where, instant now);
     // The session is over: the leader refuses what comes late.
-    void forget() noexcept { lost_.clear(); }
+    void forget() noexcept
+    {
+        lost_.clear();
+        may_return_.reset();
+    }
 
     // Where to try to resume a session of this time-out.
     [[nodiscard]] pass resume(const std::vector<address>& all, std::chrono::milliseconds timeout,
@@ -58,10 +65,12 @@ private:
         friend bool operator==(const lost_connection&, const lost_connection&) = default;
     };
 
-    [[nodiscard]] bool may_pass_on(const std::string& where, instant now) const;
+    [[nodiscard]] const lost_connection* passes_on(const std::string& where, instant now) const;
 
     std::chrono::milliseconds tick_;
     std::vector<lost_connection> lost_; // one for each address, the latest last
+    // There the session was offered in spite of that, and the server may make itself the owner later.
+    std::optional<lost_connection> may_return_;
     std::string latest_;
     std::chrono::nanoseconds latest_at_{0}; // by the clock that goes on
 };

@@ -105,6 +105,7 @@ void reconnect::timer_due(instant now, commands& out)
         if (!planted("silent server not dropped")) {
             out.push_back({kind::drop});
         }
+        old_.attempted(from.where, now);
         attempt_failed(std::move(from.rest),
                        {errc::connect_timeout, "server " + from.where + " did not answer in time"},
                        now, out);
@@ -248,6 +249,7 @@ void reconnect::broken(loss why, std::string_view fault, bool write_lost, instan
     if (auto* attempted = std::get_if<attempting>(&stage_)) {
         where = std::move(attempted->where);
         rest = std::move(attempted->rest);
+        old_.attempted(where, now);
     } else if (auto* tried = std::get_if<trying_options>(&stage_)) {
         where = std::move(tried->where);
         rest = std::move(tried->rest);
