@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_with_a_node_of_its_own)
     const auto each = double(heap_in_use() - before) / waiters;
     std::cout << "figure: " << waiters << " waiters with nodes of their own: " << each
               << " bytes each\n";
-    BOOST_TEST(each <= 3780); // with the pointer to its diagnostics, and what the log may ask for
+    BOOST_TEST(each <= 3720);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -31,8 +31,9 @@ BOOST_AUTO_TEST_CASE(G1_G3_G4_many_clients_bring_a_directory_to_an_end_and_it_be
     BOOST_TEST(t.errors.empty());
     BOOST_TEST(t.last_number < 1000);
     BOOST_TEST(t.late != 0U);
-    // As a rule one or two. How often a client joins just before the directory would be deleted is chance.
-    BOOST_TEST(t.late <= 45U);
+    // A client that joins before the directory is deleted keeps it. In forty runs on a busy machine that happened one to
+    // three times as a rule, and ten times once.
+    BOOST_TEST(t.late <= 24U);
     BOOST_TEST_MESSAGE("granted with a late number: " << t.late);
     BOOST_TEST(s.made_in() != before);
     s.check_nothing_left();

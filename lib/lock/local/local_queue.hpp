@@ -152,7 +152,7 @@ private:
     bool reminded_ = false; // the client calls remind(), or is about to be asked to
     bool look_ = false;
     bool lingering_ = false; // the timer runs, or is about to
-    std::optional<zk::timer> linger_timer_;
+    std::unique_ptr<zk::timer> linger_timer_;
 
     std::atomic<bool> needs_reminder_{false}; // set under the mutex
 };

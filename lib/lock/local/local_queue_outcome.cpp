@@ -97,7 +97,7 @@ void local_queue::reconcile(strand_work& work)
             looking = holder_;
         }
         if (lingering_ && !linger_timer_) {
-            linger_timer_.emplace(core_->strand());
+            linger_timer_ = std::make_unique<zk::timer>(core_->strand());
             wait_to_give_up();
         }
     }
