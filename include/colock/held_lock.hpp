@@ -107,7 +107,7 @@ public:
     /// True when the lock was granted and is neither released nor known to be lost.
     [[nodiscard]] explicit operator bool() const noexcept;
 
-    /// What is known of the lock now. By the clock, also when the connection is silent.
+    /// The state of the lock now. By the clock, also when the connection is silent.
     [[nodiscard]] lock_state state() const noexcept;
 
     /// Why the lock was lost, see above. No error while it is held; `errc::not_held` when this object holds

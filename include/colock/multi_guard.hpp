@@ -74,7 +74,7 @@ public:
     /// True when the locks were granted, and neither were released nor is any of them known to be lost.
     [[nodiscard]] explicit operator bool() const noexcept;
 
-    /// What is known of the locks now: `lost` when one of them is.
+    /// The state of the locks now: `lost` when one of them is.
     [[nodiscard]] lock_state state() const noexcept;
 
     /// Why the first of them was lost that was known to be: `errc::session_expired`, `errc::node_deleted`,

@@ -1,4 +1,4 @@
-// What ZooKeeper's nodes are made of: metadata, modes, access control, transactions, watch events.
+// The parts of ZooKeeper's nodes: metadata, modes, access control, transactions, watch events.
 #ifndef COLOCK_NODE_HPP
 #define COLOCK_NODE_HPP
 
@@ -162,7 +162,7 @@ inline transaction_op remove_op(std::string path, std::int32_t version = any_ver
     return {transaction_op::kind::remove, std::move(path), {}, version, {}};
 }
 
-/// What one step of a transaction came to.
+/// The result of one step of a transaction.
 struct transaction_result {
     /// Of a failed transaction: the cause at the step that failed, `zookeeper_errc::runtime_inconsistency`
     /// at the steps behind it, no error at those before it (which were undone as well).
@@ -171,7 +171,7 @@ struct transaction_result {
     node_stat stat;   ///< Of a set: the metadata afterwards.
 };
 
-/// What a watch reports.
+/// The event that a watch reports.
 enum class watch_event_type {
     created = 1,
     deleted = 2,

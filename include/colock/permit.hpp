@@ -50,7 +50,7 @@ public:
     /// How many are held; those that are lost count until they are released.
     [[nodiscard]] std::size_t count() const noexcept { return nodes_.size(); }
 
-    /// What is known of the permits now. By the clock, also when the connection is silent.
+    /// The state of the permits now. By the clock, also when the connection is silent.
     [[nodiscard]] lock_state state() const noexcept;
 
     /// Why the permits were lost: `errc::session_expired`, `errc::node_deleted`, `errc::safe_until_passed` (these

@@ -22,7 +22,7 @@
 
 namespace colock {
 
-/// Who wrote a node, as far as its data tell.
+/// The process that wrote a node, as far as its data tell.
 struct owner_info {
     std::optional<std::string> host;
     std::optional<std::int64_t> pid;

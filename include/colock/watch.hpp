@@ -64,7 +64,7 @@ private:
     std::shared_ptr<detail::watch_state> state_;
 };
 
-/// What a watched read found, and the watch that it set.
+/// The result of a watched read, and the watch that it set.
 template <class Result>
 struct [[nodiscard]] watched {
     Result value;

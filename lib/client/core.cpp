@@ -254,13 +254,10 @@ void client_core::take_note(const request& r, const zk::reply& reply)
 {
     const auto now = boot_clock::now();
     // A transaction whose condition fails has its place in ZooKeeper's order as well.
-    const auto& op = r.call.op;
-    const bool write =
-        reply.error
-            ? op == zk::opcode::multi &&
-                  (reply.error == zookeeper_errc::no_node || reply.error == zookeeper_errc::no_auth)
-            : op == zk::opcode::multi || op == zk::opcode::create || op == zk::opcode::remove ||
-                  op == zk::opcode::set || op == zk::opcode::set_acl;
+    const bool multi = r.call.op == zk::opcode::multi;
+    const bool write = reply.error ? multi && (reply.error == zookeeper_errc::no_node ||
+                                               reply.error == zookeeper_errc::no_auth)
+                                   : multi || r.call.is_write();
     if (write && heartbeat_.overdue(now)) {
         // Lost is final: holders that are past their bound must know before it moves.
         notify([](session_listener& l) { l.check(); });

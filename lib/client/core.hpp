@@ -60,7 +60,7 @@ private:
     std::shared_ptr<session_listener> self_; // while it is in the client's list
 };
 
-// What the locks of one path share.
+// The state that the locks of one path share.
 class path_entry {
 public:
     virtual ~path_entry() = default;
@@ -173,7 +173,7 @@ public:
 
     // ---- on the strand: directories of locks
 
-    // What is remembered of the one at this path, in this session.
+    // The memory of the one at this path, in this session.
     [[nodiscard]] std::shared_ptr<protocol::directory_memory> directory_at(const std::string& path);
 
     // ---- on the strand: diagnosis
@@ -202,7 +202,7 @@ public:
     void add_line(log_level level, std::string text) { lines_.add(level, std::move(text)); }
     void send_lines();
 
-    // What is in use at this path, or what `make` returns.
+    // The state in use at this path, or what `make` returns.
     [[nodiscard]] std::shared_ptr<path_entry>
     find_path(const std::string& path, const std::function<std::shared_ptr<path_entry>()>& make);
     // Nobody uses it any more.

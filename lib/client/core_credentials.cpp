@@ -71,7 +71,7 @@ void client_core::refuse_credentials()
     }
 }
 
-// What the connection has not been told yet. While requests wait to be written it takes no credentials, and the next
+// Tells the connection the credentials that it does not know yet. While requests wait to be written it takes no credentials, and the next
 // connection is told all of them when it is opened.
 void client_core::tell_credentials()
 {

@@ -1,4 +1,4 @@
-// What a client says about itself on each of its connections.
+// The identities that a client presents on each of its connections.
 #pragma once
 
 #include <colock/client_options.hpp>

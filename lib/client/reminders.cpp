@@ -9,7 +9,7 @@ namespace colock::detail {
 
 namespace {
 
-// Those who are due at nearly the same time are served together.
+// Entries that are due at nearly the same time are served together.
 constexpr std::chrono::nanoseconds least_pause = std::chrono::milliseconds{250};
 
 } // namespace

@@ -17,7 +17,7 @@ class request;
 
 using request_list = boost::intrusive::list<request>;
 
-// What becomes of a request when the connection breaks under it.
+// How a request ends when the connection breaks under it.
 enum class on_loss {
     fail,   // it is answered with the loss; it is refused while there is no connection
     report, // a write: waits until it can be sent, and is answered with the loss once it was

@@ -50,7 +50,7 @@ private:
     void discarded() noexcept override;
     void watch_fired(const watch_event& event) noexcept override;
 
-    // What happened while nobody watched, if anything.
+    // The event that happened while nobody watched, if any.
     [[nodiscard]] std::optional<watch_event_type>
     difference(const std::optional<node_stat>& found) const;
     void deliver(const error_code& ec, watch_event event);

@@ -1,4 +1,4 @@
-// What the nodes of a lock say about their owners.
+// The data of a lock's nodes, which name the owner.
 #include <colock/queue_view.hpp>
 
 #include <unistd.h>

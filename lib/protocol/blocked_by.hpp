@@ -1,4 +1,4 @@
-// What a contender that waits knows of those before it: for people. Sans-io.
+// The contenders before one that waits, as far as it knows them: for people. Sans-io.
 #pragma once
 
 #include <cstddef>

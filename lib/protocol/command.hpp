@@ -1,4 +1,4 @@
-// What a contender wants done: requests to the server, and reports to its owner.
+// The orders of a contender: requests to the server, and reports to its owner.
 #pragma once
 
 #include <colock/error.hpp>

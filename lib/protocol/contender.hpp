@@ -32,7 +32,7 @@ public:
 
     contender(settings s, guid first) : context_{.options = std::move(s), .own_guid = first} {}
 
-    // What the client knows of the directory. To be lent before every input: a client forgets it with its session.
+    // The client's memory of the directory. To be lent before every input: a client forgets it with its session.
     void lend(directory_memory& of_client) noexcept { context_.directory.lend(of_client); }
 
     // Intentions of the caller. `connected`: whether there is a connection now, with this session.

@@ -79,7 +79,7 @@ void single_node::looked(const error_code& ec, node_identity identity, bool spok
     }
 }
 
-// What became of a create whose answer was lost.
+// The answer to the create was lost: is the node there?
 void single_node::recover(bool exists, node_identity identity, bool spoken_for, commands& out)
 {
     if (exists && identity.owner == session_ && !spoken_for) {

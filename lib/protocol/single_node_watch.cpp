@@ -1,4 +1,4 @@
-// What the watch on the node tells, and the proof that the session is safe: grants, and losses.
+// How the watch on the node, and the proof that the session is safe, lead to grants and losses.
 #include "single_node.hpp"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// What the client keeps of connections that it has given up.
+// The sockets of connections that the client has given up.
 #pragma once
 
 #include <chrono>

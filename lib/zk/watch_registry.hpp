@@ -1,4 +1,4 @@
-// Who wants to hear of which watch; frees a watch on the server when nobody does.
+// The subscribers of each watch. Frees a watch on the server when it has none.
 #pragma once
 
 #include "call.hpp"

@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(use_future)
     });
 }
 
-// What is consigned tells when the operation has completed.
+// The consigned object tells when the operation has completed.
 BOOST_AUTO_TEST_CASE(detached)
 {
     operations_scene s;

@@ -1,4 +1,4 @@
-// What every kind of mutex is: a handle to a client, a path and options.
+// The base of every kind of mutex: a handle to a client, a path and options.
 #ifndef COLOCK_DETAIL_BASIC_LOCK_HPP
 #define COLOCK_DETAIL_BASIC_LOCK_HPP
 

@@ -1,4 +1,4 @@
-// What async_with_lock tells the log and the counters of its client.
+// The reports of async_with_lock to the log and the counters of its client.
 #ifndef COLOCK_DETAIL_BODY_REPORTS_HPP
 #define COLOCK_DETAIL_BODY_REPORTS_HPP
 

@@ -1,4 +1,4 @@
-// What the build decides.
+// Choices of the build.
 #ifndef COLOCK_DETAIL_CONFIG_HPP
 #define COLOCK_DETAIL_CONFIG_HPP
 

@@ -39,7 +39,7 @@ class basic_yield_context; // of spawn.hpp, which needs Boost.Context
 
 namespace colock::detail {
 
-// What a body returns: an awaitable, or an operation that takes a token. No `type` when it is neither.
+// The kind of operation that a body returns: an awaitable, or one that takes a token. No `type` when it is neither.
 template <class Returned, class = void>
 struct awaited {
 };
@@ -62,7 +62,7 @@ concept returns_awaitable = requires
     typename awaited<std::invoke_result_t<F&, const Guard&>>::type;
 };
 
-// What a body gives; nothing when the body is wrong.
+// The result of a body; nothing when the body is wrong.
 template <class F, class Guard>
 struct body_result {
     using type = void;
@@ -74,7 +74,7 @@ struct body_result<F, Guard> : awaited<std::invoke_result_t<F&, const Guard&>> {
 template <class F, class Guard>
 using body_result_t = typename body_result<F, Guard>::type;
 
-// What a caller may do wrong with a body; F is the deduced type of a forwarding reference. The public functions look
+// The mistakes that a caller may make with a body; F is the deduced type of a forwarding reference. The public functions look
 // here first, so that the compiler names the mistake in its first lines.
 template <class Guard, bool tries, class F, class CompletionToken>
 struct checked_body {
@@ -100,7 +100,7 @@ struct checked_body {
     static constexpr bool value = true;
 };
 
-// What the operation gives: what the body gave; of a try, that if the lock was had at all.
+// The result of the operation: the body's; of a try, an optional of it, empty when the lock was not acquired.
 template <class Result, bool tries>
 struct body_outcome {
     using type = Result;

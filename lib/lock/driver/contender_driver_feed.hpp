@@ -1,4 +1,4 @@
-// What the parts of a contender_driver share: its watches, and the way from an input to the commands that come of it.
+// Shared by the parts of a contender_driver: its watches, and the way from an input to the commands that follow.
 #pragma once
 
 #include "lock/driver/contender_driver.hpp"

@@ -91,7 +91,7 @@ public:
     virtual void fail_all(const error_code& ec, const std::string& why) = 0;
     // Returns whether a user held the lock.
     virtual bool lost(contender_driver& driver) = 0;
-    // What a driver that waits knows of the contenders before it has changed. Called while somebody listens.
+    // The driver waits, and now knows something else of the contenders before it. Called while somebody listens.
     virtual void blocked(const contender_driver& driver, const contenders_ahead& now) = 0;
     virtual void met(const contender_driver& driver, protocol::remote_contention c) = 0;
     virtual void connected(const contender_driver& driver) = 0;
@@ -100,7 +100,7 @@ public:
     // The client goes without a word: waiters are destroyed.
     virtual void discarded() noexcept = 0;
 
-    // What the client knows of the lock's directory: one memory for all owners of the path.
+    // The client's memory of the lock's directory: one for all owners of the path.
     [[nodiscard]] virtual protocol::directory_memory& directory() = 0;
 
     own_nodes claimed;

@@ -1,4 +1,4 @@
-// What a client knows of the contenders before its own: for people.
+// The contenders before a client's own, as far as the client knows them: for people.
 #pragma once
 
 #include <chrono>

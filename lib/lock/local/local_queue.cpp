@@ -1,4 +1,4 @@
-// What users ask of a local_queue: to lock, try, cancel, release, step down.
+// The calls of a local_queue's users: lock, try, cancel, release, step down.
 #include "lock/local/local_queue_outcome.hpp"
 #include "lock/no_lock.hpp"
 

@@ -35,7 +35,7 @@ class local_queue final : public path_entry,
                           public reminded,
                           public std::enable_shared_from_this<local_queue> {
 public:
-    // What the client finds at this path. Path and options are valid.
+    // The queue that the client lists at this path. Path and options are valid.
     local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options,
                 lock_kind kind);
     // For a single user of `listed`; or for its readers.
@@ -118,7 +118,7 @@ private:
     void drop_former_holder(outcome& out);
     void apply(const protocol::cohort::verdict& v, outcome& out);
     void admit(waiter* op, outcome& out, std::uint64_t waited_since = 0);
-    // What the log, and the caller of a time-out, get to know.
+    // For the log, and for the caller whose deadline has passed.
     void note_wait(waiter& op);
     void note_end_of_wait(waiter& op, const error_code& answer);
     void note_grant(std::uint64_t waited_since);

@@ -1,4 +1,4 @@
-// What becomes of the contenders of a local_queue, and of the turns that users have on them.
+// The contenders of a local_queue: how they are granted and lost, and the turns that users have on them.
 #include "lock/local/local_queue_outcome.hpp"
 #include "lock/no_lock.hpp"
 

@@ -1,4 +1,4 @@
-// What an input to a local_queue brings about: under the mutex, behind it, and on the strand.
+// The effects of an input to a local_queue: under the mutex, behind it, and on the strand.
 #include "lock/local/local_queue_outcome.hpp"
 
 #include "lock/no_lock.hpp"

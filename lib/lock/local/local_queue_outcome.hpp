@@ -1,4 +1,4 @@
-// What an input to a local_queue brings about, besides what it changes under the mutex.
+// The effects of an input to a local_queue that are carried out when the mutex has been left.
 #pragma once
 
 #include "lock/local/local_queue.hpp"

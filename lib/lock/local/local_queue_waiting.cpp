@@ -1,4 +1,4 @@
-// What the log, and callers whose time is over, get to know of those who wait in a local_queue, and of what they wait for.
+// The words for the log, and for callers whose deadline has passed: which users wait in a local_queue, and why.
 #include "lock/local/holder_query.hpp"
 #include "lock/local/local_queue_outcome.hpp"
 #include "protocol/waiting_report.hpp"
@@ -111,7 +111,7 @@ std::string local_queue::name() const
     return name_words(path_, kind_) + (shared_ ? " for reading" : "");
 }
 
-// Whoever acquires permits sees those granted, and not its place in the semaphore's queue.
+// An acquisition of permits sees the permits that are granted, and not its place in the semaphore's queue.
 bool local_queue::logs_grants() const noexcept
 {
     return logs_ && kind_ != lock_kind::semaphore_queue;

@@ -1,4 +1,4 @@
-// What a lock object refers to: a client, a path, options.
+// The place that a lock object refers to: a client, a path, options.
 #pragma once
 
 #include <colock/detail/deadline.hpp>

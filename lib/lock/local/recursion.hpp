@@ -49,7 +49,7 @@ private:
     bool over_ = false;
 };
 
-// What an owner has, or waits for.
+// The lock that an owner has, or waits for.
 class owner_state {
 public:
     // Of this path; empty when there is none.

@@ -1,4 +1,5 @@
-// Who has the lock of one path in one client, by whatever node: for the log, which suspects that one waits for itself.
+// The users of one client that have the lock of one path, by any node: for the log, which suspects that a user waits
+// for a lock that it holds.
 #pragma once
 
 #include <chrono>

@@ -25,14 +25,14 @@ namespace colock::detail {
 // A path, or whose queue it is.
 [[nodiscard]] std::string name_words(std::string_view path, lock_kind kind);
 
-// What the servers said when they were asked who is first in the queue.
+// The first contender of the queue, when the client asked the servers for it.
 struct asked_holder {
     std::string data;
     bool own = false; // this client's
     std::chrono::nanoseconds when{0};
 };
 
-// What a waiter waits for.
+// Why a waiter waits.
 struct wait_reasons {
     bool connected = true;
     // A user of this client has the lock, by the node that the waiter would use, too.

@@ -154,7 +154,7 @@ void held_nodes::release(const std::vector<std::string>& nodes, operation_ptr<er
     const auto of = std::make_shared<departure>(departure{nodes.size(), {}, std::move(op)});
     if (of->op) {
         awaited_.push_back(of);
-        // What is under way keeps it alive. The link must not: the operation owns the link.
+        // The requests under way keep it alive. The link must not: the operation owns the link.
         on_cancel(of->op, [this, weak = std::weak_ptr{of}] {
             if (const auto it = weak.lock(); it && it->op) {
                 answer(*it, asio::error::operation_aborted);

@@ -1,4 +1,4 @@
-// What a semaphore object refers to, and what the objects of one path and client share.
+// The state behind a semaphore object: its own, and that which the objects of one path and client share.
 #pragma once
 
 #include <colock/detail/deadline.hpp>

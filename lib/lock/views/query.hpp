@@ -131,7 +131,7 @@ public:
 
     // Does one slice. True when it was the last one.
     [[nodiscard]] bool work();
-    // What stands in the queue: names only.
+    // The names in the queue.
     [[nodiscard]] queue_view take() { return std::move(found_); }
 
 private:

@@ -1,4 +1,4 @@
-// What answers of the servers tell of a lock's directory.
+// What the servers' answers tell of a lock's directory.
 #pragma once
 
 #include <colock/error.hpp>
@@ -17,7 +17,7 @@ struct directory_state {
     friend bool operator==(const directory_state&, const directory_state&) = default;
 };
 
-// What came of the step of a transaction that writes to the directory.
+// The result of the step of a transaction that writes to the directory.
 struct directory_write {
     error_code error = {};
     directory_state now = {}; // without an error

@@ -1,4 +1,4 @@
-// What a client remembers of a lock's directory from one of its contenders to the next.
+// A client's memory of a lock's directory, from one of its contenders to the next.
 #pragma once
 
 #include <cstdint>

@@ -27,10 +27,10 @@ struct entry {
 // Of the number that the server appends.
 inline constexpr std::size_t number_digits = 10;
 
-// What these digits say; nothing when there is anything else among them.
+// The value of these digits; nothing when there is anything else among them.
 [[nodiscard]] std::optional<std::int64_t> number_in(std::string_view digits) noexcept;
 
-// What precedes the number in the name of a join.
+// The part of a join's name before the number.
 [[nodiscard]] std::string name_prefix(const layout& l, const guid& g, bool shared = false);
 
 // The number of a name that belongs to the layout: it ends in a marker and the server's digits. Whatever
@@ -40,7 +40,7 @@ inline constexpr std::size_t number_digits = 10;
 // Whether it ends in the marker of readers.
 [[nodiscard]] bool is_shared(const layout& l, std::string_view name) noexcept;
 
-// What is wrong with a layout, after "the layout"; empty when nothing is.
+// The fault of a layout, to be read after "the layout"; empty when there is none.
 [[nodiscard]] std::string layout_fault(const layout& l);
 
 // The contenders among the children, lowest number first. Others are left out.

@@ -21,7 +21,7 @@ struct settings {
     friend std::strong_ordering operator<=>(const settings&, const settings&) = default;
 };
 
-// What the client knows at the time of an input.
+// The client's knowledge at the time of an input.
 struct surroundings {
     std::int64_t session = 0;
     error_code unavailable = {}; // why the client carries out nothing any more
@@ -56,10 +56,10 @@ public:
     {
     }
 
-    // What the client knows. To be told before every other input.
+    // The client's knowledge. To be told before every other input.
     void assume(const surroundings& now) { now_ = now; }
 
-    // What the caller wants.
+    // The calls of its user.
     void begin(commands& out);
     // `at_once`: the caller has its outcome now, and what was begun is undone in the background. Else the caller has
     // its outcome when no trace is left.

@@ -1,4 +1,4 @@
-// What an acquisition of permits wants done: requests to the server, and reports to its caller.
+// The orders of an acquisition of permits: requests to the server, and reports to its caller.
 #pragma once
 
 #include <colock/error.hpp>

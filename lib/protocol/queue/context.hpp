@@ -1,4 +1,4 @@
-// What a contender knows, whichever stage it is in: what it was asked for, its connection, and what is under way on it.
+// The knowledge of a contender in all its stages: what its owner wants, its connection, and the requests under way.
 #pragma once
 
 #include <colock/layout.hpp>
@@ -28,7 +28,7 @@ struct settings {
     friend bool operator==(const settings&, const settings&) = default;
 };
 
-// What a listing shows.
+// The names that a listing shows.
 struct listing {
     const std::vector<std::string>& children;
     directory_state directory = {};

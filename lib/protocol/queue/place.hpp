@@ -27,7 +27,7 @@ struct place {
     std::optional<node_identity> identity;
     watched_node watch; // on the own node
 
-    // What the directory's data have shown, and the last listing that was evaluated.
+    // Learned from the directory's data, and from the last listing that was evaluated.
     directory directory_is = directory::unknown;
     bool disposable = false;   // the directory is ours, and nothing but the queue is in it
     bool met_others = false;   // other contenders were in the queue, before this one or behind it

@@ -26,7 +26,7 @@ using stage = std::variant<joining, waiting, holding, leaving, draining, gone>;
 template <class T>
 concept a_stage = std::constructible_from<stage, T>;
 
-// What comes of an input: another stage, or none, so the present one goes on.
+// The result of an input: another stage, or none when the present one goes on.
 class [[nodiscard]] transition {
 public:
     transition() noexcept = default;

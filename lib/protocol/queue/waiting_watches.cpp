@@ -1,4 +1,4 @@
-// What the watches of a waiter tell: predecessors that go, and the own node.
+// The watches of a waiter: on its predecessors, and on its own node.
 #include "low_water_mark.hpp"
 #include "protocol/names/contender_name.hpp"
 #include "protocol/planted.hpp"

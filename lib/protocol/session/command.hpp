@@ -1,4 +1,4 @@
-// What the state machine of a session wants done: by the connection, by timers, and to the client's users. Sans-io.
+// The orders of a session's state machine: to the connection, to timers, and to the client's users. Sans-io.
 #pragma once
 
 #include <colock/error.hpp>

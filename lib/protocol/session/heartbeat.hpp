@@ -18,7 +18,7 @@ public:
     using duration = validity::duration;
     using time_point = validity::time_point;
 
-    // What to do now.
+    // The orders that are due now.
     struct orders {
         bool read = false;
         bool write = false;

@@ -1,4 +1,4 @@
-// What the user of a client asks for, and how a session ends.
+// The calls of a client's user, and the end of a session.
 #include "reconnect.hpp"
 
 #include "protocol/planted.hpp"
