@@ -39,7 +39,7 @@ struct election_options {
 namespace detail {
 
 // Immutable: what an election is, and what async_with_lock needs of a lock.
-struct COLOCK_DECL candidacy {
+struct COLOCK_DECL election_path {
     std::shared_ptr<client_core> core;
     std::string path;
     lock_options options;
@@ -128,7 +128,7 @@ public:
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_lead(F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(standing<false>{candidacy_}, std::forward<F>(body), detail::never,
+        return detail::with_lock(standing<false>{path_}, std::forward<F>(body), detail::never,
                                  std::forward<CompletionToken>(token));
     }
 
@@ -148,7 +148,7 @@ public:
     auto async_try_lead_for(std::chrono::duration<Rep, Period> limit, F&& body,
                             CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(standing<true>{candidacy_}, std::forward<F>(body), limit,
+        return detail::with_lock(standing<true>{path_}, std::forward<F>(body), limit,
                                  std::forward<CompletionToken>(token));
     }
 
@@ -169,8 +169,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_campaign(CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire<leadership>(candidacy_->stand(),
-                                           std::forward<CompletionToken>(token), detail::never);
+        return detail::acquire<leadership>(path_->stand(), std::forward<CompletionToken>(token),
+                                           detail::never);
     }
 
     /// Asks who leads: `leader` is the identity, and empty when there is no candidate. Two round trips.
@@ -192,8 +192,8 @@ public:
     {
         return boost::asio::async_initiate<CompletionToken,
                                            void(error_code, std::optional<std::string>)>(
-            detail::initiate<error_code, std::optional<std::string>>{candidacy_->core}, token,
-            &detail::candidacy::leader, candidacy_->path);
+            detail::initiate<error_code, std::optional<std::string>>{path_->core}, token,
+            &detail::election_path::leader, path_->path);
     }
 
     /// Asks who stands for election: `identities` has the leader first, then the others in the order in which it
@@ -216,8 +216,8 @@ public:
     {
         return boost::asio::async_initiate<CompletionToken,
                                            void(error_code, std::vector<std::string>)>(
-            detail::initiate<error_code, std::vector<std::string>>{candidacy_->core}, token,
-            &detail::candidacy::participants, candidacy_->path);
+            detail::initiate<error_code, std::vector<std::string>>{path_->core}, token,
+            &detail::election_path::participants, path_->path);
     }
 
     /// Waits until the leader is another than `seen`, or until there is none. At completion `leader` is its
@@ -251,8 +251,8 @@ public:
     {
         return boost::asio::async_initiate<CompletionToken,
                                            void(error_code, std::optional<std::string>)>(
-            detail::initiate<error_code, std::optional<std::string>>{candidacy_->core}, token,
-            &detail::candidacy::wait_change, candidacy_->path, std::move(seen));
+            detail::initiate<error_code, std::optional<std::string>>{path_->core}, token,
+            &detail::election_path::wait_change, path_->path, std::move(seen));
     }
 
 private:
@@ -265,17 +265,17 @@ private:
         using guard_type = leadership;
         static constexpr bool tries = tries_only;
 
-        explicit standing(std::shared_ptr<const detail::candidacy> c) noexcept
-            : candidacy_{std::move(c)}
+        explicit standing(std::shared_ptr<const detail::election_path> path) noexcept
+            : path_{std::move(path)}
         {
         }
         [[nodiscard]] executor_type get_executor() const noexcept
         {
-            return detail::executor_of(candidacy_->core);
+            return detail::executor_of(path_->core);
         }
         [[nodiscard]] std::chrono::milliseconds body_grace() const noexcept
         {
-            return candidacy_->options.body_grace;
+            return path_->options.body_grace;
         }
         template <class Visit>
         void each_revocable(const leadership&, Visit) const noexcept
@@ -284,15 +284,15 @@ private:
         template <class CompletionToken>
         auto async_lock(detail::deadline until, CompletionToken&& token) const
         {
-            return detail::acquire<leadership>(candidacy_->stand(),
-                                               std::forward<CompletionToken>(token), until);
+            return detail::acquire<leadership>(path_->stand(), std::forward<CompletionToken>(token),
+                                               until);
         }
 
     private:
-        std::shared_ptr<const detail::candidacy> candidacy_;
+        std::shared_ptr<const detail::election_path> path_;
     };
 
-    std::shared_ptr<const detail::candidacy> candidacy_;
+    std::shared_ptr<const detail::election_path> path_;
 };
 
 } // namespace colock

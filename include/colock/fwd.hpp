@@ -7,6 +7,10 @@ namespace colock {
 class client;
 struct client_options;
 struct client_stats;
+struct counter_node;
+struct create_options;
+struct credential;
+class diagnostics;
 class election;
 struct election_options;
 class fencing_token;
@@ -19,8 +23,10 @@ class lock_owner;
 class multi_guard;
 class multi_lock;
 class mutex;
-class permit;
 struct node_stat;
+struct owner_info;
+class permit;
+struct queue_entry;
 struct queue_view;
 class recursive_lock;
 class recursive_mutex;
@@ -28,27 +34,29 @@ class semaphore;
 class shared_lock;
 class shared_mutex;
 class single_node_mutex;
+class transaction;
+struct transaction_op;
 class unique_lock;
 class watch;
 
 namespace detail {
+struct access;
+struct body_reports;
 class borrowed_client;
 class client_core;
-class held_nodes;
+class contender_driver;
+struct election_path;
+class first_loss;
 class local_queue;
 class lock_list;
 class lock_path;
 class lock_target;
-class recursion;
 class owner_state;
-class contender_driver;
+class permit_lease;
+class recursion;
 class semaphore_path;
 class semaphore_state;
 class watch_state;
-struct body_reports;
-class first_loss;
-struct access;
-struct candidacy;
 } // namespace detail
 
 } // namespace colock

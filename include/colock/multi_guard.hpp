@@ -32,7 +32,7 @@ struct watched_turn {
     std::uint64_t turn;
 };
 struct watched_leases {
-    std::shared_ptr<held_nodes> nodes;
+    std::shared_ptr<permit_lease> nodes;
     std::string one_of_them;
 };
 using watched_part = std::variant<watched_turn, watched_leases>;

@@ -141,17 +141,17 @@ private:
     friend struct detail::access;
 
     explicit permit(std::shared_ptr<detail::client_core> core,
-                    std::shared_ptr<detail::held_nodes> held = nullptr,
+                    std::shared_ptr<detail::permit_lease> held = nullptr,
                     std::vector<std::string> nodes = {}) noexcept;
 
     static void start_wait_lost(const std::shared_ptr<detail::client_core>& core,
                                 detail::operation_ptr<error_code, error_code> op,
-                                std::shared_ptr<detail::held_nodes> held, std::string node);
+                                std::shared_ptr<detail::permit_lease> held, std::string node);
     static void start_release(const std::shared_ptr<detail::client_core>& core,
                               detail::operation_ptr<error_code> op, permit held);
 
     std::shared_ptr<detail::client_core> core_;
-    std::shared_ptr<detail::held_nodes> held_;
+    std::shared_ptr<detail::permit_lease> held_;
     std::vector<std::string> nodes_;
 };
 

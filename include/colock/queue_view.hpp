@@ -96,7 +96,7 @@ template <class Lock>
 concept queueing = std::same_as<Lock, mutex> || std::same_as<Lock, recursive_mutex> ||
     std::same_as<Lock, shared_mutex> || std::same_as<Lock, election>;
 
-struct COLOCK_DECL queue_inquiries {
+struct COLOCK_DECL queue_queries {
     static void view(const std::shared_ptr<client_core>& core,
                      operation_ptr<error_code, queue_view> op, std::string path, layout l);
     static void view_permits(const std::shared_ptr<client_core>& core,
@@ -140,7 +140,7 @@ auto async_view_queue(const client& c, std::string path, layout l,
 {
     return boost::asio::async_initiate<CompletionToken, void(error_code, queue_view)>(
         detail::initiate<error_code, queue_view>{detail::access::core(c)}, token,
-        &detail::queue_inquiries::view, std::move(path), std::move(l));
+        &detail::queue_queries::view, std::move(path), std::move(l));
 }
 
 /// As above, of the queue of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`. The object need not live on.
@@ -150,7 +150,7 @@ auto async_view_queue(const Lock& lock, CompletionToken&& token = CompletionToke
     auto at = detail::place_of(lock);
     return boost::asio::async_initiate<CompletionToken, void(error_code, queue_view)>(
         detail::initiate<error_code, queue_view>{std::move(at.core)}, token,
-        &detail::queue_inquiries::view, std::move(at.path), std::move(at.names));
+        &detail::queue_queries::view, std::move(at.path), std::move(at.names));
 }
 
 /// As above, of a semaphore: `view.holders()` are the nodes of the permits that are held, one for each permit, in the
@@ -163,7 +163,7 @@ auto async_view_queue(const semaphore& s, CompletionToken&& token = CompletionTo
     auto at = detail::place_of(s);
     return boost::asio::async_initiate<CompletionToken, void(error_code, queue_view)>(
         detail::initiate<error_code, queue_view>{std::move(at.core)}, token,
-        &detail::queue_inquiries::view_permits, std::move(at.path));
+        &detail::queue_queries::view_permits, std::move(at.path));
 }
 
 /// Waits until the position of a contender is another than `seen`. At completion `position` is what it is then.
@@ -211,7 +211,7 @@ auto async_wait_position(const client& c, std::string node, layout l,
 {
     return boost::asio::async_initiate<CompletionToken, void(error_code, std::size_t)>(
         detail::initiate<error_code, std::size_t>{detail::access::core(c)}, token,
-        &detail::queue_inquiries::wait_position, std::move(node), std::move(l), seen);
+        &detail::queue_queries::wait_position, std::move(node), std::move(l), seen);
 }
 
 /// As above, of a contender in the queue of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`. The object
@@ -223,7 +223,7 @@ auto async_wait_position(const Lock& lock, std::string node, std::optional<std::
     auto at = detail::place_of(lock);
     return boost::asio::async_initiate<CompletionToken, void(error_code, std::size_t)>(
         detail::initiate<error_code, std::size_t>{std::move(at.core)}, token,
-        &detail::queue_inquiries::wait_position, std::move(node), std::move(at.names), seen);
+        &detail::queue_queries::wait_position, std::move(node), std::move(at.names), seen);
 }
 
 /// As above, for a caller that has seen no position yet.
@@ -260,7 +260,7 @@ auto async_revoke(const client& c, std::string node, CompletionToken&& token = C
 {
     return boost::asio::async_initiate<CompletionToken, void(error_code)>(
         detail::initiate<error_code>{detail::access::core(c)}, token,
-        &detail::queue_inquiries::revoke, std::move(node));
+        &detail::queue_queries::revoke, std::move(node));
 }
 
 /// Asks whoever has the lock at `path` to let it go. At completion `asked` tells how many were asked: none, one, or
@@ -283,7 +283,7 @@ auto async_revoke_holders(const client& c, std::string path, layout l,
 {
     return boost::asio::async_initiate<CompletionToken, void(error_code, std::size_t)>(
         detail::initiate<error_code, std::size_t>{detail::access::core(c)}, token,
-        &detail::queue_inquiries::revoke_holders, std::move(path), std::move(l));
+        &detail::queue_queries::revoke_holders, std::move(path), std::move(l));
 }
 
 /// As above, of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`. The object need not live on.
@@ -293,7 +293,7 @@ auto async_revoke_holders(const Lock& lock, CompletionToken&& token = Completion
     auto at = detail::place_of(lock);
     return boost::asio::async_initiate<CompletionToken, void(error_code, std::size_t)>(
         detail::initiate<error_code, std::size_t>{std::move(at.core)}, token,
-        &detail::queue_inquiries::revoke_holders, std::move(at.path), std::move(at.names));
+        &detail::queue_queries::revoke_holders, std::move(at.path), std::move(at.names));
 }
 
 } // namespace colock

@@ -103,13 +103,13 @@ private:
 
 } // namespace
 
-std::shared_ptr<const lock_path> candidacy::stand() const
+std::shared_ptr<const lock_path> election_path::stand() const
 {
     return std::make_shared<lock_path>(core, path, options, lock_kind::election);
 }
 
-void candidacy::leader(const std::shared_ptr<client_core>& core,
-                       operation_ptr<error_code, identity> op, std::string path)
+void election_path::leader(const std::shared_ptr<client_core>& core,
+                           operation_ptr<error_code, identity> op, std::string path)
 {
     const auto q = make_query(core, std::move(op));
     q->start([raw = q.get(), path = std::move(path)] {
@@ -126,9 +126,9 @@ void candidacy::leader(const std::shared_ptr<client_core>& core,
     });
 }
 
-void candidacy::participants(const std::shared_ptr<client_core>& core,
-                             operation_ptr<error_code, std::vector<std::string>> op,
-                             std::string path)
+void election_path::participants(const std::shared_ptr<client_core>& core,
+                                 operation_ptr<error_code, std::vector<std::string>> op,
+                                 std::string path)
 {
     const auto q = make_query(core, std::move(op));
     q->start([raw = q.get(), path = std::move(path)] {
@@ -149,12 +149,13 @@ void candidacy::participants(const std::shared_ptr<client_core>& core,
 
 queue_place place_of(const election& e)
 {
-    const auto& of = *access::candidacy(e);
+    const auto& of = *access::election_path(e);
     return {of.core, of.path, *of.options.layout};
 }
 
-void candidacy::wait_change(const std::shared_ptr<client_core>& core,
-                            operation_ptr<error_code, identity> op, std::string path, identity seen)
+void election_path::wait_change(const std::shared_ptr<client_core>& core,
+                                operation_ptr<error_code, identity> op, std::string path,
+                                identity seen)
 {
     watch_changes<change_of_leaders>(core, std::move(op), std::move(path), std::move(seen));
 }
@@ -167,31 +168,31 @@ election::election(client& c, std::string path, std::string identity)
 }
 
 election::election(client& c, std::string path, std::string identity, election_options options)
-    : candidacy_{std::make_shared<detail::candidacy>(
-          detail::candidacy{detail::access::core(c), std::move(path),
-                            lock_options{.layout = curator_latch_layout(),
-                                         .acl = std::move(options.acl),
-                                         .owner_data = std::move(identity),
-                                         .rejoin_on_expiry = options.rejoin_on_expiry,
-                                         .safety_margin = options.safety_margin,
-                                         .body_grace = options.body_grace,
-                                         .max_local_grants = 0}})} // each has a place of its own
+    : path_{std::make_shared<detail::election_path>(detail::election_path{
+          detail::access::core(c), std::move(path),
+          lock_options{.layout = curator_latch_layout(),
+                       .acl = std::move(options.acl),
+                       .owner_data = std::move(identity),
+                       .rejoin_on_expiry = options.rejoin_on_expiry,
+                       .safety_margin = options.safety_margin,
+                       .body_grace = options.body_grace,
+                       .max_local_grants = 0}})} // each has a place of its own
 {
 }
 
 election::executor_type election::get_executor() const noexcept
 {
-    return candidacy_->core->executor();
+    return path_->core->executor();
 }
 
 const std::string& election::path() const noexcept
 {
-    return candidacy_->path;
+    return path_->path;
 }
 
 const std::string& election::identity() const noexcept
 {
-    return *candidacy_->options.owner_data;
+    return *path_->options.owner_data;
 }
 
 namespace detail {

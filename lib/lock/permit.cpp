@@ -1,6 +1,6 @@
 #include <colock/permit.hpp>
 
-#include "lock/permits/held_nodes.hpp"
+#include "lock/permits/permit_lease.hpp"
 
 #include <boost/system/system_error.hpp>
 
@@ -8,8 +8,8 @@
 
 namespace colock {
 
-permit::permit(std::shared_ptr<detail::client_core> core, std::shared_ptr<detail::held_nodes> held,
-               std::vector<std::string> nodes) noexcept
+permit::permit(std::shared_ptr<detail::client_core> core,
+               std::shared_ptr<detail::permit_lease> held, std::vector<std::string> nodes) noexcept
     : core_{std::move(core)}, held_{std::move(held)}, nodes_{std::move(nodes)}
 {
 }
@@ -102,7 +102,7 @@ permit::executor_type permit::get_executor() const noexcept
 
 void permit::start_wait_lost(const std::shared_ptr<detail::client_core>& core,
                              detail::operation_ptr<error_code, error_code> op,
-                             std::shared_ptr<detail::held_nodes> held, std::string node)
+                             std::shared_ptr<detail::permit_lease> held, std::string node)
 {
     if (node.empty()) {
         op.complete(errc::not_held, {});

@@ -67,8 +67,8 @@ void take_answer(queue_entry& entry, zk::reply&& r)
     entry.since = std::chrono::system_clock::time_point{std::chrono::milliseconds{r.stat.ctime}};
 }
 
-void queue_inquiries::view(const std::shared_ptr<client_core>& core,
-                           operation_ptr<error_code, queue_view> op, std::string path, layout l)
+void queue_queries::view(const std::shared_ptr<client_core>& core,
+                         operation_ptr<error_code, queue_view> op, std::string path, layout l)
 {
     const auto q = make_query(core, std::move(op));
     q->start([raw = q.get(), path = std::move(path), l = std::move(l)] {
@@ -83,8 +83,8 @@ queue_place place_of(const semaphore& s)
 }
 
 // The leases are listed behind the waiters: who is granted permits in between is among both, instead of among neither.
-void queue_inquiries::view_permits(const std::shared_ptr<client_core>& core,
-                                   operation_ptr<error_code, queue_view> op, std::string path)
+void queue_queries::view_permits(const std::shared_ptr<client_core>& core,
+                                 operation_ptr<error_code, queue_view> op, std::string path)
 {
     struct parts {
         std::vector<queue_entry> leases, waiters;
@@ -179,9 +179,9 @@ private:
 
 } // namespace
 
-void queue_inquiries::wait_position(const std::shared_ptr<client_core>& core,
-                                    operation_ptr<error_code, std::size_t> op, std::string node,
-                                    layout l, std::optional<std::size_t> seen)
+void queue_queries::wait_position(const std::shared_ptr<client_core>& core,
+                                  operation_ptr<error_code, std::size_t> op, std::string node,
+                                  layout l, std::optional<std::size_t> seen)
 {
     watch_changes<change_of_position>(core, std::move(op), std::move(node), std::move(l), seen);
 }
@@ -207,8 +207,8 @@ zk::call revocation_of(std::string node)
 
 } // namespace
 
-void queue_inquiries::revoke(const std::shared_ptr<client_core>& core, operation_ptr<error_code> op,
-                             std::string node)
+void queue_queries::revoke(const std::shared_ptr<client_core>& core, operation_ptr<error_code> op,
+                           std::string node)
 {
     const auto q = make_query(core, std::move(op));
     q->start([raw = q.get(), node = std::move(node)] {
@@ -225,9 +225,9 @@ void queue_inquiries::revoke(const std::shared_ptr<client_core>& core, operation
     });
 }
 
-void queue_inquiries::revoke_holders(const std::shared_ptr<client_core>& core,
-                                     operation_ptr<error_code, std::size_t> op, std::string path,
-                                     layout l)
+void queue_queries::revoke_holders(const std::shared_ptr<client_core>& core,
+                                   operation_ptr<error_code, std::size_t> op, std::string path,
+                                   layout l)
 {
     const auto q = make_query(core, std::move(op));
     q->start([raw = q.get(), path = std::move(path), l = std::move(l)] {

@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(waiters_of_the_client_that_holds_it)
     check_logs("waiting for " + directory + ", held by this client for " + time +
                ", behind 1 waiter of this client");
     held = {};
-    check_logs("handed " + directory + " on to the next waiter of this client");
+    check_logs("handed " + directory + " off to the next waiter of this client");
     static_cast<void>(value_of(io, first));
     check_logs("granted " + directory + " after " + time);
     static_cast<void>(value_of(io, second));

@@ -54,9 +54,9 @@ struct access {
     }
     // Of an election.
     template <class Election>
-    [[nodiscard]] static auto& candidacy(const Election& e) noexcept
+    [[nodiscard]] static auto& election_path(const Election& e) noexcept
     {
-        return e.candidacy_;
+        return e.path_;
     }
 
     // By a constructor that is private.

@@ -293,7 +293,7 @@ void contender_driver::expired()
 {
     watches_.clear();
     newcomers_.reset();
-    if (unlocking_) { // no server has confirmed it, as in held_nodes::expired()
+    if (unlocking_) { // no server has confirmed it, as in permit_lease::expired()
         std::exchange(unlocking_, {}).complete(errc::session_expired);
     }
     feed([](auto& c, protocol::commands& out) { c.expired(out); });

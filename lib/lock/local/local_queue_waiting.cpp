@@ -83,7 +83,7 @@ void local_queue::note_release(const cohort::verdict& v)
 {
     if (logs_grants()) {
         core_->add_line(log_level::debug,
-                        v.admit != 0 ? "handed " + name() + " on to the next waiter of this client"
+                        v.admit != 0 ? "handed " + name() + " off to the next waiter of this client"
                         : v.idle ? "released " + name() + "; this client keeps its node for a while"
                                  : "released " + name());
     }

@@ -8,7 +8,7 @@
 #include "lock/local/holder_query.hpp"
 #include "lock/local/waiting_words.hpp"
 #include "lock/multi/lock_target.hpp"
-#include "lock/permits/held_nodes.hpp"
+#include "lock/permits/permit_lease.hpp"
 #include "lock/permits/semaphore_state.hpp"
 #include "protocol/names/path.hpp"
 #include "protocol/permits/acquisition.hpp"
@@ -451,8 +451,8 @@ private:
         for (const auto& each : names) {
             nodes.push_back(lease(each));
         }
-        const auto kept = std::make_shared<held_nodes>(core_, state_, "semaphore " + of_.path,
-                                                       of_.path, nodes, of_.options.safety_margin);
+        const auto kept = std::make_shared<permit_lease>(
+            core_, state_, "semaphore " + of_.path, of_.path, nodes, of_.options.safety_margin);
         kept->begin();
         core_->count.locks_granted.fetch_add(1, std::memory_order_relaxed);
         return access::make<permit>(core_, kept, std::move(nodes));

@@ -81,7 +81,7 @@ plant "does not tell that the proof has come" lib/client/core_requests.cpp \
     "$(in_function answered 's/notify\(.*proved\(\).*//')"
 plant "reads a clock that stands still while the machine sleeps" lib/client/boot_clock.hpp \
     's/CLOCK_BOOTTIME, /CLOCK_MONOTONIC, /' \
-    lib/client/{core,core_requests,core_session}.cpp lib/lock/{driver/contender_driver,driver/contender_driver_requests,held_lock,permits/held_nodes,lease/lease,local/local_queue,local/local_queue_contenders,local/local_queue_outcome}.cpp
+    lib/client/{core,core_requests,core_session}.cpp lib/lock/{driver/contender_driver,driver/contender_driver_requests,held_lock,permits/permit_lease,lease/lease,local/local_queue,local/local_queue_contenders,local/local_queue_outcome}.cpp
 
 # ---- what a guard keeps alive
 
@@ -181,15 +181,15 @@ plant "does not wait for permits that are released" lib/lock/permits/permit_acqu
     's/\{\&list_watch_, \&limit_watch_\}/{\&limit_watch_}/'
 plant "ignores the deadline of a semaphore" lib/lock/permits/permit_acquisition.cpp \
     's/until_ != never/false/'
-plant "does not remove the nodes of permits" lib/lock/permits/held_nodes.cpp \
+plant "does not remove the nodes of permits" lib/lock/permits/permit_lease.cpp \
     "$(in_function remove 's/core_->submit\(.*/of->left = 1; removed(path, *of, {});/')"
-plant "does not repeat the removal of permits behind a reconnection" lib/lock/permits/held_nodes.cpp \
+plant "does not repeat the removal of permits behind a reconnection" lib/lock/permits/permit_lease.cpp \
     "$(in_function connected 's/remove\(path, of\);//')"
-plant "does not tell the holder of permits when the bound passes" lib/lock/permits/held_nodes.cpp \
+plant "does not tell the holder of permits when the bound passes" lib/lock/permits/permit_lease.cpp \
     "$(in_function check 's/over_ \|\| !lost\(\)/true/')"
-plant "does not count permits as held" lib/lock/permits/held_nodes.cpp \
+plant "does not count permits as held" lib/lock/permits/permit_lease.cpp \
     "$(in_function rely 's/lease_.ask_for_check\(.*/lease_.ask_for_check(held \&\& false);/')"
-plant "does not notice that permits were deleted" lib/lock/permits/held_nodes.cpp \
+plant "does not notice that permits were deleted" lib/lock/permits/permit_lease.cpp \
     "$(in_function changed 's/lose\(errc::node_deleted\);//')"
 
 # ---- several locks, bodies

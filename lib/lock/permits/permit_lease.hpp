@@ -1,4 +1,4 @@
-// The nodes of one permit: held_nodes watches them, removes them, and tells of their loss.
+// The nodes of one permit: permit_lease watches them, removes them, and tells of their loss.
 #pragma once
 
 #include "client/core.hpp"
@@ -15,12 +15,13 @@
 namespace colock::detail {
 
 // On the strand, except where a function says otherwise. The client keeps it alive until the last node is gone.
-class held_nodes final : public session_listener, public std::enable_shared_from_this<held_nodes> {
+class permit_lease final : public session_listener,
+                           public std::enable_shared_from_this<permit_lease> {
 public:
     // `what` is for people: "semaphore /path". `of` is kept.
-    held_nodes(std::shared_ptr<client_core> core, std::shared_ptr<const void> of, std::string what,
-               std::string path, std::vector<std::string> nodes,
-               std::chrono::nanoseconds safety_margin);
+    permit_lease(std::shared_ptr<client_core> core, std::shared_ptr<const void> of,
+                 std::string what, std::string path, std::vector<std::string> nodes,
+                 std::chrono::nanoseconds safety_margin);
 
     void begin();
     // Deletes some of them. The operation, if there is one, completes when they are gone, or lost before that.

@@ -1,4 +1,4 @@
-#include "lock/permits/held_nodes.hpp"
+#include "lock/permits/permit_lease.hpp"
 
 #include "client/function_operation.hpp"
 #include "client/on_cancel.hpp"
@@ -9,9 +9,9 @@
 
 namespace colock::detail {
 
-held_nodes::held_nodes(std::shared_ptr<client_core> core, std::shared_ptr<const void> of,
-                       std::string what, std::string path, std::vector<std::string> nodes,
-                       std::chrono::nanoseconds safety_margin)
+permit_lease::permit_lease(std::shared_ptr<client_core> core, std::shared_ptr<const void> of,
+                           std::string what, std::string path, std::vector<std::string> nodes,
+                           std::chrono::nanoseconds safety_margin)
     : core_{std::move(core)}, of_{std::move(of)}, what_{std::move(what)}, path_{std::move(path)},
       lease_{*core_, safety_margin}
 {
@@ -20,7 +20,7 @@ held_nodes::held_nodes(std::shared_ptr<client_core> core, std::shared_ptr<const 
     }
 }
 
-void held_nodes::begin()
+void permit_lease::begin()
 {
     const auto self = shared_from_this();
     lease_.begin(self);
@@ -31,14 +31,14 @@ void held_nodes::begin()
 
 // ---- the session
 
-void held_nodes::connected(std::int64_t)
+void permit_lease::connected(std::int64_t)
 {
     for (auto& [path, of] : std::exchange(unsettled_, {})) {
         remove(path, of);
     }
 }
 
-void held_nodes::expired()
+void permit_lease::expired()
 {
     const auto self = shared_from_this();
     // They go with the session. A leader that was deposed and does not know it may say that a session has ended which
@@ -52,7 +52,7 @@ void held_nodes::expired()
     end();
 }
 
-void held_nodes::closed(const error_code& why)
+void permit_lease::closed(const error_code& why)
 {
     const auto self = shared_from_this();
     lose(errc::client_closed);
@@ -65,7 +65,7 @@ void held_nodes::closed(const error_code& why)
     }
 }
 
-void held_nodes::discarded() noexcept
+void permit_lease::discarded() noexcept
 {
     over_ = true;
     lease_.note_loss(errc::client_closed);
@@ -75,7 +75,7 @@ void held_nodes::discarded() noexcept
 }
 
 // The client calls this ten milliseconds after begin(). A permit that is released earlier costs no watch.
-void held_nodes::own_watch_due()
+void permit_lease::own_watch_due()
 {
     for (const auto& [path, each] : nodes_) {
         if (!each.leaving && !over_) {
@@ -85,18 +85,18 @@ void held_nodes::own_watch_due()
 }
 
 // Null when it is gone, or is about to go.
-held_nodes::node* held_nodes::holding(const std::string& path)
+permit_lease::node* permit_lease::holding(const std::string& path)
 {
     const auto at = nodes_.find(path);
     return at != nodes_.end() && !at->second.leaving ? &at->second : nullptr;
 }
 
-bool held_nodes::all_left() const noexcept
+bool permit_lease::all_left() const noexcept
 {
     return std::ranges::all_of(nodes_, [](const auto& each) { return each.second.leaving; });
 }
 
-void held_nodes::watch(const std::string& path)
+void permit_lease::watch(const std::string& path)
 {
     const auto state = std::make_shared<watch_state>(core_, zk::opcode::get, path);
     auto read = make_request(
@@ -126,7 +126,7 @@ void held_nodes::watch(const std::string& path)
     core_->submit(std::move(read));
 }
 
-void held_nodes::changed(const watch_event& event)
+void permit_lease::changed(const watch_event& event)
 {
     if (holding(event.path) == nullptr) {
         return;
@@ -140,7 +140,7 @@ void held_nodes::changed(const watch_event& event)
 
 // ---- letting go
 
-void held_nodes::release(const std::vector<std::string>& nodes, operation_ptr<error_code> op)
+void permit_lease::release(const std::vector<std::string>& nodes, operation_ptr<error_code> op)
 {
     const auto self = shared_from_this();
     check();
@@ -182,7 +182,7 @@ void held_nodes::release(const std::vector<std::string>& nodes, operation_ptr<er
 }
 
 // Until the server confirms that it is gone, or the session is over.
-void held_nodes::remove(const std::string& path, const std::shared_ptr<departure>& of)
+void permit_lease::remove(const std::string& path, const std::shared_ptr<departure>& of)
 {
     if (!core_->is_connected()) {
         unsettled_.emplace_back(path, of);
@@ -191,7 +191,7 @@ void held_nodes::remove(const std::string& path, const std::shared_ptr<departure
     core_->submit(removal(path, of));
 }
 
-request_ptr held_nodes::removal(const std::string& path, const std::shared_ptr<departure>& of)
+request_ptr permit_lease::removal(const std::string& path, const std::shared_ptr<departure>& of)
 {
     return make_request({.op = zk::opcode::remove, .path = path}, on_loss::fail,
                         [self = shared_from_this(), path, of](zk::reply&& r) {
@@ -208,7 +208,7 @@ request_ptr held_nodes::removal(const std::string& path, const std::shared_ptr<d
                         });
 }
 
-void held_nodes::removed(const std::string& path, departure& of, const error_code& ec)
+void permit_lease::removed(const std::string& path, departure& of, const error_code& ec)
 {
     if (ec && ec != zookeeper_errc::no_node) {
         of.result = ec;
@@ -227,14 +227,14 @@ void held_nodes::removed(const std::string& path, departure& of, const error_cod
 }
 
 // The caller of a release.
-void held_nodes::answer(departure& of, const error_code& ec)
+void permit_lease::answer(departure& of, const error_code& ec)
 {
     std::exchange(of.op, {}).complete(ec);
     std::erase_if(awaited_, [&](const auto& each) { return each.get() == &of; });
     rely();
 }
 
-void held_nodes::end()
+void permit_lease::end()
 {
     if (std::exchange(over_, true)) {
         return;
@@ -245,14 +245,14 @@ void held_nodes::end()
 
 // ---- losing
 
-void held_nodes::wait_lost(operation_ptr<error_code, error_code> op, const std::string& of)
+void permit_lease::wait_lost(operation_ptr<error_code, error_code> op, const std::string& of)
 {
     check();
     const auto* const held = over_ ? nullptr : holding(of);
     lease_.wait(std::move(op), held != nullptr, held != nullptr ? held->number : 0);
 }
 
-void held_nodes::check()
+void permit_lease::check()
 {
     if (over_ || !lost()) {
         return;
@@ -270,13 +270,13 @@ void held_nodes::check()
 }
 
 // Whether the client shall tell when the bound passes: there are callers who have to be told then.
-void held_nodes::rely()
+void permit_lease::rely()
 {
     const bool held = !lease_.is_told() && !all_left();
     lease_.ask_for_check(!over_ && (held || !awaited_.empty()));
 }
 
-void held_nodes::lose(errc why)
+void permit_lease::lose(errc why)
 {
     lease_.note_loss(why);
     if (!over_ && !all_left()) { // else they were released before
@@ -284,7 +284,7 @@ void held_nodes::lose(errc why)
     }
 }
 
-void held_nodes::announce_loss()
+void permit_lease::announce_loss()
 {
     if (!lease_.begin_telling()) {
         return;
