@@ -25,12 +25,15 @@ namespace colock {
 struct election_options {
     /// Access control of a candidate's node; `client_options::acl` when empty.
     std::optional<access_control_list> acl = {};
-    /// What a candidate does when its session expires while it waits: stand again, behind all others, or complete
-    /// with `errc::session_expired`.
+    /// What a candidate does when its session expires while it waits: stand again, behind all others (true), or
+    /// complete with `errc::session_expired` (false).
     bool rejoin_on_expiry = true;
-    /// How long before the servers could let somebody else lead the leader is told to stop.
+    /// Without contact to the servers, the leader is told to stop this long before another candidate could lead.
+    /// While connections fail it leads for that much less. The limit is that of `lock_options::safety_margin`: about
+    /// two fifths of the session time-out. More is refused with `errc::invalid_option`.
     std::chrono::milliseconds safety_margin{0};
-    /// How long a leader that was cancelled may go on before that is reported.
+    /// How long a body that was cancelled may go on before the log and `client_stats::bodies_overdue` report it. Must
+    /// not be negative (`errc::invalid_option`).
     std::chrono::milliseconds body_grace = std::chrono::seconds{1};
 
     bool operator==(const election_options&) const = default;
@@ -58,19 +61,41 @@ struct COLOCK_DECL election_path {
 
 } // namespace detail
 
-/// An election among all processes that use the same path of the same ensemble.
+/// An election among all processes that use the same path of the same ensemble. Use it by `async_lead`, which runs a
+/// body while this candidate leads, and cancels the body when other candidates may lead:
+///
+/// ```cpp
+/// co_await scheduler.async_lead([&](const colock::leadership& term) -> asio::awaitable<void> {
+///     co_await write(term.token(), text);
+/// });
+/// ```
 ///
 /// Each candidate has an identity, a text for the others to know it by; nothing checks that it is unique. A candidate
-/// is an ephemeral sequential node in the directory `path`, with the identity as its data, and the first one leads:
-/// that of `LeaderLatch` of Apache Curator, with which it can be mixed. A candidate that is cancelled, has ended, or
-/// whose session is over makes way for the next one.
+/// is an ephemeral sequential node in the directory `path`, with the identity as its data. The first one leads. The
+/// nodes are those of `LeaderLatch` of Apache Curator, with which colock can be mixed. A candidate that is cancelled,
+/// has ended, or whose session is over leaves the queue; the next candidate leads.
 ///
-/// **What is guaranteed**: among live sessions at most one candidate leads, unless somebody deletes its node by hand.
+/// Never nest an election's path below a lock's path, and check names that come from outside; see `mutex`.
+///
+/// **What is guaranteed**: among live sessions at most one candidate leads, unless an operator deletes its node.
 /// **What is not**: a process that is paused for longer than its session may believe that it leads. What such a
 /// late-comer must not damage has to check the token of its guard.
 ///
-/// docs/locks.md has what all kinds of locks share: the errors of acquisitions with what to do, what a body may be
-/// and what it completes with. For all functions of this class:
+/// **Errors** of every acquisition and body, with what to do. docs/locks.md has the rest of them, which are rare.
+///
+/// | code | what it means, and what to do |
+/// |---|---|
+/// | `errc::invalid_path`, `errc::invalid_option` | Correct what the diagnostics name (`bind_diagnostics`). |
+/// | `errc::not_connected` | Call `client::async_connect` first. |
+/// | `errc::conflicting_use` | Candidates of one client and path need one identity and equal options. |
+/// | `errc::session_expired` | `election_options::rejoin_on_expiry` is false. Acquire again. |
+/// | `zookeeper_errc::no_auth` | Add credentials, or change the access control list. |
+/// | `errc::client_closed` | The client was closed. |
+/// | `operation_aborted` | The operation was cancelled, or the client was destroyed. |
+/// | `errc::lock_lost` | Of bodies: the term was lost before the body ended, or before a server confirmed |
+/// | | the release; or the client was closed. Do not rely on what the body did. |
+///
+/// docs/locks.md also says what a body may be, and what it completes with. For all functions of this class:
 ///
 /// **Cancellation** of an acquisition: terminal and partial complete it at once, and the candidate leaves in the
 /// background. Total completes it when no trace of it is left, which may take until there is a connection. After the
@@ -92,8 +117,11 @@ public:
     using executor_type = boost::asio::any_io_executor;
 
     // Not one with a default argument: GCC 12 would destroy that twice in a co_await expression.
-    election(client& c, std::string path, std::string identity);
-    election(client& c, std::string path, std::string identity, election_options options);
+    /// A candidate of the election at `path`, with the default options. The others know it by `identity`, which
+    /// `async_leader` gives. It must not be `revocation_request` (`errc::invalid_option`).
+    election(client& zk, std::string path, std::string identity);
+    /// The same with these options. Operations refuse options that make no sense (`errc::invalid_option`).
+    election(client& zk, std::string path, std::string identity, election_options options);
 
     /// The executor of the client.
     [[nodiscard]] executor_type get_executor() const noexcept;
@@ -106,24 +134,21 @@ public:
     /// leads, steps down when it ends, and gives what the body gave. The body is cancelled as soon as others may
     /// lead.
     ///
-    /// ```cpp
-    /// co_await scheduler.async_lead([&](const colock::leadership& term) -> asio::awaitable<void> {
-    ///     co_await write(term.token(), text);
-    /// });
-    /// ```
+    /// To step down, end the body or cancel this operation. To stand again, call it again. Several may stand on one
+    /// client; each has a place of its own.
     ///
-    /// To step down, end the body or cancel this operation. To stand again, call it again. Several may stand on
-    /// one client; each has a place of its own.
+    /// A request to let go (`async_revoke_holders`) does not cancel the body: let the body wait for
+    /// `term.async_wait_revoked()`, and end.
     ///
-    /// A lambda that is written within a `co_await` expression must capture by reference: GCC 12 destroys twice
-    /// what it captures by value. A body with a name may capture in any way; it is copied.
+    /// A lambda that is written within a `co_await` expression must capture by reference: GCC 12 destroys twice what
+    /// it captures by value. A body with a name may capture in any way; it is copied.
     ///
-    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)`
-    /// when the body gives nothing.
-    /// Errors, as `system_error`: those of every acquisition; `errc::lock_lost`: lost before the body ended, or
-    /// before a server confirmed the release; what the body throws takes precedence, unless it is
-    /// `operation_aborted`.
-    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)` when
+    /// the body gives nothing.
+    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
+    /// precedence over that, unless it is `operation_aborted`.
+    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
+    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
     /// Token: by default `use_awaitable`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_lead(F&& body, CompletionToken&& token = CompletionToken())
@@ -132,16 +157,17 @@ public:
                                  std::forward<CompletionToken>(token));
     }
 
-    /// Stands for election for so long at most, from the initiation on, and runs the body while this candidate
-    /// leads. Else the body does not run, which is no error. The term may last longer. Zero and negative times
-    /// lead only if there is no other candidate.
+    /// Stands for election for `limit` at most, from the initiation on, and runs the body while this candidate
+    /// leads. Else the body does not run, which is no error. The term may last longer. Zero and negative times lead
+    /// only if there is no other candidate. There is no try that takes a time point: pass the time that is left.
     ///
     /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
     /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: those of every acquisition; `errc::lock_lost`: lost before the body ended, or
-    /// before a server confirmed the release; `errc::disconnected`: there was no connection when the time was
-    /// over.
-    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
+    /// precedence over that, unless it is `operation_aborted`. `errc::disconnected`: there was no connection when
+    /// the time was over; try again later.
+    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
+    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
     /// Token: by default `use_awaitable`.
     template <class Rep, class Period, class F,
               class CompletionToken = boost::asio::use_awaitable_t<>>
@@ -152,9 +178,9 @@ public:
                                  std::forward<CompletionToken>(token));
     }
 
-    /// Stands for election. At completion this candidate leads, and `term` is the guard of its term of office.
-    /// For programs that lead for longer than one function runs; `async_lead` is the better choice elsewhere,
-    /// because it also stops what must not go on after a loss.
+    /// Stands for election. At completion this candidate leads, and `term` is the guard of its term of office. For
+    /// programs that lead for longer than one function runs; `async_lead` is the better choice elsewhere, because it
+    /// also stops what must not go on after a loss.
     ///
     /// ```cpp
     /// colock::leadership term = co_await scheduler.async_campaign();
@@ -164,7 +190,7 @@ public:
     /// ```
     ///
     /// Completion signature: `void(error_code, leadership term)`.
-    /// Errors: those of every acquisition.
+    /// Errors: the table of the class.
     /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_campaign(CompletionToken&& token = CompletionToken())

@@ -19,46 +19,65 @@
 
 namespace colock {
 
-/// The number of permits of a `semaphore` that is kept in a node, as Curator's SharedCount has it: four bytes,
-/// the highest first. It may change at any time: permits are granted only if there are so many when the server
-/// creates them; permits that are held stay when the number falls. Do not delete and create the node to change it.
+/// Reads the number of permits of a `semaphore` from a node, like Curator's SharedCount: four bytes, the highest
+/// first. The number may change at any time. Permits are granted only if there are so many when the server creates
+/// them; permits that are held stay when the number falls. Do not delete and create the node to change it.
 ///
 /// ```cpp
 /// colock::permit one = co_await colock::semaphore{zk, path, colock::counter_node{"/limit"}}.async_acquire();
 /// ```
 struct counter_node {
     // With a constructor, because GCC 12 would destroy an aggregate twice within a co_await expression.
+    /// The node at this path, which has to exist.
     explicit counter_node(std::string node) : path{std::move(node)} {}
 
-    std::string path;
+    std::string path; ///< The path of the node.
 };
 
-/// A number of permits among all processes that use the same path of the same ensemble.
+/// A number of permits among all processes that use the same path of the same ensemble. Use it by
+/// `async_with_permits`, which runs a body under its permits, and cancels the body when they are lost:
 ///
-/// Acquisitions stand in a queue (a `mutex` at `path/locks`). The first one takes its permits, all of them at once,
-/// when there are as many (nodes in `path/leases`), and holds the others up until then: so an acquisition of many
-/// permits does not starve, and two that want two of two never hold one each. When permits are free it takes two
-/// round trips, or three when this client expected to be the only one and is not. Waiters on one client share a node
-/// in the queue.
+/// ```cpp
+/// co_await pool.async_with_permits(2, [&](const colock::permit&) -> asio::awaitable<void> {
+///     co_await work();
+/// });
+/// ```
+///
+/// Acquisitions stand in a queue (a `mutex` at `path/locks`). The first one takes its permits (nodes in
+/// `path/leases`) when there are as many, all of them at once. The others wait behind it until then. So an
+/// acquisition of many permits does not starve, and two that want two of two never hold one each. When permits are
+/// free, an acquisition takes two round trips. It takes three when the uncontended fast path meets remote contenders.
+/// Waiters on one client share a node in the queue.
+///
+/// Never nest a lock's path below another lock's path, and check names that come from outside; see `mutex`.
 ///
 /// The layout is that of Curator's InterProcessSemaphoreV2, which takes its permits one by one.
 ///
 /// `lock_options::layout`, `linger`, `max_linger` and `cancel_when_revoked` have no meaning here, and are refused
 /// with `errc::invalid_option` if they are set.
 ///
-/// **Errors** of every acquisition and body of this class, besides those of every lock:
+/// **Errors** of every acquisition and body, with what to do. docs/locks.md has the rest of them, which are rare.
 ///
 /// | code | what it means, and what to do |
 /// |---|---|
-/// | `errc::too_many_permits` | More permits than there are, if their number is fixed: ask for fewer. |
+/// | `errc::invalid_path`, `errc::invalid_option` | Correct what the diagnostics name (`bind_diagnostics`). |
+/// | `errc::not_connected` | Call `client::async_connect` first. |
+/// | `errc::conflicting_use` | Lock objects of one client and path need one kind and equal options. |
+/// | `errc::conflicting_kind` | Another client uses the path as another kind of lock. Use another path. |
+/// | `errc::too_many_permits` | There are fewer permits, and their number is fixed. Ask for fewer. |
 /// | `errc::invalid_option` | `count`, or the number of permits, is not positive; or `count` does not fit into one |
-/// | | request (some thousands, fewer with long `lock_options::owner_data`): acquire them in portions. |
-/// | `errc::conflicting_maximum` | Another client has another number of permits: make them agree. |
-/// | `errc::invalid_counter` | The node of the `counter_node` holds no number of four bytes: write one. |
-/// | `zookeeper_errc::no_node` | The node of the `counter_node` does not exist: create it. |
+/// | | request (some thousands, fewer with long `lock_options::owner_data`): take portions. |
+/// | `errc::conflicting_maximum` | Another client has another number of permits. Make them agree. |
+/// | `errc::invalid_counter` | The node of the `counter_node` holds no number of four bytes. Write one. |
+/// | `zookeeper_errc::no_node` | The node of the `counter_node` does not exist. Create it. |
+/// | `errc::session_expired` | `lock_options::rejoin_on_expiry` is false. Acquire again. |
+/// | `zookeeper_errc::no_auth` | Add credentials, or change the access control list. |
+/// | `errc::client_closed` | The client was closed. |
+/// | `operation_aborted` | The operation was cancelled, or the client was destroyed. |
+/// | `errc::lock_lost` | Of bodies: the permits were lost before the body ended, or before a server confirmed |
+/// | | the release; or the client was closed. Do not rely on what the body did. |
 ///
-/// docs/locks.md has what all kinds of locks share: the errors of acquisitions with what to do, what a body may be
-/// and what it completes with. For all functions of this class:
+/// docs/locks.md also says what a body may be, and what it completes with. For all functions of this class:
 ///
 /// **Cancellation** of an acquisition: terminal and partial complete it at once, and what was begun is undone in the
 /// background. Total completes it when no trace of it is left, which may take until there is a connection. After the
@@ -80,12 +99,18 @@ class COLOCK_DECL semaphore : public detail::face_of<const detail::semaphore_pat
 public:
     using executor_type = boost::asio::any_io_executor;
 
-    /// With so many permits, at least one. All clients have to give the same number for the path.
-    semaphore(client& c, std::string path, std::int64_t permits);
-    semaphore(client& c, std::string path, std::int64_t permits, lock_options options);
-    /// With as many as the node says.
-    semaphore(client& c, std::string path, counter_node permits);
-    semaphore(client& c, std::string path, counter_node permits, lock_options options);
+    /// The semaphore at `path` with so many permits, at least one, and the default options. All clients have to give
+    /// the same number for the path.
+    semaphore(client& zk, std::string path, std::int64_t permits);
+    /// The semaphore at `path` with so many permits, at least one. All clients have to give the same number for the
+    /// path. Operations refuse options that make no sense, and those that this kind cannot honour
+    /// (`errc::invalid_option`).
+    semaphore(client& zk, std::string path, std::int64_t permits, lock_options options);
+    /// The semaphore at `path` with as many permits as the node says, and the default options.
+    semaphore(client& zk, std::string path, counter_node permits);
+    /// The semaphore at `path` with as many permits as the node says. Operations refuse options that make no sense, and
+    /// those that this kind cannot honour (`errc::invalid_option`).
+    semaphore(client& zk, std::string path, counter_node permits, lock_options options);
 
     /// The executor of the client.
     [[nodiscard]] executor_type get_executor() const noexcept;
@@ -95,7 +120,7 @@ public:
     /// Waits for `count` permits. At completion `held` has all of them.
     ///
     /// Completion signature: `void(error_code, permit held)`.
-    /// Errors: those of every acquisition; those of the class.
+    /// Errors: the table of the class.
     /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_acquire(std::int64_t count, CompletionToken&& token = CompletionToken())
@@ -105,7 +130,7 @@ public:
     /// Waits for one permit. At completion `held` has it.
     ///
     /// Completion signature: `void(error_code, permit held)`.
-    /// Errors: those of every acquisition; those of the class.
+    /// Errors: the table of the class.
     /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int64_t>)
@@ -114,13 +139,13 @@ public:
         return start(1, std::forward<CompletionToken>(token), detail::never);
     }
 
-    /// Takes `count` permits if there are as many and nobody waits before. At completion `held` is empty if that
-    /// is not so, which is no error. When there are too few it costs one read and no write; with a
-    /// `counter_node`, one more read.
+    /// Takes `count` permits if there are as many and nobody waits before. At completion `held` is empty if that is
+    /// not so, which is no error. When there are too few it costs one read and no write; with a `counter_node`, one
+    /// more read.
     ///
     /// Completion signature: `void(error_code, permit held)`.
-    /// Errors: those of every acquisition; those of the class; `errc::disconnected`: there is no connection, or
-    /// it broke meanwhile.
+    /// Errors: the table of the class. `errc::disconnected`: there is no connection, or it broke meanwhile; try
+    /// again later.
     /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_acquire(std::int64_t count, CompletionToken&& token = CompletionToken())
@@ -131,8 +156,8 @@ public:
     /// which is no error.
     ///
     /// Completion signature: `void(error_code, permit held)`.
-    /// Errors: those of every acquisition; those of the class; `errc::disconnected`: there is no connection, or
-    /// it broke meanwhile.
+    /// Errors: the table of the class. `errc::disconnected`: there is no connection, or it broke meanwhile; try
+    /// again later.
     /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int64_t>)
@@ -141,13 +166,13 @@ public:
         return start(1, std::forward<CompletionToken>(token), detail::at_once);
     }
 
-    /// Waits for `count` permits for so long at most, from the initiation on. At completion `held` has all of
-    /// them, or is empty if it was not granted in time, which is no error. Zero and negative times wait for
-    /// nothing; a time that is too long for the clock is no limit.
+    /// Waits for `count` permits for `limit` at most, from the initiation on. At completion `held` has all of them,
+    /// or is empty if it was not granted in time, which is no error. Zero and negative times wait for nothing; a
+    /// time that is too long for the clock is no limit.
     ///
     /// Completion signature: `void(error_code, permit held)`.
-    /// Errors: those of every acquisition; those of the class; `errc::disconnected`: there was no connection when
-    /// the time was over.
+    /// Errors: the table of the class. `errc::disconnected`: there was no connection when the time was over; try
+    /// again later.
     /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
     auto async_try_acquire_for(std::int64_t count, std::chrono::duration<Rep, Period> limit,
@@ -156,12 +181,11 @@ public:
         return start(count, std::forward<CompletionToken>(token), limit);
     }
 
-    /// Waits for `count` permits until this time at most, and is otherwise as with a duration. A time that has
-    /// passed waits for nothing.
+    /// Waits for `count` permits until `deadline` at most. At completion `held` has all of them, or is empty if the
+    /// deadline came first, which is no error. A deadline that has passed waits for nothing.
     ///
     /// Completion signature: `void(error_code, permit held)`.
-    /// Errors: those of every acquisition; those of the class; `errc::disconnected`: there was no connection at
-    /// `deadline`.
+    /// Errors: the table of the class. `errc::disconnected`: there was no connection at `deadline`; try again later.
     /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Duration, class CompletionToken = boost::asio::deferred_t>
     auto
@@ -172,13 +196,13 @@ public:
         return start(count, std::forward<CompletionToken>(token), detail::at(deadline));
     }
 
-    /// Waits for one permit for so long at most, from the initiation on. At completion `held` has it, or is empty
-    /// if it was not granted in time, which is no error. Zero and negative times wait for nothing; a time that is
-    /// too long for the clock is no limit.
+    /// Waits for one permit for `limit` at most, from the initiation on. At completion `held` has it, or is empty if
+    /// it was not granted in time, which is no error. Zero and negative times wait for nothing; a time that is too
+    /// long for the clock is no limit.
     ///
     /// Completion signature: `void(error_code, permit held)`.
-    /// Errors: those of every acquisition; those of the class; `errc::disconnected`: there was no connection when
-    /// the time was over.
+    /// Errors: the table of the class. `errc::disconnected`: there was no connection when the time was over; try
+    /// again later.
     /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
     auto async_try_acquire_for(std::chrono::duration<Rep, Period> limit,
@@ -186,12 +210,11 @@ public:
     {
         return start(1, std::forward<CompletionToken>(token), limit);
     }
-    /// Waits for one permit until this time at most, and is otherwise as with a duration. A time that has passed
-    /// waits for nothing.
+    /// Waits for one permit until `deadline` at most. At completion `held` has it, or is empty if the deadline came
+    /// first, which is no error. A deadline that has passed waits for nothing.
     ///
     /// Completion signature: `void(error_code, permit held)`.
-    /// Errors: those of every acquisition; those of the class; `errc::disconnected`: there was no connection at
-    /// `deadline`.
+    /// Errors: the table of the class. `errc::disconnected`: there was no connection at `deadline`; try again later.
     /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Duration, class CompletionToken = boost::asio::deferred_t>
     auto
@@ -201,24 +224,18 @@ public:
         return start(1, std::forward<CompletionToken>(token), detail::at(deadline));
     }
 
-    /// Acquires `count` permits, runs `body(const permit&)`, releases them, and gives what the body
-    /// gave. The body is cancelled as soon as they can no longer be trusted.
+    /// Acquires `count` permits, runs `body(const permit&)`, releases them, and gives what the body gave. The body
+    /// is cancelled as soon as they can no longer be trusted.
     ///
-    /// ```cpp
-    /// co_await pool.async_with_permits(2, [&](const colock::permit&) -> asio::awaitable<void> {
-    ///     co_await work();
-    /// });
-    /// ```
+    /// A lambda that is written within a `co_await` expression must capture by reference: GCC 12 destroys twice what
+    /// it captures by value. A body with a name may capture in any way; it is copied.
     ///
-    /// A lambda that is written within a `co_await` expression must capture by reference: GCC 12 destroys twice
-    /// what it captures by value. A body with a name may capture in any way; it is copied.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)`
-    /// when the body gives nothing.
-    /// Errors, as `system_error`: those of every acquisition; those of the class; `errc::lock_lost`: lost before
-    /// the body ended, or before a server confirmed the release; what the body throws takes precedence, unless it
-    /// is `operation_aborted`.
-    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)` when
+    /// the body gives nothing.
+    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
+    /// precedence over that, unless it is `operation_aborted`.
+    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
+    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
     /// Token: by default `use_awaitable`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_permits(std::int64_t count, F&& body,
@@ -227,7 +244,16 @@ public:
         return detail::with_lock(bodies<false>{behind(), count}, std::forward<F>(body),
                                  detail::never, std::forward<CompletionToken>(token));
     }
-    /// The function above with one permit: `count` is 1.
+    /// Acquires one permit, runs `body(const permit&)`, releases it, and gives what the body gave. The body is
+    /// cancelled as soon as the permit can no longer be trusted.
+    ///
+    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)` when
+    /// the body gives nothing.
+    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
+    /// precedence over that, unless it is `operation_aborted`.
+    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
+    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
+    /// Token: by default `use_awaitable`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
         requires(!std::convertible_to<F, std::int64_t>)
     auto async_with_permits(F&& body, CompletionToken&& token = CompletionToken())
@@ -235,15 +261,16 @@ public:
         return async_with_permits(1, std::forward<F>(body), std::forward<CompletionToken>(token));
     }
 
-    /// Acquires `count` permits if there are as many and nobody waits before, runs the body, and releases
-    /// them. Else the body does not run, which is no error.
+    /// Acquires `count` permits if there are as many and nobody waits before, runs the body, and releases them. Else
+    /// the body does not run, which is no error.
     ///
     /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
     /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: those of every acquisition; those of the class; `errc::lock_lost`: lost before
-    /// the body ended, or before a server confirmed the release; `errc::disconnected`: there is no connection, or
-    /// it broke meanwhile.
-    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
+    /// precedence over that, unless it is `operation_aborted`. `errc::disconnected`: there is no connection, or it
+    /// broke meanwhile; try again later.
+    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
+    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
     /// Token: by default `use_awaitable`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_permits(std::int64_t count, F&& body,
@@ -252,7 +279,17 @@ public:
         return detail::with_lock(bodies<true>{behind(), count}, std::forward<F>(body),
                                  detail::at_once, std::forward<CompletionToken>(token));
     }
-    /// The function above with one permit: `count` is 1.
+    /// Acquires one permit if there is one and nobody waits before, runs the body, and releases it. Else the body
+    /// does not run, which is no error.
+    ///
+    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
+    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
+    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
+    /// precedence over that, unless it is `operation_aborted`. `errc::disconnected`: there is no connection, or it
+    /// broke meanwhile; try again later.
+    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
+    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
+    /// Token: by default `use_awaitable`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
         requires(!std::convertible_to<F, std::int64_t>)
     auto async_try_with_permits(F&& body, CompletionToken&& token = CompletionToken())
@@ -261,16 +298,17 @@ public:
                                       std::forward<CompletionToken>(token));
     }
 
-    /// Acquires `count` permits within this time, runs the body, and releases them. Else the body does
-    /// not run, which is no error. The time is a limit for the wait, from the initiation on; the body may go on
-    /// for longer. Zero and negative times wait for nothing; a time that is too long for the clock is no limit.
+    /// Acquires `count` permits within `limit`, runs the body, and releases them. Else the body does not run, which
+    /// is no error. The time is a limit for the wait, from the initiation on; the body may go on for longer. Zero
+    /// and negative times wait for nothing; a time that is too long for the clock is no limit.
     ///
     /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
     /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: those of every acquisition; those of the class; `errc::lock_lost`: lost before
-    /// the body ended, or before a server confirmed the release; `errc::disconnected`: there was no connection
-    /// when the time was over.
-    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
+    /// precedence over that, unless it is `operation_aborted`. `errc::disconnected`: there was no connection when
+    /// the time was over; try again later.
+    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
+    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
     /// Token: by default `use_awaitable`.
     template <class Rep, class Period, class F,
               class CompletionToken = boost::asio::use_awaitable_t<>>
@@ -280,7 +318,18 @@ public:
         return detail::with_lock(bodies<true>{behind(), count}, std::forward<F>(body), limit,
                                  std::forward<CompletionToken>(token));
     }
-    /// The function above with one permit: `count` is 1.
+    /// Acquires one permit within `limit`, runs the body, and releases it. Else the body does not run, which is no
+    /// error. The time is a limit for the wait, from the initiation on; the body may go on for longer. Zero and
+    /// negative times wait for nothing; a time that is too long for the clock is no limit.
+    ///
+    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
+    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
+    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
+    /// precedence over that, unless it is `operation_aborted`. `errc::disconnected`: there was no connection when
+    /// the time was over; try again later.
+    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
+    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
+    /// Token: by default `use_awaitable`.
     template <class Rep, class Period, class F,
               class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_permits_for(std::chrono::duration<Rep, Period> limit, F&& body,
@@ -290,15 +339,16 @@ public:
                                           std::forward<CompletionToken>(token));
     }
 
-    /// Acquires `count` permits before this time, runs the body, and releases them. Else the body does
-    /// not run, which is no error. A time that has passed waits for nothing.
+    /// Acquires `count` permits before `deadline`, runs the body, and releases them. Else the body does not run,
+    /// which is no error. A deadline that has passed waits for nothing.
     ///
     /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
     /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: those of every acquisition; those of the class; `errc::lock_lost`: lost before
-    /// the body ended, or before a server confirmed the release; `errc::disconnected`: there was no connection at
-    /// `deadline`.
-    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
+    /// precedence over that, unless it is `operation_aborted`. `errc::disconnected`: there was no connection at
+    /// `deadline`; try again later.
+    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
+    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
     /// Token: by default `use_awaitable`.
     template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_permits_until(
@@ -308,7 +358,17 @@ public:
         return detail::with_lock(bodies<true>{behind(), count}, std::forward<F>(body),
                                  detail::at(deadline), std::forward<CompletionToken>(token));
     }
-    /// The function above with one permit: `count` is 1.
+    /// Acquires one permit before `deadline`, runs the body, and releases it. Else the body does not run, which is
+    /// no error. A deadline that has passed waits for nothing.
+    ///
+    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
+    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
+    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
+    /// precedence over that, unless it is `operation_aborted`. `errc::disconnected`: there was no connection at
+    /// `deadline`; try again later.
+    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
+    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
+    /// Token: by default `use_awaitable`.
     template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_permits_until(
         std::chrono::time_point<std::chrono::steady_clock, Duration> deadline, F&& body,

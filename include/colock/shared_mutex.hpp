@@ -17,16 +17,23 @@
 
 namespace colock {
 
-/// A mutex among all processes that use the same path of the same ensemble, which one may hold exclusively, or many
-/// together.
+/// A mutex among all processes that use the same path of the same ensemble. One writer may hold it exclusively, or
+/// many readers together. Use it by `async_with_lock` and `async_with_lock_shared`, which run a body under the lock,
+/// and cancel the body when the lock is lost:
 ///
-/// All contenders stand in one queue. A writer (who wants it exclusively) waits for all that came before; a reader
-/// (who shares it) waits only for the writers that came before. So nobody starves, and readers are let in all at
-/// once, as far as the next writer.
+/// ```cpp
+/// co_await prices.async_with_lock_shared([&](const colock::shared_lock&) -> asio::awaitable<void> {
+///     co_await work();
+/// });
+/// ```
 ///
-/// The readers of one client share a node in the queue, too. When somebody else is in the queue the node takes in no
-/// more than `lock_options::max_local_grants` readers and for no longer than `lock_options::max_local_time`; a later
-/// reader queues up anew. A node that is shared does not linger.
+/// All contenders stand in one queue. A writer wants the lock exclusively, and waits for all its predecessors. A
+/// reader shares the lock, and waits for the writers among them. So no contender starves, and all readers before the
+/// next writer are let in at once.
+///
+/// The readers of one client share a node in the queue, too. When a remote contender is in the queue, the node takes
+/// in no more than `lock_options::max_local_grants` readers, and for no longer than `lock_options::max_local_time`. A
+/// later reader queues up anew. A node that is shared does not linger.
 ///
 /// **There is no way from the shared lock to the exclusive one**: two readers who tried would wait for each other for
 /// ever. Unlock, lock, and look again whether what you read is still so. A reader that waits for the exclusive lock
@@ -35,12 +42,29 @@ namespace colock {
 /// The nodes have the names of Curator's InterProcessReadWriteLock, which stands in the same queue. A `shared_mutex`
 /// does not exclude a `mutex` on the same path: the client that comes later gets `errc::conflicting_kind`.
 ///
-/// **What is guaranteed**: among live sessions at most one holds the exclusive lock, and nobody the shared one
-/// meanwhile, unless somebody deletes nodes by hand. **What is not**: a process that is paused for longer than its
+/// Never nest a lock's path below another lock's path, and check names that come from outside; see `mutex`.
+///
+/// **What is guaranteed**: among live sessions at most one holds the exclusive lock, and none the shared one
+/// meanwhile, unless an operator deletes nodes. **What is not**: a process that is paused for longer than its
 /// session may go on without knowing that it lost the lock; see `held_lock::token`.
 ///
-/// docs/locks.md has what all kinds of locks share: the errors of acquisitions with what to do, what a body may be
-/// and what it completes with. For all functions of this class:
+/// **Errors** of every acquisition and body, with what to do. docs/locks.md has the rest of them, which are rare.
+///
+/// | code | what it means, and what to do |
+/// |---|---|
+/// | `errc::invalid_path`, `errc::invalid_option` | Correct what the diagnostics name (`bind_diagnostics`). |
+/// | `errc::not_connected` | Call `client::async_connect` first. |
+/// | `errc::conflicting_use` | Lock objects of one client and path need one kind and equal options. |
+/// | `errc::conflicting_kind` | Another client uses the path as another kind of lock. Use another path. |
+/// | `errc::session_expired` | `lock_options::rejoin_on_expiry` is false. Acquire again. |
+/// | `zookeeper_errc::no_auth` | Add credentials, or change the access control list. |
+/// | `errc::client_closed` | The client was closed. |
+/// | `operation_aborted` | The operation was cancelled, or the client was destroyed. |
+/// | `errc::lock_lost` | Of bodies: the lock was lost before the body ended, or before a server confirmed |
+/// | | the release; or the client was closed. Do not rely on what the body did. |
+/// | `errc::revoked` | Of bodies: a client asked for the lock, see `lock_options::cancel_when_revoked`. |
+///
+/// docs/locks.md also says what a body may be, and what it completes with. For all functions of this class:
 ///
 /// **Cancellation** of an acquisition: terminal and partial complete it at once, and its node is removed in the
 /// background. Total completes it when no trace of it is left, which may take until there is a connection. After the
@@ -58,10 +82,11 @@ namespace colock {
 /// they live (`errc::conflicting_use`).
 class COLOCK_DECL shared_mutex : public detail::basic_lock {
 public:
-    /// With `curator_shared_layout`.
-    shared_mutex(client& c, std::string path);
-    /// The layout must have a `layout::shared_marker`.
-    shared_mutex(client& c, std::string path, lock_options options);
+    /// The mutex at `path`, with the default options and `curator_shared_layout`.
+    shared_mutex(client& zk, std::string path);
+    /// The mutex at `path`. A layout must have a `layout::shared_marker`. Operations refuse options that make no sense
+    /// (`errc::invalid_option`).
+    shared_mutex(client& zk, std::string path, lock_options options);
 
     // ---- exclusive
 
@@ -70,7 +95,7 @@ public:
     /// A disconnection does not cost the place in the queue as long as the session lives.
     ///
     /// Completion signature: `void(error_code, unique_lock held)`.
-    /// Errors: those of every acquisition.
+    /// Errors: the table of the class.
     /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_lock(CompletionToken&& token = CompletionToken())
@@ -78,11 +103,12 @@ public:
         return detail::acquire(behind(), std::forward<CompletionToken>(token), detail::never);
     }
 
-    /// Takes the exclusive lock if nobody has the lock or waits for it. At completion `held` is empty if that is
-    /// not so, which is no error. A busy lock costs one read and no write.
+    /// Takes the exclusive lock if nobody has the lock or waits for it. At completion `held` is empty if that is not
+    /// so, which is no error. A busy lock costs one read and no write.
     ///
     /// Completion signature: `void(error_code, unique_lock held)`.
-    /// Errors: those of every acquisition; `errc::disconnected`: there is no connection, or it broke meanwhile.
+    /// Errors: the table of the class. `errc::disconnected`: there is no connection, or it broke meanwhile; try
+    /// again later.
     /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock(CompletionToken&& token = CompletionToken())
@@ -90,12 +116,13 @@ public:
         return detail::acquire(behind(), std::forward<CompletionToken>(token), detail::at_once);
     }
 
-    /// Waits for the exclusive lock for so long at most, from the initiation on. At completion `held` holds it,
-    /// or is empty if it was not granted in time, which is no error. Zero and negative times wait for nothing; a
-    /// time that is too long for the clock is no limit.
+    /// Waits for the exclusive lock for `limit` at most, from the initiation on. At completion `held` holds it, or
+    /// is empty if it was not granted in time, which is no error. Zero and negative times wait for nothing; a time
+    /// that is too long for the clock is no limit.
     ///
     /// Completion signature: `void(error_code, unique_lock held)`.
-    /// Errors: those of every acquisition; `errc::disconnected`: there was no connection when the time was over.
+    /// Errors: the table of the class. `errc::disconnected`: there was no connection when the time was over; try
+    /// again later.
     /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock_for(std::chrono::duration<Rep, Period> limit,
@@ -104,11 +131,11 @@ public:
         return detail::acquire(behind(), std::forward<CompletionToken>(token), limit);
     }
 
-    /// Waits for the exclusive lock until this time at most, and is otherwise as with a duration. A time that has
-    /// passed waits for nothing.
+    /// Waits for the exclusive lock until `deadline` at most. At completion `held` holds it, or is empty if the
+    /// deadline came first, which is no error. A deadline that has passed waits for nothing.
     ///
     /// Completion signature: `void(error_code, unique_lock held)`.
-    /// Errors: those of every acquisition; `errc::disconnected`: there was no connection at `deadline`.
+    /// Errors: the table of the class. `errc::disconnected`: there was no connection at `deadline`; try again later.
     /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Duration, class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
@@ -118,18 +145,18 @@ public:
                                detail::at(deadline));
     }
 
-    /// Acquires the exclusive lock, runs `body(const unique_lock&)`, releases the exclusive lock, and gives what
-    /// the body gave. The body is cancelled as soon as the exclusive lock can no longer be trusted.
+    /// Acquires the exclusive lock, runs `body(const unique_lock&)`, releases the exclusive lock, and gives what the
+    /// body gave. The body is cancelled as soon as the exclusive lock can no longer be trusted.
     ///
-    /// A lambda that is written within a `co_await` expression must capture by reference: GCC 12 destroys twice
-    /// what it captures by value. A body with a name may capture in any way; it is copied.
+    /// A lambda that is written within a `co_await` expression must capture by reference: GCC 12 destroys twice what
+    /// it captures by value. A body with a name may capture in any way; it is copied.
     ///
-    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)`
-    /// when the body gives nothing.
-    /// Errors, as `system_error`: those of every acquisition; `errc::lock_lost`: lost before the body ended, or
-    /// before a server confirmed the release; what the body throws takes precedence, unless it is
-    /// `operation_aborted`.
-    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)` when
+    /// the body gives nothing.
+    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
+    /// of the body takes precedence over both, unless it is `operation_aborted`.
+    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
+    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
     /// Token: by default `use_awaitable`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock(F&& body, CompletionToken&& token = CompletionToken())
@@ -138,15 +165,16 @@ public:
                                               std::forward<CompletionToken>(token));
     }
 
-    /// Acquires the exclusive lock if nobody has the lock or waits for it, runs the body, and releases the
-    /// exclusive lock. Else the body does not run, which is no error.
+    /// Acquires the exclusive lock if nobody has the lock or waits for it, runs the body, and releases the exclusive
+    /// lock. Else the body does not run, which is no error.
     ///
     /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
     /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: those of every acquisition; `errc::lock_lost`: lost before the body ended, or
-    /// before a server confirmed the release; `errc::disconnected`: there is no connection, or it broke
-    /// meanwhile.
-    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
+    /// of the body takes precedence over both, unless it is `operation_aborted`. `errc::disconnected`: there is no
+    /// connection, or it broke meanwhile; try again later.
+    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
+    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
     /// Token: by default `use_awaitable`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_lock(F&& body, CompletionToken&& token = CompletionToken())
@@ -155,17 +183,17 @@ public:
                                                   std::forward<CompletionToken>(token));
     }
 
-    /// Acquires the exclusive lock within this time, runs the body, and releases the exclusive lock. Else the
-    /// body does not run, which is no error. The time is a limit for the wait, from the initiation on; the body
-    /// may go on for longer. Zero and negative times wait for nothing; a time that is too long for the clock is
-    /// no limit.
+    /// Acquires the exclusive lock within `limit`, runs the body, and releases the exclusive lock. Else the body
+    /// does not run, which is no error. The time is a limit for the wait, from the initiation on; the body may go on
+    /// for longer. Zero and negative times wait for nothing; a time that is too long for the clock is no limit.
     ///
     /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
     /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: those of every acquisition; `errc::lock_lost`: lost before the body ended, or
-    /// before a server confirmed the release; `errc::disconnected`: there was no connection when the time was
-    /// over.
-    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
+    /// of the body takes precedence over both, unless it is `operation_aborted`. `errc::disconnected`: there was no
+    /// connection when the time was over; try again later.
+    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
+    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
     /// Token: by default `use_awaitable`.
     template <class Rep, class Period, class F,
               class CompletionToken = boost::asio::use_awaitable_t<>>
@@ -176,14 +204,16 @@ public:
                                                   std::forward<CompletionToken>(token));
     }
 
-    /// Acquires the exclusive lock before this time, runs the body, and releases the exclusive lock. Else the
-    /// body does not run, which is no error. A time that has passed waits for nothing.
+    /// Acquires the exclusive lock before `deadline`, runs the body, and releases the exclusive lock. Else the body
+    /// does not run, which is no error. A deadline that has passed waits for nothing.
     ///
     /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
     /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: those of every acquisition; `errc::lock_lost`: lost before the body ended, or
-    /// before a server confirmed the release; `errc::disconnected`: there was no connection at `deadline`.
-    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
+    /// of the body takes precedence over both, unless it is `operation_aborted`. `errc::disconnected`: there was no
+    /// connection at `deadline`; try again later.
+    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
+    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
     /// Token: by default `use_awaitable`.
     template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto
@@ -202,7 +232,7 @@ public:
     /// A disconnection does not cost the place in the queue as long as the session lives.
     ///
     /// Completion signature: `void(error_code, shared_lock held)`.
-    /// Errors: those of every acquisition.
+    /// Errors: the table of the class.
     /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_lock_shared(CompletionToken&& token = CompletionToken())
@@ -211,11 +241,12 @@ public:
                                             detail::never);
     }
 
-    /// Takes the shared lock if nobody has the lock exclusively or waits for that. At completion `held` is empty
-    /// if that is not so, which is no error. A busy lock costs one read and no write.
+    /// Takes the shared lock if nobody has the lock exclusively or waits for that. At completion `held` is empty if
+    /// that is not so, which is no error. A busy lock costs one read and no write.
     ///
     /// Completion signature: `void(error_code, shared_lock held)`.
-    /// Errors: those of every acquisition; `errc::disconnected`: there is no connection, or it broke meanwhile.
+    /// Errors: the table of the class. `errc::disconnected`: there is no connection, or it broke meanwhile; try
+    /// again later.
     /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock_shared(CompletionToken&& token = CompletionToken())
@@ -224,12 +255,13 @@ public:
                                             detail::at_once);
     }
 
-    /// Waits for the shared lock for so long at most, from the initiation on. At completion `held` holds it, or
-    /// is empty if it was not granted in time, which is no error. Zero and negative times wait for nothing; a
-    /// time that is too long for the clock is no limit.
+    /// Waits for the shared lock for `limit` at most, from the initiation on. At completion `held` holds it, or is
+    /// empty if it was not granted in time, which is no error. Zero and negative times wait for nothing; a time that
+    /// is too long for the clock is no limit.
     ///
     /// Completion signature: `void(error_code, shared_lock held)`.
-    /// Errors: those of every acquisition; `errc::disconnected`: there was no connection when the time was over.
+    /// Errors: the table of the class. `errc::disconnected`: there was no connection when the time was over; try
+    /// again later.
     /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock_shared_for(std::chrono::duration<Rep, Period> limit,
@@ -238,11 +270,11 @@ public:
         return detail::acquire<shared_lock>(sharing(), std::forward<CompletionToken>(token), limit);
     }
 
-    /// Waits for the shared lock until this time at most, and is otherwise as with a duration. A time that has
-    /// passed waits for nothing.
+    /// Waits for the shared lock until `deadline` at most. At completion `held` holds it, or is empty if the
+    /// deadline came first, which is no error. A deadline that has passed waits for nothing.
     ///
     /// Completion signature: `void(error_code, shared_lock held)`.
-    /// Errors: those of every acquisition; `errc::disconnected`: there was no connection at `deadline`.
+    /// Errors: the table of the class. `errc::disconnected`: there was no connection at `deadline`; try again later.
     /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Duration, class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock_shared_until(
@@ -253,11 +285,11 @@ public:
                                             detail::at(deadline));
     }
 
-    /// Exchanges the exclusive lock for the shared one, without anybody else having it in between: the place in
+    /// Exchanges the exclusive lock for the shared one, without another holder in between: the place in
     /// the queue stays, as in Curator. At completion `now` holds the shared lock. One round trip.
     ///
-    /// `held` is empty from the initiation on. The token of `now` is no smaller. After an error the lock is not
-    /// held any more, and is released in the background.
+    /// The guard that you pass is empty when this function returns. The token of `now` is no smaller. After an error
+    /// the lock is not held any more, and is released in the background.
     ///
     /// Completion signature: `void(error_code, shared_lock now)`.
     /// Errors:
@@ -277,18 +309,18 @@ public:
                                             std::move(held));
     }
 
-    /// Acquires the shared lock, runs `body(const shared_lock&)`, releases the shared lock, and gives what the
-    /// body gave. The body is cancelled as soon as the shared lock can no longer be trusted.
+    /// Acquires the shared lock, runs `body(const shared_lock&)`, releases the shared lock, and gives what the body
+    /// gave. The body is cancelled as soon as the shared lock can no longer be trusted.
     ///
-    /// A lambda that is written within a `co_await` expression must capture by reference: GCC 12 destroys twice
-    /// what it captures by value. A body with a name may capture in any way; it is copied.
+    /// A lambda that is written within a `co_await` expression must capture by reference: GCC 12 destroys twice what
+    /// it captures by value. A body with a name may capture in any way; it is copied.
     ///
-    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)`
-    /// when the body gives nothing.
-    /// Errors, as `system_error`: those of every acquisition; `errc::lock_lost`: lost before the body ended, or
-    /// before a server confirmed the release; what the body throws takes precedence, unless it is
-    /// `operation_aborted`.
-    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)` when
+    /// the body gives nothing.
+    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
+    /// of the body takes precedence over both, unless it is `operation_aborted`.
+    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
+    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
     /// Token: by default `use_awaitable`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock_shared(F&& body, CompletionToken&& token = CompletionToken())
@@ -302,10 +334,11 @@ public:
     ///
     /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
     /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: those of every acquisition; `errc::lock_lost`: lost before the body ended, or
-    /// before a server confirmed the release; `errc::disconnected`: there is no connection, or it broke
-    /// meanwhile.
-    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
+    /// of the body takes precedence over both, unless it is `operation_aborted`. `errc::disconnected`: there is no
+    /// connection, or it broke meanwhile; try again later.
+    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
+    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
     /// Token: by default `use_awaitable`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_lock_shared(F&& body, CompletionToken&& token = CompletionToken())
@@ -314,16 +347,17 @@ public:
                                                   std::forward<CompletionToken>(token));
     }
 
-    /// Acquires the shared lock within this time, runs the body, and releases the shared lock. Else the body does
-    /// not run, which is no error. The time is a limit for the wait, from the initiation on; the body may go on
-    /// for longer. Zero and negative times wait for nothing; a time that is too long for the clock is no limit.
+    /// Acquires the shared lock within `limit`, runs the body, and releases the shared lock. Else the body does not
+    /// run, which is no error. The time is a limit for the wait, from the initiation on; the body may go on for
+    /// longer. Zero and negative times wait for nothing; a time that is too long for the clock is no limit.
     ///
     /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
     /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: those of every acquisition; `errc::lock_lost`: lost before the body ended, or
-    /// before a server confirmed the release; `errc::disconnected`: there was no connection when the time was
-    /// over.
-    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
+    /// of the body takes precedence over both, unless it is `operation_aborted`. `errc::disconnected`: there was no
+    /// connection when the time was over; try again later.
+    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
+    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
     /// Token: by default `use_awaitable`.
     template <class Rep, class Period, class F,
               class CompletionToken = boost::asio::use_awaitable_t<>>
@@ -334,14 +368,16 @@ public:
                                                   std::forward<CompletionToken>(token));
     }
 
-    /// Acquires the shared lock before this time, runs the body, and releases the shared lock. Else the body does
-    /// not run, which is no error. A time that has passed waits for nothing.
+    /// Acquires the shared lock before `deadline`, runs the body, and releases the shared lock. Else the body does
+    /// not run, which is no error. A deadline that has passed waits for nothing.
     ///
     /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
     /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: those of every acquisition; `errc::lock_lost`: lost before the body ended, or
-    /// before a server confirmed the release; `errc::disconnected`: there was no connection at `deadline`.
-    /// Cancellation: until the body runs, that of an acquisition; then any type is passed on to the body.
+    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
+    /// of the body takes precedence over both, unless it is `operation_aborted`. `errc::disconnected`: there was no
+    /// connection at `deadline`; try again later.
+    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
+    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
     /// Token: by default `use_awaitable`.
     template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_lock_shared_until(

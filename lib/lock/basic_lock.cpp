@@ -8,9 +8,9 @@
 
 namespace colock::detail {
 
-basic_lock::basic_lock(client& c, std::string path, lock_options options, lock_kind kind)
+basic_lock::basic_lock(client& zk, std::string path, lock_options options, lock_kind kind)
     : face_of{
-          std::make_shared<lock_path>(access::core(c), std::move(path), std::move(options), kind)}
+          std::make_shared<lock_path>(access::core(zk), std::move(path), std::move(options), kind)}
 {
 }
 

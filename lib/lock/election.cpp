@@ -162,14 +162,14 @@ void election_path::wait_change(const std::shared_ptr<client_core>& core,
 
 } // namespace detail
 
-election::election(client& c, std::string path, std::string identity)
-    : election{c, std::move(path), std::move(identity), election_options{}}
+election::election(client& zk, std::string path, std::string identity)
+    : election{zk, std::move(path), std::move(identity), election_options{}}
 {
 }
 
-election::election(client& c, std::string path, std::string identity, election_options options)
+election::election(client& zk, std::string path, std::string identity, election_options options)
     : path_{std::make_shared<detail::election_path>(detail::election_path{
-          detail::access::core(c), std::move(path),
+          detail::access::core(zk), std::move(path),
           lock_options{.layout = curator_latch_layout(),
                        .acl = std::move(options.acl),
                        .owner_data = std::move(identity),

@@ -37,25 +37,25 @@ std::shared_ptr<const lock_target> target_of(const basic_lock& lock, mode m = mo
 
 } // namespace detail
 
-lock_entry::lock_entry(const mutex& m) : face_of{detail::target_of(m)}
+lock_entry::lock_entry(const mutex& lock) : face_of{detail::target_of(lock)}
 {
 }
 
-lock_entry::lock_entry(const shared_mutex& m) : face_of{detail::target_of(m)}
+lock_entry::lock_entry(const shared_mutex& lock) : face_of{detail::target_of(lock)}
 {
 }
 
-lock_entry::lock_entry(const shared_mutex& m, for_reading_t)
-    : face_of{detail::target_of(m, detail::mode::shared)}
+lock_entry::lock_entry(const shared_mutex& lock, for_reading_t)
+    : face_of{detail::target_of(lock, detail::mode::shared)}
 {
 }
 
-lock_entry::lock_entry(const recursive_mutex& m, lock_owner& owner)
-    : face_of{detail::target_of(m, detail::mode::exclusive, detail::access::behind(owner))}
+lock_entry::lock_entry(const recursive_mutex& lock, lock_owner& owner)
+    : face_of{detail::target_of(lock, detail::mode::exclusive, detail::access::behind(owner))}
 {
 }
 
-lock_entry::lock_entry(const single_node_mutex& m) : face_of{detail::target_of(m)}
+lock_entry::lock_entry(const single_node_mutex& lock) : face_of{detail::target_of(lock)}
 {
 }
 

@@ -6,12 +6,12 @@
 
 namespace colock {
 
-mutex::mutex(client& c, std::string path) : mutex{c, std::move(path), lock_options{}}
+mutex::mutex(client& zk, std::string path) : mutex{zk, std::move(path), lock_options{}}
 {
 }
 
-mutex::mutex(client& c, std::string path, lock_options options)
-    : basic_lock{c, std::move(path), std::move(options), detail::lock_kind::mutex}
+mutex::mutex(client& zk, std::string path, lock_options options)
+    : basic_lock{zk, std::move(path), std::move(options), detail::lock_kind::mutex}
 {
 }
 

@@ -11,24 +11,24 @@ namespace colock {
 
 using detail::access;
 
-semaphore::semaphore(client& c, std::string path, std::int64_t permits)
-    : semaphore{c, std::move(path), permits, lock_options{}}
+semaphore::semaphore(client& zk, std::string path, std::int64_t permits)
+    : semaphore{zk, std::move(path), permits, lock_options{}}
 {
 }
 
-semaphore::semaphore(client& c, std::string path, std::int64_t permits, lock_options options)
-    : face_of{std::make_shared<detail::semaphore_path>(access::core(c), std::move(path), permits,
+semaphore::semaphore(client& zk, std::string path, std::int64_t permits, lock_options options)
+    : face_of{std::make_shared<detail::semaphore_path>(access::core(zk), std::move(path), permits,
                                                        std::string{}, std::move(options))}
 {
 }
 
-semaphore::semaphore(client& c, std::string path, counter_node permits)
-    : semaphore{c, std::move(path), std::move(permits), lock_options{}}
+semaphore::semaphore(client& zk, std::string path, counter_node permits)
+    : semaphore{zk, std::move(path), std::move(permits), lock_options{}}
 {
 }
 
-semaphore::semaphore(client& c, std::string path, counter_node permits, lock_options options)
-    : face_of{std::make_shared<detail::semaphore_path>(access::core(c), std::move(path),
+semaphore::semaphore(client& zk, std::string path, counter_node permits, lock_options options)
+    : face_of{std::make_shared<detail::semaphore_path>(access::core(zk), std::move(path),
                                                        std::nullopt, std::move(permits.path),
                                                        std::move(options))}
 {
@@ -54,10 +54,10 @@ const std::shared_ptr<detail::client_core>& semaphore::core() const noexcept
     return behind()->core;
 }
 
-lock_entry::lock_entry(const semaphore& s, std::int64_t count)
+lock_entry::lock_entry(const semaphore& of, std::int64_t count)
     : face_of{std::make_shared<detail::lock_target>(detail::lock_target{
-          access::behind(s)->core, s.path(), access::behind(s)->options,
-          [path = access::behind(s), count](detail::acquisition a, detail::deadline until) {
+          access::behind(of)->core, of.path(), access::behind(of)->options,
+          [path = access::behind(of), count](detail::acquisition a, detail::deadline until) {
               path->start_acquire(detail::acquiring<permit>::make(std::move(a)), count, until);
           }})}
 {

@@ -28,7 +28,7 @@ public:
     [[nodiscard]] const lock_options& options() const noexcept;
 
 protected:
-    basic_lock(client& c, std::string path, lock_options options, lock_kind kind);
+    basic_lock(client& zk, std::string path, lock_options options, lock_kind kind);
     ~basic_lock() = default;
     basic_lock(const basic_lock&) = default;
     basic_lock& operator=(const basic_lock&) = default;
