@@ -22,7 +22,7 @@ struct command {
         create_and_count,
         list, // listed()
         list_and_watch, // likewise, and watch the directory; newcomer() once behind that if it was without error
-        watch_newcomers,    // newcomers_watched(): the same for a holder
+        watch_newcomers, // newcomers_watched(): the same for a holder, whose client may hand over (cohort.hpp)
         watch,              // watched(), and fired() once if that was without error
         read_directory,     // directory_read()
         identify_directory, // directory_identified(): read its data

@@ -251,7 +251,7 @@ blocked_by contender::blockers() const noexcept
     }
     blocked_by known{.count = before->count()};
     // The only writer before a reader may wait itself.
-    if (before->count() != 0 && before->count() == before->in_sight() && !context_.options.shared) {
+    if (before->count() != 0 && before->count() == before->in_sight() && !context_.is_reader) {
         known.holder = before->foremost_in_sight().name();
     }
     return known;

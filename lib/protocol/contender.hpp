@@ -25,12 +25,17 @@ namespace colock::protocol {
 // used up. Each is a type in queue/ with the rules that belong to it; what they share is `queue::context`. Each input is
 // handed to the present stage, and may lead to another one. A stage has functions for those inputs that mean something
 // in it.
+//
+// The users of one client share a contender. When the lock is handed over among them is decided in cohort.hpp.
 class contender {
 public:
     using settings = queue::settings;
     using listing = queue::listing;
 
-    contender(settings s, guid first) : context_{.options = std::move(s), .own_guid = first} {}
+    contender(settings s, guid first)
+        : context_{.is_reader = s.shared, .options = std::move(s), .own_guid = first}
+    {
+    }
 
     // The client's memory of the directory. To be lent before every input: a client forgets it with its session.
     void lend(directory_memory& of_client) noexcept { context_.directory.lend(of_client); }

@@ -372,7 +372,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                        .rejoin_on_expiry = in.flag(),
                                        .lingers = in.flag(),
                                        .fast_path = in.flag(),
-                                       .mark_from = 1u + in.byte() % 4};
+                                       .mark_queues_from = 1u + in.byte() % 4};
     driver d{in, settings};
     d.join(in.flag());
     while (!in.at_end()) {

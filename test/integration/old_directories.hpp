@@ -20,7 +20,7 @@ namespace colock::test {
 
 inline constexpr std::int32_t overflow = std::numeric_limits<std::int32_t>::max(); // 2^31 - 1
 inline constexpr std::int32_t last_number = overflow - (1 << 20) + 1;
-inline constexpr std::int32_t drain_from = overflow - (1 << 24) + 1;
+inline constexpr std::int32_t drain_from_number = overflow - (1 << 24) + 1;
 
 enum class kind { ours, persistent, with_a_stranger };
 
@@ -31,27 +31,27 @@ struct place {
 
 // Each case has directories of its own.
 inline const std::map<std::string, place> places{
-    {"/many", {kind::ours, drain_from - 30}},
-    {"/shared_nodes", {kind::ours, drain_from - 5}},
-    {"/shared_nodes_persistent", {kind::persistent, drain_from - 5}},
-    {"/one", {kind::ours, drain_from}},
-    {"/lingering", {kind::ours, drain_from}},
-    {"/readers", {kind::ours, drain_from - 30}},
-    {"/readers_only", {kind::ours, drain_from}},
-    {"/tries", {kind::ours, drain_from}},
-    {"/drains", {kind::ours, drain_from}},
-    {"/cut", {kind::ours, drain_from}},
-    {"/expired", {kind::ours, drain_from}},
-    {"/peer", {kind::ours, drain_from}},
+    {"/many", {kind::ours, drain_from_number - 30}},
+    {"/shared_nodes", {kind::ours, drain_from_number - 5}},
+    {"/shared_nodes_persistent", {kind::persistent, drain_from_number - 5}},
+    {"/one", {kind::ours, drain_from_number}},
+    {"/lingering", {kind::ours, drain_from_number}},
+    {"/readers", {kind::ours, drain_from_number - 30}},
+    {"/readers_only", {kind::ours, drain_from_number}},
+    {"/tries", {kind::ours, drain_from_number}},
+    {"/drains", {kind::ours, drain_from_number}},
+    {"/cut", {kind::ours, drain_from_number}},
+    {"/expired", {kind::ours, drain_from_number}},
+    {"/peer", {kind::ours, drain_from_number}},
     {"/persistent", {kind::persistent, last_number - 20}},
     {"/stranger", {kind::with_a_stranger, last_number - 20}},
-    {"/taken_over", {kind::with_a_stranger, drain_from}},
+    {"/taken_over", {kind::with_a_stranger, drain_from_number}},
     {"/last", {kind::ours, last_number}},
     {"/over", {kind::ours, overflow}},
     {"/over_persistent", {kind::persistent, overflow - 3}},
     {"/over_persistent_in_turn", {kind::persistent, overflow - 3}},
     {"/over_many", {kind::ours, overflow - 3}},
-    {"/permits/locks", {kind::ours, drain_from - 5}},
+    {"/permits/locks", {kind::ours, drain_from_number - 5}},
 };
 
 // The first lock there makes the directory.
@@ -127,7 +127,7 @@ struct old_scene : lock_scene {
         {
             ++taken;
             last_number = number_of(node);
-            late += last_number >= drain_from ? 1U : 0U;
+            late += last_number >= drain_from_number ? 1U : 0U;
             BOOST_TEST(last_number < colock::test::last_number);
         }
     };

@@ -99,11 +99,23 @@ BOOST_AUTO_TEST_CASE(G1_G4_it_has_a_child_that_is_no_contender)
 
 BOOST_AUTO_TEST_CASE(G1_G4_its_numbers_end)
 {
-    explore(counting({.clients = 2, .first_number = colock::protocol::drain_from}), 3'800);
-    explore(counting({.first_number = colock::protocol::drain_from, .one_by_one = true}), 92'000);
-    explore(counting({.first_number = colock::protocol::drain_from}), 1'600'000);
-    explore(counting({.clients = 2, .breaks = 1, .first_number = colock::protocol::drain_from - 1}),
-            6'700);
+    explore(counting({.clients = 2, .first_number = colock::protocol::drain_from_number}), 3'800);
+    explore(counting({.first_number = colock::protocol::drain_from_number, .one_by_one = true}),
+            92'000);
+    explore(counting({.first_number = colock::protocol::drain_from_number}), 1'600'000);
+    explore(
+        counting(
+            {.clients = 2, .breaks = 1, .first_number = colock::protocol::drain_from_number - 1}),
+        6'700);
+}
+
+BOOST_AUTO_TEST_CASE(G1_numbers_end_without_draining)
+{
+    for (const auto number : {colock::protocol::last_number - 1, colock::protocol::last_number,
+                              (std::int64_t{1} << 31) - 1}) {
+        explore(counting({.clients = 2, .breaks = 1, .first_number = number, .drains = false}),
+                100);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(G1_G4_others_leave_marks)

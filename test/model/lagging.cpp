@@ -6,7 +6,7 @@
 using colock::model::explore;
 using colock::model::explore_at_random;
 using colock::model::scenario;
-using colock::protocol::drain_from;
+using colock::protocol::drain_from_number;
 
 namespace {
 
@@ -80,9 +80,9 @@ BOOST_AUTO_TEST_CASE(G1_G4_one_steps_down)
 
 BOOST_AUTO_TEST_CASE(G1_G2_G4_near_the_end_of_the_numbers)
 {
-    explore(lagging({.clients = 2, .first_number = drain_from}, 2), 1'000);
-    explore(lagging({.clients = 2, .breaks = 1, .first_number = drain_from - 1}), 1'000);
-    explore(lagging({.first_number = drain_from - 1}), 9'800'000);
+    explore(lagging({.clients = 2, .first_number = drain_from_number}, 2), 1'000);
+    explore(lagging({.clients = 2, .breaks = 1, .first_number = drain_from_number - 1}), 1'000);
+    explore(lagging({.first_number = drain_from_number - 1}), 9'800'000);
 }
 
 BOOST_AUTO_TEST_CASE(G1_G2_G4_low_water_marks)

@@ -303,7 +303,7 @@ public:
                                          rules.refusals + rules.downgrades ==
                                      0;
         if (undisturbed && rules.drains && rules.ours && !rules.stranger &&
-            rules.first_number >= protocol::drain_from) {
+            rules.first_number >= protocol::drain_from_number) {
             require(server_.first_number == 0, "G4: the directory has not begun anew");
         }
     }

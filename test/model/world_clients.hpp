@@ -140,7 +140,8 @@ inline void world::obey(std::size_t i, const output& o, laboratory& lab)
         require(lies_ != lab.rules().lies, "contract: a low-water mark is refused that is true");
         break;
     case kind::remove_directory:
-        require(lab.rules().ours && !lab.rules().stranger && lab.rules().first_number != 0,
+        require(lab.rules().drains && lab.rules().ours && !lab.rules().stranger &&
+                    lab.rules().first_number != 0,
                 "contract: a directory is deleted that is to stay");
         send(i, {operation::remove_directory});
         break;

@@ -154,8 +154,8 @@ public:
             settings.layout = names_;
             settings.shared = is_reader(i);
             settings.fast_path = s.fast_path;
-            settings.drains = s.drains;
-            settings.mark_from = s.marks && !is_silent(i) ? 1 : max_clients + 1000;
+            settings.drains_at_end = s.drains;
+            settings.mark_queues_from = s.marks && !is_silent(i) ? 1 : 0;
             std::vector<protocol::contender> first;
             for (unsigned turn = 0; turn != s.turns; ++turn) {
                 first.push_back({settings, {.high = i + 1, .low = 1 + 1000 * turn}});

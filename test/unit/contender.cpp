@@ -415,7 +415,7 @@ BOOST_AUTO_TEST_CASE(one_proof_is_asked_for_at_a_time)
 
 BOOST_AUTO_TEST_CASE(at_the_end_a_directory_that_is_recognised_is_inspected)
 {
-    const auto end = protocol::drain_from;
+    const auto end = protocol::drain_from_number;
     play joining, trying, lost;
     joining.recognised = trying.recognised = lost.recognised = true;
     BOOST_TEST(joining.join() == "create #1, list");

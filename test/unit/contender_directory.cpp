@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(near_their_end_numbers_are_listed)
     play p;
     p.expect_alone();
     BOOST_TEST(p.join() == "create and count #1");
-    BOOST_TEST(p.counted(protocol::drain_from, true) == "list");
+    BOOST_TEST(p.counted(protocol::drain_from_number, true) == "list");
 }
 
 BOOST_AUTO_TEST_CASE(who_only_tries_lists_first)
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(who_only_tries_lists_first)
 // ---- the low-water mark in long queues
 
 // Of the queue 1 to 6 with the number 6; 5 and 4 are watched, and 4 has gone.
-play asking(protocol::contender::settings s = {.mark_from = 6})
+play asking(protocol::contender::settings s = {.mark_queues_from = 6})
 {
     play p{std::move(s)};
     BOOST_TEST(p.join() == "create #1, list");
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(G1_a_mark_that_cannot_be_true_is_refused_for_good)
 
 BOOST_AUTO_TEST_CASE(G1_a_mark_that_cannot_be_true_is_seen_when_the_directory_is_inspected)
 {
-    play p{{.mark_from = 6}};
+    play p{{.mark_queues_from = 6}};
     p.join();
     p.created(6);
     p.listed({1, 2, 3, 4, 5, 6});
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(without_a_mark_of_the_one_that_has_gone_it_lists)
 BOOST_AUTO_TEST_CASE(somebody_elses_directory_is_not_written_to)
 {
     for (const auto& ec : {error_code{}, no_auth}) {
-        play p{{.mark_from = 6}};
+        play p{{.mark_queues_from = 6}};
         BOOST_TEST(p.join() == "create #1, list");
         BOOST_TEST(p.created(6) == "");
         BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4, read directory");
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(somebody_elses_directory_is_not_written_to)
 BOOST_AUTO_TEST_CASE(asks_for_a_mark_before_it_knows_whose_the_directory_is)
 {
     for (const std::int64_t mark : {3, 4}) {
-        play p{{.mark_from = 6}};
+        play p{{.mark_queues_from = 6}};
         BOOST_TEST(p.join() == "create #1, list");
         BOOST_TEST(p.created(6) == "");
         BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4, read directory");
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(asks_for_a_mark_before_it_knows_whose_the_directory_is)
 
 BOOST_AUTO_TEST_CASE(a_directory_that_is_recognised_is_not_inspected)
 {
-    play p{{.mark_from = 6}};
+    play p{{.mark_queues_from = 6}};
     BOOST_TEST(p.join() == "create #1, list");
     BOOST_TEST(p.created(6) == "");
     p.recognised = true;
@@ -269,14 +269,14 @@ BOOST_AUTO_TEST_CASE(a_directory_is_recognised_by_a_list_with_the_own_node)
         p.recognised = false;
         BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4, read directory");
     };
-    play trying{{.mark_from = 6}};
+    play trying{{.mark_queues_from = 6}};
     trying.recognised = true;
     BOOST_TEST(trying.try_join() == "list");
     BOOST_TEST(trying.listed({}) == "create #1, list");
     BOOST_TEST(trying.created(1) == "");
     BOOST_TEST(trying.listed({1}) == "granted");
 
-    play stale{{.mark_from = 6}};
+    play stale{{.mark_queues_from = 6}};
     BOOST_TEST(stale.join() == "create #1, list");
     BOOST_TEST(stale.created(4) == "");
     BOOST_TEST(stale.listed({1, 2, 3, 4}) == "watch 4, watch 3, watch 2");
@@ -289,7 +289,7 @@ BOOST_AUTO_TEST_CASE(a_directory_is_recognised_by_a_list_with_the_own_node)
     BOOST_TEST(stale.listed({1, 3}) == ""); // of the join before
     join_again(stale);
 
-    play removed{{.mark_from = 6}};
+    play removed{{.mark_queues_from = 6}};
     removed.recognised = true;
     BOOST_TEST(removed.join() == "create #1, list");
     BOOST_TEST(removed.created(4) == "");
@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE(a_directory_is_recognised_by_a_list_with_the_own_node)
 
 BOOST_AUTO_TEST_CASE(a_short_queue_has_no_marks)
 {
-    play p{{.mark_from = 7}};
+    play p{{.mark_queues_from = 7}};
     BOOST_TEST(p.join() == "create #1, list");
     BOOST_TEST(p.created(6) == "");
     BOOST_TEST(p.listed({1, 2, 3, 4, 5, 6}) == "watch 6, watch 5, watch 4");
@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE(a_queue_with_readers_has_no_marks)
 {
     const auto layout = curator_shared_layout();
     protocol::directory_memory memory;
-    protocol::contender c{{.layout = layout, .mark_from = 1}, guid{1, 1}};
+    protocol::contender c{{.layout = layout, .mark_queues_from = 1}, guid{1, 1}};
     c.lend(memory);
     commands out;
     c.join(true, session, out);
@@ -406,12 +406,12 @@ BOOST_AUTO_TEST_CASE(leaves_while_it_asks_for_a_mark)
 
 BOOST_AUTO_TEST_CASE(near_their_end_there_are_no_marks)
 {
-    play p{{.mark_from = 1}};
+    play p{{.mark_queues_from = 1}};
     BOOST_TEST(p.join() == "create #1, list");
-    BOOST_TEST(p.created(protocol::drain_from) == "");
-    BOOST_TEST(p.listed({p.made(protocol::drain_from)}) == "read directory, list");
+    BOOST_TEST(p.created(protocol::drain_from_number) == "");
+    BOOST_TEST(p.listed({p.made(protocol::drain_from_number)}) == "read directory, list");
     BOOST_TEST(p.directory_read(true) == "");
-    BOOST_TEST(p.listed({p.made(protocol::drain_from)}) == "granted");
+    BOOST_TEST(p.listed({p.made(protocol::drain_from_number)}) == "granted");
     BOOST_TEST(p.leave().starts_with("remove "));
 }
 

@@ -290,7 +290,7 @@ void simulation::parts::draw_ends()
         return;
     }
     const bool last = chance.per_mille(300);
-    const auto from = last ? colock::protocol::last_number : colock::protocol::drain_from;
+    const auto from = last ? colock::protocol::last_number : colock::protocol::drain_from_number;
     old = old_directory{p.kind == workload::lock_kind::semaphore ? p.path + "/locks" : p.path,
                         static_cast<std::int32_t>(from - chance.between(0, 100)),
                         chance.per_mille(800)};

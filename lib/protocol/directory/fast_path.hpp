@@ -1,4 +1,5 @@
-// The uncontended fast path. It can be skipped at first reading, and switched off by settings::fast_path.
+// The uncontended fast path saves a client that is alone the listing of its join. Skip this at first reading;
+// settings::fast_path switches it off.
 #pragma once
 
 #include "answers.hpp"

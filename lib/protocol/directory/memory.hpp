@@ -1,4 +1,5 @@
-// A client's memory of a lock's directory, from one of its contenders to the next.
+// A client's memory of a lock's directory, from one of its contenders to the next. It belongs to the uncontended fast
+// path; waiters in long queues use it, too. Skip this at first reading.
 #pragma once
 
 #include <cstdint>

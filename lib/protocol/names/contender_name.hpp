@@ -59,6 +59,6 @@ inline constexpr std::int64_t last_number = (std::int64_t{1} << 31) - (std::int6
 
 // From this own number on a contender does not wait in the queue, so that the queue drains and the directory,
 // with the counter, can begin anew.
-inline constexpr std::int64_t drain_from = (std::int64_t{1} << 31) - (std::int64_t{1} << 24);
+inline constexpr std::int64_t drain_from_number = (std::int64_t{1} << 31) - (std::int64_t{1} << 24);
 
 } // namespace colock::protocol

@@ -35,8 +35,9 @@ struct blockers {
     return b;
 }
 
-// How many contenders have to go before this one has its turn: all before a writer; before a reader, all up to the last
-// writer. A Curator process that steps down has two nodes of one number, and counts once.
+// How many contenders have to go before this one has its turn. A writer waits for every contender before it. A reader waits
+// until the last writer before it has gone, and so for all before that writer. A Curator process that steps down has two
+// nodes of one number, and counts once.
 [[nodiscard]] inline std::size_t position_of(const std::vector<entry>& queue, std::size_t own)
 {
     std::size_t position = 0;
@@ -51,7 +52,7 @@ struct blockers {
 // Whether new contenders of the queue wait for it to drain, because its sequence numbers run out.
 [[nodiscard]] inline bool is_draining(const std::vector<entry>& queue)
 {
-    return !queue.empty() && queue.back().number >= drain_from;
+    return !queue.empty() && queue.back().number >= drain_from_number;
 }
 
 // The last contender of a draining queue that keeps its place: the last one before the numbers ran out, or else the
@@ -59,7 +60,7 @@ struct blockers {
 [[nodiscard]] inline const entry& last_to_stay(const std::vector<entry>& queue)
 {
     const auto late =
-        std::ranges::find_if(queue, [](const entry& e) { return e.number >= drain_from; });
+        std::ranges::find_if(queue, [](const entry& e) { return e.number >= drain_from_number; });
     return late == queue.begin() ? *late : *(late - 1);
 }
 

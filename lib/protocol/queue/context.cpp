@@ -13,7 +13,7 @@ bool listing::is_alone(const layout& l) const
 
 std::string context::name_prefix() const
 {
-    return protocol::name_prefix(options.layout, own_guid, options.shared);
+    return protocol::name_prefix(options.layout, own_guid, is_reader);
 }
 
 void context::list_to_join(commands& out)

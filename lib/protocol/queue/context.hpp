@@ -17,13 +17,13 @@ namespace colock::protocol::queue {
 
 struct settings {
     colock::layout layout = curator_layout();
-    bool shared = false; // a reader, which waits for writers only
+    bool shared = false; // joins as a reader, which waits for writers only
     bool rejoin_on_expiry = true;
     bool lingers = false; // the client keeps its node for a while when nobody uses it
-    // Each of these can be switched off. The lock excludes as well without it.
-    bool fast_path = true;      // directory/fast_path.hpp
-    bool drains = true;         // draining.hpp
-    std::size_t mark_from = 16; // low_water_mark.hpp: contenders in the queue. 0: never
+    // Only tests switch these off. The lock excludes as well without them.
+    bool fast_path = true;             // directory/fast_path.hpp
+    bool drains_at_end = true;         // draining.hpp
+    std::size_t mark_queues_from = 16; // low_water_mark.hpp: contenders in the queue. 0: never
 
     friend bool operator==(const settings&, const settings&) = default;
 };
@@ -38,7 +38,8 @@ struct listing {
     [[nodiscard]] bool is_alone(const layout& l) const;
 };
 
-// Counts unanswered listings. Answers come in order, so a stage with a node never sees a listing for an earlier node.
+// Counts unanswered listings. Answers come in order. So the answers to an earlier node's listings come before the new
+// node's create is answered.
 class open_listings {
 public:
     [[nodiscard]] explicit operator bool() const noexcept { return open_ != 0; }
@@ -59,6 +60,7 @@ private:
 };
 
 struct context {
+    bool is_reader = false; // settings::shared at first; true from a step-down on
     settings options;
     guid own_guid;         // in the name of the own node; each join has another one
     lent_memory directory; // what the client knows of it
@@ -83,7 +85,7 @@ struct context {
     }
     // The name of the own node, up to its sequence number.
     [[nodiscard]] std::string name_prefix() const;
-    // Lists, while there is no own node that a listing has shown. A client that lingers sets the watch for newcomers
+    // Sends the listing that belongs to a join, a try or a recovery. A client that lingers sets the watch for newcomers
     // with it; a try does not linger.
     void list_to_join(commands& out);
 

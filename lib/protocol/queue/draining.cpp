@@ -63,7 +63,7 @@ transition draining::look_again(context& c, commands& out)
 transition draining::listed(context& c, const error_code& ec, const listing& l, commands& out)
 {
     if (me_ || outcome_unknown(ec)) {
-        return stay(); // listed when the own node is gone; or again behind the reconnection
+        return stay(); // look_again() lists when the own node is gone; connected() lists or removes again
     }
     if (ec == zookeeper_errc::no_node) {
         return joining::make_directory(out);
@@ -91,7 +91,7 @@ transition draining::listed(context& c, const error_code& ec, const listing& l, 
 transition draining::removed(context& c, const error_code& ec, commands& out)
 {
     if (!me_ || outcome_unknown(ec)) {
-        return stay(); // repeated behind the reconnection
+        return stay(); // connected() removes again
     }
     if (!ec || ec == zookeeper_errc::no_node) {
         me_.reset();
@@ -121,7 +121,7 @@ transition draining::watched(context& c, std::string_view name, const error_code
         return look_again(c, out);
     }
     if (outcome_unknown(ec)) {
-        return stay(); // listed behind the reconnection
+        return stay(); // connected() lists or removes again
     }
     if (is_retryable(ec)) {
         last_.arm(std::string{name}, out);

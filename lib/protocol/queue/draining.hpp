@@ -1,5 +1,5 @@
-// Sequence exhaustion: a contender without a place waits until the queue has drained. It can be skipped at first reading,
-// and switched off by settings::drains.
+// Near the end of the server's sequence numbers contenders leave the queue, so that the directory can be deleted and the
+// numbers begin anew. Skip this at first reading; settings::drains_at_end switches it off.
 #pragma once
 
 #include "place.hpp"
@@ -14,8 +14,8 @@ namespace colock::protocol::queue {
 
 class transition;
 
-// The server's sequence numbers end at 2^31. Near their end a contender that finds any other before it removes its
-// node, and waits without one until the queue is empty; then it joins again. Each contender that leaves then deletes the
+// The server's sequence numbers end at 2^31. Near their end a contender that finds another contender before it removes its
+// node. It waits without a node until the queue is empty; then it joins again. Each contender that leaves then deletes the
 // directory, if nothing else is in it, and with it the numbers begin anew. When the queue has been
 // empty, the first newcomer keeps its node. So a contender always has a turn, and none drains for ever.
 class draining {
@@ -46,7 +46,7 @@ private:
     transition look_again(context& c, commands& out);
 
     std::optional<place> me_;
-    // The last one of the contenders that keep their nodes until they have had their turn.
+    // The last contender that keeps its node. When that has gone, and the own node too, this contender lists again.
     watched_node last_;
 };
 

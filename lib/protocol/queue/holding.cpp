@@ -58,11 +58,11 @@ transition holding::expired(context&, commands& out)
     return finish({}, out);
 }
 
-// Whether it has stepped down, when the answer was lost.
+// The answer to the step-down was lost. The listing tells which node is there.
 transition holding::listed(context& c, const error_code& ec, const listing& l, commands& out)
 {
     if (!stepping_down_ || outcome_unknown(ec)) {
-        return stay(); // listed again behind the reconnection
+        return stay(); // connected() lists again
     }
     if (ec && ec != zookeeper_errc::no_node) {
         if (is_retryable(ec)) {
@@ -81,7 +81,7 @@ transition holding::listed(context& c, const error_code& ec, const listing& l, c
 transition holding::stepped_down(context& c, const error_code& ec, commands& out)
 {
     if (!stepping_down_ || outcome_unknown(ec)) {
-        return stay(); // a listing tells, behind the reconnection
+        return stay(); // connected() lists, and the listing tells
     }
     if (!ec) {
         return became_reader(c, out);
@@ -106,7 +106,7 @@ transition holding::became_reader(context& c, commands& out)
     if (!planted("writer's name kept")) {
         me_.name = readers_name(c);
     }
-    c.options.shared = true;
+    c.is_reader = true;
     stepping_down_ = false;
     if (abandoned_) {
         return leave(c, out);
@@ -115,7 +115,7 @@ transition holding::became_reader(context& c, commands& out)
     return watch_own_node(c, out);
 }
 
-// The digits as the server wrote them.
+// The reader's node gets the same ten digits.
 std::string holding::readers_name(const context& c) const
 {
     return name_prefix(c.options.layout, c.own_guid, true) +

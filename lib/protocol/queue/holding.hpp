@@ -43,7 +43,7 @@ private:
 
     place me_;
     bool stepping_down_ = false;
-    // The caller has left while it was not known which of the two nodes is there.
+    // The caller left while a step-down was unanswered. The contender then removes whichever node exists.
     bool abandoned_ = false;
 };
 

@@ -80,7 +80,7 @@ transition joining::expired(context& c, commands& out)
     if (at_ != step::creating && at_ != step::lost_track) {
         return offline();
     }
-    return in_another_session(c, out); // no node is left
+    return in_another_session(c, out); // the session took the node along
 }
 
 transition joining::directory_made(context& c, const error_code& ec, commands& out)
@@ -133,8 +133,8 @@ transition joining::counted(context& c, const error_code& ec, std::string_view n
     const bool refused =
         ec && !outcome_unknown(ec) && ec != zookeeper_errc::no_node && !is_retryable(ec);
     if (refused && !abandoned_) {
-        return again(c,
-                     out); // no node was made, and the client does not expect to be alone any more
+        // No node was made, and the client does not expect to be alone any more.
+        return again(c, out);
     }
     auto next = created(c, ec, name, identity, out);
     if (auto* const present = next.get<waiting>()) {
@@ -151,8 +151,7 @@ transition joining::listed(context& c, const error_code& ec, const listing& l, c
         return stay();
     }
     if (outcome_unknown(ec)) {
-        return at_ == step::probing ? transition{offline()}
-                                    : stay(); // listed again behind the reconnection
+        return at_ == step::probing ? transition{offline()} : stay(); // connected() lists again
     }
     if (ec && ec != zookeeper_errc::no_node) {
         if (is_retryable(ec)) {
@@ -174,7 +173,7 @@ transition joining::probed(context& c, const listing& l, commands& out)
     if (is_of_another_kind(layout, l.children, std::numeric_limits<std::int64_t>::max())) {
         return fail(errc::conflicting_kind, out);
     }
-    if (blocks_newcomer(contenders(layout, l.children), c.options.shared)) {
+    if (blocks_newcomer(contenders(layout, l.children), c.is_reader)) {
         out.push_back({command::kind::busy});
         return finish({}, out);
     }

@@ -36,7 +36,7 @@ public:
     void suspended() noexcept {}
     transition expired(context& c, commands& out);
 
-    // `ec`: what it comes to, as outcome_of_making() tells.
+    // `ec`: the outcome of creating the directory and its ancestors, as outcome_of_making() tells.
     transition directory_made(context& c, const error_code& ec, commands& out);
     transition created(context& c, const error_code& ec, std::string_view name,
                        node_identity identity, commands& out);
@@ -64,7 +64,7 @@ private:
     transition fail(const error_code& ec, commands& out) const;
 
     step at_ = step::not_begun;
-    // The caller has left while it was not known whether there is a node. If there is one, it has to be removed.
+    // The caller left while nobody knew whether there is a node. If there is one, the contender removes it.
     bool abandoned_ = false;
 };
 

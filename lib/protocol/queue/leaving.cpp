@@ -6,7 +6,7 @@
 
 namespace colock::protocol::queue {
 
-// The watch on the own node is not given back: it ends with the node, and costs no request.
+// The contender does not unwatch its own node: the server drops the watch with the node.
 leaving leaving::begin(const context& c, place me, bool held, commands& out)
 {
     leaving l{std::move(me)};
@@ -55,7 +55,7 @@ transition leaving::expired(context&, commands& out)
 transition leaving::removed(context& c, const error_code& ec, commands& out)
 {
     if (outcome_unknown(ec)) {
-        remove_lost_ = true; // repeated behind the reconnection
+        remove_lost_ = true; // connected() removes again
         return stay();
     }
     if (ec == zookeeper_errc::no_node && held_ && !remove_lost_) {
@@ -67,7 +67,8 @@ transition leaving::removed(context& c, const error_code& ec, commands& out)
             me_.watch.drop(out);
             return finish(ec, out);
         }
-        may_not_write_ |= !is_retryable(ec); // the transaction has not removed the node, either
+        // If the server refused the mark, the node is still there: the contender removes it without one.
+        may_not_write_ |= !is_retryable(ec);
         remove(c, out);
         return stay();
     }

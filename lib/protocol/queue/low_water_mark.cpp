@@ -9,7 +9,7 @@ namespace colock::protocol::queue {
 
 namespace {
 
-// Whether a mark claims that a node is gone which is there, because its watch is set and silent.
+// True if the mark claims that a node has gone although the node's watch is set and silent.
 bool is_false(std::int64_t mark, const context& c, const watched_node& own,
               const watched_node& next_in_line)
 {
@@ -25,7 +25,7 @@ bool may_read_mark(const context& c, const place& me)
 {
     return me.long_queue &&
            (me.directory_is != place::directory::to_stay || planted("somebody else's directory")) &&
-           c.options.layout.shared_marker.empty() && !me.is_late(c);
+           c.options.layout.shared_marker.empty() && !me.is_late();
 }
 
 bool may_write_mark(const context& c, const place& me)

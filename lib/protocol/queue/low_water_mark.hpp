@@ -1,5 +1,5 @@
-// The low-water mark spares long queues the listing of all contenders. It can be skipped at first reading, and switched
-// off by settings::mark_from.
+// The low-water mark saves the waiters of long queues the listing of all contenders. Skip this at first reading;
+// settings::mark_queues_from switches it off.
 #pragma once
 
 #include "context.hpp"
@@ -21,7 +21,7 @@ namespace colock::protocol::queue {
 [[nodiscard]] bool may_read_mark(const context& c, const place& me);
 [[nodiscard]] bool may_write_mark(const context& c, const place& me);
 
-// A waiter's question, whether only its next-in-line is left.
+// The question of one waiter: is my next-in-line the only contender before me?
 class mark_query {
 public:
     // Whether the answer is to come.

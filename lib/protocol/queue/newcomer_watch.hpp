@@ -1,4 +1,4 @@
-// A watch on the directory, which tells when a contender joins or leaves. It can be skipped at first reading.
+// A watch on the directory, which tells when a contender joins or leaves. Skip this at first reading.
 #pragma once
 
 #include "protocol/remote_contention.hpp"
@@ -21,7 +21,7 @@ public:
     {
         at_ = !set ? step::none : alone ? step::alone : step::not_alone;
     }
-    // Some node was created in the directory, or has gone: counts as a remote contender until the session is over.
+    // The directory changed. Until the session ends the contender assumes a remote contender.
     void fired() noexcept
     {
         at_ = step::none;

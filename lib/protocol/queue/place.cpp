@@ -15,8 +15,8 @@ place::place(const context& c, std::string own_name)
 
 void place::update(const context& c, const listing& l, const std::vector<entry>& queue)
 {
-    // Late contenders have read the directory's data, because they may delete it: other data that were put there since
-    // say that it has to stay.
+    // The client may remember that the directory is colock's. Somebody may have replaced the data since. Then the directory
+    // must not be deleted, so a late contender has read the data itself before it comes here.
     if (directory_is == directory::unknown && c.directory->is_ours(l.directory.czxid)) {
         directory_is = directory::ours;
     }
@@ -24,7 +24,7 @@ void place::update(const context& c, const listing& l, const std::vector<entry>&
                  planted("any directory is disposable");
     met_others = queue.size() > 1;
     met_siblings = l.children.size() > 1;
-    long_queue = c.options.mark_from != 0 && queue.size() >= c.options.mark_from;
+    long_queue = c.options.mark_queues_from != 0 && queue.size() >= c.options.mark_queues_from;
 }
 
 error_code place::obstacle(const context& c, const listing& l,
@@ -37,21 +37,21 @@ error_code place::obstacle(const context& c, const listing& l,
     if (std::ranges::find(queue, name, &entry::name) == queue.end()) {
         return {}; // the own node has gone
     }
-    // The contenders that were there before go on: it is the newcomer's mistake.
+    // The contenders with lower numbers go on. Only this one fails.
     if (queue.size() != l.children.size() &&
         is_of_another_kind(c.options.layout, l.children, number)) {
         return errc::conflicting_kind;
     }
     const auto has_this_place = [&](const entry& e) {
-        return e.number == number && e.shared == c.options.shared;
+        return e.number == number && e.shared == c.is_reader;
     };
     return std::ranges::count_if(queue, has_this_place) == 1 ? error_code{}
                                                              : errc::duplicate_sequence;
 }
 
-bool place::is_late(const context& c) const noexcept
+bool place::is_late() const noexcept
 {
-    return (c.options.drains && number >= drain_from) || number < 0;
+    return number >= drain_from_number || number < 0;
 }
 
 } // namespace colock::protocol::queue

@@ -23,18 +23,18 @@ struct place {
     std::string name;
     // The sequence number; negative when the server's 32-bit counter has overflowed.
     std::int64_t number = -1;
-    // Unknown of a node that was found in a listing, until its watch is set.
+    // Empty for a node found by listing, until its watched read is answered.
     std::optional<node_identity> identity;
     watched_node watch; // on the own node
 
     // Learned from the directory's data, and from the last listing that was evaluated.
     directory directory_is = directory::unknown;
-    bool disposable = false;   // the directory is ours, and nothing but the queue is in it
+    bool disposable = false;   // drain: the directory is ours, and nothing but the queue is in it
     bool met_others = false;   // other contenders were in the queue, before this one or behind it
     bool met_siblings = false; // the directory had another child
-    bool long_queue = false;   // so many that the low-water mark is worth using
+    bool long_queue = false;   // low-water mark: so many contenders that it is worth using
 
-    // The directory had another child when the node was created by the fast path. It may have gone since.
+    // Fast path: the directory had another child when the node was created. That child may have gone since.
     bool counted_siblings = false;
 
     place(const context& c, std::string own_name);
@@ -45,12 +45,12 @@ struct place {
     [[nodiscard]] error_code obstacle(const context& c, const listing& l,
                                       const std::vector<entry>& queue) const;
 
-    // The sequence numbers are nearly used up: newcomers do not wait in the queue, so that it drains (drain.hpp).
-    [[nodiscard]] bool is_late(const context& c) const noexcept;
-    // Newcomers drain behind this node: there may be more contenders than the queue shows.
+    // The sequence numbers are nearly used up (draining.hpp).
+    [[nodiscard]] bool is_late() const noexcept;
+    // Drain: newcomers drain behind this node. There may be more contenders than the queue shows.
     [[nodiscard]] bool newcomers_drain(const context& c) const noexcept
     {
-        return disposable && is_late(c);
+        return c.options.drains_at_end && disposable && is_late();
     }
 
     friend bool operator==(const place&, const place&) = default;

@@ -10,23 +10,24 @@
 
 namespace colock::protocol::queue {
 
-// Everything follows from one fact: once the own node is created, no node with a smaller number can appear. So the set
-// of those that block it only shrinks, and what a listing has shown stays true but for the nodes that have gone since.
+// Everything follows from one fact: once the own node is created, no node with a smaller number can appear. So the set of
+// blocking contenders only shrinks. What a listing has shown stays true, except for nodes that have gone since. (There is
+// one exception: waiting::departed() knows it.)
 //
 // The next-in-line before the own node is watched, as in ZooKeeper's recipe. So is the one before that (the look-ahead):
 // when it goes first, the contender knows early that the next-in-line is all that is left.
 class predecessors {
 public:
-    // As a listing shows them. What is watched already stays so.
+    // Takes the predecessors from a listing. Keeps watches that are set.
     void update(const blockers& shown, commands& out);
     // Watches this node alone.
     void watch_only(const std::string& name, commands& out);
-    // None is watched any more.
+    // Gives up all watches.
     void drop(commands& out);
 
     // One of them has gone; `was_look_ahead`: which of the two in sight it was.
     void departed(bool was_look_ahead) noexcept;
-    // A listing shows none.
+    // A listing showed no predecessor.
     void none_left() noexcept { count_ = 0; }
     // Only those in sight are left.
     void only_in_sight() noexcept { count_ = in_sight(); }

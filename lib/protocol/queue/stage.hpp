@@ -1,4 +1,5 @@
-// Where a contender is on its way through the queue.
+// The stages of ZooKeeper's lock recipe: joining (create), waiting (watch the predecessors), holding, leaving (delete).
+// draining is rare. Read contender.hpp first.
 #pragma once
 
 #include "draining.hpp"

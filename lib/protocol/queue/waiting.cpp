@@ -63,9 +63,10 @@ transition waiting::expired(context& c, commands& out)
 
 transition waiting::counted(context& c, bool alone, commands& out)
 {
+    // Fast path. A late contender lists all the same, because obstacle() judges by a listing.
     me_.counted_siblings = !alone;
     if ((!alone && !planted("the only child")) ||
-        (me_.is_late(c) && !planted("counts near the end"))) {
+        (me_.is_late() && !planted("counts near the end"))) {
         if (!planted("no list beside others")) {
             c.listings.send(out);
         }
@@ -78,7 +79,7 @@ transition waiting::counted(context& c, bool alone, commands& out)
 transition waiting::listed(context& c, const error_code& ec, const listing& l, commands& out)
 {
     if (outcome_unknown(ec)) {
-        return stay(); // listed again behind the reconnection
+        return stay(); // connected() lists again
     }
     if (!ec || ec == zookeeper_errc::no_node) {
         return evaluate(c, l, out);
@@ -92,7 +93,8 @@ transition waiting::listed(context& c, const error_code& ec, const listing& l, c
 
 transition waiting::evaluate(context& c, const listing& l, commands& out)
 {
-    if (me_.is_late(c) && me_.directory_is == place::directory::unknown) {
+    // Drain.
+    if (c.options.drains_at_end && me_.is_late() && me_.directory_is == place::directory::unknown) {
         out.push_back({command::kind::read_directory});
         c.listings.send(out);
         return stay();
@@ -108,7 +110,7 @@ transition waiting::evaluate(context& c, const listing& l, commands& out)
     }
     const auto index = static_cast<std::size_t>(own - queue.begin());
     const auto b = blockers_of(queue, index);
-    // Also a reader behind readers: else readers that come and go would keep the queue from draining.
+    // Drain. Also a reader behind readers: else readers that come and go would keep the queue from draining.
     const bool too_late = me_.newcomers_drain(c) && (index != 0 || planted("the first one drains"));
     if (c.try_only && (b.count != 0 || too_late)) {
         out.push_back({command::kind::busy});
@@ -127,14 +129,14 @@ transition waiting::evaluate(context& c, const listing& l, commands& out)
     if (planted("own watch last")) {
         before_->update(b, out);
     }
-    // The own node first: then its watch is set when an event of another one comes.
+    // Watch the own node first. Then its watch is already set when a predecessor's event comes.
     if (!me_.watch) {
         me_.watch.arm(me_.name, out);
     }
     before_->update(b, out);
     if (me_.directory_is == place::directory::unknown && may_read_mark(c, me_)) {
-        // The contender learns now who made the directory. If it learned only when a predecessor goes that there can be no
-        // mark, it would have to list then, a round trip later.
+        // Low-water mark. The contender learns now who made the directory. If it learned only when a predecessor goes that
+        // there can be no mark, it would have to list then, a round trip later.
         out.push_back({command::kind::read_directory});
     }
     return stay();
@@ -159,7 +161,7 @@ transition waiting::granted(context& c, commands& out)
         c.directory->met_others();
     } else {
         c.directory->granted_alone(me_.number);
-        if (c.uses_fast_path() && !c.try_only) {
+        if (c.uses_fast_path() && !c.try_only) { // fast path
             prepare_fast_path(*c.directory, me_.name, out);
         }
     }

@@ -28,14 +28,15 @@ public:
     void suspended() noexcept;
     transition expired(context& c, commands& out);
 
-    // The own node was created by a transaction that counts the children of the directory.
+    // Fast path: the own node was created by a transaction that counts the children of the directory.
     transition counted(context& c, bool alone, commands& out);
     transition listed(context& c, const error_code& ec, const listing& l, commands& out);
-    // Evaluates a listing that was sent behind the create: where it does not show the own node, that was deleted.
+    // Evaluates a listing that was sent behind the create. If it does not show the own node, somebody has deleted the node.
     transition evaluate(context& c, const listing& l, commands& out);
     transition watched(context& c, std::string_view name, const error_code& ec,
                        node_identity identity, commands& out);
     transition fired(context& c, std::string_view name, bool deleted, commands& out);
+    // Low-water mark, drain.
     transition directory_read(context& c, const error_code& ec, bool ours, std::int64_t mark,
                               commands& out);
 
@@ -60,9 +61,9 @@ private:
     transition failed(context& c, const error_code& ec, commands& out);
 
     place me_;
-    // Unknown until a listing, or the fast path, has shown them on the present connection.
+    // Empty until a listing, or the fast path, has shown the predecessors on this connection.
     std::optional<predecessors> before_;
-    mark_query asked_;
+    mark_query asked_;     // low-water mark
     bool proving_ = false; // no predecessor is left; granted as soon as the session is proved safe
 };
 

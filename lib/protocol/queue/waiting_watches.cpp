@@ -24,7 +24,7 @@ transition waiting::watched(context& c, std::string_view name, const error_code&
     if (ec) {
         node->forget();
         if (outcome_unknown(ec)) {
-            return stay(); // watched again behind the reconnection
+            return stay(); // connected() lists, and evaluate() sets the watch again
         }
         if (is_retryable(ec)) {
             c.listings.send(out);
@@ -79,11 +79,12 @@ transition waiting::departed(context& c, watched_node& gone, commands& out)
 {
     const auto& layout = c.options.layout;
     const auto name = gone.name();
-    if (!c.options.shared && !layout.shared_marker.empty() && !is_shared(layout, name) &&
+    if (!c.is_reader && !layout.shared_marker.empty() && !is_shared(layout, name) &&
         !planted("writer that stepped down ignored")) {
         // The one exception to "no node with a smaller number can appear": a writer that steps down, in Curator's way,
-        // leaves a reader's node of its own number. Only a listing can tell. One that is under way does: it is
-        // answered after the deletion. Readers do not mind.
+        // leaves a reader's node of its own number. Only a listing shows that node. A listing that is under way suffices,
+        // because the server answers it after the deletion. A waiting reader is not blocked by a reader and needs no
+        // listing.
         gone.forget();
         if (!c.listings) {
             c.listings.send(out);
@@ -97,6 +98,7 @@ transition waiting::departed(context& c, watched_node& gone, commands& out)
     }
     if (before_->in_sight() < before_->count() && !planted("no list behind a departure") &&
         !c.listings && !asked_) {
+        // Low-water mark: a read of the directory may spare the listing.
         const auto number = number_of(layout, name);
         if (number && was_look_ahead && before_->in_sight() == 1 && !c.mark_refused &&
             may_read_mark(c, me_)) {
@@ -120,7 +122,7 @@ transition waiting::directory_read(context& c, const error_code& ec, bool ours, 
     const auto answer =
         asked_.answered(c, me_, before_ ? before_->next_in_line() : watched_node{}, ec, mark, out);
     if (answer == mark_query::answer::none || c.listings) {
-        return stay(); // a listing under way decides instead; a late contender reads again behind it
+        return stay(); // the listing under way decides; evaluate() asks for the directory again if it must
     }
     if (answer == mark_query::answer::list) {
         if (!planted("no list behind a mark")) {

@@ -14,8 +14,8 @@ public:
     explicit operator bool() const noexcept { return !name_.empty(); }
     [[nodiscard]] bool is(std::string_view name) const noexcept { return *this && name_ == name; }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
-    // The watch is set, and silent. Events and answers come in ZooKeeper's order, so the node is there as of the
-    // last one.
+    // The watch is set, and silent. Events and answers come in ZooKeeper's order, so the node existed when the latest of
+    // them was sent.
     [[nodiscard]] bool is_armed() const noexcept { return armed_; }
 
     void arm(std::string name, commands& out);
