@@ -3,6 +3,7 @@
 #define COLOCK_CLIENT_HPP
 
 #include <colock/client_options.hpp>
+#include <colock/client_state.hpp>
 #include <colock/detail/initiate.hpp>
 #include <colock/error.hpp>
 #include <colock/fwd.hpp>
@@ -18,40 +19,6 @@
 #include <vector>
 
 namespace colock {
-
-/// How the client stands with the servers.
-enum class connection_state {
-    idle,       ///< `async_connect` has not been called, or it failed.
-    connecting, ///< The first connection is being made.
-    connected,  ///< Connected, with a session.
-    suspended,  ///< The connection is lost and being repaired. The session may live on.
-    closed,     ///< Closed, for good.
-};
-
-/// Counters since the client was made, and figures of the moment.
-struct client_stats {
-    std::uint64_t connect_attempts = 0; ///< Connections that were tried.
-    std::uint64_t connections = 0;      ///< Connections that reached a session.
-    std::uint64_t sessions = 0;         ///< Sessions that were begun.
-    std::uint64_t expirations = 0;      ///< Sessions that expired.
-    std::uint64_t requests = 0;         ///< Requests sent, pings not counted.
-    std::uint64_t replies = 0;          ///< Replies received.
-    std::uint64_t watch_events = 0;     ///< Watch events received.
-    std::uint64_t wakeups = 0;          ///< How often the client's I/O handlers ran.
-    /// Grants: of locks, and of permits, where one acquisition is one grant. The guards of one owner of a
-    /// `recursive_mutex` share a grant. An acquisition of permits also takes the lock of the semaphore's queue,
-    /// which counts as a grant of its own. A downgrade releases one grant and makes another.
-    /// Each grant ends as released or as lost: `locks_granted - locks_released - locks_lost` are held now.
-    std::uint64_t locks_granted = 0;
-    std::uint64_t locks_released =
-        0;                        ///< Grants whose guard let go before the client knew of a loss.
-    std::uint64_t locks_lost = 0; ///< Grants that the client lost while a guard held them.
-    std::uint64_t bodies_cancelled = 0; ///< Of async_with_lock: told to stop.
-    std::uint64_t bodies_overdue = 0;   ///< ... and went on for longer than `body_grace`.
-    std::size_t in_flight = 0;          ///< Requests sent and not yet answered.
-    std::size_t waiting = 0;            ///< Requests that wait for a connection.
-    std::size_t contenders = 0; ///< Lock nodes that exist, are being made, or are being removed.
-};
 
 /// An awaitable ZooKeeper client: a session with one of several servers.
 ///
@@ -103,7 +70,7 @@ struct client_stats {
 /// session ends by its time-out or sooner.
 ///
 /// **What there is not**: persistent and recursive watches, reconfiguration of the ensemble, SASL, read-only
-/// sessions.
+/// sessions; for now, TLS.
 class COLOCK_DECL client {
 public:
     using executor_type = boost::asio::any_io_executor;
@@ -112,7 +79,8 @@ public:
     /// Throws `boost::system::system_error` when the process may open no further descriptor.
     client(executor_type executor, client_options options);
 
-    /// As above, on the executor of a context, such as an `io_context` or a `thread_pool`.
+    /// Makes a client that is not connected, on the executor of a context, such as an `io_context` or a `thread_pool`.
+    /// Throws `boost::system::system_error` when the process may open no further descriptor.
     template <class ExecutionContext>
         requires requires(ExecutionContext& context)
         {
@@ -125,7 +93,7 @@ public:
 
     /// Moves the session. Locks, guards and watches go on with it. A moved-from client may be assigned or destroyed.
     client(client&& other) noexcept;
-    /// As above. What this object was before is treated as by the destructor.
+    /// Moves the session. What this object was before is treated as by the destructor.
     client& operator=(client&& other) noexcept;
     ~client();
 
@@ -138,7 +106,8 @@ public:
     /// attempt and its deadline, `client_options::connect_timeout` from the first of them.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors: those of bad options first, before anything is sent. `last_error_detail()` has the option or the host.
+    /// Errors: those of bad options first, before anything is sent. The diagnostics (`bind_diagnostics`) name the
+    /// option or the host, and so does the text of the exception.
     ///  - `errc::invalid_hosts`, `errc::invalid_option`, `errc::invalid_path` (the chroot), `errc::request_too_large`
     ///    (a credential): correct the options.
     ///  - `errc::unknown_host`, `errc::no_server`, `errc::connect_timeout`: the last failure before the deadline. Try
@@ -151,7 +120,7 @@ public:
     /// After a failure a client that has never been connected is idle, and may be told to connect again. A client that
     /// was connected before goes on trying.
     ///
-    /// Cancellation: terminal, partial, total: completes at once. The attempt ends when nobody else waits for it.
+    /// Cancellation: terminal, partial, total: completes at once. The attempt ends when no other caller waits for it.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_connect(CompletionToken&& token = CompletionToken())
     {
@@ -192,6 +161,8 @@ public:
     ///  - `zookeeper_errc::unimplemented`: the servers have no nodes with a time to live; see `create_mode`.
     ///  - `errc::invalid_option`: the time to live is not positive.
     ///  - `zookeeper_errc::quota_exceeded`: an operator has set a quota.
+    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not
+    /// sent.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_create(std::string path, std::string data, create_options options,
                       CompletionToken&& token = CompletionToken())
@@ -201,7 +172,10 @@ public:
             std::move(path), std::move(data), std::move(options));
     }
 
-    /// As above, with a mode and `client_options::acl`.
+    /// Creates a node with these data, this mode and `client_options::acl`. At completion it exists.
+    ///
+    /// Completion signature: `void(error_code, create_result created)`.
+    /// Errors, cancellation: as with `create_options`.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_create(std::string path, std::string data, create_mode mode,
                       CompletionToken&& token = CompletionToken())
@@ -210,7 +184,10 @@ public:
                             std::forward<CompletionToken>(token));
     }
 
-    /// As above, a persistent node with `client_options::acl`.
+    /// Creates a persistent node with these data and `client_options::acl`. At completion it exists.
+    ///
+    /// Completion signature: `void(error_code, create_result created)`.
+    /// Errors, cancellation: as with `create_options`.
     template <class CompletionToken>
         requires(!std::convertible_to<CompletionToken, create_mode> &&
                  !std::convertible_to<CompletionToken, create_options>)
@@ -219,6 +196,7 @@ public:
         return async_create(std::move(path), std::move(data), create_options{},
                             std::forward<CompletionToken>(token));
     }
+    /// The same, to be awaited.
     auto async_create(std::string path, std::string data)
     {
         return async_create(std::move(path), std::move(data), create_options{});
@@ -229,6 +207,7 @@ public:
     ///
     /// Completion signature: `void(error_code, get_result found)`.
     /// Errors, besides those of every request: `zookeeper_errc::no_node`: there is no node at `path`.
+    /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_get(std::string path, CompletionToken&& token = CompletionToken())
     {
@@ -244,6 +223,8 @@ public:
     ///  - `zookeeper_errc::no_node`: there is no node at `path`.
     ///  - `zookeeper_errc::bad_version`: the data were changed since. Read them again.
     ///  - `zookeeper_errc::quota_exceeded`: an operator has set a quota.
+    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not
+    /// sent.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_set(std::string path, std::string data, std::int32_t version,
                    CompletionToken&& token = CompletionToken())
@@ -253,7 +234,10 @@ public:
             std::move(data), version);
     }
 
-    /// As above, whatever version the data have.
+    /// Replaces the data of a node, whatever version they have. At completion the node has these data.
+    ///
+    /// Completion signature: `void(error_code, node_stat written)`.
+    /// Errors, cancellation: as with a version, but for `zookeeper_errc::bad_version`.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int32_t>)
     auto async_set(std::string path, std::string data, CompletionToken&& token = CompletionToken())
@@ -266,6 +250,7 @@ public:
     ///
     /// Completion signature: `void(error_code, std::optional<node_stat> found)`.
     /// Errors: those of every request.
+    /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_exists(std::string path, CompletionToken&& token = CompletionToken())
     {
@@ -281,6 +266,7 @@ public:
     /// Errors, besides those of every request:
     ///  - `zookeeper_errc::no_node`: there is no node at `path`.
     ///  - `zookeeper_errc::marshalling_error`: the node has more than 250,000 children, too many for one list.
+    /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_children(std::string path, CompletionToken&& token = CompletionToken())
     {
@@ -297,6 +283,8 @@ public:
     ///  - `zookeeper_errc::no_node`: there is no node at `path`.
     ///  - `zookeeper_errc::bad_version`: the data were changed since. Read them again.
     ///  - `zookeeper_errc::not_empty`: the node has children. Delete them first.
+    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not
+    /// sent.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_remove(std::string path, std::int32_t version,
                       CompletionToken&& token = CompletionToken())
@@ -305,7 +293,10 @@ public:
             detail::initiate<error_code>{core_}, token, &start_remove, std::move(path), version);
     }
 
-    /// As above, whatever version the data have.
+    /// Deletes a node that has no children, whatever version its data have. At completion there is no such node.
+    ///
+    /// Completion signature: `void(error_code)`.
+    /// Errors, cancellation: as with a version, but for `zookeeper_errc::bad_version`.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int32_t>)
     auto async_remove(std::string path, CompletionToken&& token = CompletionToken())
@@ -326,6 +317,8 @@ public:
     ///    tells which step it was; nothing was carried out.
     ///  - `errc::invalid_option`: a step creates a container or a node with a time to live, which ZooKeeper's C client
     ///    cannot put into a transaction, or has `create_options::parents`. Nothing was sent.
+    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not
+    /// sent.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_multi(std::vector<transaction_op> ops, CompletionToken&& token = CompletionToken())
     {
@@ -334,8 +327,8 @@ public:
             detail::initiate<error_code, std::vector<transaction_result>>{core_}, token,
             &start_multi, std::move(ops));
     }
-    /// As above, with the steps one by one, and perhaps a token behind them:
-    /// `co_await zk.async_multi(colock::check_op(path), colock::remove_op(path))`.
+    /// Carries out these steps or none; a token may stand behind them. Completion, errors and cancellation as with a
+    /// vector. `co_await zk.async_multi(colock::check_op(path), colock::remove_op(path))`.
     template <std::same_as<transaction_op> Op, class... More>
     auto async_multi(Op first, More&&... more)
     {
@@ -349,6 +342,7 @@ public:
     ///
     /// Completion signature: `void(error_code, acl_result found)`.
     /// Errors, besides those of every request: `zookeeper_errc::no_node`: there is no node at `path`.
+    /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_get_acl(std::string path, CompletionToken&& token = CompletionToken())
     {
@@ -369,6 +363,8 @@ public:
     ///  - `zookeeper_errc::bad_version`: the list was changed since. Read it again.
     ///  - `zookeeper_errc::invalid_acl`: the list is empty, has an unknown scheme, or has the scheme "auth" and the
     ///    client has no credentials.
+    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not
+    /// sent.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_set_acl(std::string path, access_control_list acl, std::int32_t version,
                        CompletionToken&& token = CompletionToken())
@@ -378,7 +374,10 @@ public:
             std::move(acl), version);
     }
 
-    /// As above, whatever version the list has.
+    /// Replaces the access control list of a node, whatever version it has. At completion the node has this list.
+    ///
+    /// Completion signature: `void(error_code)`.
+    /// Errors, cancellation: as with a version, but for `zookeeper_errc::bad_version`.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int32_t>)
     auto async_set_acl(std::string path, access_control_list acl,
@@ -427,6 +426,7 @@ public:
     ///
     /// Completion signature: `void(error_code)`.
     /// Errors: those of every request.
+    /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_sync(std::string path, CompletionToken&& token = CompletionToken())
     {
@@ -439,6 +439,7 @@ public:
     ///
     /// Completion signature: `void(error_code, watched<get_result> found)`.
     /// Errors, besides those of every request: `zookeeper_errc::no_node`: there is no node at `path`, and no watch.
+    /// Cancellation: terminal, partial, total: completes at once, without a watch.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_watch(std::string path, CompletionToken&& token = CompletionToken())
     {
@@ -452,6 +453,7 @@ public:
     ///
     /// Completion signature: `void(error_code, watched<std::optional<node_stat>> found)`.
     /// Errors: those of every request; no watch is set then.
+    /// Cancellation: terminal, partial, total: completes at once, without a watch.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_watch_exists(std::string path, CompletionToken&& token = CompletionToken())
     {
@@ -468,6 +470,7 @@ public:
     /// Errors, besides those of every request: no watch is set then.
     ///  - `zookeeper_errc::no_node`: there is no node at `path`.
     ///  - `zookeeper_errc::marshalling_error`: the node has more than 250,000 children, too many for one list.
+    /// Cancellation: terminal, partial, total: completes at once, without a watch.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_watch_children(std::string path, CompletionToken&& token = CompletionToken())
     {
@@ -513,7 +516,7 @@ public:
     [[nodiscard]] client_stats stats() const;
 
     /// What the client's last failure was about: host, path, cause. For people; may be empty. With several operations
-    /// under way it may be the failure of another one: `bind_diagnostics` tells of the one at hand.
+    /// under way it may be the failure of another one. Prefer `bind_diagnostics`, which tells of the one at hand.
     [[nodiscard]] std::string last_error_detail() const;
 
 private:

@@ -57,7 +57,7 @@ struct client_options {
 
     /// `tickTime` of the servers, or twice that behind an `observerMasterPort`: for a lock's `safe_until`. A
     /// larger value is safe, and ends `safe_until` earlier. With a smaller value a holder may take its lock for
-    /// safe after the servers have ended its session, and have granted the lock to somebody else.
+    /// safe after the servers have ended its session, and have granted the lock to another client.
     std::chrono::milliseconds tick = std::chrono::seconds{2};
 
     /// The largest request that the servers take, in bytes: their `jute.maxbuffer`. The client refuses a
@@ -65,18 +65,21 @@ struct client_options {
     /// 2,147,483,647 bytes are `errc::invalid_option`.
     std::size_t max_request_size = 0xfffff;
 
+    /// Who the client is. It sends all of them on each connection, before any request. `client::async_add_credentials`
+    /// adds to them later.
     std::vector<credential> credentials = {};
 
     /// Access control of the nodes that this client creates, where an operation does not say otherwise.
     access_control_list acl = open_acl();
 
+    /// Gets a line for whatever matters, of the level `log_threshold` or above; see `log_sink`. None by default.
     log_sink log = {};
 
     /// The least important lines that `log` gets.
     ///
-    /// With `log_level::debug` each lock tells when it waits, and behind whom; when it is granted, released or handed on. An
-    /// acquisition that has waited for five seconds, and at most every five seconds from then on, sends up to two reads to
-    /// ask who holds the lock. With another level the log costs no request.
+    /// With `log_level::debug` each lock tells when it waits, and behind which contenders; when it is granted,
+    /// released or handed off. An acquisition that has waited for five seconds, and at most every five seconds from
+    /// then on, sends up to two reads to ask who holds the lock. With another level the log costs no request.
     log_level log_threshold = log_level::info;
 };
 

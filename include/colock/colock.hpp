@@ -4,6 +4,7 @@
 
 #include <colock/client.hpp>
 #include <colock/client_options.hpp>
+#include <colock/client_state.hpp>
 #include <colock/diagnostics.hpp>
 #include <colock/election.hpp>
 #include <colock/error.hpp>

@@ -33,7 +33,9 @@ public:
     /// What has failed, and why; of a try that did not get its lock, who has it. Empty after a success or a cancellation.
     [[nodiscard]] const std::string& message() const noexcept { return message_; }
 
+    /// Replaces the message. The operation calls it before its handler runs.
     void assign(std::string message) noexcept { message_ = std::move(message); }
+    /// Makes the message empty. The operation calls it when it begins.
     void clear() noexcept { message_.clear(); }
 
 private:
@@ -45,8 +47,8 @@ template <class T>
 class diagnostics_binder {
 public:
     template <class U>
-    diagnostics_binder(diagnostics& d, U&& target)
-        : diagnostics_{&d}, target_(std::forward<U>(target))
+    diagnostics_binder(diagnostics& to, U&& target)
+        : diagnostics_{&to}, target_(std::forward<U>(target))
     {
     }
 
@@ -70,16 +72,16 @@ private:
     T target_;
 };
 
-/// Adapts a completion token, so that the operation puts the words for its failure into `d`. Operations of colock do,
-/// others ignore it. `d` is cleared when the operation begins, and has to live until the handler is invoked.
+/// Adapts a completion token, so that the operation puts the words for its failure into `to`. Operations of colock do,
+/// others ignore it. `to` is cleared when the operation begins, and has to live until the handler is invoked.
 ///
 /// As an associated characteristic of the handler it passes through `as_tuple`, `redirect_error`, `bind_executor`
 /// and their kind, whichever is the outer one. Without words of its own for a failure, an operation gives those of the
 /// error code.
 template <class CompletionToken = boost::asio::deferred_t>
-[[nodiscard]] auto bind_diagnostics(diagnostics& d, CompletionToken&& token = CompletionToken())
+[[nodiscard]] auto bind_diagnostics(diagnostics& to, CompletionToken&& token = CompletionToken())
 {
-    return diagnostics_binder<std::decay_t<CompletionToken>>{d,
+    return diagnostics_binder<std::decay_t<CompletionToken>>{to,
                                                              std::forward<CompletionToken>(token)};
 }
 

@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,9 +54,9 @@ enum class lock_state {
 
 /// What `unique_lock` and `shared_lock` have in common: a held lock.
 ///
-/// Movable. Destroying it releases the lock in the background, however long that takes; it neither blocks nor keeps
+/// Movable. Destroying it releases the lock in the background, however long that takes. That neither blocks nor keeps
 /// `run()` from returning. So `co_await m.async_lock();` drops the lock at once. Guards are `[[nodiscard]]`, and
-/// clang warns of it; GCC 12 does not, because it looks at nothing behind a `co_await`. A guard may outlive the lock
+/// clang warns of it. GCC 12 does not, because it looks at nothing behind a `co_await`. A guard may outlive the lock
 /// object and the client; when the client is closed or destroyed the lock is lost.
 ///
 /// **A lock can be lost** while it is held:
@@ -65,17 +64,17 @@ enum class lock_state {
 /// | `loss_reason()` | what has happened |
 /// |---|---|
 /// | `errc::session_expired` | The servers have ended the session. |
-/// | `errc::node_deleted` | Somebody has deleted the node of the lock. |
+/// | `errc::node_deleted` | An operator has deleted the node of the lock. |
 /// | `errc::safe_until_passed` | No server was heard of until `safe_until()`: the servers may have ended the session. |
 /// | `errc::client_closed` | This program has closed or destroyed the client. |
 ///
 /// The first three are `condition::lock_lost`: stop, and acquire the lock again. `errc::session_expired` belongs to
 /// two conditions: as the error of a write it is `condition::outcome_unknown`, and a comparison with either is true.
 ///
-/// `loss_reason()` and `async_wait_lost()` tell of a loss as soon as this client knows, and before the servers can
-/// grant the lock to another client, as long as the clocks run at about the same rate. Lost is final, and the first
-/// reason stays. As long as the session lives the place of the lock in the queue is kept until this object is
-/// destroyed or unlocked, so that nobody is let in while its holder is still stopping. A process that is paused knows
+/// `loss_reason()` and `async_wait_lost()` tell of a loss as soon as this client knows. If the clocks run at about
+/// the same rate, that is before the servers can grant the lock to another client. Lost is final, and the first
+/// reason stays. As long as the session lives, the lock keeps its place in the queue until this object is destroyed
+/// or unlocked. So no other client is let in while the holder is still stopping. A process that is paused knows
 /// nothing: what such a late-comer must not damage has to check `token()`, or be written by `guarded()`.
 ///
 /// **Executor**: a handler runs on its associated executor, by default the client's; never within the function that
@@ -92,7 +91,8 @@ public:
 
     /// From a guard of either kind, which holds nothing afterwards.
     held_lock(held_lock&& other) noexcept = default;
-    /// As above; what this object held is released in the background.
+    /// From a guard of either kind, which holds nothing afterwards. What this object held is released in the
+    /// background.
     held_lock& operator=(held_lock&& other) noexcept;
 
     /// Releases the lock in the background, if it is held: the client asks the servers until one of them confirms
@@ -151,7 +151,8 @@ public:
     /// Throws `boost::system::system_error` with `errc::not_held` when this object holds nothing, and with
     /// `errc::cannot_guard` when the lock is a `single_node_mutex`: use `token()` there.
     [[nodiscard]] std::vector<transaction_op> guarded(std::vector<transaction_op> ops) const;
-    /// As above, with the steps one by one, also within `co_await`: `held.guarded(colock::set_op(path, text))`.
+    /// Puts the condition that this lock is still held before these steps, which are given one by one:
+    /// `held.guarded(colock::set_op(path, text))`. Throws as with a vector.
     template <std::same_as<transaction_op> Op, std::same_as<transaction_op>... More>
     [[nodiscard]] std::vector<transaction_op> guarded(Op first, More... more) const
     {
@@ -199,11 +200,12 @@ public:
             held_.turn);
     }
 
-    /// Waits until somebody asks for the lock: by `async_revoke` or `async_revoke_holders`, or by
-    /// `Revoker.attemptRevoke` of Apache Curator. Nothing happens to the lock; its holder is expected to release
-    /// it soon. All who share the node on this client are asked together, and nobody else is let in on it here.
+    /// Waits until a client asks for the lock: by `async_revoke` or `async_revoke_holders`, or by
+    /// `Revoker.attemptRevoke` of Apache Curator. `single_node_mutex` says how its holder is asked. Nothing happens to
+    /// the lock; its holder is expected to release it soon. All holders of the node on this client are asked together,
+    /// and no other waiter of this client is let in on it.
     ///
-    /// Completes at once when somebody has asked before, also while the lock was still waited for. Several waits
+    /// Completes at once when a client has asked before, also while the lock was still waited for. Several waits
     /// may be under way at once, and this object may be moved meanwhile.
     ///
     /// Completion signature: `void(error_code)`.
@@ -221,12 +223,11 @@ public:
             held_.turn);
     }
 
-    /// Releases the lock. At completion without an error a server has confirmed that its node is gone; or the
-    /// node goes on to be used on this client: by the next waiter (`lock_options::max_local_grants`), by others
-    /// who share it, by the outer guard of a `recursive_mutex`, or by nobody for a while
-    /// (`lock_options::linger`).
+    /// Releases the lock. At completion without an error a server has confirmed that its node is gone, or the client
+    /// keeps the node: for the next waiter (`lock_options::max_local_grants`), for other holders, for the outer guard
+    /// of a `recursive_mutex`, or for a while (`lock_options::linger`).
     ///
-    /// This object is empty from the initiation on. The operation ends at `safe_until()` at the latest. Whatever
+    /// This object is empty when this function returns. The operation ends at `safe_until()` at the latest. Whatever
     /// the error, the lock is released: in the background, if a server has not confirmed it yet.
     ///
     /// Completion signature: `void(error_code)`.

@@ -10,17 +10,17 @@ namespace colock {
 /// The names of the contenders in a lock's directory, as data.
 ///
 /// A contender of this library is `<prefix><guid><separator><marker><number>`, where the number is what ZooKeeper
-/// appends, ten digits. Whatever ends in the marker and a number stands in the queue, whoever wrote it; children
-/// of other forms are ignored. None of the texts may contain a '/' or a control character, nor a marker end in a
-/// digit; a marker must not be empty. A layout that breaks these rules, or that could not read back the names that
-/// it writes, is refused with `errc::invalid_option`.
+/// appends, ten digits. A child that ends in the marker and a number stands in the queue, whichever client wrote it.
+/// Children of other forms are ignored. None of the texts may contain a '/' or a control character, nor a marker end
+/// in a digit; a marker must not be empty. A layout that breaks these rules, or that could not read back the names
+/// that it writes, is refused with `errc::invalid_option`.
 ///
 /// Do not make a layout in braces in a statement that contains `co_await`: GCC 12 destroys it twice. Give it a name
 /// in a statement before it. The functions below may be called anywhere.
 struct layout {
     std::string prefix;
     std::string marker;
-    /// Instead of `marker`, of those who hold the lock together; empty where nobody does.
+    /// Instead of `marker`, of holders that share the lock; empty where none does.
     std::string shared_marker = {};
     std::string separator = "-";
     /// A guid of 36 characters, or of 32 without dashes.

@@ -33,7 +33,7 @@ public:
     /// Errors:
     ///  - `errc::not_held`: this object is empty.
     ///  - that of `loss_reason()`: the leadership was lost, also when that shows only now (`errc::node_deleted`).
-    ///  - `errc::revoked`: somebody has asked for the leadership, and the identity stays as it is. Resign.
+    ///  - `errc::revoked`: a client has asked for the leadership, and the identity stays as it is. Resign.
     ///  - `errc::invalid_option`: `identity` is `revocation_request`, which asks the leader to resign.
     ///  - `errc::request_too_large`: `identity` does not fit into a request.
     ///  - `zookeeper_errc::no_auth`: an access control list does not allow to write the node.
@@ -50,11 +50,23 @@ public:
             std::move(identity));
     }
 
-    /// Steps down: releases the leadership, so that the next candidate leads. Another name of
-    /// `held_lock::async_unlock`, with its completion, errors and cancellation. This object is empty from the
-    /// initiation on.
+    /// Steps down: releases the leadership, so that the next candidate leads. At completion without an error a server
+    /// has confirmed that the candidate's node is gone. Another name of `held_lock::async_unlock`.
+    ///
+    /// This object is empty when this function returns. The operation ends at `safe_until()` at the latest. Whatever
+    /// the error, this candidate steps down: in the background, if a server has not confirmed it yet.
     ///
     /// Completion signature: `void(error_code)`.
+    /// Errors:
+    ///  - `errc::not_held`: this object is empty.
+    ///  - `errc::safe_until_passed`: no server has confirmed it until `safe_until()`.
+    ///  - `errc::session_expired`, `errc::node_deleted`: the leadership was lost before or meanwhile. Do not rely on
+    ///    what was done under it.
+    ///  - `errc::client_closed`: the client was closed meanwhile.
+    ///  - `zookeeper_errc::no_auth` or another code of the servers: the node remains until the session ends.
+    ///  - `operation_aborted`: cancelled, or the client was destroyed.
+    ///
+    /// Cancellation: terminal, partial: completes at once. Total is ignored.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_resign(CompletionToken&& token = CompletionToken())
     {

@@ -12,19 +12,21 @@
 
 namespace colock {
 
-/// Options of a lock. They belong to the path within a client: while there is a lock object of a path, or
-/// an operation or a guard of one, operations of another object with other options complete with
-/// `errc::conflicting_use`. `owner_data` may differ.
+/// Options of a lock. They belong to the path within a client. An object, an operation or a guard of a path keeps
+/// them in force. Meanwhile, operations of another object with other options complete with `errc::conflicting_use`.
+/// `owner_data` may differ.
 ///
-/// An option that a kind of lock cannot honour is refused with `errc::invalid_option`, if it is not at its default;
-/// `client::last_error_detail` names it.
+/// An option that a kind of lock cannot honour is refused with `errc::invalid_option`, if it is not at its default. The
+/// diagnostics of the operation name it (`bind_diagnostics`), and so does the text of the exception.
 ///
 /// Do not make options in braces in a statement that contains `co_await`: GCC 12 destroys them twice. Give the
 /// options, or the lock that has them, a name in a statement before it:
 ///
 /// ```cpp
 /// colock::mutex patient{zk, path, {.linger = 1s}};
-/// colock::unique_lock mine = co_await patient.async_lock();
+/// co_await patient.async_with_lock([&](const colock::unique_lock& held) -> asio::awaitable<void> {
+///     co_await write(held.token(), text);
+/// });
 /// ```
 struct lock_options {
     /// How the nodes are named; when empty as Apache Curator names those of this kind of lock: `curator_layout` of a
@@ -45,33 +47,36 @@ struct lock_options {
     /// with `errc::session_expired`. A waiter that had no node yet joins with the next session in either case.
     bool rejoin_on_expiry = true;
 
-    /// How long before the servers could grant the lock to somebody else its holder is told that it is
-    /// lost, when they are not heard of: the time in which to stop. The lock is held for so much less
-    /// when connections fail. Must be less than about two fifths of the session time-out, and is refused
-    /// as `errc::invalid_option` otherwise; `client::last_error_detail` tells the limit.
+    /// Safety margin: without contact to the servers, the lock is reported lost this long before another client
+    /// could obtain it. That is the time in which to stop. While connections fail, the holder keeps the lock for
+    /// that much less. Must be less than about two fifths of the session time-out. More is refused with
+    /// `errc::invalid_option`; the diagnostics of the operation tell the limit.
     std::chrono::milliseconds safety_margin{0};
 
     /// How long a body of `async_with_lock` that was cancelled may go on before that is reported. It is
     /// waited for all the same.
     std::chrono::milliseconds body_grace = std::chrono::seconds{1};
 
-    /// Whether a body of `async_with_lock` is cancelled, too, when somebody asks for the lock
-    /// (`held_lock::async_wait_revoked`). Nobody can ask for the permits of a `semaphore`, which refuses `true`.
+    /// Whether a body of `async_with_lock` is cancelled, too, when a client asks for the lock
+    /// (`held_lock::async_wait_revoked`). No client can ask for the permits of a `semaphore`, which refuses `true`.
     bool cancel_when_revoked = false;
 
     /// Waiters on one client share one queue node and hand the lock over in memory, in the order in which they came,
     /// without asking a server. If another process may be waiting, at most `max_local_grants` further local grants
     /// follow the first one, within `max_local_time`; then the node goes to the end of the queue. When it is known that
-    /// nobody else waits there is no limit. With max_local_grants = 0 each waiter has a node of its own, and the order
-    /// is that of the queue.
+    /// no other client waits there is no limit. With max_local_grants = 0 each waiter has a node of its own, and the
+    /// order is that of the queue.
+    ///
+    /// Without a connection a client cannot learn of remote contenders that come. If it knew of none before, the limits
+    /// do not bind until it is connected again, or the lock is lost.
     ///
     /// The defaults make what a change of hands costs (a round trip or two) small against what is done in
     /// between, and small to waiters elsewhere.
     std::uint64_t max_local_grants = 64;
     std::chrono::milliseconds max_local_time{10};
 
-    /// How long the node is kept when nobody on this client needs the lock any more, and nobody else
-    /// waits for it: the lock is then granted here without asking a server. A contender that comes to the queue
+    /// How long the node is kept when no caller on this client needs the lock any more, and no other client waits for
+    /// it: the lock is then granted here without asking a server. A contender that comes to the queue
     /// makes the node go at once; but an `async_try_lock` elsewhere finds the lock busy, and does not.
     /// `async_try_lock_for` with a duration does. A `semaphore` and a `single_node_mutex` refuse more than zero.
     std::chrono::milliseconds linger{0};

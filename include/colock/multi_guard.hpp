@@ -47,8 +47,8 @@ struct watched_parts {
 ///
 /// Movable. Destroying it releases all locks in the background; it neither blocks nor keeps `run()` from returning.
 /// It may outlive the lock objects and the client. The loss of one lock is the loss of all: this object then counts
-/// as lost, but keeps the others, and their places, until it is destroyed or unlocked, so that nobody is let in while
-/// its holder is still stopping. `held_lock` names the reasons of a loss. Lost is final.
+/// as lost. It keeps the other locks, and their places, until it is destroyed or unlocked. So no other client is let
+/// in while the holder is still stopping. `held_lock` names the reasons of a loss. Lost is final.
 ///
 /// **Executor**: a handler runs on its associated executor, by default the client's; never within the function that
 /// starts the operation.
@@ -62,8 +62,9 @@ public:
     /// Holds nothing.
     multi_guard() noexcept = default;
 
+    /// `other` holds nothing afterwards.
     multi_guard(multi_guard&& other) noexcept = default;
-    /// Releases what was held before, in the background.
+    /// `other` holds nothing afterwards. What this object held is released in the background.
     multi_guard& operator=(multi_guard&& other) noexcept;
     multi_guard(const multi_guard&) = delete;
     multi_guard& operator=(const multi_guard&) = delete;
@@ -83,7 +84,11 @@ public:
     [[nodiscard]] error_code loss_reason() const noexcept;
 
     /// The earliest `safe_until()` of all: this object counts as lost from this time on, unless a server is heard
-    /// of before. `time_point::min()` when it holds nothing, or one was lost.
+    /// of before. `held_lock::safe_until` says what that assumes. `time_point::min()` when it holds nothing, or one
+    /// was lost.
+    ///
+    /// Ask again instead of keeping it: `steady_clock` stands still while the machine sleeps, and the bound does
+    /// not.
     [[nodiscard]] std::chrono::steady_clock::time_point safe_until() const noexcept;
 
     /// The time until `safe_until()`; zero when it has passed, when one was lost, or when this object is empty.
@@ -117,7 +122,8 @@ public:
     /// Throws `boost::system::system_error` with `errc::not_held` when this object holds nothing, and with
     /// `errc::cannot_guard` when it holds a `single_node_mutex`.
     [[nodiscard]] std::vector<transaction_op> guarded(std::vector<transaction_op> ops) const;
-    /// As above, with the steps one by one.
+    /// Puts the conditions that these locks are still held before these steps, which are given one by one. Throws as
+    /// with a vector.
     template <std::same_as<transaction_op> Op, std::same_as<transaction_op>... More>
     [[nodiscard]] std::vector<transaction_op> guarded(Op first, More... more) const
     {
@@ -142,9 +148,9 @@ public:
     }
 
     /// Releases all locks at the same time. At completion without an error a server has confirmed that their
-    /// nodes are gone; or a node goes on to be used on this client, as `held_lock::async_unlock` says.
+    /// nodes are gone, or the client keeps a node for what `held_lock::async_unlock` lists.
     ///
-    /// This object is empty from the initiation on. The release of each lock ends at the `safe_until()` of that
+    /// This object is empty when this function returns. The release of each lock ends at the `safe_until()` of that
     /// lock at the latest, and the operation with the last one. Whatever the error, all locks are released: in
     /// the background, if a server has not confirmed it yet.
     ///

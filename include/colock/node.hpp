@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace colock {
@@ -29,6 +30,8 @@ struct node_stat {
     bool operator==(const node_stat&) const = default;
 };
 
+/// What kind of node to create. An ephemeral one goes with the session of its client; to the path of a sequential one
+/// the servers append ten digits.
 enum class create_mode {
     persistent = 0,
     ephemeral = 1,
@@ -49,14 +52,17 @@ enum permission : std::int32_t {
     permission_all = 31,
 };
 
+/// One entry of an access control list: the clients with this identity have these permissions.
 struct acl_entry {
-    std::int32_t permissions = permission_all;
-    std::string scheme;
-    std::string id;
+    std::int32_t permissions = permission_all; ///< Bits of `permission`.
+    std::string
+        scheme;     ///< How the servers know a client, such as "world", "auth", "digest" or "ip".
+    std::string id; ///< The identity, as the scheme writes it: "anyone" of "world".
 
     bool operator==(const acl_entry&) const = default;
 };
 
+/// Who may do what with a node. It must not be empty.
 using access_control_list = std::vector<acl_entry>;
 
 /// Everybody may do everything. The default.
@@ -71,7 +77,7 @@ inline access_control_list read_only_acl()
     return {{permission_read, "world", "anyone"}};
 }
 
-/// Whoever has the credentials of the creating client may do everything. Needs
+/// A client that has the credentials of the creating client may do everything. Needs
 /// `client_options::credentials`, else the server answers `zookeeper_errc::invalid_acl`.
 inline access_control_list creator_acl()
 {
@@ -130,10 +136,10 @@ struct transaction_op {
     enum class kind { check, create, set, remove };
 
     kind type = kind::check;
-    std::string path;
-    std::string data = {};
-    std::int32_t version = any_version;
-    create_options create = {};
+    std::string path;                   ///< Of every kind.
+    std::string data = {};              ///< Of `create` and `set`; others ignore it.
+    std::int32_t version = any_version; ///< Of `check`, `set` and `remove`; `create` ignores it.
+    create_options create = {}; ///< Of `create`, without `ttl` and `parents`; others ignore it.
 };
 
 /// Fails the transaction unless the node exists and has this version.
@@ -179,9 +185,10 @@ enum class watch_event_type {
     children_changed = 4,
 };
 
+/// What has happened to a node that was watched.
 struct watch_event {
     watch_event_type type = watch_event_type::changed;
-    std::string path;
+    std::string path; ///< Of the node that was watched.
 };
 
 } // namespace colock

@@ -22,7 +22,7 @@ namespace colock {
 /// Permits of a semaphore that are held, as `semaphore::async_acquire` grants them.
 ///
 /// Movable. Destroying it releases them in the background; it neither blocks nor keeps `run()` from returning. It may
-/// outlive the semaphore object and the client. Permits can be lost, for the reasons that `held_lock` names; those of
+/// outlive the semaphore object and the client. Permits can be lost, for the reasons that `held_lock` names. Those of
 /// one object are lost together, and lost is final. There is no fencing token: several hold permits at the same time.
 ///
 /// **Executor**: a handler runs on its associated executor, by default the client's; never within the function that
@@ -38,7 +38,7 @@ public:
     permit() noexcept = default;
     /// `other` holds nothing afterwards.
     permit(permit&& other) noexcept = default;
-    /// As above; what this object held is released in the background.
+    /// `other` holds nothing afterwards. What this object held is released in the background.
     permit& operator=(permit&& other) noexcept;
     /// Releases what is held in the background: the client asks the servers until one of them confirms that the
     /// nodes are gone, or the session is over.
@@ -50,7 +50,7 @@ public:
     /// How many are held; those that are lost count until they are released.
     [[nodiscard]] std::size_t count() const noexcept { return nodes_.size(); }
 
-    /// The state of the permits now. By the clock, also when the connection is silent.
+    /// The state of the permits; see `held_lock::state`.
     [[nodiscard]] lock_state state() const noexcept;
 
     /// Why the permits were lost: `errc::session_expired`, `errc::node_deleted`, `errc::safe_until_passed` (these
@@ -60,7 +60,11 @@ public:
 
     /// The permits count as lost from this time on, unless a server is heard of before: the time moves on by
     /// itself while there is a connection. The servers give the permits to no other client before this time plus
-    /// `lock_options::safety_margin`. `time_point::min()` when this object holds none, or they were lost.
+    /// `lock_options::safety_margin`. That assumes that `client_options::tick` is right, and that the leader of the
+    /// servers sends its pings on time. `time_point::min()` when this object holds none, or they were lost.
+    ///
+    /// Ask again instead of keeping it: `steady_clock` stands still while the machine sleeps, and the bound does
+    /// not.
     [[nodiscard]] std::chrono::steady_clock::time_point safe_until() const noexcept;
     /// The time until `safe_until()`; zero when it has passed, when the permits were lost, or when this object
     /// holds none.
@@ -77,16 +81,16 @@ public:
     ///
     /// Throws `boost::system::system_error` with `errc::not_held` when this object holds none.
     [[nodiscard]] std::vector<transaction_op> guarded(std::vector<transaction_op> ops) const;
-    /// As above, with the steps one by one.
+    /// Puts the conditions that these permits are still held before these steps, which are given one by one. Throws
+    /// as with a vector.
     template <std::same_as<transaction_op> Op, std::same_as<transaction_op>... More>
     [[nodiscard]] std::vector<transaction_op> guarded(Op first, More... more) const
     {
         return guarded(detail::steps(std::move(first), std::move(more)...));
     }
 
-    /// Splits off `count` permits, which can be lost with the others, and released apart from them.
-    ///
-    /// Preconditions: `count <= this->count()`.
+    /// Splits off `count` permits, which can be lost with the others, and released apart from them. Splits off all
+    /// when `count` is more than this object holds.
     [[nodiscard]] permit split(std::size_t count);
 
     /// Waits until the permits are lost. At completion `why` is the reason, as `loss_reason()` has it; a loss is
@@ -110,7 +114,7 @@ public:
 
     /// Releases the permits. At completion without an error a server has confirmed that their nodes are gone.
     ///
-    /// This object is empty from the initiation on. The operation ends at `safe_until()` at the latest. Whatever
+    /// This object is empty when this function returns. The operation ends at `safe_until()` at the latest. Whatever
     /// the error, the permits are released: in the background, if a server has not confirmed it yet.
     ///
     /// Completion signature: `void(error_code)`.

@@ -1,4 +1,4 @@
-// Looking into the queue of a lock: who has it, and who waits for it; and asking them to let it go.
+// Looking into the queue of a lock: its holders and its waiters; and asking holders to let go.
 #ifndef COLOCK_QUEUE_VIEW_HPP
 #define COLOCK_QUEUE_VIEW_HPP
 
@@ -22,11 +22,11 @@
 
 namespace colock {
 
-/// The process that wrote a node, as far as its data tell.
+/// The process of the client that wrote a node, as far as the node's data tell.
 struct owner_info {
-    std::optional<std::string> host;
-    std::optional<std::int64_t> pid;
-    std::optional<std::string> program;
+    std::optional<std::string> host;    ///< The name of its machine.
+    std::optional<std::int64_t> pid;    ///< Its number there.
+    std::optional<std::string> program; ///< Its name.
     std::string
         text; ///< The data as it is, which other libraries and other users write as they like.
 
@@ -40,8 +40,8 @@ struct owner_info {
 /// Reads what `default_owner_data` writes. Of other data only `text` is set.
 [[nodiscard]] COLOCK_DECL owner_info parse_owner(std::string_view data);
 
-/// What asks the owner of a node to let its lock go, when the node's data are replaced by it; the same as in
-/// Apache Curator.
+/// Replaces the data of a node to ask its owner to let the lock go; the same text as in Apache Curator. `async_revoke`
+/// writes it into the nodes of a queue. For a `single_node_mutex` write it yourself, by `client::async_set`.
 inline constexpr std::string_view revocation_request = "__REVOKE__";
 
 /// One node of a queue.
@@ -56,15 +56,15 @@ struct queue_entry {
     std::string data;
     std::int64_t czxid =
         0; ///< The transaction that created it: the high half of its `fencing_token`.
-    std::int64_t session =
-        0; ///< Of its owner. 0: somebody made it by hand, and it goes by hand only.
+    std::int64_t session = 0; ///< Of its owner. 0: an operator made it, and it goes by hand only.
     std::chrono::system_clock::time_point since; ///< Its creation, by the server's clock.
     /// Why the node could not be read, such as `zookeeper_errc::no_auth`. Only its name is known then, and what
     /// follows from the name.
     error_code unreadable;
 
-    /// Somebody has asked for the lock; the request replaced what the owner had written.
+    /// A client has asked for the lock; the request replaced what the owner had written.
     [[nodiscard]] bool is_revoked() const { return data == revocation_request; }
+    /// What the data tell of the owner.
     [[nodiscard]] owner_info owner() const { return parse_owner(data); }
 };
 
@@ -72,9 +72,9 @@ struct queue_entry {
 struct queue_view {
     std::vector<queue_entry> entries;
 
-    /// Those that have the lock: the first entries, one at most unless they share it. Of a semaphore: its permits.
+    /// The holders: the first entries, one at most unless they share the lock. Of a semaphore: its permits.
     [[nodiscard]] COLOCK_DECL std::span<const queue_entry> holders() const noexcept;
-    /// Those that wait for it, the next one first.
+    /// The waiters, the next one first.
     [[nodiscard]] COLOCK_DECL std::span<const queue_entry> waiters() const noexcept;
 };
 
@@ -87,9 +87,9 @@ struct queue_place {
     layout names;
 };
 [[nodiscard]] COLOCK_DECL queue_place place_of(const basic_lock& lock);
-[[nodiscard]] COLOCK_DECL queue_place place_of(const election& e);
+[[nodiscard]] COLOCK_DECL queue_place place_of(const election& of);
 // Of its directory; the layouts of its two queues are fixed.
-[[nodiscard]] COLOCK_DECL queue_place place_of(const semaphore& s);
+[[nodiscard]] COLOCK_DECL queue_place place_of(const semaphore& of);
 
 // A lock whose holders and waiters stand in one queue.
 template <class Lock>
@@ -98,23 +98,23 @@ concept queueing = std::same_as<Lock, mutex> || std::same_as<Lock, recursive_mut
 
 struct COLOCK_DECL queue_queries {
     static void view(const std::shared_ptr<client_core>& core,
-                     operation_ptr<error_code, queue_view> op, std::string path, layout l);
+                     operation_ptr<error_code, queue_view> op, std::string path, layout names);
     static void view_permits(const std::shared_ptr<client_core>& core,
                              operation_ptr<error_code, queue_view> op, std::string path);
     static void wait_position(const std::shared_ptr<client_core>& core,
-                              operation_ptr<error_code, std::size_t> op, std::string node, layout l,
-                              std::optional<std::size_t> seen);
+                              operation_ptr<error_code, std::size_t> op, std::string node,
+                              layout names, std::optional<std::size_t> seen);
     static void revoke(const std::shared_ptr<client_core>& core, operation_ptr<error_code> op,
                        std::string node);
     static void revoke_holders(const std::shared_ptr<client_core>& core,
                                operation_ptr<error_code, std::size_t> op, std::string path,
-                               layout l);
+                               layout names);
 };
 
 } // namespace detail
 
-/// Looks into the queue of the lock at `path`. At completion `view` has holders and waiters, in order, with what they
-/// say about themselves. When you have the lock object, pass that instead: it knows the path and the layout.
+/// Looks into the queue of the lock at `path`. At completion `view` has holders and waiters, in order, with what their
+/// nodes say. When you have the lock object, pass that instead: it knows the path and the layout.
 ///
 /// Lists the directory, then reads the nodes, up to 64 at a time: two round trips for a short queue. A long list is
 /// handled in slices, so that other handlers of the client's executor are not kept waiting. A node that cannot be
@@ -135,15 +135,27 @@ struct COLOCK_DECL queue_queries {
 /// Executor: the handler's associated one, by default the client's; never within this function.
 /// Thread safety: may be called from several threads at once.
 template <class CompletionToken = boost::asio::deferred_t>
-auto async_view_queue(const client& c, std::string path, layout l,
+auto async_view_queue(const client& zk, std::string path, layout names,
                       CompletionToken&& token = CompletionToken())
 {
     return boost::asio::async_initiate<CompletionToken, void(error_code, queue_view)>(
-        detail::initiate<error_code, queue_view>{detail::access::core(c)}, token,
-        &detail::queue_queries::view, std::move(path), std::move(l));
+        detail::initiate<error_code, queue_view>{detail::access::core(zk)}, token,
+        &detail::queue_queries::view, std::move(path), std::move(names));
 }
 
-/// As above, of the queue of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`. The object need not live on.
+/// Looks into the queue of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`. At completion `view` has
+/// holders and waiters, in order. The function that takes a path says how it reads them. The object need not live on.
+///
+/// Completion signature: `void(error_code, queue_view view)`.
+/// Errors:
+///  - `errc::invalid_path`, `errc::invalid_option`: the path, or the layout, of the object is malformed.
+///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directory.
+///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - `operation_aborted`: cancelled, or the client was destroyed.
+///
+/// Cancellation: terminal, partial, total: completes at once.
+/// Executor: the handler's associated one, by default the client's; never within this function.
+/// Thread safety: may be called from several threads at once.
 template <detail::queueing Lock, class CompletionToken = boost::asio::deferred_t>
 auto async_view_queue(const Lock& lock, CompletionToken&& token = CompletionToken())
 {
@@ -153,14 +165,25 @@ auto async_view_queue(const Lock& lock, CompletionToken&& token = CompletionToke
         &detail::queue_queries::view, std::move(at.path), std::move(at.names));
 }
 
-/// As above, of a semaphore: `view.holders()` are the nodes of the permits that are held, one for each permit, in the
-/// order in which they were granted; `view.waiters()` are the acquisitions that wait, the next one first. The waiters
-/// of one client share a node. The waiters are listed first. So one that is granted permits meanwhile may be among
-/// both, and none is missing. The object need not live on.
+/// Looks into a semaphore. At completion `view.holders()` are the nodes of the permits that are held, one for each
+/// permit, in the order in which they were granted. `view.waiters()` are the acquisitions that wait, the next one
+/// first; the waiters of one client share a node. The waiters are listed first. So one that is granted permits
+/// meanwhile may be among both, and none is missing. The object need not live on.
+///
+/// Completion signature: `void(error_code, queue_view view)`.
+/// Errors:
+///  - `errc::invalid_path`: the path of the object is malformed.
+///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directories.
+///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - `operation_aborted`: cancelled, or the client was destroyed.
+///
+/// Cancellation: terminal, partial, total: completes at once.
+/// Executor: the handler's associated one, by default the client's; never within this function.
+/// Thread safety: may be called from several threads at once.
 template <class CompletionToken = boost::asio::deferred_t>
-auto async_view_queue(const semaphore& s, CompletionToken&& token = CompletionToken())
+auto async_view_queue(const semaphore& of, CompletionToken&& token = CompletionToken())
 {
-    auto at = detail::place_of(s);
+    auto at = detail::place_of(of);
     return boost::asio::async_initiate<CompletionToken, void(error_code, queue_view)>(
         detail::initiate<error_code, queue_view>{std::move(at.core)}, token,
         &detail::queue_queries::view_permits, std::move(at.path));
@@ -185,11 +208,11 @@ auto async_view_queue(const semaphore& s, CompletionToken&& token = CompletionTo
 ///
 /// `node` is that of a contender on any client: a `queue_entry::path`. The one by which this client waits is the
 /// entry of `async_view_queue` whose session is `client::session_id()`; waiters that share it (`max_local_grants`)
-/// have the position in common. A waiter that goes on waiting when the node goes has another one, behind all others:
-/// after the end of the session, or when those that share it have had their turn.
+/// have the position in common. If that node is removed, the waiter gets a new one at the end of the queue. A node is
+/// removed with its session, and when the waiters that share it have had their turn.
 ///
 /// It watches the directory: one request and its whole list whenever a contender comes or goes. That is for a few
-/// that look on, not for every waiter of a long queue, which is told of its turn by its own lock. A disconnection, or
+/// onlookers, not for every waiter of a long queue: its own lock tells a waiter of its turn. A disconnection, or
 /// the end of this client's session, is waited out.
 ///
 /// Completion signature: `void(error_code, std::size_t position)`.
@@ -205,17 +228,31 @@ auto async_view_queue(const semaphore& s, CompletionToken&& token = CompletionTo
 /// Executor: the handler's associated one, by default the client's; never within this function.
 /// Thread safety: may be called from several threads at once.
 template <class CompletionToken = boost::asio::deferred_t>
-auto async_wait_position(const client& c, std::string node, layout l,
+auto async_wait_position(const client& zk, std::string node, layout names,
                          std::optional<std::size_t> seen,
                          CompletionToken&& token = CompletionToken())
 {
     return boost::asio::async_initiate<CompletionToken, void(error_code, std::size_t)>(
-        detail::initiate<error_code, std::size_t>{detail::access::core(c)}, token,
-        &detail::queue_queries::wait_position, std::move(node), std::move(l), seen);
+        detail::initiate<error_code, std::size_t>{detail::access::core(zk)}, token,
+        &detail::queue_queries::wait_position, std::move(node), std::move(names), seen);
 }
 
-/// As above, of a contender in the queue of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`. The object
-/// need not live on.
+/// Waits until the position of a contender of this `mutex`, `recursive_mutex`, `shared_mutex` or `election` is
+/// another than `seen`. At completion `position` is what it is then. The function that takes a layout says what a
+/// position is. The object need not live on.
+///
+/// Completion signature: `void(error_code, std::size_t position)`.
+/// Errors:
+///  - `zookeeper_errc::no_node`: the contender is not, or no longer, there.
+///  - `errc::invalid_path`: `node` is malformed, or its name is not that of a contender of this lock.
+///  - `errc::invalid_option`: the layout of the object is malformed.
+///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directory.
+///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - `operation_aborted`: cancelled, or the client was destroyed.
+///
+/// Cancellation: terminal, partial, total: completes at once, and removes the watch.
+/// Executor: the handler's associated one, by default the client's; never within this function.
+/// Thread safety: may be called from several threads at once.
 template <detail::queueing Lock, class CompletionToken = boost::asio::deferred_t>
 auto async_wait_position(const Lock& lock, std::string node, std::optional<std::size_t> seen = {},
                          CompletionToken&& token = CompletionToken())
@@ -226,7 +263,8 @@ auto async_wait_position(const Lock& lock, std::string node, std::optional<std::
         &detail::queue_queries::wait_position, std::move(node), std::move(at.names), seen);
 }
 
-/// As above, for a caller that has seen no position yet.
+/// Gets the position of a contender of this lock, for a caller that has seen none yet. Completion signature, errors and
+/// cancellation are those with `seen`.
 template <detail::queueing Lock, class CompletionToken>
     requires(!std::convertible_to<CompletionToken, std::optional<std::size_t>>)
 auto async_wait_position(const Lock& lock, std::string node, CompletionToken&& token)
@@ -242,7 +280,8 @@ auto async_wait_position(const Lock& lock, std::string node, CompletionToken&& t
 /// here, `makeRevocable` in Apache Curator. The request takes the place of the data of the node. While there is no
 /// connection it waits for one, and is sent again when the connection breaks, which makes no difference.
 ///
-/// `node` is that of a contender, as in `queue_entry::path` or `held_lock::node`.
+/// `node` is that of a contender in a queue, as in `queue_entry::path` or `held_lock::node`. The node of a
+/// `single_node_mutex` is none: its header says how its holder is asked.
 ///
 /// Completion signature: `void(error_code)`.
 /// Errors:
@@ -256,15 +295,15 @@ auto async_wait_position(const Lock& lock, std::string node, CompletionToken&& t
 /// Executor: the handler's associated one, by default the client's; never within this function.
 /// Thread safety: may be called from several threads at once.
 template <class CompletionToken = boost::asio::deferred_t>
-auto async_revoke(const client& c, std::string node, CompletionToken&& token = CompletionToken())
+auto async_revoke(const client& zk, std::string node, CompletionToken&& token = CompletionToken())
 {
     return boost::asio::async_initiate<CompletionToken, void(error_code)>(
-        detail::initiate<error_code>{detail::access::core(c)}, token,
+        detail::initiate<error_code>{detail::access::core(zk)}, token,
         &detail::queue_queries::revoke, std::move(node));
 }
 
-/// Asks whoever has the lock at `path` to let it go. At completion `asked` tells how many were asked: none, one, or
-/// those that share it. Two round trips. When you have the lock object, pass that instead: it knows the path and the
+/// Asks the holders of the lock at `path` to let it go. At completion `asked` tells how many were asked: none, one, or
+/// all that share it. Two round trips. When you have the lock object, pass that instead: it knows the path and the
 /// layout.
 ///
 /// Completion signature: `void(error_code, std::size_t asked)`.
@@ -278,15 +317,27 @@ auto async_revoke(const client& c, std::string node, CompletionToken&& token = C
 /// Executor: the handler's associated one, by default the client's; never within this function.
 /// Thread safety: may be called from several threads at once.
 template <class CompletionToken = boost::asio::deferred_t>
-auto async_revoke_holders(const client& c, std::string path, layout l,
+auto async_revoke_holders(const client& zk, std::string path, layout names,
                           CompletionToken&& token = CompletionToken())
 {
     return boost::asio::async_initiate<CompletionToken, void(error_code, std::size_t)>(
-        detail::initiate<error_code, std::size_t>{detail::access::core(c)}, token,
-        &detail::queue_queries::revoke_holders, std::move(path), std::move(l));
+        detail::initiate<error_code, std::size_t>{detail::access::core(zk)}, token,
+        &detail::queue_queries::revoke_holders, std::move(path), std::move(names));
 }
 
-/// As above, of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`. The object need not live on.
+/// Asks the holders of this `mutex`, `recursive_mutex`, `shared_mutex` or `election` to let it go. At completion
+/// `asked` tells how many were asked: none, one, or all that share it. Two round trips. The object need not live on.
+///
+/// Completion signature: `void(error_code, std::size_t asked)`.
+/// Errors: some may have been asked all the same.
+///  - `errc::invalid_path`, `errc::invalid_option`: the path, or the layout, of the object is malformed.
+///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directory, or to write a node.
+///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - `operation_aborted`: cancelled, or the client was destroyed.
+///
+/// Cancellation: terminal, partial, total: completes at once; requests that were sent may be carried out.
+/// Executor: the handler's associated one, by default the client's; never within this function.
+/// Thread safety: may be called from several threads at once.
 template <detail::queueing Lock, class CompletionToken = boost::asio::deferred_t>
 auto async_revoke_holders(const Lock& lock, CompletionToken&& token = CompletionToken())
 {

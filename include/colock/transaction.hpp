@@ -38,6 +38,7 @@ public:
     {
         return add(create_op(std::move(path), std::move(data), std::move(options)));
     }
+    /// Adds a step that creates a node with this mode, and with `client_options::acl`.
     transaction& create(std::string path, std::string data = {},
                         create_mode mode = create_mode::persistent)
     {
@@ -65,6 +66,7 @@ public:
 
     /// The steps, in the order in which they were added.
     [[nodiscard]] const std::vector<transaction_op>& ops() const noexcept { return ops_; }
+    /// A copy of the steps, as `client::async_multi` and `guarded` take them.
     operator std::vector<transaction_op>() const { return ops_; }
 
 private:

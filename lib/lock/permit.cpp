@@ -89,7 +89,7 @@ std::vector<transaction_op> permit::guarded(std::vector<transaction_op> ops) con
 
 permit permit::split(std::size_t count)
 {
-    const auto from = nodes_.end() - static_cast<std::ptrdiff_t>(count);
+    const auto from = nodes_.end() - static_cast<std::ptrdiff_t>(std::min(count, nodes_.size()));
     permit off{core_, held_, {from, nodes_.end()}};
     nodes_.erase(from, nodes_.end());
     return off;

@@ -68,18 +68,18 @@ void take_answer(queue_entry& entry, zk::reply&& r)
 }
 
 void queue_queries::view(const std::shared_ptr<client_core>& core,
-                         operation_ptr<error_code, queue_view> op, std::string path, layout l)
+                         operation_ptr<error_code, queue_view> op, std::string path, layout names)
 {
     const auto q = make_query(core, std::move(op));
-    q->start([raw = q.get(), path = std::move(path), l = std::move(l)] {
-        read_queue(raw->shared_from_this(), path, l, everybody,
+    q->start([raw = q.get(), path = std::move(path), names = std::move(names)] {
+        read_queue(raw->shared_from_this(), path, names, everybody,
                    [raw](queue_view&& found) { raw->finish({}, std::move(found)); });
     });
 }
 
-queue_place place_of(const semaphore& s)
+queue_place place_of(const semaphore& of)
 {
-    return {access::behind(s)->core, s.path(), {}};
+    return {access::behind(of)->core, of.path(), {}};
 }
 
 // The leases are listed behind the waiters: who is granted permits in between is among both, instead of among neither.
@@ -122,9 +122,9 @@ namespace {
 class change_of_position final : public change_watcher<std::size_t> {
 public:
     change_of_position(std::shared_ptr<client_core> core, operation_ptr<error_code, std::size_t> op,
-                       std::string node, layout l, std::optional<std::size_t> seen)
+                       std::string node, layout names, std::optional<std::size_t> seen)
         : change_watcher{std::move(core), std::move(op)}, node_{std::move(node)},
-          layout_{std::move(l)}, seen_{seen}
+          layout_{std::move(names)}, seen_{seen}
     {
     }
 
@@ -181,9 +181,9 @@ private:
 
 void queue_queries::wait_position(const std::shared_ptr<client_core>& core,
                                   operation_ptr<error_code, std::size_t> op, std::string node,
-                                  layout l, std::optional<std::size_t> seen)
+                                  layout names, std::optional<std::size_t> seen)
 {
-    watch_changes<change_of_position>(core, std::move(op), std::move(node), std::move(l), seen);
+    watch_changes<change_of_position>(core, std::move(op), std::move(node), std::move(names), seen);
 }
 
 namespace {
@@ -227,11 +227,11 @@ void queue_queries::revoke(const std::shared_ptr<client_core>& core, operation_p
 
 void queue_queries::revoke_holders(const std::shared_ptr<client_core>& core,
                                    operation_ptr<error_code, std::size_t> op, std::string path,
-                                   layout l)
+                                   layout names)
 {
     const auto q = make_query(core, std::move(op));
-    q->start([raw = q.get(), path = std::move(path), l = std::move(l)] {
-        list_queue(raw->shared_from_this(), path, l, [raw](queue_view&& found) {
+    q->start([raw = q.get(), path = std::move(path), names = std::move(names)] {
+        list_queue(raw->shared_from_this(), path, names, [raw](queue_view&& found) {
             struct answers {
                 std::size_t open = 0;
                 std::size_t asked = 0;

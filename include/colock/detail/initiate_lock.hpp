@@ -64,8 +64,8 @@ private:
     Handler handler_;
 };
 
-// As initiate; but it holds as little as possible, for locks within a process are passed on in less time than
-// it takes to count some references.
+// As initiate; but it holds as little as possible: a lock is handed off in memory in less time than it takes to count
+// some references.
 template <class Guard>
 class initiate_lock {
 public:

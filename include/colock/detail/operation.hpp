@@ -64,12 +64,12 @@ protected:
     ~waiting_room() = default;
 };
 
-// What an operation shares with those who may end it early: the signal behind its cancellation slot, and
+// What an operation shares with the parts that may end it early: the signal behind its cancellation slot, and
 // the timer of its deadline, if it has any.
 //
-// Slots are neither thread-safe nor stateful. The slot's handler therefore holds only this link, which
-// hops to the client's strand, where a request that arrives before the operation got there is remembered;
-// or it turns to the room in which the operation waits.
+// Slots are neither thread-safe nor stateful. The slot's handler therefore holds only this link. The link hops to the
+// client's strand, and remembers there a request that arrives before the operation. Or it turns to the room in which
+// the operation waits.
 class cancel_link : public std::enable_shared_from_this<cancel_link> {
 public:
     explicit cancel_link(std::weak_ptr<client_core> core) noexcept : core_{std::move(core)} {}
