@@ -507,9 +507,9 @@ public:
     /// the first session.
     [[nodiscard]] std::chrono::milliseconds session_timeout() const noexcept;
 
-    /// Numbers the connections of this client, from 1; 0 while there is none. Two operations that were
-    /// started one after the other, with the same number before the first and after the completion of the
-    /// second, went over one connection: the server saw them in order, with nothing lost between them.
+    /// Numbers the connections of this client, from 1; 0 while there is none. Compare it before one operation starts
+    /// and after a later one has completed. If it is the same, both went over one connection: the server saw them in
+    /// order, with nothing lost between them.
     [[nodiscard]] std::uint64_t connection_id() const noexcept;
 
     /// Counters and figures of now; each is exact, but they are not taken at the same instant.

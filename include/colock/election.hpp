@@ -110,8 +110,8 @@ struct COLOCK_DECL election_path {
 ///
 /// **Lifetime**: an object is a handle. Making it does no I/O and does not throw for a bad path. It may be destroyed
 /// while its operations are under way; they go on. Candidates of one client for one path must have the same identity
-/// and options as long as they stand, else they are refused with `errc::conflicting_use`, as locks of other kinds
-/// are.
+/// and options as long as they stand. Other candidates, and locks of other kinds, are refused with
+/// `errc::conflicting_use`.
 class COLOCK_DECL election {
 public:
     using executor_type = boost::asio::any_io_executor;
@@ -131,8 +131,8 @@ public:
     [[nodiscard]] const std::string& identity() const noexcept;
 
     /// Stands for election, runs `body(const leadership&)`, or `body(const unique_lock&)`, while this candidate
-    /// leads, steps down when it ends, and gives what the body gave. The body is cancelled as soon as others may
-    /// lead.
+    /// leads, steps down when it ends, and gives what the body gave. The body is cancelled as soon as another
+    /// candidate may lead.
     ///
     /// To step down, end the body or cancel this operation. To stand again, call it again. Several may stand on one
     /// client; each has a place of its own.

@@ -52,22 +52,22 @@ enum class errc {
     /// `lock_options::rejoin_on_expiry`; of a write that was sent and not answered, which may have been carried out.
     /// So it is of two conditions, `lock_lost` and `outcome_unknown`. The client begins another session by itself.
     session_expired,
-    /// The lock was lost because somebody else deleted its node.
+    /// The lock was lost because an operator deleted its node.
     node_deleted,
     /// The lock was lost because its `safe_until` passed: the servers may have ended the session.
     safe_until_passed,
     /// Another lock object of this client uses the path with other options or as another kind of lock;
-    /// `client::last_error_detail` names what differs.
+    /// the diagnostics of the operation name what differs.
     conflicting_use,
     /// Another client uses the path as another kind of lock: a `mutex`, a `shared_mutex` or a `semaphore`. They
     /// would not exclude each other. So it seems, too, when a `semaphore` was here: delete its empty directories
     /// `locks` and `leases`, if the servers have not done so.
     conflicting_kind,
-    /// The sequence numbers of the directory are used up. Delete the directory while nobody uses it. It does not
+    /// The sequence numbers of the directory are exhausted. Delete the directory while nobody uses it. It does not
     /// come to this where colock has made the directory and nothing but the lock's queue is in it: that one is
     /// deleted by colock in time.
     sequence_exhausted,
-    /// Another node of the directory has the number of this one. Somebody creates nodes by hand there.
+    /// Another node of the directory has the sequence number of this one. An operator creates nodes there.
     duplicate_sequence,
     /// The owner waits for this `recursive_mutex` already: it would wait for itself.
     owner_waits,
@@ -85,7 +85,7 @@ enum class errc {
     several_clients,
     /// A `multi_lock` names no lock.
     nothing_to_lock,
-    /// Somebody asked for the lock, and the body of `async_with_lock` was cancelled; see
+    /// A client asked for the lock, and the body of `async_with_lock` was cancelled; see
     /// `lock_options::cancel_when_revoked`.
     revoked,
     /// At the path of a `single_node_mutex` is a node that is not ephemeral, and would be waited for in vain.
@@ -140,11 +140,13 @@ enum class zookeeper_errc {
 /// What a program may have to do about a code: compare the code with it.
 ///
 /// ```cpp
-/// const auto [ec, mine] = co_await m.async_try_lock_for(5s, asio::as_tuple(asio::deferred));
+/// colock::diagnostics why;
+/// const auto [ec, mine] = co_await m.async_try_lock_for(
+///     5s, colock::bind_diagnostics(why, asio::as_tuple(asio::use_awaitable)));
 /// if (ec == colock::condition::unavailable) {
 ///     std::cerr << "no server at the moment, trying again later\n";
 /// } else if (ec == colock::condition::misuse) {
-///     std::cerr << "a mistake of this program: " << zk.last_error_detail() << '\n';
+///     std::cerr << "a mistake of this program: " << why.message() << '\n';
 /// }
 /// ```
 ///
@@ -194,7 +196,8 @@ inline boost::system::error_condition make_error_condition(condition c) noexcept
 }
 
 /// True when the same request can be sent again as it is and may then succeed. Says nothing about
-/// whether it has already been carried out: ask `outcome_unknown` too.
+/// whether it has already been carried out: ask `outcome_unknown` too. False for `errc::unknown_host`, which is
+/// `condition::unavailable` all the same: the name has to be known first.
 [[nodiscard]] COLOCK_DECL bool is_retryable(const error_code& ec) noexcept;
 
 /// True when the session is over: its ephemeral nodes and with them its locks are gone.

@@ -151,8 +151,8 @@ public:
     }
 
     /// Takes all locks if nobody has any of them or waits for it. At completion `held` is empty if that is not so,
-    /// which is no error. All are asked for at the same time. Of several that try that at once none need succeed,
-    /// though no lock was busy before.
+    /// which is no error. All are asked for at the same time. When several callers try at once,
+    /// possibly none of them succeeds, though no lock was busy before.
     ///
     /// Completion signature: `void(error_code, multi_guard held)`.
     /// Errors: the table of the class. Why a lock was lost while the others were asked for. `errc::disconnected`:

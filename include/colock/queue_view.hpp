@@ -50,8 +50,8 @@ struct queue_entry {
     std::string path;        ///< The whole path.
     std::int64_t number = 0; ///< Its sequence number: lower ones go first.
     bool shared = false;     ///< Wants the lock together with others, or has it so.
-    /// According to the queue it has the lock, or is about to hear of it: it is the first one, or one of those that
-    /// share the lock before the first one that does not. Of a semaphore: it is the node of a permit.
+    /// According to the queue it has the lock, or is about to hear of it. It is the first entry, or it shares the lock
+    /// and so do all entries before it. Of a semaphore: it is the node of a permit.
     bool holds = false;
     std::string data;
     std::int64_t czxid =

@@ -210,7 +210,7 @@ private:
             } else if (self->lost_ = self->held_.loss_reason(); !self->lost_) {
                 self->run();
             } else if (self->lost_ == errc::not_held) {
-                self->op_->tell(self->words_.message()); // it was tried, and somebody else has it
+                self->op_->tell(self->words_.message()); // it was tried, and another holder has it
                 self->finish({}, {});
             } else {
                 self->held_ = {}; // the grant was on its way for so long
