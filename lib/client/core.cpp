@@ -226,21 +226,21 @@ void client_core::own_watches_due()
 
 // ---- proof that the session lives
 
-void client_core::line(bool one_more)
+void client_core::count_next_in_line(bool one_more)
 {
-    heartbeat_.line(one_more);
+    heartbeat_.count_next_in_line(one_more);
     wait_to_beat();
 }
 
-void client_core::hold(std::chrono::nanoseconds margin)
+void client_core::add_holder(std::chrono::nanoseconds margin)
 {
-    heartbeat_.hold(margin);
+    heartbeat_.add_holder(margin);
     wait_to_beat();
 }
 
-void client_core::let_go(std::chrono::nanoseconds margin)
+void client_core::remove_holder(std::chrono::nanoseconds margin)
 {
-    heartbeat_.let_go(margin);
+    heartbeat_.remove_holder(margin);
 }
 
 void client_core::await_proof()

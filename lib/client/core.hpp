@@ -35,7 +35,8 @@ namespace colock::detail {
 // The protocol carries milliseconds in 32 bits.
 inline constexpr std::chrono::milliseconds longest_time{0x7fffffff};
 
-// Told about the session; what locks are made of. On the strand.
+// A part of a lock that the client tells what happens to the session. Runs on the strand. contender_driver, permit_lease and
+// watch_state are such parts.
 class session_listener : public boost::intrusive::list_base_hook<> {
 public:
     // A quorum write precedes, on this connection, whatever is sent from now on.
@@ -163,11 +164,11 @@ public:
     // ---- on the strand: proof that the session lives
 
     // Changes the count of contenders that are next in line; heartbeats run while there are any.
-    void line(bool one_more);
+    void count_next_in_line(bool one_more);
     // The same of holders of a lock, which want to be told (session_listener::check) that long before
     // the session may end.
-    void hold(std::chrono::nanoseconds margin);
-    void let_go(std::chrono::nanoseconds margin);
+    void add_holder(std::chrono::nanoseconds margin);
+    void remove_holder(std::chrono::nanoseconds margin);
     // Proves as soon as possible that the session lives; calls proved() of all.
     void await_proof();
 

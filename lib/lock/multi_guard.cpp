@@ -18,7 +18,7 @@ namespace {
 // The reason that stays, when this one is seen now.
 error_code first_of(first_loss& loss, const error_code& why) noexcept
 {
-    loss.conclude(static_cast<errc>(why.value()));
+    loss.note(static_cast<errc>(why.value()));
     return loss.why();
 }
 

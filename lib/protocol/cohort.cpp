@@ -80,7 +80,7 @@ cohort::verdict cohort::granted(time now, remote_contention c, bool on_trial)
     verdict out;
     holds_ = open_ = true;
     remote_ = c;
-    looking_ = c != remote_contention::unknown;
+    asked_or_known_ = c != remote_contention::unknown;
     blind_ = false;
     start_bounds(now);
     held_since_ = now;
@@ -140,7 +140,7 @@ cohort::verdict cohort::met(time now, remote_contention c)
         start_bounds(now); // until now no remote contender waited
     }
     remote_ = c;
-    looking_ = c != remote_contention::unknown;
+    asked_or_known_ = c != remote_contention::unknown;
     blind_ = c == remote_contention::unknown;
     if (waiting_ != 0 && open_) {
         fill(now, out);
@@ -168,7 +168,7 @@ cohort::verdict cohort::revoked()
         return out;
     }
     remote_ = remote_contention::some;
-    looking_ = true;
+    asked_or_known_ = true;
     open_ = false;
     if (users_ == 0) {
         give_up(out);
@@ -244,9 +244,9 @@ void cohort::want_contender(verdict& out) noexcept
 // are held by one user, for a moment.
 void cohort::want_look(verdict& out) noexcept
 {
-    if (holds_ && open_ && !looking_ && !blind_ && remote_ == remote_contention::unknown &&
+    if (holds_ && open_ && !asked_or_known_ && !blind_ && remote_ == remote_contention::unknown &&
         (waiting_ != 0 || users_ > 1 || rules_.linger > time{0})) {
-        looking_ = out.look = true;
+        asked_or_known_ = out.look = true;
     }
 }
 
@@ -261,8 +261,8 @@ void cohort::give_up(verdict& out) noexcept
 
 bool cohort::bounds_reached(time now) const noexcept
 {
-    return (remote_ == remote_contention::some || looking_) && remote_ != remote_contention::none &&
-           (grants_left_ == 0 || now >= until_);
+    return (remote_ == remote_contention::some || asked_or_known_) &&
+           remote_ != remote_contention::none && (grants_left_ == 0 || now >= until_);
 }
 
 } // namespace colock::protocol

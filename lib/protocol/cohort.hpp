@@ -85,7 +85,7 @@ private:
     void let_in() noexcept;
     void start_bounds(time now) noexcept;
     [[nodiscard]] bool has_room() const noexcept { return users_ == 0 || rules_.shared; }
-    // Remote contenders wait, or may wait, and have waited for long enough.
+    // The users of this client have had their share, and a remote contender waits, or the client has asked whether one does.
     [[nodiscard]] bool bounds_reached(time now) const noexcept;
 
     rules rules_;
@@ -95,10 +95,11 @@ private:
     bool holds_ = false;
     bool open_ =
         false; // lets users in, now or when there is room; else it only waits for its users to be done
-    bool looking_ = false; // no need to ask for it again
-    bool blind_ = false;   // there is no connection to look by
+    bool asked_or_known_ = false; // the client has asked for remote contenders, or knows
+    bool blind_ = false;          // no connection: the client cannot ask. No bound holds meanwhile
     remote_contention remote_ = remote_contention::unknown;
-    std::uint64_t grants_left_ = 0; // these two: unless it is known that no remote contender waits
+    // Both bind while a remote contender waits, and while the client's question whether one does is open.
+    std::uint64_t grants_left_ = 0;
     time until_{0};
     time held_since_{0};
     time idle_since_{0};

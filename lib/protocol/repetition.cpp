@@ -9,7 +9,7 @@ namespace colock::protocol {
 bool repetition::answered(command::kind to, std::string_view name, const error_code& ec)
 {
     using kind = command::kind;
-    in_vain_ =
+    last_answer_failed_ =
         is_retryable(ec) && !outcome_unknown(ec) && !planted("refused, and repeated at once");
     if (to == kind::read_directory) {
         directory_gone_ =
@@ -19,13 +19,14 @@ bool repetition::answered(command::kind to, std::string_view name, const error_c
         return false;
     }
     if (ec == zookeeper_errc::no_node) {
-        in_vain_ = !has_queue_ || (name == missing_ && !planted("missing node watched at once"));
+        last_answer_failed_ =
+            !has_queue_ || (name == missing_ && !planted("missing node watched at once"));
         missing_ = name;
     }
     return !ec && !has_queue_;
 }
 
-bool repetition::is_next(command::kind type) noexcept
+bool repetition::is_repetition(command::kind type) noexcept
 {
     using kind = command::kind;
     switch (type) {
@@ -34,7 +35,7 @@ bool repetition::is_next(command::kind type) noexcept
     case kind::watch_newcomers: return false; // nothing else follows from their answers
     default: break;
     }
-    const bool follows = std::exchange(in_vain_, false);
+    const bool follows = std::exchange(last_answer_failed_, false);
     switch (type) {
     case kind::make_directory: made_directory_ = true; return true;
     case kind::create:

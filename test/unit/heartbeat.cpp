@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(while_a_lock_is_held_the_bound_stays_ahead)
         b.round_trip = 10ms;
         b.run(7s);
         b.write();
-        b.beat.hold(0ns);
+        b.beat.add_holder(0ns);
         auto least = b.beat.safe_until() - b.now;
         const auto end = b.now + 100 * t;
         while (b.step(end)) {
@@ -218,11 +218,11 @@ BOOST_AUTO_TEST_CASE(while_a_lock_is_held_the_bound_stays_ahead)
 BOOST_AUTO_TEST_CASE(one_who_is_next_in_line_keeps_it_beating_too)
 {
     beating b;
-    b.beat.line(true);
+    b.beat.count_next_in_line(true);
     b.run(60s);
     BOOST_TEST(b.writes >= 20);
     BOOST_TEST((b.beat.safe_until() > b.now));
-    b.beat.line(false);
+    b.beat.count_next_in_line(false);
     const auto writes = b.writes;
     b.run(60s);
     BOOST_TEST(b.writes == writes);
@@ -232,15 +232,15 @@ BOOST_AUTO_TEST_CASE(beats_end_with_the_last_holder)
 {
     beating b;
     b.write();
-    b.beat.hold(0ns);
-    b.beat.hold(1s);
+    b.beat.add_holder(0ns);
+    b.beat.add_holder(1s);
     b.run(60s);
     BOOST_TEST(b.writes >= 20);
-    b.beat.let_go(0ns);
+    b.beat.remove_holder(0ns);
     const auto writes = b.writes;
     b.run(60s);
     BOOST_TEST(b.writes >= writes + 20);
-    b.beat.let_go(1s);
+    b.beat.remove_holder(1s);
     const auto last = b.writes;
     b.run(60s);
     BOOST_TEST(b.writes == last);
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(a_smaller_time_out_draws_the_bound_in_and_makes_no_flood_of
     b.beat = heartbeat{tick};
     b.beat.connected(b.now, 40s);
     b.write();
-    b.beat.hold(0ns);
+    b.beat.add_holder(0ns);
     b.run(60s);
     BOOST_TEST((b.beat.safe_until() - b.now > 20s));
     b.beat.disconnected();
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(a_busy_client_sends_no_beats)
 {
     beating b;
     b.write();
-    b.beat.hold(0ns);
+    b.beat.add_holder(0ns);
     for (int i = 0; i != 1000; ++i) {
         b.run(100ms);
         b.write();
@@ -310,20 +310,20 @@ BOOST_AUTO_TEST_CASE(holders_are_told_when_their_bound_has_passed_those_with_the
 {
     beating b;
     b.write();
-    b.beat.hold(2s);
-    b.beat.hold(0s);
-    b.beat.hold(2s);
+    b.beat.add_holder(2s);
+    b.beat.add_holder(0s);
+    b.beat.add_holder(2s);
     b.beat.disconnected();
     const auto bound = b.beat.safe_until();
     BOOST_TEST((b.beat.next() == bound - 2s));
     BOOST_TEST(!b.beat.overdue(bound - 2s - 1ns));
     BOOST_TEST(b.beat.due(bound - 2s).check);
-    b.beat.let_go(2s);
-    b.beat.let_go(2s);
+    b.beat.remove_holder(2s);
+    b.beat.remove_holder(2s);
     BOOST_TEST((b.beat.next() == bound));
     BOOST_TEST(!b.beat.due(bound - 1ns).check);
     BOOST_TEST(b.beat.due(bound).check);
-    b.beat.let_go(0s);
+    b.beat.remove_holder(0s);
     BOOST_TEST(is_far(b.beat.next()));
 }
 
@@ -332,8 +332,8 @@ BOOST_AUTO_TEST_CASE(a_check_is_ordered_once)
 {
     beating b;
     b.write();
-    b.beat.hold(2s);
-    b.beat.hold(0s);
+    b.beat.add_holder(2s);
+    b.beat.add_holder(0s);
     b.beat.disconnected();
     const auto bound = b.beat.safe_until();
     BOOST_TEST(b.beat.due(bound - 1s).check);
@@ -348,7 +348,7 @@ BOOST_AUTO_TEST_CASE(a_check_is_ordered_again_for_another_bound)
 {
     beating b;
     b.write();
-    b.beat.hold(0s);
+    b.beat.add_holder(0s);
     const auto bound = b.beat.safe_until();
     BOOST_TEST(b.beat.due(bound).check);
     b.now = bound + 1s;
@@ -366,11 +366,11 @@ BOOST_AUTO_TEST_CASE(a_check_is_ordered_again_when_the_bound_goes_back)
     beating b;
     b.write();
     const auto bound = b.beat.safe_until();
-    b.beat.hold(2s);
-    b.beat.hold(0s);
+    b.beat.add_holder(2s);
+    b.beat.add_holder(0s);
     const auto checked = bound - 1s;
     BOOST_TEST(b.beat.due(checked).check);
-    b.beat.let_go(2s);
+    b.beat.remove_holder(2s);
     b.beat.disconnected();
     b.beat.connected(epoch + 1s, timeout / 2);
     BOOST_TEST((b.beat.safe_until() < checked));
@@ -382,7 +382,7 @@ BOOST_AUTO_TEST_CASE(one_beat_is_under_way_at_a_time)
 {
     heartbeat beat{tick};
     beat.connected(epoch, timeout);
-    beat.hold(0ns);
+    beat.add_holder(0ns);
     BOOST_TEST(beat.due(epoch + 3s).read);
     BOOST_TEST(!beat.due(epoch + 9s).read);
     beat.read_answered();

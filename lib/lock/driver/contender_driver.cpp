@@ -154,7 +154,7 @@ void contender_driver::unlock(operation_ptr<error_code> op)
     unlocking_ = std::move(op);
     on_cancel(unlocking_, [this] {
         std::exchange(unlocking_, {}).complete(asio::error::operation_aborted);
-        rely();
+        update_heartbeat_need();
     });
     leave();
 }
@@ -313,7 +313,7 @@ void contender_driver::closed(const error_code& why)
     if (holds()) {
         lose(errc::client_closed);
     }
-    rely();
+    update_heartbeat_need();
     --core_.count.contenders;
     end_await_removal();
     if (unlocking_) {
@@ -364,12 +364,12 @@ void contender_driver::discarded() noexcept
 
 // ---- the contender
 
-// Tells the client whether its heartbeats matter here.
-void contender_driver::rely()
+// Tells the client whether this contender needs writes and checks.
+void contender_driver::update_heartbeat_need()
 {
     const bool in_line = !over_ && ask([](const auto& c) { return c.is_next(); });
     if (std::exchange(in_line_, in_line) != in_line) {
-        core_.line(in_line);
+        core_.count_next_in_line(in_line);
     }
     // The caller of an unlock is told at the bound, too, when no server has confirmed the release by then.
     lease_.ask_for_check(!over_ && (holds() || unlocking_) && !lease_.is_told());
@@ -386,9 +386,9 @@ void contender_driver::carry_out()
         const client_core::batch together{core_};
         for (std::size_t i = 0; i < commands_.size(); ++i) { // it grows on the way
             const auto& next = commands_[i];
-            const bool in_vain = next.is_request() && !std::exchange(paused_, false) &&
-                                 repetition_.is_next(next.type);
-            if (in_vain && begin_pause()) {
+            const bool repeats = next.is_request() && !std::exchange(paused_, false) &&
+                                 repetition_.is_repetition(next.type);
+            if (repeats && begin_pause()) {
                 commands_.erase(commands_.begin(),
                                 commands_.begin() + static_cast<std::ptrdiff_t>(i));
                 break;
@@ -400,7 +400,7 @@ void contender_driver::carry_out()
         }
     }
     performing_ = false;
-    rely();
+    update_heartbeat_need();
     tell_of_blockers();
 }
 
@@ -505,7 +505,7 @@ void contender_driver::lose(errc why)
     if (!lease_.begin_telling()) {
         return;
     }
-    rely();
+    update_heartbeat_need();
     const auto self = shared_from_this();
     if (!queue_->lost(*this)) {
         leave(); // nobody held it; it was kept for the next one

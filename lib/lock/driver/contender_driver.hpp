@@ -74,7 +74,7 @@ public:
         return lease_.lost(now);
     }
     // Somebody has deleted its node.
-    void robbed() const noexcept { lease_.note_loss_and_check(errc::node_deleted); }
+    void note_node_deleted() const noexcept { lease_.note_loss_and_check(errc::node_deleted); }
     // Until the lock counts as lost; negative when it does.
     [[nodiscard]] std::chrono::nanoseconds remaining(std::chrono::nanoseconds now) const noexcept
     {
@@ -150,7 +150,7 @@ private:
     }
     void end_turns();
     void end_await_removal();
-    void rely();
+    void update_heartbeat_need();
     void tell_of_blockers();
     bool refuse_margin();
     void gone(const error_code& ec);
@@ -160,7 +160,8 @@ private:
     [[nodiscard]] const std::string& owner_data() const;
     [[nodiscard]] const access_control_list& acl() const;
 
-    std::shared_ptr<contender_owner> queue_; // another one while no guard refers to it
+    // The owner. A downgrade replaces it by the readers' owner, while no guard refers to this driver.
+    std::shared_ptr<contender_owner> queue_;
     const std::shared_ptr<contender_owner>
         origin_; // the first one, whose path and options these are
     client_core& core_;
@@ -180,7 +181,7 @@ private:
     bool revoked_ = false; // somebody has asked for the node
     std::atomic<bool> turn_awaited_{false};
 
-    // Before the first of `commands_` is performed, which repeats what was in vain.
+    // Runs while the driver holds back the first of `commands_`, because that repeats a failed request.
     std::shared_ptr<zk::timer> pause_;
     std::unique_ptr<protocol::backoff> pace_; // since the first repetition
     protocol::repetition repetition_;

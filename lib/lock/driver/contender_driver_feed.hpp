@@ -15,7 +15,7 @@ namespace colock::detail {
 
 // One watched node. Outlives the watch when its answer is still to come.
 struct contender_driver::watch_target final : zk::watch_registry::subscriber {
-    watch_target(contender_driver& m, std::string n) : driver{&m}, name{std::move(n)} {}
+    watch_target(contender_driver& d, std::string n) : driver{&d}, name{std::move(n)} {}
 
     void watch_fired(const watch_event& event) noexcept override
     {
@@ -36,7 +36,7 @@ struct contender_driver::watch_target final : zk::watch_registry::subscriber {
 
 // The watch on the directory, for newcomers. Outlives its answer, as above.
 struct contender_driver::newcomer_target final : zk::watch_registry::subscriber {
-    explicit newcomer_target(contender_driver& m) : driver{&m} {}
+    explicit newcomer_target(contender_driver& d) : driver{&d} {}
 
     void watch_fired(const watch_event&) noexcept override
     {

@@ -220,8 +220,8 @@ void contender_driver::remove_and_mark(const protocol::command& wanted)
            });
 }
 
-// So that its counter begins anew. That somebody is in it again is as good. The answer comes when nobody waits
-// for it any more, and is for the log alone.
+// The server restarts the sequence counter with a new directory. If another contender has joined, the server refuses, which
+// is fine. Only the log hears the answer.
 void contender_driver::remove_directory()
 {
     core_.submit(make_request(

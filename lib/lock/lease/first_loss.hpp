@@ -12,8 +12,8 @@ namespace colock::detail {
 // Any thread.
 class first_loss {
 public:
-    // Whether this is the first reason, which stays.
-    bool conclude(errc why) noexcept
+    // Returns whether this is the first reason. The first one stays.
+    bool note(errc why) noexcept
     {
         int none = 0;
         return why_.compare_exchange_strong(none, static_cast<int>(why));

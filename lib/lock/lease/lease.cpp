@@ -19,7 +19,7 @@ std::chrono::nanoseconds lease::remaining(std::chrono::nanoseconds now) const no
 
 error_code lease::note_loss_and_check(errc reason) const noexcept
 {
-    if (loss_.conclude(reason)) {
+    if (loss_.note(reason)) {
         core_.post([owner = owner_.lock()] {
             if (owner) {
                 owner->check();
@@ -32,7 +32,7 @@ error_code lease::note_loss_and_check(errc reason) const noexcept
 void lease::ask_for_check(bool wanted)
 {
     if (std::exchange(asks_, wanted) != wanted) {
-        wanted ? core_.hold(margin_) : core_.let_go(margin_);
+        wanted ? core_.add_holder(margin_) : core_.remove_holder(margin_);
     }
 }
 

@@ -40,7 +40,7 @@ public:
     [[nodiscard]] bool asks_for_check() const noexcept { return asks_; }
 
     // The first reason stays.
-    void note_loss(errc reason) noexcept { loss_.conclude(reason); }
+    void note_loss(errc reason) noexcept { loss_.note(reason); }
     // Returns whether this is the first call: the owner then tells of the loss.
     [[nodiscard]] bool begin_telling() noexcept { return !std::exchange(told_, true); }
     [[nodiscard]] bool is_told() const noexcept { return told_; }

@@ -30,11 +30,11 @@ std::shared_ptr<users_of_path> users_for_log(const client_core& core, lock_kind 
 
 // For a single user. With a log, a reminder may point to it for seconds after that user has gone: apart from its count of
 // references, its memory shall go with it.
-std::shared_ptr<local_queue> queue_of_one(std::shared_ptr<local_queue> listed, bool shared,
+std::shared_ptr<local_queue> queue_of_one(std::shared_ptr<local_queue> in_table, bool shared,
                                           bool reminded)
 {
-    return reminded ? std::shared_ptr<local_queue>{new local_queue{std::move(listed), shared}}
-                    : std::make_shared<local_queue>(std::move(listed), shared);
+    return reminded ? std::shared_ptr<local_queue>{new local_queue{std::move(in_table), shared}}
+                    : std::make_shared<local_queue>(std::move(in_table), shared);
 }
 
 } // namespace
@@ -42,16 +42,18 @@ std::shared_ptr<local_queue> queue_of_one(std::shared_ptr<local_queue> listed, b
 local_queue::local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options,
                          lock_kind kind)
     : contender_owner{std::move(core), std::move(path), std::move(options), kind, false},
-      logs_{core_->logs(log_level::debug)}, here_{users_for_log(*core_, kind_)},
-      times_{logs_ || here_}, cohort_{rules_of(*this)}
+      logs_{core_->logs(log_level::debug)}, users_here_{users_for_log(*core_, kind_)},
+      notes_wait_times_{logs_ || users_here_}, cohort_{rules_of(*this)}
 {
     listens_ = logs_;
 }
 
-local_queue::local_queue(std::shared_ptr<local_queue> listed, bool shared)
-    : contender_owner{listed->core_, listed->path_, listed->options_, listed->kind_, shared},
-      listed_{std::move(listed)}, logs_{listed_->logs_}, here_{listed_->here_},
-      times_{listed_->times_}, cohort_{rules_of(*this)}
+local_queue::local_queue(std::shared_ptr<local_queue> in_table, bool shared)
+    : contender_owner{in_table->core_, in_table->path_, in_table->options_, in_table->kind_,
+                      shared},
+      queue_in_table_{std::move(in_table)}, logs_{queue_in_table_->logs_},
+      users_here_{queue_in_table_->users_here_},
+      notes_wait_times_{queue_in_table_->notes_wait_times_}, cohort_{rules_of(*this)}
 {
     listens_ = logs_;
 }
@@ -59,18 +61,18 @@ local_queue::local_queue(std::shared_ptr<local_queue> listed, bool shared)
 local_queue::~local_queue()
 {
     discarded();
-    if (!listed_) {
+    if (!queue_in_table_) {
         core_->forget_path(path_);
     }
 }
 
 std::shared_ptr<local_queue> local_queue::readers()
 {
-    if (listed_) { // this one is for a single user
-        return listed_->readers();
+    if (queue_in_table_) { // this one is for a single user
+        return queue_in_table_->readers();
     }
     if (options_.max_local_grants == 0) { // likewise
-        return queue_of_one(shared_from_this(), true, times_);
+        return queue_of_one(shared_from_this(), true, notes_wait_times_);
     }
     const std::lock_guard lock{mutex_};
     auto found = readers_.lock();
@@ -84,9 +86,10 @@ std::shared_ptr<local_queue> local_queue::readers()
 
 void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until)
 {
-    if (!listed_ && options_.max_local_grants == 0 && kind_ != lock_kind::single_node_mutex) {
+    if (!queue_in_table_ && options_.max_local_grants == 0 &&
+        kind_ != lock_kind::single_node_mutex) {
         // Each user has a contender of its own. Where there is no queue, users take turns with the one node instead.
-        queue_of_one(shared_from_this(), false, times_)->lock(std::move(op), until);
+        queue_of_one(shared_from_this(), false, notes_wait_times_)->lock(std::move(op), until);
         return;
     }
     if (until != never && until <= std::chrono::steady_clock::now()) {
@@ -98,7 +101,8 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
     }
     std::unique_lock lock{mutex_};
     cohort::verdict v;
-    if (cohort_.is_full() && !cohort_.arrive({}, v)) { // whatever the time is
+    // Nobody is let into a full cohort, so arrive() does not look at the time, and need not be told it.
+    if (cohort_.is_full() && !cohort_.arrive({}, v)) {
         wait(std::move(op), until);
         if (v == cohort::verdict{}) {
             lock.unlock();

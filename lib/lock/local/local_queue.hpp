@@ -38,8 +38,8 @@ public:
     // The queue that the client lists at this path. Path and options are valid.
     local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options,
                 lock_kind kind);
-    // For a single user of `listed`; or for its readers.
-    local_queue(std::shared_ptr<local_queue> listed, bool shared);
+    // For a single user of the queue in the table; or for its readers.
+    local_queue(std::shared_ptr<local_queue> in_table, bool shared);
     ~local_queue() override;
 
     // Any thread. Of the same path.
@@ -102,7 +102,7 @@ private:
     void withdraw(cancel_link& of, const error_code& answer, bool answer_now);
     void carry_out(outcome& out);
     void reconcile(strand_work& work);
-    // The log gets what was added; waiters are looked after when they wait for long.
+    // Sends the lines of the log. Asks the client to remind this queue if a waiter has come.
     void report();
     void begin_reminders();
     void ask_who_holds();
@@ -132,10 +132,11 @@ private:
     [[nodiscard]] bool can_ask_who_holds() const;
     void wait_to_give_up();
 
-    const std::shared_ptr<local_queue> listed_; // null when it is this one
-    const bool logs_;                           // whatever happens here, in the user's log
-    const std::shared_ptr<users_of_path> here_; // null when the log shall not suspect anybody
-    const bool times_;                          // notes since when each waiter waits
+    // The queue of this path in the client's table; null in that queue itself.
+    const std::shared_ptr<local_queue> queue_in_table_;
+    const bool logs_;                                 // whatever happens here, in the user's log
+    const std::shared_ptr<users_of_path> users_here_; // null when the log shall not suspect anybody
+    const bool notes_wait_times_;                     // notes since when each waiter waits
     std::shared_ptr<protocol::directory_memory> directory_; // on the strand; of the session below
     std::int64_t directory_session_ = 0;
 

@@ -105,8 +105,8 @@ void local_queue::revoked(const contender_driver& driver)
 
 protocol::directory_memory& local_queue::directory()
 {
-    if (listed_) {
-        return listed_->directory();
+    if (queue_in_table_) {
+        return queue_in_table_->directory();
     }
     if (const auto session = core_->session(); !directory_ || directory_session_ != session) {
         directory_ = core_->directory_at(path_);
@@ -131,8 +131,9 @@ void local_queue::drop_holder(outcome& out)
     if (holder_->was_idle) {
         out.strand().leaving.push_back({holder_, {}});
     }
-    if (here_ && !shared_ && holder_->users != 0) { // its guard is still there, and holds nothing
-        here_->leave();
+    if (users_here_ && !shared_ &&
+        holder_->users != 0) { // its guard is still there, and holds nothing
+        users_here_->leave();
     }
     holder_.reset();
     apply(cohort_.lost(), out);
@@ -146,7 +147,7 @@ void local_queue::drop_former_holder(outcome& out)
         return;
     }
     if (!shared_) {
-        holder_->robbed();
+        holder_->note_node_deleted();
     }
     drop_holder(out);
 }
@@ -196,8 +197,8 @@ error_code local_queue::end_turn(grant& held, outcome& out)
 // Counts how the user's turn has ended. Returns whether it was the last one.
 bool local_queue::take_user_off(contender_driver& driver, const error_code& why)
 {
-    if (here_ && !shared_ && holder_.get() == &driver) { // else drop_holder() did it
-        here_->leave();
+    if (users_here_ && !shared_ && holder_.get() == &driver) { // else drop_holder() did it
+        users_here_->leave();
     }
     if (why) {
         count_loss(driver);

@@ -16,7 +16,7 @@ using std::chrono::nanoseconds;
 
 void local_queue::note_wait(waiter& op)
 {
-    if (!times_) {
+    if (!notes_wait_times_) {
         return;
     }
     const auto now = boot_clock::now();
@@ -63,12 +63,12 @@ void local_queue::note_failure(const error_code& ec)
 
 void local_queue::note_grant(std::uint64_t waited_since)
 {
-    if (!times_) {
+    if (!notes_wait_times_) {
         return;
     }
     const auto now = boot_clock::now();
-    if (here_ && !shared_) { // readers that come and go hide how long each of them stays
-        here_->enter(now);
+    if (users_here_ && !shared_) { // readers that come and go hide how long each of them stays
+        users_here_->enter(now);
     }
     if (logs_grants()) {
         core_->add_line(log_level::debug,
@@ -99,8 +99,9 @@ void local_queue::note_still_waiting(nanoseconds now)
 
 void local_queue::suspect(nanoseconds began, nanoseconds now)
 {
-    if (here_ && here_->suspect(began)) {
-        core_->add_line(log_level::info, suspicion_words(path_, kind_, now - *here_->since()));
+    if (users_here_ && users_here_->suspect(began)) {
+        core_->add_line(log_level::info,
+                        suspicion_words(path_, kind_, now - *users_here_->since()));
     }
 }
 
@@ -123,7 +124,7 @@ std::string local_queue::reasons(std::size_t before, nanoseconds now) const
                      .held_here = holder_ && cohort_.users() != 0,
                      .local = before};
     if (why.held_here) {
-        why.held_since = here_ && !shared_ ? here_->since() : std::nullopt;
+        why.held_since = users_here_ && !shared_ ? users_here_->since() : std::nullopt;
     } else if (contender_ && notes_) {
         why.ahead = notes_->ahead;
         why.asked = notes_->asked;
@@ -249,7 +250,7 @@ void local_queue::ask_who_holds()
 
 void local_queue::report()
 {
-    if (!times_) {
+    if (!notes_wait_times_) {
         return;
     }
     core_->send_lines();

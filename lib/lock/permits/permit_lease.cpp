@@ -25,7 +25,7 @@ void permit_lease::begin()
     const auto self = shared_from_this();
     lease_.begin(self);
     core_->add(self);
-    rely();
+    update_heartbeat_need();
     core_->schedule_own_watch(self);
 }
 
@@ -57,7 +57,7 @@ void permit_lease::closed(const error_code& why)
     const auto self = shared_from_this();
     lose(errc::client_closed);
     over_ = true;
-    rely();
+    update_heartbeat_need();
     for (auto& [path, of] : std::exchange(unsettled_, {})) {
         if (of->op) {
             answer(*of, why);
@@ -178,7 +178,7 @@ void permit_lease::release(const std::vector<std::string>& nodes, operation_ptr<
         }
         remove(path, of);
     }
-    rely();
+    update_heartbeat_need();
 }
 
 // Until the server confirms that it is gone, or the session is over.
@@ -231,7 +231,7 @@ void permit_lease::answer(departure& of, const error_code& ec)
 {
     std::exchange(of.op, {}).complete(ec);
     std::erase_if(awaited_, [&](const auto& each) { return each.get() == &of; });
-    rely();
+    update_heartbeat_need();
 }
 
 void permit_lease::end()
@@ -239,7 +239,7 @@ void permit_lease::end()
     if (std::exchange(over_, true)) {
         return;
     }
-    rely();
+    update_heartbeat_need();
     core_->remove(*this);
 }
 
@@ -270,7 +270,7 @@ void permit_lease::check()
 }
 
 // Whether the client shall tell when the bound passes: there are callers who have to be told then.
-void permit_lease::rely()
+void permit_lease::update_heartbeat_need()
 {
     const bool held = !lease_.is_told() && !all_left();
     lease_.ask_for_check(!over_ && (held || !awaited_.empty()));
@@ -289,7 +289,7 @@ void permit_lease::announce_loss()
     if (!lease_.begin_telling()) {
         return;
     }
-    rely();
+    update_heartbeat_need();
     if (!all_left()) { // else they count as released
         core_->count.locks_lost.fetch_add(1, std::memory_order_relaxed);
     }

@@ -69,7 +69,7 @@ private:
     void changed(const watch_event& event);
     void removed(const std::string& path, departure& of, const error_code& ec);
     void answer(departure& of, const error_code& ec);
-    void rely();
+    void update_heartbeat_need();
     void lose(errc why);
     void announce_loss();
     void end();

@@ -39,7 +39,7 @@ bool heartbeat::answered(time_point sent, time_point now, bool write)
     return std::exchange(awaited_, false);
 }
 
-void heartbeat::hold(duration margin)
+void heartbeat::add_holder(duration margin)
 {
     const auto at =
         std::ranges::lower_bound(holders_, margin, {}, &std::pair<duration, std::size_t>::first);
@@ -50,7 +50,7 @@ void heartbeat::hold(duration margin)
     }
 }
 
-void heartbeat::let_go(duration margin)
+void heartbeat::remove_holder(duration margin)
 {
     const auto at = std::ranges::find(holders_, margin, &std::pair<duration, std::size_t>::first);
     if (--at->second == 0) {

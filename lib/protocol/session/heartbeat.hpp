@@ -40,12 +40,12 @@ public:
     void read_answered() noexcept { reading_ = false; }
     void write_answered() noexcept { writing_ = false; }
 
-    // Somebody is next in line. As often as it is called with true, it is called with false.
-    void line(bool one_more) noexcept { one_more ? ++in_line_ : --in_line_; }
-    // Somebody holds a lock, and wants to be told so long before the bound.
-    void hold(duration margin);
-    void let_go(duration margin);
-    // Somebody cannot be granted before there is a new proof.
+    // Changes the count of contenders that are next in line.
+    void count_next_in_line(bool one_more) noexcept { one_more ? ++in_line_ : --in_line_; }
+    // A holder of a lock, which is to be told so long before the bound. Each that is added is removed with its margin.
+    void add_holder(duration margin);
+    void remove_holder(duration margin);
+    // Some contender cannot be granted before there is a new proof.
     void await_proof() noexcept { awaited_ = true; }
 
     [[nodiscard]] time_point safe_until() const noexcept { return validity_.safe_until(); }

@@ -37,14 +37,15 @@ public:
     // The session lives until then, if the rates of the clocks differ by less than `rate_margin`.
     [[nodiscard]] time_point safe_until() const noexcept { return safe_until_; }
 
-    // So often a client talks to the servers, and while it holds locks proves that it did.
+    // The client contacts a server once per this period. While it holds a lock, or is next in line, it also sends a write
+    // that proves the contact.
     [[nodiscard]] static duration contact_period(duration timeout) noexcept { return timeout / 6; }
 
     // Contacts that are closer to each other count as one.
     [[nodiscard]] static duration spacing(duration tick) noexcept { return tick / 16; }
 
-    // The bound is never nearer than that while answers come within half a tick; not positive when the
-    // time-out is too short for the tick.
+    // While answers come within half a tick, safe_until() is at least this far ahead. Zero or less: the time-out is too
+    // short for the tick.
     [[nodiscard]] static duration attainable(duration timeout, duration tick) noexcept;
 
     // When a write would move the bound; max() when there is nothing that it could prove.

@@ -76,7 +76,7 @@ plant "sends no heartbeats" lib/client/core.cpp \
 plant "does not publish the bound" lib/client/core.cpp \
     "$(in_function take_note 's/publish_bound\(\);//')"
 plant "does not know of the safety margins" lib/client/core.cpp \
-    "$(in_function hold 's/hold\(margin\)/hold({})/'); $(in_function let_go 's/let_go\(margin\)/let_go({})/')"
+    "$(in_function add_holder 's/add_holder\(margin\)/add_holder({})/'); $(in_function remove_holder 's/remove_holder\(margin\)/remove_holder({})/')"
 plant "does not tell that the proof has come" lib/client/core_requests.cpp \
     "$(in_function answered 's/notify\(.*proved\(\).*//')"
 plant "reads a clock that stands still while the machine sleeps" lib/client/boot_clock.hpp \
@@ -188,7 +188,7 @@ plant "does not repeat the removal of permits behind a reconnection" lib/lock/pe
 plant "does not tell the holder of permits when the bound passes" lib/lock/permits/permit_lease.cpp \
     "$(in_function check 's/over_ \|\| !lost\(\)/true/')"
 plant "does not count permits as held" lib/lock/permits/permit_lease.cpp \
-    "$(in_function rely 's/lease_.ask_for_check\(.*/lease_.ask_for_check(held \&\& false);/')"
+    "$(in_function update_heartbeat_need 's/lease_.ask_for_check\(.*/lease_.ask_for_check(held \&\& false);/')"
 plant "does not notice that permits were deleted" lib/lock/permits/permit_lease.cpp \
     "$(in_function changed 's/lose\(errc::node_deleted\);//')"
 
