@@ -238,7 +238,7 @@ plant "lets in a second user" cohort \
     "$(in_function arrive 's/ && has_room\(\)//')" \
     G1_G2_G3_G4_whatever_happens G1
 plant "lets in without a bound" cohort \
-    "$(in_function is_over 's/grants_left_ == 0/false/')" \
+    "$(in_function bounds_reached 's/grants_left_ == 0/false/')" \
     G1_G2_G3_G4_whatever_happens G2
 plant "does not count those who come while others are there" cohort \
     "$(in_function let_in 's/--grants_left_;//')" \

@@ -68,7 +68,7 @@ rare=watches plant "does not look what happened while nobody watched" lib/client
 rare=late plant "believes the answer to prove that the session lived until then" lib/client/core.cpp \
     "$(in_function take_note 's/answered\(r.sent_at_, /answered(now, /')"
 rare=alone plant "takes a read for a write" lib/client/core.cpp \
-    "$(in_function take_note 's/: op == zk::opcode::multi/: true || op == zk::opcode::multi/')"
+    "$(in_function take_note 's/: multi \|\| r/: true || r/')"
 plant "does not look at the holders when the bound passes" lib/client/core.cpp \
     "$(in_function beat 's/if \(orders.check\)/if (false)/')"
 plant "sends no heartbeats" lib/client/core.cpp \
