@@ -14,6 +14,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -161,8 +162,7 @@ public:
     ///  - `zookeeper_errc::unimplemented`: the servers have no nodes with a time to live; see `create_mode`.
     ///  - `errc::invalid_option`: the time to live is not positive.
     ///  - `zookeeper_errc::quota_exceeded`: an operator has set a quota.
-    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not
-    /// sent.
+    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not sent.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_create(std::string path, std::string data, create_options options,
                       CompletionToken&& token = CompletionToken())
@@ -175,7 +175,8 @@ public:
     /// Creates a node with these data, this mode and `client_options::acl`. At completion it exists.
     ///
     /// Completion signature: `void(error_code, create_result created)`.
-    /// Errors, cancellation: as with `create_options`.
+    /// Errors, besides those of every request: those listed with `create_options`.
+    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not sent.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_create(std::string path, std::string data, create_mode mode,
                       CompletionToken&& token = CompletionToken())
@@ -187,7 +188,8 @@ public:
     /// Creates a persistent node with these data and `client_options::acl`. At completion it exists.
     ///
     /// Completion signature: `void(error_code, create_result created)`.
-    /// Errors, cancellation: as with `create_options`.
+    /// Errors, besides those of every request: those listed with `create_options`.
+    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not sent.
     template <class CompletionToken>
         requires(!std::convertible_to<CompletionToken, create_mode> &&
                  !std::convertible_to<CompletionToken, create_options>)
@@ -223,8 +225,7 @@ public:
     ///  - `zookeeper_errc::no_node`: there is no node at `path`.
     ///  - `zookeeper_errc::bad_version`: the data were changed since. Read them again.
     ///  - `zookeeper_errc::quota_exceeded`: an operator has set a quota.
-    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not
-    /// sent.
+    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not sent.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_set(std::string path, std::string data, std::int32_t version,
                    CompletionToken&& token = CompletionToken())
@@ -237,7 +238,8 @@ public:
     /// Replaces the data of a node, whatever version they have. At completion the node has these data.
     ///
     /// Completion signature: `void(error_code, node_stat written)`.
-    /// Errors, cancellation: as with a version, but for `zookeeper_errc::bad_version`.
+    /// Errors, besides those of every request: `zookeeper_errc::no_node`, `zookeeper_errc::quota_exceeded`.
+    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not sent.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int32_t>)
     auto async_set(std::string path, std::string data, CompletionToken&& token = CompletionToken())
@@ -283,8 +285,7 @@ public:
     ///  - `zookeeper_errc::no_node`: there is no node at `path`.
     ///  - `zookeeper_errc::bad_version`: the data were changed since. Read them again.
     ///  - `zookeeper_errc::not_empty`: the node has children. Delete them first.
-    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not
-    /// sent.
+    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not sent.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_remove(std::string path, std::int32_t version,
                       CompletionToken&& token = CompletionToken())
@@ -296,7 +297,8 @@ public:
     /// Deletes a node that has no children, whatever version its data have. At completion there is no such node.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors, cancellation: as with a version, but for `zookeeper_errc::bad_version`.
+    /// Errors, besides those of every request: `zookeeper_errc::no_node`, `zookeeper_errc::not_empty`.
+    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not sent.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int32_t>)
     auto async_remove(std::string path, CompletionToken&& token = CompletionToken())
@@ -317,8 +319,7 @@ public:
     ///    tells which step it was; nothing was carried out.
     ///  - `errc::invalid_option`: a step creates a container or a node with a time to live, which ZooKeeper's C client
     ///    cannot put into a transaction, or has `create_options::parents`. Nothing was sent.
-    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not
-    /// sent.
+    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not sent.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_multi(std::vector<transaction_op> ops, CompletionToken&& token = CompletionToken())
     {
@@ -363,8 +364,7 @@ public:
     ///  - `zookeeper_errc::bad_version`: the list was changed since. Read it again.
     ///  - `zookeeper_errc::invalid_acl`: the list is empty, has an unknown scheme, or has the scheme "auth" and the
     ///    client has no credentials.
-    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not
-    /// sent.
+    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not sent.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_set_acl(std::string path, access_control_list acl, std::int32_t version,
                        CompletionToken&& token = CompletionToken())
@@ -377,7 +377,8 @@ public:
     /// Replaces the access control list of a node, whatever version it has. At completion the node has this list.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors, cancellation: as with a version, but for `zookeeper_errc::bad_version`.
+    /// Errors, besides those of every request: `zookeeper_errc::no_node`, `zookeeper_errc::invalid_acl`.
+    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not sent.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int32_t>)
     auto async_set_acl(std::string path, access_control_list acl,
