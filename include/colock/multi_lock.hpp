@@ -82,7 +82,7 @@ public:
 /// | `zookeeper_errc::no_auth` | Add credentials, or change the access control list. |
 /// | `errc::client_closed` | The client was closed. |
 /// | `operation_aborted` | The operation was cancelled, or the client was destroyed. |
-/// | `errc::lock_lost` | Of bodies: the locks were lost before the body ended, or before a server confirmed |
+/// | `errc::lock_lost` | Of bodies: a lock was lost before the body ended, or before a server confirmed |
 /// | | the release; or the client was closed. Do not rely on what the body did. |
 /// | `errc::revoked` | Of bodies: a client asked for the lock, see `lock_options::cancel_when_revoked`. |
 ///
