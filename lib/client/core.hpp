@@ -231,6 +231,7 @@ private:
     using clock = std::chrono::steady_clock;
 
     // zk::connection::observer
+    void offered() override { reconnect_.offered(); }
     void established() override;
     void broken(zk::handle::status why) override;
     [[nodiscard]] bool expects_answers() const noexcept override { return !sent_.empty(); }

@@ -80,6 +80,7 @@ private:
     // Until then the C client has nothing to time out. A little early: it counts whole milliseconds.
     clock::time_point due_ = clock::time_point::max();
 
+    bool offered_ = false;
     bool established_ = false;
     bool reading_ = false;
     bool writing_ = false;
@@ -184,7 +185,12 @@ bool c_client_connection::settle()
         return false;
     }
     switch (const auto state = handle_->state()) {
-    case handle::status::connecting: return true;
+    case handle::status::connecting:
+        if (!offered_ && handle_->is_offered()) {
+            offered_ = true;
+            observer_.offered();
+        }
+        return true;
     case handle::status::connected:
         if (!established_) {
             established_ = true;

@@ -19,6 +19,8 @@ public:
     // Told about the connection, never from within send().
     class observer {
     public:
+        // The server is there, and may read from now on that the client wants the session.
+        virtual void offered() = 0;
         virtual void established() = 0;
         virtual void broken(handle::status why) = 0;
         // Whether an answer is still to come.

@@ -38,6 +38,11 @@ public:
     [[nodiscard]] bool valid() const noexcept { return client_.valid(); }
 
     [[nodiscard]] status state() const noexcept;
+    // The request for the session has left, and is not answered yet.
+    [[nodiscard]] bool is_offered() const noexcept
+    {
+        return client_.state() == c_client::status::associating;
+    }
 
     // What to wait for next. May break the connection, and run callbacks.
     [[nodiscard]] interest next_interest();

@@ -328,6 +328,8 @@ fault "lost write forgotten" session_walk/servers_keep_old_connections G1
 fault "no server is left" session_walk/servers_keep_old_connections G4
 fault "any server will do" session_walk/servers_keep_old_connections G1
 fault "unanswered attempt forgotten" session_walk/servers_read_an_attempt_late G1
+fault "an attempt that nobody can read binds" session_walk/servers_read_an_attempt_late G1
+fault "any only server is tried" session_walk/the_name_service_drops_servers_that_keep_old_connections G1
 fault "never over" session_walk/servers_keep_old_connections G4
 fault "the only server is left out" session_walk/the_only_server_keeps_old_connections G4
 fault "latest server tried first" session_machine/the_server_that_was_lost_last_is_tried_last check

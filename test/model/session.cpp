@@ -17,6 +17,9 @@ void world::write(std::string& to) const
     for (const auto each : alive_) {
         text << 's' << each;
     }
+    for (const auto& each : names_) {
+        text << 'n' << each;
+    }
     for (const auto& each : unread_) {
         text << 'u' << each;
     }
@@ -29,11 +32,16 @@ void world::write(std::string& to) const
     for (const auto& [where, until] : passed_on_until_) {
         text << 'w' << where << until.count();
     }
-    for (const int each :
-         {left_.connects, left_.cancels, left_.closes, left_.refusals, left_.silences, left_.breaks,
-          left_.expiries, left_.refused_barriers, left_.refused_options, left_.refused_credentials,
-          left_.failed_look_ups, left_.deadlines, left_.unread, left_.lost_writes, left_.some_times,
-          left_.long_times, left_.reactions, left_.smaller, left_.requests}) {
+    for (const int each : {left_.connects,        left_.cancels,
+                           left_.closes,          left_.refusals,
+                           left_.silences,        left_.breaks,
+                           left_.expiries,        left_.refused_barriers,
+                           left_.refused_options, left_.refused_credentials,
+                           left_.failed_look_ups, left_.deadlines,
+                           left_.unread,          left_.lost_writes,
+                           left_.some_times,      left_.moves,
+                           left_.long_times,      left_.reactions,
+                           left_.smaller,         left_.requests}) {
         text << ' ' << each;
     }
     to += text.view();
@@ -75,6 +83,18 @@ BOOST_AUTO_TEST_CASE(servers_keep_old_connections)
 BOOST_AUTO_TEST_CASE(servers_read_an_attempt_late)
 {
     explore({.refusals = 1, .silences = 1, .breaks = 1, .lost_writes = 2, .some_times = 2}, 4'000);
+}
+
+BOOST_AUTO_TEST_CASE(the_name_service_drops_servers_that_keep_old_connections)
+{
+    explore({.refusals = 1,
+             .silences = 1,
+             .breaks = 2,
+             .unread = 1,
+             .lost_writes = 2,
+             .moves = 2,
+             .some_times = 2},
+            200'000);
 }
 
 BOOST_AUTO_TEST_CASE(the_only_server_keeps_old_connections)

@@ -46,6 +46,7 @@ struct scenario {
     int deadlines = 0;
     int unread = 0; // a server does not close a connection that was lost
     int lost_writes = 0;
+    int moves = 0;      // the name service drops an address, or replaces the only one
     int some_times = 0; // several ticks
     int long_times = 0; // longer than a session lives
     int smaller = 0;    // a time-out that is granted
@@ -212,7 +213,7 @@ private:
         link_ = link::attempted;
         opened_ = true;
         ++eager_;
-        require(eager_ <= names_.size(), "G4 it tries again and again without a pause");
+        require(eager_ <= left_.addresses, "G4 it tries again and again without a pause");
     }
 
     void start_timer(const command& c)
@@ -350,7 +351,7 @@ private:
     {
         const bool was_online = told_ == state::connected;
         const bool distrusted = machine_.is_distrusted();
-        if (link_ == link::attempted || (link_ == link::established && !writable_)) {
+        if (link_ == link::established && !writable_) {
             offered_in_vain();
         }
         if (link_ == link::established && !closing_) {
@@ -387,17 +388,24 @@ private:
                                  return !unsafe.contains(each);
                              });
         const bool shall_try = link_ == link::none && may_try && resolved_ && !closing_;
-        if (link_ == link::attempted) {
-            offered_in_vain();
-        }
         timer_ = opened_ = false;
         decide([this](auto& m, auto& out) { m.timer_due(now(), out); });
         require(!shall_try || opened_, "G4 no server is tried although one may be");
     }
 
-    // The server may read the first frame of the attempt later, and make itself the owner of the session.
+    void drop_address(std::size_t i)
+    {
+        if (names_.size() == 1) {
+            names_.front() = names_.front() == "a" ? "b" : "a";
+        } else {
+            names_.erase(names_.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+    }
+
+    // The session is offered to a server that does not answer, but may make itself the owner of the session later.
     void offered_in_vain()
     {
+        machine_.offered();
         if (may_pass_on(where_)) {
             may_return_.insert(where_);
         }
@@ -406,7 +414,10 @@ private:
     // Where an attempt may let a write of an earlier connection be carried out late.
     [[nodiscard]] std::set<std::string> unsafe_now() const
     {
-        if (names_.size() == 1 || now_ >= lost_at_ + timeout + tick) {
+        const auto returns =
+            std::ranges::find_if(may_return_, [&](const auto& each) { return may_pass_on(each); });
+        const auto& home = returns != may_return_.end() ? *returns : latest_;
+        if (names_ == std::vector{home} || now_ >= lost_at_ + timeout + tick) {
             return {};
         }
         std::set<std::string> all;
@@ -416,12 +427,10 @@ private:
         if (all.size() == names_.size() && !unread_.contains(latest_)) {
             all.erase(latest_);
         }
-        for (const auto& each : may_return_) {
-            if (may_pass_on(each)) {
-                all = {names_.begin(), names_.end()};
-                if (!unread_.contains(each)) {
-                    all.erase(each);
-                }
+        if (returns != may_return_.end()) {
+            all = {names_.begin(), names_.end()};
+            if (!unread_.contains(home)) {
+                all.erase(home);
             }
         }
         return all;
@@ -534,8 +543,12 @@ inline std::vector<world::event> world::possible() const
               "a request", [](world& w) { w.outstanding_ = 1; });
     // Time.
     may(timer_ && !attempted, "the timer", [](world& w) { w.timer_due(); });
-    sometimes(&scenario::silences, timer_ && attempted, "no answer",
+    sometimes(&scenario::silences, timer_ && attempted, "nobody there",
               [](world& w) { w.timer_due(); });
+    sometimes(&scenario::silences, timer_ && attempted, "no answer", [](world& w) {
+        w.offered_in_vain();
+        w.timer_due();
+    });
     sometimes(&scenario::deadlines, deadline_, "the deadline", [](world& w) {
         w.deadline_ = false;
         w.decide([](auto& m, auto& out) { m.deadline_due(out); });
@@ -545,6 +558,10 @@ inline std::vector<world::event> world::possible() const
     sometimes(&scenario::long_times, told_ == state::suspended, "a long time",
               [](world& w) { w.now_ += timeout + tick; });
     // Look-ups.
+    for (std::size_t i = 0; i != names_.size(); ++i) {
+        sometimes(&scenario::moves, session_ != 0, "the name service drops an address",
+                  [i](world& w) { w.drop_address(i); });
+    }
     may(looking_up_, "a look-up is answered", [](world& w) {
         w.looking_up_ = false;
         w.resolved_ = true;
@@ -568,6 +585,10 @@ inline std::vector<world::event> world::possible() const
               });
     sometimes(&scenario::refusals, attempted, "refused",
               [](world& w) { w.broken(loss::broken, false); });
+    sometimes(&scenario::refusals, attempted, "broken without an answer", [](world& w) {
+        w.offered_in_vain();
+        w.broken(loss::broken, false);
+    });
     // A connection.
     const bool ends = link_ == link::ending;
     sometimes(&scenario::breaks, established || ends, "broken",

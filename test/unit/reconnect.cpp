@@ -474,12 +474,62 @@ BOOST_AUTO_TEST_CASE(behind_an_attempt_where_a_write_was_lost_the_session_is_off
     lose_writes_everywhere(p, 10s);
     p.resolved();
     BOOST_TEST(p.timer().starts_with("open a"));
+    p.offered();
     p.timer(); // no answer
     BOOST_TEST(p.timer() == "look up");
     p.pass(11s); // more than ten ticks behind the write that was lost at b
     BOOST_TEST(p.tries() == "a");
     p.pass(9s);
     BOOST_TEST(p.tries() == "ba");
+}
+
+// Nobody is there who could read it.
+BOOST_AUTO_TEST_CASE(an_attempt_that_has_reached_no_server_binds_to_none)
+{
+    play p;
+    lose_writes_everywhere(p, 10s);
+    p.resolved();
+    BOOST_TEST(p.timer().starts_with("open a"));
+    p.broken();
+    BOOST_TEST(p.timer() == "look up");
+    p.pass(11s);
+    BOOST_TEST(p.tries() == "b");
+}
+
+// The name service has replaced the only server, whose old requests may still come.
+BOOST_AUTO_TEST_CASE(the_only_server_is_tried_at_once_if_it_is_the_one_of_the_last_connection)
+{
+    play p;
+    p.addresses = {{"a"}};
+    p.come_online().broken(loss::broken, true);
+    p.resolved();
+    BOOST_TEST(p.timer().starts_with("open a"));
+    p.offered();
+    p.timer(); // no answer
+    BOOST_TEST(p.timer() == "look up");
+    p.addresses = {{"b"}};
+    BOOST_TEST(p.tries() == "");
+    p.addresses = {{"a"}};
+    BOOST_TEST(p.tries() == "a");
+    p.addresses = {{"b"}};
+    p.pass(20s);
+    BOOST_TEST(p.tries() == "b");
+}
+
+BOOST_AUTO_TEST_CASE(an_earlier_server_that_is_the_only_one_again_is_not_tried_at_once)
+{
+    play p;
+    p.addresses = {{"b"}, {"a"}};
+    p.come_online().broken(loss::broken, true); // at a
+    p.resume();                                 // at b
+    p.barrier_answered();
+    p.broken();
+    p.addresses = {{"a", true}};
+    BOOST_TEST(p.tries() == "");
+    p.addresses = {{"a"}};
+    BOOST_TEST(p.tries() == "");
+    p.pass(20s);
+    BOOST_TEST(p.tries() == "a");
 }
 
 BOOST_AUTO_TEST_CASE(time_in_which_the_machine_sleeps_counts_for_the_session)

@@ -60,32 +60,36 @@ pass old_connections::begin(const std::vector<address>& all) const
     return found;
 }
 
-// There are two exceptions, without which a client could stay away from its only server. With one address only, there
-// is no other server. And when the client has been without a connection for a whole time-out and a tick, the session
-// has ended, unless the leader was away, too: the leader ends sessions at ticks of its own.
+// There are two exceptions, without which a client could stay away from its only server. The only server may be tried
+// again, if it is the one of the last connection: a name that stands for one server may come to stand for another one.
+// And when the client has been without a connection for a whole time-out and a tick, the session has ended, unless the
+// leader was away, too: the leader ends sessions at ticks of its own.
 pass old_connections::resume(const std::vector<address>& all, std::chrono::milliseconds timeout,
                              instant now) const
 {
     auto found = begin(all);
     const bool over = now.real >= latest_at_ + timeout + tick_ && !planted("never over");
-    if ((found.size <= 1 && !planted("the only server is left out")) || over) {
+    const bool is_bound = may_return_ && now.awake < may_return_->passed_on_until;
+    const auto& home = is_bound ? may_return_->where : latest_;
+    const bool only =
+        (found.untried == std::vector{home} && !planted("the only server is left out")) ||
+        (found.size == 1 && planted("any only server is tried"));
+    if (over || only) {
         return found;
     }
+    const auto leave_only = [&](const std::string& where) {
+        std::erase_if(found.untried, [&](const std::string& text) { return text != where; });
+    };
     std::erase_if(found.untried, [&](const std::string& text) {
         const auto at = std::ranges::find(all, text, &address::text);
         return at->is_unread && !planted("old connection ignored");
     });
-    const auto leave_only = [&](const std::string& where) {
-        std::erase_if(found.untried, [&](const std::string& text) { return text != where; });
-    };
-    if (may_return_ && now.awake < may_return_->passed_on_until) {
-        leave_only(may_return_->where);
-        return found;
-    }
+    const auto is_late = [&](const std::string& text) { return passes_on(text, now) != nullptr; };
     // A client whose connections all break again and again has to go on somewhere. The server of the last connection handles
     // that connection's writes before those of the next one, and nothing was done at another server meanwhile.
-    const auto is_late = [&](const std::string& text) { return passes_on(text, now) != nullptr; };
-    if (!std::ranges::all_of(found.untried, is_late) || planted("no server is left")) {
+    if (is_bound) {
+        leave_only(home);
+    } else if (!std::ranges::all_of(found.untried, is_late) || planted("no server is left")) {
         std::erase_if(found.untried, is_late);
     } else if (!planted("any server will do")) {
         leave_only(latest_);

@@ -38,7 +38,7 @@ public:
     void lost(const std::string& where, bool write_lost, instant now);
     // Likewise, before the leader is known to have received what was sent on the connection before it.
     void lost_unused(const std::string& where, instant now);
-    // An attempt to connect came to nothing: the server may read it later.
+    // The session was offered to the server there, which did not answer: it may read that later.
     void attempted(const std::string& where, instant now);
     // The session is over: the leader refuses what comes late.
     void forget() noexcept

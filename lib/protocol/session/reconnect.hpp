@@ -57,6 +57,8 @@ public:
     void resolved(const std::vector<address>& all, bool more, std::string_view last_failure,
                   instant now, commands& out);
     void not_opened(instant now, commands& out);
+    // The server is there, and may read from now on that the client wants the session.
+    void offered() noexcept;
     // `timeout`: what the server has granted. A server that offers another session than was asked for says so by
     // loss::expired.
     void established(std::int64_t session, std::chrono::milliseconds timeout, commands& out);
@@ -96,6 +98,7 @@ private:
     struct attempting {
         std::string where;
         pass rest;
+        bool offered = false; // the server may read it, even if it is given up
     };
     struct trying_options { // there is a session, but nothing was done in it
         std::string where;

@@ -105,7 +105,9 @@ void reconnect::timer_due(instant now, commands& out)
         if (!planted("silent server not dropped")) {
             out.push_back({kind::drop});
         }
-        old_.attempted(from.where, now);
+        if (from.offered) {
+            old_.attempted(from.where, now);
+        }
         attempt_failed(std::move(from.rest),
                        {errc::connect_timeout, "server " + from.where + " did not answer in time"},
                        now, out);
@@ -120,6 +122,13 @@ void reconnect::not_opened(instant now, commands& out)
             std::move(from.rest),
             {errc::no_server, "server " + from.where + ": the C client refuses the address"}, now,
             out);
+    }
+}
+
+void reconnect::offered() noexcept
+{
+    if (auto* at = std::get_if<attempting>(&stage_)) {
+        at->offered = true;
     }
 }
 
@@ -249,7 +258,9 @@ void reconnect::broken(loss why, std::string_view fault, bool write_lost, instan
     if (auto* attempted = std::get_if<attempting>(&stage_)) {
         where = std::move(attempted->where);
         rest = std::move(attempted->rest);
-        old_.attempted(where, now);
+        if (attempted->offered || planted("an attempt that nobody can read binds")) {
+            old_.attempted(where, now);
+        }
     } else if (auto* tried = std::get_if<trying_options>(&stage_)) {
         where = std::move(tried->where);
         rest = std::move(tried->rest);

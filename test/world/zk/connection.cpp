@@ -226,6 +226,7 @@ void simulated_connection::process_connected()
     wakeups_.fetch_add(1, std::memory_order_relaxed);
     last_sent_ = clock::now();
     stream_->send(connect_request{session_, timeout_});
+    observer_.offered();
     step();
 }
 

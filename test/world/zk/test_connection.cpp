@@ -69,6 +69,7 @@ struct scene : zk::connection::observer, zk::watch_receiver {
     }
 
     // ---- the client's side
+    void offered() override { note("offered"); }
     void established() override { note("established"); }
     void broken(zk::handle::status why) override
     {
@@ -105,7 +106,7 @@ struct scene : zk::connection::observer, zk::watch_receiver {
         pass(5ms);
         accepted->send(connect_reply{{7, {}}, 3000ms});
         pass(5ms);
-        BOOST_REQUIRE(take(happened) == "established ");
+        BOOST_REQUIRE(take(happened) == "offered established ");
         take(heard);
     }
     request_sent& send(zk::call c, std::string name)
@@ -191,7 +192,7 @@ BOOST_AUTO_TEST_CASE(a_session_is_opened_and_taken_over)
     accepted->send(connect_reply{{7, {'p'}}, 2000ms});
     pass(5ms);
     BOOST_TEST(take(heard) == "auth:digest ");
-    BOOST_TEST(take(happened) == "established ");
+    BOOST_TEST(take(happened) == "offered established ");
     BOOST_TEST(connection->session().id == 7);
     BOOST_TEST(connection->session().password[0] == 'p');
     BOOST_TEST((connection->session_timeout() == 2000ms));
@@ -214,7 +215,7 @@ BOOST_AUTO_TEST_CASE(refused_credentials_end_the_connection)
     accepted->send(connect_reply{{7, {}}, 3000ms});
     accepted->send(auth_reply{zookeeper_errc::auth_failed});
     pass(5ms);
-    BOOST_TEST(take(happened) == "established broken:auth_failed left ");
+    BOOST_TEST(take(happened) == "offered established broken:auth_failed left ");
 }
 
 BOOST_AUTO_TEST_CASE(credentials_that_are_added_leave_between_requests)

@@ -67,6 +67,7 @@ struct scene : zk::connection::observer, zk::watch_receiver {
     }
 
     // ---- the client
+    void offered() override { note("offered"); }
     void established() override { note("established"); }
     void broken(zk::handle::status why) override
     {
@@ -104,7 +105,7 @@ struct scene : zk::connection::observer, zk::watch_receiver {
         open({}, chroot);
         expect_heard("connect:0:9000 ");
         at->send({connect_reply{{7, {}}, 9000ms}});
-        expect("established ");
+        expect("offered established ");
     }
     request_sent& send(const zk::call& c, std::string name)
     {
@@ -196,7 +197,7 @@ BOOST_AUTO_TEST_CASE(a_session_is_opened_with_credentials)
     open({}, "", {{"digest", "a:b"}});
     expect_heard("connect:0:9000 ");
     at->send({connect_reply{{7, {'p'}}, 6000ms}});
-    expect("established ");
+    expect("offered established ");
     BOOST_TEST(connection->session().id == 7);
     BOOST_TEST(connection->session().password[0] == 'p');
     BOOST_TEST((connection->session_timeout() == 6000ms));
@@ -210,7 +211,7 @@ BOOST_AUTO_TEST_CASE(refused_credentials_answer_what_is_outstanding)
     open({}, "", {{"digest", "a:b"}});
     expect_heard("connect:0:9000 ");
     at->send({connect_reply{{7, {}}, 6000ms}});
-    expect("established ");
+    expect("offered established ");
     send(get("/a"), "a");
     flush();
     expect_heard("auth:digest /a#1 ");
