@@ -27,6 +27,13 @@ void rethrow(std::exception_ptr e)
     }
 }
 
+std::string printable(std::string text)
+{
+    std::ranges::replace_if(
+        text, [](unsigned char c) { return std::isprint(c) == 0; }, '?');
+    return text;
+}
+
 asio::awaitable<void> lead(const colock::leadership& term)
 {
     std::cout << "leading, with fencing token " << term.token() << std::endl;
@@ -42,7 +49,7 @@ asio::awaitable<void> follow(colock::election scheduler)
     std::optional<std::string> leader;
     for (;;) {
         leader = co_await scheduler.async_wait_change(leader);
-        std::cout << "the leader is " << leader.value_or("nobody") << std::endl;
+        std::cout << "the leader is " << printable(leader.value_or("nobody")) << std::endl;
     }
 }
 
@@ -52,7 +59,16 @@ asio::awaitable<void> run(colock::client& zk, std::string name)
     co_await zk.async_connect();
     colock::election scheduler{zk, "/locks/scheduler", name};
     asio::co_spawn(executor, follow(scheduler), rethrow);
-    co_await scheduler.async_lead(lead);
+    for (;;) {
+        try {
+            co_await scheduler.async_lead(lead);
+        } catch (const boost::system::system_error& e) {
+            if (e.code() != colock::condition::lock_lost) {
+                throw;
+            }
+            std::cout << "lost: " << e.what() << std::endl;
+        }
+    }
 }
 
 int main(int argc, char** argv)

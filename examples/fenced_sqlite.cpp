@@ -63,11 +63,11 @@ int main(int argc, char** argv)
         sqlite3* opened = nullptr;
         const int failed = sqlite3_open(argc > 1 ? argv[1] : "notes.db", &opened);
         const database db{opened, &sqlite3_close};
-        sqlite3_busy_timeout(db.get(), 3000);
         constexpr auto sql = "CREATE TABLE IF NOT EXISTS notes(name PRIMARY KEY, text, token)";
         if (failed || sqlite3_exec(db.get(), sql, nullptr, nullptr, nullptr)) {
             throw std::runtime_error{sqlite3_errmsg(db.get())};
         }
+        sqlite3_busy_timeout(db.get(), 3000);
         asio::co_spawn(context, run(zk, db.get()), [](std::exception_ptr e) {
             if (e) {
                 std::rethrow_exception(e);

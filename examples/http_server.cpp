@@ -21,6 +21,7 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -44,17 +45,20 @@ asio::awaitable<void> serve(std::shared_ptr<colock::client> zk, tcp::socket sock
     co_await http::async_read(stream, buffer, request, asio::use_awaitable);
     std::cout << "request for " << request.target() << std::endl;
 
-    http::response<http::string_body> response;
-    colock::mutex resource{*zk, "/locks" + std::string{request.target()}};
+    std::string name{request.target().substr(1)};
+    std::ranges::replace(name, '/', ':');
+    colock::mutex resource{*zk, "/locks/" + name};
     const auto [failed, done] = co_await resource.async_try_with_lock_for(
         ms{3000},
-        [&](const colock::unique_lock& held) -> asio::awaitable<void> {
-            response.body() = "done with fencing token " + to_string(held.token()) + '\n';
-            asio::steady_timer work{co_await asio::this_coro::executor, duration};
+        [&](const colock::unique_lock& held) -> asio::awaitable<std::string> {
+            asio::steady_timer work{stream.get_executor(), duration};
             co_await work.async_wait(asio::use_awaitable);
+            co_return "done with fencing token " + to_string(held.token()) + '\n';
         },
         asio::as_tuple(asio::use_awaitable));
-    response.result(done && !failed ? http::status::ok : http::status::service_unavailable);
+    const auto status = failed || !done ? http::status::service_unavailable : http::status::ok;
+    http::response<http::string_body> response{status, 10};
+    response.body() = status == http::status::ok ? *done : "";
     response.prepare_payload();
     co_await http::async_write(stream, response, asio::use_awaitable);
 }
@@ -67,12 +71,11 @@ asio::awaitable<void> run(std::shared_ptr<colock::client> zk, std::uint16_t port
     asio::signal_set stop{executor, SIGINT, SIGTERM};
     stop.async_wait([acceptor](auto...) { acceptor->close(); });
     std::cout << "listening at port " << acceptor->local_endpoint().port() << std::endl;
-    for (;;) {
+    while (acceptor->is_open()) {
         auto [ec, socket] = co_await acceptor->async_accept(asio::as_tuple(asio::use_awaitable));
-        if (ec) {
-            break;
+        if (!ec) {
+            asio::co_spawn(executor, serve(zk, std::move(socket), duration), asio::detached);
         }
-        asio::co_spawn(executor, serve(zk, std::move(socket), duration), asio::detached);
     }
 }
 

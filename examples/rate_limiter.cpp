@@ -40,7 +40,7 @@ asio::awaitable<void> run(colock::client& zk, int calls)
         return limit.async_with_permits([](const colock::permit&) { return call(); },
                                         asio::deferred);
     };
-    std::vector all(static_cast<std::size_t>(calls), call_in_turn());
+    std::vector all(std::size_t(std::max(calls, 1)), call_in_turn());
     const auto [order, failures] = co_await asio::experimental::make_parallel_group(all).async_wait(
         asio::experimental::wait_for_one_error(), asio::use_awaitable);
     for (const auto index : order) {

@@ -33,16 +33,15 @@ asio::awaitable<void> run(colock::client& zk, milliseconds patience, millisecond
     co_await zk.async_connect();
     colock::mutex backup{zk, "/locks/backup"};
 
+    colock::diagnostics why;
     const std::optional<int> files = co_await backup.async_try_with_lock_for(
-        patience, [&](const colock::unique_lock&) { return make_backup(duration); });
+        patience, [&](const colock::unique_lock&) { return make_backup(duration); },
+        colock::bind_diagnostics(why, asio::use_awaitable));
 
     if (files) {
         std::cout << "the backup has " << *files << " files" << std::endl;
     } else {
-        const auto queue = co_await colock::async_view_queue(backup);
-        for (const auto& each : queue.holders()) {
-            std::cout << "busy: " << each.owner().text << std::endl;
-        }
+        std::cout << "busy: " << why.message() << std::endl;
     }
     co_await zk.async_close();
 }

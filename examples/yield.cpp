@@ -21,10 +21,11 @@ void greet(colock::client& zk, asio::yield_context yield)
 {
     zk.async_connect(yield);
     colock::mutex greetings{zk, "/locks/greetings"};
-    asio::steady_timer work{zk.get_executor(), 100ms};
+    asio::steady_timer work{zk.get_executor()};
     greetings.async_with_lock(
         [&](const colock::unique_lock& held) {
             std::cout << "hello, my fencing token is " << held.token() << std::endl;
+            work.expires_after(100ms);
             return work.async_wait(asio::deferred);
         },
         yield);

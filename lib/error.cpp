@@ -15,7 +15,8 @@ const char* text(errc e) noexcept
     case errc::invalid_hosts:
         return "client_options::hosts is empty or malformed: write \"host:port,host:port\"";
     case errc::invalid_option:
-        return "an option has a value that makes no sense; see last_error_detail()";
+        return "an option has a value that makes no sense; the diagnostics of the operation say "
+               "which";
     case errc::unknown_host:
         return "no host name of client_options::hosts could be resolved; check the names and the "
                "name service";
@@ -208,6 +209,7 @@ const char* text(condition c) noexcept
 {
     switch (c) {
     case condition::lock_lost: return "the lock was lost";
+    case condition::revoked: return "another client has asked for the lock";
     case condition::outcome_unknown: return "a write may or may not have been carried out";
     case condition::misuse: return "the program, or one that shares the path, is wrong";
     case condition::unavailable: return "no server answers at the moment";
@@ -230,6 +232,7 @@ public:
         case condition::lock_lost:
             return ec == errc::lock_lost || ec == errc::session_expired ||
                    ec == errc::node_deleted || ec == errc::safe_until_passed;
+        case condition::revoked: return ec == errc::revoked;
         case condition::outcome_unknown: return outcome_unknown(ec);
         case condition::misuse: return is_misuse(ec);
         case condition::unavailable: return is_retryable(ec) || ec == errc::unknown_host;
@@ -269,7 +272,7 @@ bool is_retryable(const error_code& ec) noexcept
 bool is_session_fatal(const error_code& ec) noexcept
 {
     return ec == errc::session_expired || ec == errc::client_closed ||
-           ec == zookeeper_errc::session_expired || ec == zookeeper_errc::auth_failed ||
+           ec == zookeeper_errc::session_expired ||
            ec == zookeeper_errc::session_closed_require_sasl_auth;
 }
 
@@ -277,8 +280,7 @@ bool outcome_unknown(const error_code& ec) noexcept
 {
     return ec == zookeeper_errc::connection_loss || ec == zookeeper_errc::operation_timeout ||
            ec == zookeeper_errc::runtime_inconsistency || ec == errc::session_expired ||
-           ec == zookeeper_errc::session_expired || ec == zookeeper_errc::auth_failed ||
-           ec == zookeeper_errc::closing;
+           ec == zookeeper_errc::session_expired || ec == zookeeper_errc::closing;
 }
 
 } // namespace colock

@@ -5,6 +5,7 @@
 #include <colock/client_options.hpp>
 #include <colock/client_state.hpp>
 #include <colock/detail/initiate.hpp>
+#include <colock/detail/start_operation.hpp>
 #include <colock/error.hpp>
 #include <colock/fwd.hpp>
 #include <colock/node.hpp>
@@ -125,7 +126,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_connect(CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code)>(
+        return detail::start_operation<CompletionToken, void(error_code)>(
             detail::initiate<error_code>{core_}, token, &start_connect);
     }
 
@@ -143,7 +144,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_close(CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code)>(
+        return detail::start_operation<CompletionToken, void(error_code)>(
             detail::initiate<error_code>{core_}, token, &start_close);
     }
 
@@ -167,7 +168,7 @@ public:
     auto async_create(std::string path, std::string data, create_options options,
                       CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, create_result)>(
+        return detail::start_operation<CompletionToken, void(error_code, create_result)>(
             detail::initiate<error_code, create_result>{core_}, token, &start_create,
             std::move(path), std::move(data), std::move(options));
     }
@@ -213,7 +214,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_get(std::string path, CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, get_result)>(
+        return detail::start_operation<CompletionToken, void(error_code, get_result)>(
             detail::initiate<error_code, get_result>{core_}, token, &start_get, std::move(path));
     }
 
@@ -230,7 +231,7 @@ public:
     auto async_set(std::string path, std::string data, std::int32_t version,
                    CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, node_stat)>(
+        return detail::start_operation<CompletionToken, void(error_code, node_stat)>(
             detail::initiate<error_code, node_stat>{core_}, token, &start_set, std::move(path),
             std::move(data), version);
     }
@@ -256,8 +257,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_exists(std::string path, CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken,
-                                           void(error_code, std::optional<node_stat>)>(
+        return detail::start_operation<CompletionToken, void(error_code, std::optional<node_stat>)>(
             detail::initiate<error_code, std::optional<node_stat>>{core_}, token, &start_exists,
             std::move(path));
     }
@@ -272,7 +272,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_children(std::string path, CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, children_result)>(
+        return detail::start_operation<CompletionToken, void(error_code, children_result)>(
             detail::initiate<error_code, children_result>{core_}, token, &start_children,
             std::move(path));
     }
@@ -290,7 +290,7 @@ public:
     auto async_remove(std::string path, std::int32_t version,
                       CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code)>(
+        return detail::start_operation<CompletionToken, void(error_code)>(
             detail::initiate<error_code>{core_}, token, &start_remove, std::move(path), version);
     }
 
@@ -323,8 +323,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_multi(std::vector<transaction_op> ops, CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken,
-                                           void(error_code, std::vector<transaction_result>)>(
+        return detail::start_operation<CompletionToken,
+                                       void(error_code, std::vector<transaction_result>)>(
             detail::initiate<error_code, std::vector<transaction_result>>{core_}, token,
             &start_multi, std::move(ops));
     }
@@ -347,7 +347,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_get_acl(std::string path, CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, acl_result)>(
+        return detail::start_operation<CompletionToken, void(error_code, acl_result)>(
             detail::initiate<error_code, acl_result>{core_}, token, &start_get_acl,
             std::move(path));
     }
@@ -369,7 +369,7 @@ public:
     auto async_set_acl(std::string path, access_control_list acl, std::int32_t version,
                        CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code)>(
+        return detail::start_operation<CompletionToken, void(error_code)>(
             detail::initiate<error_code>{core_}, token, &start_set_acl, std::move(path),
             std::move(acl), version);
     }
@@ -417,7 +417,7 @@ public:
     auto async_add_credentials(std::string scheme, std::string secret,
                                CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code)>(
+        return detail::start_operation<CompletionToken, void(error_code)>(
             detail::initiate<error_code>{core_}, token, &start_add_credentials,
             credential{std::move(scheme), std::move(secret)});
     }
@@ -431,7 +431,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_sync(std::string path, CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code)>(
+        return detail::start_operation<CompletionToken, void(error_code)>(
             detail::initiate<error_code>{core_}, token, &start_sync, std::move(path));
     }
 
@@ -444,7 +444,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_watch(std::string path, CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, watched<get_result>)>(
+        return detail::start_operation<CompletionToken, void(error_code, watched<get_result>)>(
             detail::initiate<error_code, watched<get_result>>{core_}, token, &start_watch_data,
             std::move(path));
     }
@@ -458,8 +458,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_watch_exists(std::string path, CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken,
-                                           void(error_code, watched<std::optional<node_stat>>)>(
+        return detail::start_operation<CompletionToken,
+                                       void(error_code, watched<std::optional<node_stat>>)>(
             detail::initiate<error_code, watched<std::optional<node_stat>>>{core_}, token,
             &start_watch_exists, std::move(path));
     }
@@ -475,8 +475,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_watch_children(std::string path, CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken,
-                                           void(error_code, watched<children_result>)>(
+        return detail::start_operation<CompletionToken, void(error_code, watched<children_result>)>(
             detail::initiate<error_code, watched<children_result>>{core_}, token,
             &start_watch_children, std::move(path));
     }
@@ -493,7 +492,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_state_change(connection_state seen, CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, connection_state)>(
+        return detail::start_operation<CompletionToken, void(error_code, connection_state)>(
             detail::initiate<error_code, connection_state>{core_}, token, &start_wait_state_change,
             seen);
     }

@@ -5,6 +5,7 @@
 #include <colock/client.hpp>
 #include <colock/detail/initiate.hpp>
 #include <colock/detail/initiate_lock.hpp>
+#include <colock/detail/start_operation.hpp>
 #include <colock/detail/with_lock.hpp>
 #include <colock/leadership.hpp>
 #include <colock/lock_options.hpp>
@@ -216,8 +217,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_leader(CompletionToken&& token = CompletionToken()) const
     {
-        return boost::asio::async_initiate<CompletionToken,
-                                           void(error_code, std::optional<std::string>)>(
+        return detail::start_operation<CompletionToken,
+                                       void(error_code, std::optional<std::string>)>(
             detail::initiate<error_code, std::optional<std::string>>{path_->core}, token,
             &detail::election_path::leader, path_->path);
     }
@@ -240,8 +241,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_participants(CompletionToken&& token = CompletionToken()) const
     {
-        return boost::asio::async_initiate<CompletionToken,
-                                           void(error_code, std::vector<std::string>)>(
+        return detail::start_operation<CompletionToken, void(error_code, std::vector<std::string>)>(
             detail::initiate<error_code, std::vector<std::string>>{path_->core}, token,
             &detail::election_path::participants, path_->path);
     }
@@ -275,8 +275,8 @@ public:
     auto async_wait_change(std::optional<std::string> seen,
                            CompletionToken&& token = CompletionToken()) const
     {
-        return boost::asio::async_initiate<CompletionToken,
-                                           void(error_code, std::optional<std::string>)>(
+        return detail::start_operation<CompletionToken,
+                                       void(error_code, std::optional<std::string>)>(
             detail::initiate<error_code, std::optional<std::string>>{path_->core}, token,
             &detail::election_path::wait_change, path_->path, std::move(seen));
     }

@@ -152,12 +152,15 @@ enum class zookeeper_errc {
 ///
 /// A code may be of several conditions: `zookeeper_errc::connection_loss` of a write is `outcome_unknown` and
 /// `unavailable`; `errc::session_expired` is `outcome_unknown`, of a write, and `lock_lost`, of a held lock. These
-/// codes are of none: `errc::revoked`, `errc::client_closed` (this program has closed the client itself), and those
-/// that tell what is on the servers, such as `zookeeper_errc::no_node`.
+/// codes are of none: `errc::client_closed` (this program has closed the client itself), `zookeeper_errc::auth_failed`,
+/// and those that tell what is on the servers, such as `zookeeper_errc::no_node`.
 enum class condition {
     /// The lock is not held any more, though nobody has released it: stop what needs it, acquire it again. Codes:
     /// `errc::lock_lost`, `session_expired`, `node_deleted`, `safe_until_passed`.
     lock_lost = 1,
+    /// Another client has asked for the lock, and `cancel_when_revoked` has cancelled the body. The lock was held until
+    /// the body ended: acquire it again when the work may go on. Code: `errc::revoked`.
+    revoked,
     /// A write was sent, and no answer came: it may have been carried out. Look, or repeat what may be done twice. As
     /// the function `outcome_unknown`.
     outcome_unknown,

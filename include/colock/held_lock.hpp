@@ -4,6 +4,7 @@
 
 #include <colock/detail/access.hpp>
 #include <colock/detail/initiate.hpp>
+#include <colock/detail/start_operation.hpp>
 #include <colock/error.hpp>
 #include <colock/fencing_token.hpp>
 #include <colock/fwd.hpp>
@@ -195,7 +196,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_lost(CompletionToken&& token = CompletionToken()) const
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, error_code)>(
+        return detail::start_operation<CompletionToken, void(error_code, error_code)>(
             detail::initiate<error_code, error_code>{core_}, token, &start_wait_lost, held_.driver,
             held_.turn);
     }
@@ -218,7 +219,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_revoked(CompletionToken&& token = CompletionToken()) const
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code)>(
+        return detail::start_operation<CompletionToken, void(error_code)>(
             detail::initiate<error_code>{core_}, token, &start_wait_revoked, held_.driver,
             held_.turn);
     }
@@ -245,7 +246,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_unlock(CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code)>(
+        return detail::start_operation<CompletionToken, void(error_code)>(
             detail::initiate<error_code>{core_}, token, &start_release,
             held_lock{nullptr, std::move(held_)}); // which releases it, too, if that never starts
     }

@@ -3,6 +3,7 @@
 #define COLOCK_LEADERSHIP_HPP
 
 #include <colock/detail/initiate.hpp>
+#include <colock/detail/start_operation.hpp>
 #include <colock/unique_lock.hpp>
 
 #include <memory>
@@ -45,7 +46,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_proclaim(std::string identity, CompletionToken&& token = CompletionToken()) const
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code)>(
+        return detail::start_operation<CompletionToken, void(error_code)>(
             detail::initiate<error_code>{core_}, token, &start_proclaim, held_.driver,
             std::move(identity));
     }

@@ -3,6 +3,7 @@
 #define COLOCK_MULTI_GUARD_HPP
 
 #include <colock/detail/initiate.hpp>
+#include <colock/detail/start_operation.hpp>
 #include <colock/error.hpp>
 #include <colock/fencing_token.hpp>
 #include <colock/fwd.hpp>
@@ -143,7 +144,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_lost(CompletionToken&& token = CompletionToken()) const
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, error_code)>(
+        return detail::start_operation<CompletionToken, void(error_code, error_code)>(
             detail::initiate<error_code, error_code>{core_}, token, &start_wait_lost, watched());
     }
 
@@ -167,7 +168,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_unlock(CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code)>(
+        return detail::start_operation<CompletionToken, void(error_code)>(
             detail::initiate<error_code>{core_}, token, &start_unlock,
             std::exchange(parts_, {})); // released, too, if that never starts
     }

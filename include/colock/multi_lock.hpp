@@ -5,6 +5,7 @@
 #include <colock/detail/access.hpp>
 #include <colock/detail/deadline.hpp>
 #include <colock/detail/initiate.hpp>
+#include <colock/detail/start_operation.hpp>
 #include <colock/detail/with_lock.hpp>
 #include <colock/fwd.hpp>
 #include <colock/multi_guard.hpp>
@@ -293,7 +294,7 @@ private:
     template <class CompletionToken, class Limit>
     auto start(CompletionToken&& token, Limit limit)
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, multi_guard)>(
+        return detail::start_operation<CompletionToken, void(error_code, multi_guard)>(
             detail::initiate<error_code, multi_guard>{core()}, token, starter{}, locks_, limit);
     }
 

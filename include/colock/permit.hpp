@@ -3,6 +3,7 @@
 #define COLOCK_PERMIT_HPP
 
 #include <colock/detail/initiate.hpp>
+#include <colock/detail/start_operation.hpp>
 #include <colock/error.hpp>
 #include <colock/fwd.hpp>
 #include <colock/held_lock.hpp>
@@ -107,7 +108,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_lost(CompletionToken&& token = CompletionToken()) const
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, error_code)>(
+        return detail::start_operation<CompletionToken, void(error_code, error_code)>(
             detail::initiate<error_code, error_code>{core_}, token, &start_wait_lost, held_,
             nodes_.empty() ? std::string{} : nodes_.front());
     }
@@ -130,7 +131,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_release(CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code)>(
+        return detail::start_operation<CompletionToken, void(error_code)>(
             detail::initiate<error_code>{core_}, token, &start_release,
             permit{core_, std::move(held_), std::exchange(nodes_, {})});
     }

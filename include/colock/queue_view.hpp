@@ -6,6 +6,7 @@
 #include <colock/detail/access.hpp>
 #include <colock/detail/basic_lock.hpp>
 #include <colock/detail/initiate.hpp>
+#include <colock/detail/start_operation.hpp>
 #include <colock/layout.hpp>
 
 #include <chrono>
@@ -138,7 +139,7 @@ template <class CompletionToken = boost::asio::deferred_t>
 auto async_view_queue(const client& zk, std::string path, layout names,
                       CompletionToken&& token = CompletionToken())
 {
-    return boost::asio::async_initiate<CompletionToken, void(error_code, queue_view)>(
+    return detail::start_operation<CompletionToken, void(error_code, queue_view)>(
         detail::initiate<error_code, queue_view>{detail::access::core(zk)}, token,
         &detail::queue_queries::view, std::move(path), std::move(names));
 }
@@ -160,7 +161,7 @@ template <detail::queueing Lock, class CompletionToken = boost::asio::deferred_t
 auto async_view_queue(const Lock& lock, CompletionToken&& token = CompletionToken())
 {
     auto at = detail::place_of(lock);
-    return boost::asio::async_initiate<CompletionToken, void(error_code, queue_view)>(
+    return detail::start_operation<CompletionToken, void(error_code, queue_view)>(
         detail::initiate<error_code, queue_view>{std::move(at.core)}, token,
         &detail::queue_queries::view, std::move(at.path), std::move(at.names));
 }
@@ -184,7 +185,7 @@ template <class CompletionToken = boost::asio::deferred_t>
 auto async_view_queue(const semaphore& of, CompletionToken&& token = CompletionToken())
 {
     auto at = detail::place_of(of);
-    return boost::asio::async_initiate<CompletionToken, void(error_code, queue_view)>(
+    return detail::start_operation<CompletionToken, void(error_code, queue_view)>(
         detail::initiate<error_code, queue_view>{std::move(at.core)}, token,
         &detail::queue_queries::view_permits, std::move(at.path));
 }
@@ -232,7 +233,7 @@ auto async_wait_position(const client& zk, std::string node, layout names,
                          std::optional<std::size_t> seen,
                          CompletionToken&& token = CompletionToken())
 {
-    return boost::asio::async_initiate<CompletionToken, void(error_code, std::size_t)>(
+    return detail::start_operation<CompletionToken, void(error_code, std::size_t)>(
         detail::initiate<error_code, std::size_t>{detail::access::core(zk)}, token,
         &detail::queue_queries::wait_position, std::move(node), std::move(names), seen);
 }
@@ -258,7 +259,7 @@ auto async_wait_position(const Lock& lock, std::string node, std::optional<std::
                          CompletionToken&& token = CompletionToken())
 {
     auto at = detail::place_of(lock);
-    return boost::asio::async_initiate<CompletionToken, void(error_code, std::size_t)>(
+    return detail::start_operation<CompletionToken, void(error_code, std::size_t)>(
         detail::initiate<error_code, std::size_t>{std::move(at.core)}, token,
         &detail::queue_queries::wait_position, std::move(node), std::move(at.names), seen);
 }
@@ -297,7 +298,7 @@ auto async_wait_position(const Lock& lock, std::string node, CompletionToken&& t
 template <class CompletionToken = boost::asio::deferred_t>
 auto async_revoke(const client& zk, std::string node, CompletionToken&& token = CompletionToken())
 {
-    return boost::asio::async_initiate<CompletionToken, void(error_code)>(
+    return detail::start_operation<CompletionToken, void(error_code)>(
         detail::initiate<error_code>{detail::access::core(zk)}, token,
         &detail::queue_queries::revoke, std::move(node));
 }
@@ -320,7 +321,7 @@ template <class CompletionToken = boost::asio::deferred_t>
 auto async_revoke_holders(const client& zk, std::string path, layout names,
                           CompletionToken&& token = CompletionToken())
 {
-    return boost::asio::async_initiate<CompletionToken, void(error_code, std::size_t)>(
+    return detail::start_operation<CompletionToken, void(error_code, std::size_t)>(
         detail::initiate<error_code, std::size_t>{detail::access::core(zk)}, token,
         &detail::queue_queries::revoke_holders, std::move(path), std::move(names));
 }
@@ -342,7 +343,7 @@ template <detail::queueing Lock, class CompletionToken = boost::asio::deferred_t
 auto async_revoke_holders(const Lock& lock, CompletionToken&& token = CompletionToken())
 {
     auto at = detail::place_of(lock);
-    return boost::asio::async_initiate<CompletionToken, void(error_code, std::size_t)>(
+    return detail::start_operation<CompletionToken, void(error_code, std::size_t)>(
         detail::initiate<error_code, std::size_t>{std::move(at.core)}, token,
         &detail::queue_queries::revoke_holders, std::move(at.path), std::move(at.names));
 }

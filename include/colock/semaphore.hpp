@@ -6,6 +6,7 @@
 #include <colock/detail/access.hpp>
 #include <colock/detail/deadline.hpp>
 #include <colock/detail/initiate.hpp>
+#include <colock/detail/start_operation.hpp>
 #include <colock/detail/with_lock.hpp>
 #include <colock/lock_options.hpp>
 #include <colock/permit.hpp>
@@ -442,7 +443,7 @@ private:
     template <class CompletionToken, class Limit>
     auto start(std::int64_t count, CompletionToken&& token, Limit limit)
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, permit)>(
+        return detail::start_operation<CompletionToken, void(error_code, permit)>(
             detail::initiate<error_code, permit>{core()}, token, starter{}, behind(), count, limit);
     }
     [[nodiscard]] const std::shared_ptr<detail::client_core>& core() const noexcept;

@@ -3,6 +3,7 @@
 #define COLOCK_WATCH_HPP
 
 #include <colock/detail/initiate.hpp>
+#include <colock/detail/start_operation.hpp>
 #include <colock/error.hpp>
 #include <colock/fwd.hpp>
 #include <colock/node.hpp>
@@ -44,7 +45,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait(CompletionToken&& token = CompletionToken())
     {
-        return boost::asio::async_initiate<CompletionToken, void(error_code, watch_event)>(
+        return detail::start_operation<CompletionToken, void(error_code, watch_event)>(
             detail::initiate<error_code, watch_event>{core()}, token, &start_wait, state_);
     }
 

@@ -74,8 +74,7 @@ template <class Done>
 [[nodiscard]] inline bool is_loss(const error_code& ec) noexcept
 {
     return ec.category() == zookeeper_category() &&
-           ((outcome_unknown(ec) && ec != zookeeper_errc::auth_failed) ||
-            ec == zookeeper_errc::session_moved);
+           (outcome_unknown(ec) || ec == zookeeper_errc::session_moved);
 }
 
 } // namespace colock::detail

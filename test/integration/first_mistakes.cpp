@@ -55,7 +55,7 @@ const std::vector<mistake> mistakes{
          const loopback_port nobody;
          return connecting(s, {.hosts = nobody.address(), .connect_timeout = 200ms});
      }},
-    {"another service listens at the port",
+    {"the port is wrong: another service listens there",
      [](auto& s) {
          hostile_server web;
          web.play([](const auto&, std::string) {
@@ -75,6 +75,15 @@ const std::vector<mistake> mistakes{
      [](auto& s) {
          return connecting(s, {.hosts = s.server.connect_string(), .chroot = "/services/shop"});
      }},
+    {"the chroot has no '/'",
+     [](auto& s) {
+         return connecting(s, {.hosts = s.server.connect_string(), .chroot = "services/shop"});
+     }},
+    {"a digest credential has no ':'",
+     [](auto& s) {
+         return connecting(
+             s, {.hosts = s.server.connect_string(), .credentials = {{"digest", "shop"}}});
+     }},
     {"`async_connect` was forgotten",
      [](auto& s) {
          client zk{s.io, {.hosts = s.server.connect_string()}};
@@ -92,6 +101,14 @@ const std::vector<mistake> mistakes{
          const auto held = value_of(s.io, first);
          return locking(s,
                         mutex{s.connect({.credentials = {{"digest", "shop:wrong"}}}), "/guarded"});
+     }},
+    {"the directory refuses clients without credentials",
+     [](auto& s) {
+         auto& owner = s.connect({.credentials = {{"digest", "shop:right"}}, .acl = creator_acl()});
+         outcome<unique_lock> first;
+         mutex{owner, "/private"}.async_lock(first.handler());
+         const auto held = value_of(s.io, first);
+         return locking(s, mutex{s.connect(), "/private"});
      }},
     {"`tick` is too long for the session",
      [](auto& s) {
@@ -130,6 +147,12 @@ std::string without_ports(const std::string& text)
     return std::regex_replace(text, port, "$1:2181");
 }
 
+// A client cannot see this one.
+constexpr const char* a_tick_that_is_too_short =
+    "| `tick` is shorter than the servers' `tickTime` | nothing: a holder may be told of a loss "
+    "after the servers have "
+    "granted the lock to another client ([G5](guarantees.md#g5-no-silent-loss)) | |\n";
+
 constexpr const char* begins = "<!-- first mistakes: written by a test -->\n";
 constexpr const char* ends = "<!-- end -->\n";
 
@@ -149,6 +172,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_first_program_gets_wrong_is_told_in_words, lock_s
             close_all();
         }
     }
+    table += a_tick_that_is_too_short;
 
     const std::string file = COLOCK_DOCS "/errors.md";
     std::ifstream in{file};

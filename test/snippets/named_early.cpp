@@ -33,5 +33,7 @@ asio::awaitable<void> run(colock::client& zk, colock::mutex& m)
     co_await m.async_with_lock([](const colock::unique_lock&) -> asio::awaitable<without_default> {
         co_return without_default{1};
     });
+#elif MISTAKE == 9
+    m.async_lock(42);
 #endif
 }

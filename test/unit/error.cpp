@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(the_message_without_allocation_is_the_same)
 
 BOOST_AUTO_TEST_CASE(what_was_sent_and_not_answered_has_an_unknown_outcome)
 {
-    const std::set<int> unknown{-2, -4, -7, -112, -115, -116};
+    const std::set<int> unknown{-2, -4, -7, -112, -116};
     for (const int value : zookeeper_codes) {
         BOOST_TEST_CONTEXT("code " << value)
         {
@@ -73,7 +73,8 @@ BOOST_AUTO_TEST_CASE(what_was_sent_and_not_answered_has_an_unknown_outcome)
 BOOST_AUTO_TEST_CASE(a_session_ends_by_expiry_refusal_and_close)
 {
     BOOST_TEST(is_session_fatal(zookeeper_errc::session_expired));
-    BOOST_TEST(is_session_fatal(zookeeper_errc::auth_failed));
+    BOOST_TEST(
+        !is_session_fatal(zookeeper_errc::auth_failed)); // also of credentials that were added
     BOOST_TEST(is_session_fatal(errc::client_closed));
     BOOST_TEST(!is_session_fatal(zookeeper_errc::connection_loss));
     BOOST_TEST(!is_session_fatal({}));
@@ -107,6 +108,7 @@ BOOST_AUTO_TEST_CASE(a_program_compares_with_conditions)
         {errc::disconnected, {unavailable}},
         {errc::not_held, {misuse}},
         {errc::lock_lost, {lock_lost}},
+        {errc::revoked, {condition::revoked}},
         {errc::session_expired, {lock_lost, condition::outcome_unknown}},
         {errc::node_deleted, {lock_lost}},
         {errc::safe_until_passed, {lock_lost}},
@@ -129,14 +131,14 @@ BOOST_AUTO_TEST_CASE(a_program_compares_with_conditions)
         {-8, {misuse}},
         {-112, {condition::outcome_unknown}},
         {-114, {misuse}},
-        {-115, {condition::outcome_unknown}},
         {-116, {condition::outcome_unknown}},
         {-118, {unavailable}},
         {-127, {unavailable}},
     };
     const auto check = [](const error_code& ec, const auto& all, auto key) {
         const auto found = all.find(key);
-        for (const auto c : {lock_lost, condition::outcome_unknown, misuse, unavailable}) {
+        for (const auto c :
+             {lock_lost, condition::revoked, condition::outcome_unknown, misuse, unavailable}) {
             BOOST_TEST((ec == c) == (found != all.end() && found->second.contains(c)),
                        ec << " as condition " << static_cast<int>(c));
         }
@@ -152,7 +154,8 @@ BOOST_AUTO_TEST_CASE(a_program_compares_with_conditions)
     BOOST_TEST((error_code{1, boost::system::generic_category()} != lock_lost));
     BOOST_TEST((error_code{1, boost::system::generic_category()} != misuse));
     std::set<std::string> texts;
-    for (const auto c : {lock_lost, condition::outcome_unknown, misuse, unavailable}) {
+    for (const auto c :
+         {lock_lost, condition::revoked, condition::outcome_unknown, misuse, unavailable}) {
         BOOST_TEST(texts.insert(make_error_condition(c).message()).second);
     }
     BOOST_TEST(colock::condition_category().name() == std::string{"colock.condition"});

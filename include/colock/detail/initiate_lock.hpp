@@ -5,6 +5,7 @@
 #include <colock/detail/access.hpp>
 #include <colock/detail/deadline.hpp>
 #include <colock/detail/operation.hpp>
+#include <colock/detail/start_operation.hpp>
 #include <colock/detail/with_lock.hpp>
 #include <colock/lock_options.hpp>
 #include <colock/unique_lock.hpp>
@@ -113,7 +114,7 @@ private:
 template <class Guard = unique_lock, class CompletionToken, class Limit>
 auto acquire(acquire_request what, CompletionToken&& token, Limit limit)
 {
-    return asio::async_initiate<CompletionToken, void(error_code, Guard)>(
+    return start_operation<CompletionToken, void(error_code, Guard)>(
         initiate_lock<Guard>{std::move(what)}, token, std::move(limit));
 }
 

@@ -5,6 +5,7 @@
 #include <colock/detail/body_reports.hpp>
 #include <colock/detail/deadline.hpp>
 #include <colock/detail/operation.hpp>
+#include <colock/detail/start_operation.hpp>
 #include <colock/detail/temporary_body.hpp>
 #include <colock/error.hpp>
 #include <colock/fwd.hpp>
@@ -350,13 +351,17 @@ private:
                                    asio::bind_cancellation_slot(signal.slot(), std::move(handler)));
     }
 
-    // Its text begins with what the lock has said.
+    // Its text begins with what the lock has said. The exception adds the message of the code.
     std::exception_ptr failure(const error_code& ec) const
     {
-        const auto& why = words_.message();
-        op_->explain(ec, why.empty() ? ec.message() : why + ": " + ec.message());
+        auto about = words_.message();
+        const auto message = ec.message();
+        if (const auto end = ": " + message; about.ends_with(end)) {
+            about.resize(about.size() - end.size());
+        }
+        op_->explain(ec, about.empty() ? message : about + ": " + message);
         return std::make_exception_ptr(
-            boost::system::system_error{ec, why.empty() ? "async_with_lock" : why});
+            boost::system::system_error{ec, about.empty() ? "async_with_lock" : about});
     }
     std::exception_ptr aborted() const { return failure(asio::error::operation_aborted); }
 
@@ -474,7 +479,7 @@ auto with_lock(const Lock& lock, F&& body, Limit limit, CompletionToken&& token)
             return std::get<1>(std::move(results));
         }
     } else {
-        return asio::async_initiate<CompletionToken, typename types::signature>(
+        return start_operation<CompletionToken, typename types::signature>(
             initiate_with_lock<Lock>{lock}, token, std::forward<F>(body), limit);
     }
 }
