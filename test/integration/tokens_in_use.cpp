@@ -2,6 +2,10 @@
 #include "operations.hpp"
 
 #include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/append.hpp>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_allocator.hpp>
+#include <boost/asio/consign.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -12,6 +16,7 @@
 #include <boost/system/system_error.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -69,6 +74,15 @@ BOOST_AUTO_TEST_CASE(yield_context_for_bodies)
             s.lock.async_with_lock([](const unique_lock&) -> asio::awaitable<void> { co_return; },
                                    bind_diagnostics(why, yield));
             BOOST_TEST(why.message().empty());
+            const auto nothing = [](const unique_lock&) -> asio::awaitable<void> { co_return; };
+            error_code ec;
+            s.lock.async_with_lock(nothing, asio::redirect_error(yield, ec));
+            s.lock.async_with_lock(nothing, asio::bind_allocator(std::allocator<void>{}, yield));
+            s.lock.async_with_lock(nothing, asio::consign(asio::yield_context{yield}, 1));
+            BOOST_TEST(
+                s.lock.async_with_lock(nothing, asio::append(asio::yield_context{yield}, 7)) == 7);
+            const auto [fault, first] = s.lock.async_try_with_lock(nothing, asio::as_tuple(yield));
+            BOOST_TEST((!fault && first));
 #ifndef __SANITIZE_ADDRESS__ // which cannot follow an exception through a stack of ours
             const auto fail = [](const unique_lock&) -> asio::awaitable<void> {
                 throw std::runtime_error{"the body"};

@@ -96,6 +96,30 @@ asio::awaitable<void> for_ever()
 
 BOOST_FIXTURE_TEST_SUITE(with_lock, with_lock_scene)
 
+// What a body refers to may end with the operation: so the body ends before.
+BOOST_AUTO_TEST_CASE(the_body_is_destroyed_before_the_operation_completes)
+{
+    for (const bool cancelled : {false, true}) {
+        auto owned = std::make_shared<int>(0);
+        const std::weak_ptr<int> alive = owned;
+        bool running = false, done = false;
+        lock.async_with_lock(
+            [&running, cancelled, kept = std::move(owned)](const unique_lock&) {
+                running = true;
+                return cancelled ? for_ever() : []() -> asio::awaitable<void> { co_return; }();
+            },
+            asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr) {
+                BOOST_TEST(alive.expired());
+                done = true;
+            }));
+        BOOST_TEST(until([&] { return running; }));
+        if (cancelled) {
+            stop.emit(asio::cancellation_type::terminal);
+        }
+        BOOST_TEST(until([&] { return done; }));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(the_body_runs_under_the_lock_and_its_result_comes_when_it_is_released)
 {
     bool inside = false;

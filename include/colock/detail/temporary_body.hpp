@@ -2,14 +2,7 @@
 #ifndef COLOCK_DETAIL_TEMPORARY_BODY_HPP
 #define COLOCK_DETAIL_TEMPORARY_BODY_HPP
 
-#include <colock/diagnostics.hpp>
-
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/bind_allocator.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/deferred.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <type_traits>
@@ -18,25 +11,15 @@ namespace colock::detail {
 
 namespace asio = boost::asio;
 
-// Tokens of operations that are made to be awaited.
+// Tokens of operations that are made to be awaited, also within adapters such as asio::bind_executor.
 template <class Token>
 inline constexpr bool is_awaited = false;
+template <template <class, class...> class Adapter, class Token, class... More>
+inline constexpr bool is_awaited<Adapter<Token, More...>> = is_awaited<Token>;
 template <>
 inline constexpr bool is_awaited<asio::deferred_t> = true;
 template <class Executor>
 inline constexpr bool is_awaited<asio::use_awaitable_t<Executor>> = true;
-template <class Token>
-inline constexpr bool is_awaited<asio::as_tuple_t<Token>> = is_awaited<Token>;
-template <class Token>
-inline constexpr bool is_awaited<asio::redirect_error_t<Token>> = is_awaited<Token>;
-template <class Token, class Slot>
-inline constexpr bool is_awaited<asio::cancellation_slot_binder<Token, Slot>> = is_awaited<Token>;
-template <class Token, class Executor>
-inline constexpr bool is_awaited<asio::executor_binder<Token, Executor>> = is_awaited<Token>;
-template <class Token, class Allocator>
-inline constexpr bool is_awaited<asio::allocator_binder<Token, Allocator>> = is_awaited<Token>;
-template <class Token>
-inline constexpr bool is_awaited<diagnostics_binder<Token>> = is_awaited<Token>;
 
 // GCC 12 keeps a lambda of a co_await expression in the coroutine's frame: it copies the bytes of the lambda, and
 // then destroys the copy and the original. The type tells which lambdas are in danger: an object with a name comes

@@ -18,6 +18,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/prepend.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -253,10 +254,10 @@ private:
     static asio::awaitable<result> execute(std::shared_ptr<supervised_body> self)
     {
         if constexpr (std::is_void_v<body_result_t<F, Guard>> && Lock::tries) {
-            co_await awaitable_of(self->body_(std::as_const(self->held_)));
+            co_await awaitable_of((*self->body_)(std::as_const(self->held_)));
             co_return true;
         } else {
-            co_return co_await awaitable_of(self->body_(std::as_const(self->held_)));
+            co_return co_await awaitable_of((*self->body_)(std::as_const(self->held_)));
         }
     }
 
@@ -300,6 +301,7 @@ private:
     void ended(std::exception_ptr e, values value)
     {
         running_ = false;
+        body_.reset();
         grace_.cancel();
         if (!lost_) {
             lost_ = held_.loss_reason(); // its word may be on its way
@@ -339,6 +341,7 @@ private:
 
     void finish(std::exception_ptr e, values value)
     {
+        body_.reset();
         std::apply(
             [&](auto&&... v) { std::exchange(op_, {}).complete(std::move(e), std::move(v)...); },
             std::move(value));
@@ -379,7 +382,7 @@ private:
     asio::any_io_executor strand_;
     Lock lock_;
     const deadline until_;
-    F body_;
+    std::optional<F> body_; // it is gone when the operation completes
     pointer op_;
     asio::steady_timer grace_;
     asio::cancellation_signal acquiring_; // or releasing
@@ -449,16 +452,34 @@ private:
     Lock lock_;
 };
 
+// A yield_context, also within adapters, that gets the exception of a body. It gets a tuple from asio::as_tuple, and
+// another first argument from asio::prepend.
 template <class Token>
 inline constexpr bool is_yield = false;
+template <template <class, class...> class Adapter, class Token, class... More>
+inline constexpr bool is_yield<Adapter<Token, More...>> = is_yield<Token>;
 template <class Executor>
 inline constexpr bool is_yield<asio::basic_yield_context<Executor>> = true;
 template <class Token>
-inline constexpr bool is_yield<diagnostics_binder<Token>> = is_yield<Token>;
-template <class Token, class Executor>
-inline constexpr bool is_yield<asio::executor_binder<Token, Executor>> = is_yield<Token>;
-template <class Token, class Slot>
-inline constexpr bool is_yield<asio::cancellation_slot_binder<Token, Slot>> = is_yield<Token>;
+inline constexpr bool is_yield<asio::as_tuple_t<Token>> = false;
+template <class Token, class... Values>
+inline constexpr bool is_yield<asio::prepend_t<Token, Values...>> = false;
+
+// What asio::append has added stands behind the tuple.
+template <class... Results>
+std::tuple<std::exception_ptr, Results...> flat(std::tuple<std::exception_ptr, Results...>&& all)
+{
+    return std::move(all);
+}
+template <class... Results, class... Added>
+auto flat(std::tuple<std::tuple<Results...>, Added...>&& all)
+{
+    return std::apply(
+        [](auto&& first, auto&&... added) {
+            return std::tuple_cat(std::move(first), std::tuple{std::move(added)...});
+        },
+        std::move(all));
+}
 
 // The operation of every async_with_lock.
 template <lock_with_bodies Lock, class F, class Limit, class CompletionToken>
@@ -467,17 +488,23 @@ auto with_lock(const Lock& lock, F&& body, Limit limit, CompletionToken&& token)
     static_assert(checked_body<typename Lock::guard_type, Lock::tries, F, CompletionToken>::value);
     using types = body_operation<body_outcome_t<Lock, F>>;
     if constexpr (is_yield<std::decay_t<CompletionToken>>) {
-        // Asio 1.81 rethrows the exception_ptr of a success, too, which is null. It does so also where the yield_context
-        // is bound to something.
-        auto as_tuple = asio::as_tuple(token);
-        auto results = asio::async_initiate<decltype(as_tuple), typename types::signature>(
+        // Asio 1.81 rethrows the exception_ptr of a success, too, which is null.
+        // A copy of a const token: of others, some adapters of Asio would take the copy for a token to adapt.
+        auto as_tuple = asio::as_tuple(std::decay_t<CompletionToken>(std::as_const(token)));
+        auto results = start_operation<decltype(as_tuple), typename types::signature>(
             initiate_with_lock<Lock>{lock}, as_tuple, std::forward<F>(body), limit);
-        if (std::get<0>(results)) {
-            std::rethrow_exception(std::get<0>(results));
-        }
-        if constexpr (!std::is_void_v<body_outcome_t<Lock, F>>) {
-            return std::get<1>(std::move(results));
-        }
+        return std::apply(
+            [](const std::exception_ptr& e, auto&&... values) {
+                if (e) {
+                    std::rethrow_exception(e);
+                }
+                if constexpr (sizeof...(values) == 1) {
+                    return (std::move(values), ...);
+                } else if constexpr (sizeof...(values) != 0) {
+                    return std::tuple{std::move(values)...}; // asio::append has added some
+                }
+            },
+            flat(std::move(results)));
     } else {
         return start_operation<CompletionToken, typename types::signature>(
             initiate_with_lock<Lock>{lock}, token, std::forward<F>(body), limit);
