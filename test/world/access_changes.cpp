@@ -66,12 +66,14 @@ access_control_list access_changes::some_list(bool watched)
     return random_.pick(lists);
 }
 
-void access_changes::tidy(std::chrono::nanoseconds limit, const std::set<std::int64_t>& of_sessions)
+bool access_changes::tidy(std::chrono::nanoseconds limit, const std::set<std::int64_t>& of_sessions)
 {
+    bool removed = false;
     const auto look = [&](const check::queues::contender& c, instant since) {
         if (of_sessions.contains(c.session) && time_.now() - since >= limit &&
             !holds_.is_held(c.path)) {
             servers_.remove_by_hand(c.path);
+            removed = true;
         }
     };
     for (std::size_t i = 0; i != queues_.size(); ++i) {
@@ -83,6 +85,7 @@ void access_changes::tidy(std::chrono::nanoseconds limit, const std::set<std::in
             look(*first, queues_.moved(i));
         }
     }
+    return removed;
 }
 
 } // namespace world

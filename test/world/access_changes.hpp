@@ -37,8 +37,8 @@ public:
     void end() { over_ = true; }
     // A client that may not delete its node, or not look what its create has made, says so in its log and leaves the node
     // until its session ends. The operator deletes such nodes when they have been the first for so long, and nobody
-    // holds the lock.
-    void tidy(std::chrono::nanoseconds limit, const std::set<std::int64_t>& of_sessions);
+    // holds the lock. True when there was one.
+    bool tidy(std::chrono::nanoseconds limit, const std::set<std::int64_t>& of_sessions);
 
 private:
     struct directory {

@@ -447,11 +447,11 @@ void simulation::parts::come_to_an_end()
 {
     all.draining = true;
     counters.end();
-    const auto latest = time.now() + 2 * std::chrono::nanoseconds{all.most_timeout} + 60s;
+    auto latest = time.now() + 2 * std::chrono::nanoseconds{all.most_timeout} + 60s;
     while (!is_quiet() && time.now() < latest) {
         time.run_until(time.now() + 250ms);
-        if (lists) {
-            lists->tidy(1s, all.may_leave_nodes);
+        if (lists && lists->tidy(1s, all.may_leave_nodes)) {
+            latest += 2s; // a crowd may have left hundreds of nodes, one behind the other
         }
     }
     if (!is_quiet()) {
