@@ -72,7 +72,8 @@ BOOST_AUTO_TEST_CASE(a_timed_try_says_who_is_at_it)
     first.line_after("making the backup");
     example second{"timed_try", {server.connect_string(), "100", "0"}};
     const auto holder = second.line_after("busy: ");
-    BOOST_TEST(holder.find("pid=" + std::to_string(first.pid()) + " program=timed_try") !=
+    BOOST_TEST_INFO(holder);
+    BOOST_TEST(holder.find(':' + std::to_string(first.pid()) + " (timed_try)") !=
                std::string::npos);
     BOOST_TEST(second.rest().empty());
     BOOST_TEST(second.wait().success());
