@@ -66,7 +66,6 @@ asio::awaitable<void> run(colock::client& zk, std::string name)
             if (e.code() != colock::condition::lock_lost) {
                 throw;
             }
-            std::cout << "lost: " << e.what() << std::endl;
         }
     }
 }

@@ -1,7 +1,6 @@
 // Walks through every order of events in a client's session: what servers, time, look-ups and the user may do.
-#include "session.hpp"
-
 #include "explore.hpp"
+#include "session_events.hpp"
 
 namespace colock::model::session {
 
