@@ -3,6 +3,8 @@
 
 #include <colock/log.hpp>
 
+#include <atomic>
+#include <cstddef>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -15,15 +17,27 @@ class log_lines {
 public:
     using lines = std::vector<std::pair<log_level, std::string>>;
 
+    // So many are kept for a log that is slower than what it is told of.
+    static constexpr std::size_t most = 5000;
+
     void add(log_level level, std::string text)
     {
         const std::lock_guard lock{mutex_};
+        if (lines_.size() == most) {
+            ++left_out_;
+            return;
+        }
         lines_.emplace_back(level, std::move(text));
+        has_lines_.store(true, std::memory_order_relaxed);
     }
 
     // True: the caller sends somebody to take(). False: there is nothing, or somebody is on the way.
+    // Whoever has added lines calls it. Without lines, it costs no lock that all threads of the client share.
     [[nodiscard]] bool send()
     {
+        if (!has_lines_.load(std::memory_order_relaxed)) {
+            return false;
+        }
         const std::lock_guard lock{mutex_};
         return !lines_.empty() && !std::exchange(sent_, true);
     }
@@ -32,13 +46,22 @@ public:
     {
         const std::lock_guard lock{mutex_};
         sent_ = false;
+        has_lines_.store(false, std::memory_order_relaxed);
+        if (const auto n = std::exchange(left_out_, 0); n != 0) {
+            lines_.emplace_back(log_level::warning, "the log is too slow: " + std::to_string(n) +
+                                                        (n == 1 ? " line" : " lines") +
+                                                        " left out");
+        }
         return std::exchange(lines_, {});
     }
 
 private:
     std::mutex mutex_; // of what follows
     lines lines_;
+    std::size_t left_out_ = 0;
     bool sent_ = false;
+
+    std::atomic<bool> has_lines_{false}; // set under the mutex
 };
 
 } // namespace colock::detail

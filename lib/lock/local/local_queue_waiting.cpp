@@ -99,9 +99,8 @@ void local_queue::note_still_waiting(nanoseconds now)
 
 void local_queue::suspect(nanoseconds began, nanoseconds now)
 {
-    if (users_here_ && users_here_->suspect(began)) {
-        core_->add_line(log_level::info,
-                        suspicion_words(path_, kind_, now - *users_here_->since()));
+    if (const auto since = users_here_ ? users_here_->suspect(began) : std::nullopt) {
+        core_->add_line(log_level::info, suspicion_words(path_, kind_, now - *since));
     }
 }
 

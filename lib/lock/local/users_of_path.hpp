@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 namespace colock::detail {
 
@@ -33,14 +34,16 @@ public:
         return users_ != 0 ? std::optional{since_} : std::nullopt;
     }
 
-    // Whether one of them has the lock for as long as somebody waits for it. True but once.
-    [[nodiscard]] bool suspect(std::chrono::nanoseconds waits_since)
+    // One of them has the lock for as long as somebody waits for it: since when there is one all the time. Else nothing;
+    // nor is the same time told twice.
+    [[nodiscard]] std::optional<std::chrono::nanoseconds>
+    suspect(std::chrono::nanoseconds waits_since)
     {
         const std::lock_guard lock{mutex_};
-        if (users_ == 0 || since_ > waits_since || suspected_) {
-            return false;
+        if (users_ == 0 || since_ > waits_since || std::exchange(suspected_, true)) {
+            return std::nullopt;
         }
-        return suspected_ = true;
+        return since_;
     }
 
 private:
