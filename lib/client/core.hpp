@@ -202,6 +202,7 @@ public:
     // The log gets the line on the strand, after send_lines(), and lines in the order in which they were added.
     void add_line(log_level level, std::string text) { lines_.add(level, std::move(text)); }
     void send_lines();
+    [[nodiscard]] bool has_lines() const noexcept { return lines_.any(); }
 
     // The state in use at this path, or what `make` returns.
     [[nodiscard]] std::shared_ptr<path_entry>

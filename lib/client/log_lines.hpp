@@ -31,11 +31,13 @@ public:
         has_lines_.store(true, std::memory_order_relaxed);
     }
 
+    // Whoever adds a line sees it here. Costs no lock, which all threads of the client would share.
+    [[nodiscard]] bool any() const noexcept { return has_lines_.load(std::memory_order_relaxed); }
+
     // True: the caller sends somebody to take(). False: there is nothing, or somebody is on the way.
-    // Whoever has added lines calls it. Without lines, it costs no lock that all threads of the client share.
     [[nodiscard]] bool send()
     {
-        if (!has_lines_.load(std::memory_order_relaxed)) {
+        if (!any()) {
             return false;
         }
         const std::lock_guard lock{mutex_};

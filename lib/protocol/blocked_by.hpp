@@ -10,6 +10,8 @@ namespace colock::protocol {
 struct blocked_by {
     // How many contenders block it. Unknown where there is no queue, or no place in it yet.
     std::optional<std::size_t> count = {};
+    // It watches each of them. Else some may have gone since it listed the queue.
+    bool all_watched = false;
     // The name of the node that has the lock, when this contender watches it.
     std::optional<std::string_view> holder = {};
     // It waits without a place, until the queue has drained.

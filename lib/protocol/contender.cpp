@@ -249,9 +249,10 @@ blocked_by contender::blockers() const noexcept
     if (before == nullptr) {
         return {};
     }
-    blocked_by known{.count = before->count()};
+    blocked_by known{.count = before->count(),
+                     .all_watched = before->count() == before->in_sight()};
     // The only writer before a reader may wait itself.
-    if (before->count() != 0 && before->count() == before->in_sight() && !context_.is_reader) {
+    if (before->count() != 0 && known.all_watched && !context_.is_reader) {
         known.holder = before->foremost_in_sight().name();
     }
     return known;

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace colock;
@@ -87,6 +90,22 @@ struct cost_scene : lock_scene {
         return {double(count.calls()) / all, double(count.bytes()) / all};
     }
 
+    // By each of many locks that are used once, and whose objects have gone since.
+    double kept_of_a_lock_that_has_gone(client_options options)
+    {
+        constexpr int number = 1000;
+        auto& c = connect(std::move(options));
+        const auto before = heap_in_use();
+        for (int i = 0; i != number; ++i) {
+            mutex m{c, directory + "/" + std::to_string(i)};
+            outcome<unique_lock> o;
+            m.async_lock(o.handler());
+            auto held = value_of(io, o);
+            BOOST_TEST_REQUIRE(unlock(held) == error_code{});
+        }
+        return (double(heap_in_use()) - double(before)) / number;
+    }
+
     static void print(const char* what, costs c)
     {
         std::cout << "figure: " << what << ": " << c.allocations << " allocations, " << c.bytes
@@ -146,6 +165,18 @@ BOOST_AUTO_TEST_CASE(a_waiter_with_a_node_of_its_own)
     std::cout << "figure: " << waiters << " waiters with nodes of their own: " << each
               << " bytes each\n";
     BOOST_TEST(each <= 3720);
+}
+
+// The client comes back to a waiter after five seconds. Until then it shall not keep the memory of a lock that has gone.
+BOOST_AUTO_TEST_CASE(a_log_keeps_little_of_locks_that_have_gone)
+{
+    auto with_log = quiet;
+    with_log.log = [](log_level, std::string_view) {};
+    const auto without = kept_of_a_lock_that_has_gone(quiet);
+    const auto more = kept_of_a_lock_that_has_gone(with_log) - without;
+    std::cout << "figure: a lock that has gone: " << without << " bytes, " << more
+              << " bytes more with a log\n";
+    BOOST_TEST(more <= 150);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -124,6 +124,37 @@ BOOST_AUTO_TEST_CASE(a_time_out_says_who_had_the_lock)
     BOOST_TEST(try_by(connect()) == expected); // without a log
 }
 
+// It watches two of them. What has become of the others, it would have to ask.
+BOOST_AUTO_TEST_CASE(a_time_out_says_behind_how_many_at_most)
+{
+    const auto held = hold_elsewhere();
+    const auto second = start_waiter(connect());
+    const auto third = start_waiter(connect());
+    colock::diagnostics why;
+    outcome<unique_lock> o;
+    mutex{zk, directory, with_nodes()}.async_try_lock_for(500ms,
+                                                          bind_diagnostics(why, o.handler()));
+    BOOST_TEST(!value_of(io, o));
+    check_logs("waiting for " + directory + " behind 3 contenders");
+    BOOST_TEST(why.message() ==
+               "lock " + directory + ": not granted in time; behind at most 3 contenders");
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_that_leaves_others_behind_does_not_release_their_node)
+{
+    shared_mutex prices{zk, directory};
+    outcome<shared_lock> first, second;
+    prices.async_lock_shared(first.handler());
+    auto one = value_of(io, first);
+    prices.async_lock_shared(second.handler());
+    auto other = value_of(io, second);
+    one = {};
+    check_logs("released " + directory + " for reading; this client keeps its node for a while");
+    BOOST_TEST(count("released " + directory + " for reading") == 0);
+    other = {};
+    check_logs("released " + directory + " for reading");
+}
+
 BOOST_AUTO_TEST_CASE(so_does_that_of_a_permit_and_that_of_several_locks)
 {
     const auto held = hold_elsewhere();
@@ -267,9 +298,18 @@ BOOST_AUTO_TEST_CASE(other_kinds)
 BOOST_AUTO_TEST_CASE(after_a_while_it_asks_who_holds_the_lock_and_suspects_that_it_does_itself)
 {
     const auto held = hold_elsewhere();
+    std::vector<outcome<unique_lock>> go;
+    for (int i = 0; i != 3; ++i) {
+        go.push_back(start_waiter(connect()));
+    }
     const auto second = start_waiter(connect());
     const auto third = start_waiter(connect());
     const auto fourth = start_waiter(zk);
+    check_logs("waiting for " + directory + " behind 6 contenders");
+    const auto names = queue();
+    for (int i = 1; i != 4; ++i) { // it does not watch them; they queue again, behind it
+        admin.remove(directory + '/' + names.at(i));
+    }
 
     mutex twice{zk, directory + "-twice"}, robbed{zk, directory + "-robbed"};
     shared_mutex prices{zk, directory + "-shared"};

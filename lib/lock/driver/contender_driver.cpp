@@ -410,7 +410,8 @@ void contender_driver::tell_of_blockers()
         return;
     }
     const auto known = ask([](const auto& c) { return c.blockers(); });
-    contenders_ahead now{.count = known.count, .drains = known.drains};
+    contenders_ahead now{
+        .count = known.count, .all_watched = known.all_watched, .drains = known.drains};
     if (known.holder) {
         const auto at = std::ranges::find_if(
             watches_, [&](const auto& w) { return w->name == *known.holder && w->wanted; });
@@ -419,13 +420,7 @@ void contender_driver::tell_of_blockers()
         }
         now.asking = at != watches_.end() && (*at)->reading != nullptr;
     }
-    if (!ahead_) {
-        ahead_ = std::make_unique<contenders_ahead>();
-    }
-    if (now != *ahead_) {
-        *ahead_ = std::move(now);
-        queue_->blocked(*this, *ahead_);
-    }
+    queue_->blocked(*this, std::move(now));
 }
 
 void contender_driver::perform(const protocol::command& c)

@@ -56,6 +56,8 @@ public:
     [[nodiscard]] bool joins_behind(const contender_driver& leaving);
 
     [[nodiscard]] bool is_revoked() const noexcept { return revoked_; }
+    // Of its node, while it has one.
+    [[nodiscard]] std::string_view own_name() const noexcept;
 
     void check() override; // whether the lock is safe still
 
@@ -110,7 +112,6 @@ private:
     [[nodiscard]] bool holds() const noexcept;
     [[nodiscard]] bool has_queue() const noexcept;
     [[nodiscard]] protocol::remote_contention contention() const noexcept;
-    [[nodiscard]] std::string_view own_name() const noexcept;
     void claim();
     void perform(const protocol::command& c);
     void carry_out();
@@ -171,8 +172,6 @@ private:
     std::variant<protocol::contender, protocol::single_node> contender_;
     std::int64_t claimed_czxid_ = 0; // as the queue was told
     protocol::commands commands_;    // being performed, or waiting for the end of a pause
-
-    std::unique_ptr<contenders_ahead> ahead_; // as the queue was told
 
     bool performing_ = false;
     bool paused_ = false;  // the first of `commands_` has had its pause

@@ -91,8 +91,8 @@ public:
     virtual void fail_all(const error_code& ec, const std::string& why) = 0;
     // Returns whether a user held the lock.
     virtual bool lost(contender_driver& driver) = 0;
-    // The driver waits, and now knows something else of the contenders before it. Called while somebody listens.
-    virtual void blocked(const contender_driver& driver, const contenders_ahead& now) = 0;
+    // What the driver knows now of the contenders before it. Called while somebody listens, also when that is nothing new.
+    virtual void blocked(const contender_driver& driver, contenders_ahead now) = 0;
     virtual void met(const contender_driver& driver, protocol::remote_contention c) = 0;
     virtual void connected(const contender_driver& driver) = 0;
     // Another client asks for the driver's node.

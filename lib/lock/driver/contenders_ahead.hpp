@@ -11,6 +11,8 @@ namespace colock::detail {
 struct contenders_ahead {
     // How many block it. Unknown where there is no queue, or no place in it yet.
     std::optional<std::size_t> count = {};
+    // The client watches each of them. Else some may have gone since it listed the queue.
+    bool all_watched = false;
     // The data of the node that has the lock, when that is watched and was read.
     std::optional<std::string> holder = {};
     // An answer on its way tells more.

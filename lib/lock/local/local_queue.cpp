@@ -28,15 +28,6 @@ std::shared_ptr<users_of_path> users_for_log(const client_core& core, lock_kind 
     return wanted ? std::make_shared<users_of_path>() : nullptr;
 }
 
-// For a single user. With a log, a reminder may point to it for seconds after that user has gone: apart from its count of
-// references, its memory shall go with it.
-std::shared_ptr<local_queue> queue_of_one(std::shared_ptr<local_queue> in_table, bool shared,
-                                          bool reminded)
-{
-    return reminded ? std::shared_ptr<local_queue>{new local_queue{std::move(in_table), shared}}
-                    : std::make_shared<local_queue>(std::move(in_table), shared);
-}
-
 } // namespace
 
 local_queue::local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options,
@@ -72,12 +63,12 @@ std::shared_ptr<local_queue> local_queue::readers()
         return queue_in_table_->readers();
     }
     if (options_.max_local_grants == 0) { // likewise
-        return queue_of_one(shared_from_this(), true, notes_wait_times_);
+        return make(shared_from_this(), true);
     }
     const std::lock_guard lock{mutex_};
     auto found = readers_.lock();
     if (!found) {
-        readers_ = found = std::make_shared<local_queue>(shared_from_this(), true);
+        readers_ = found = make(shared_from_this(), true);
     }
     return found;
 }
@@ -89,7 +80,7 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
     if (!queue_in_table_ && options_.max_local_grants == 0 &&
         kind_ != lock_kind::single_node_mutex) {
         // Each user has a contender of its own. Where there is no queue, users take turns with the one node instead.
-        queue_of_one(shared_from_this(), false, notes_wait_times_)->lock(std::move(op), until);
+        make(shared_from_this(), false)->lock(std::move(op), until);
         return;
     }
     if (until != never && until <= std::chrono::steady_clock::now()) {
@@ -103,24 +94,31 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
     cohort::verdict v;
     // Nobody is let into a full cohort, so arrive() does not look at the time, and need not be told it.
     if (cohort_.is_full() && !cohort_.arrive({}, v)) {
-        wait(std::move(op), until);
+        wait(std::move(op), until,
+             notes_wait_times_ ? boot_clock::now() : std::chrono::nanoseconds{});
         if (v == cohort::verdict{}) {
+            const auto self = kept_for_log();
             lock.unlock();
-            report();
+            if (self) {
+                self->report();
+            }
             return;
         }
     }
     outcome out;
+    bool waits = true;
     if (op) {
-        const auto now = boot_clock::now();
+        const auto now = out.time();
         drop_lost_holder(now, out);
-        if (cohort_.arrive(now, v)) {
-            admit(op.release(), out);
+        waits = !cohort_.arrive(now, v);
+        if (waits) {
+            wait(std::move(op), until, now);
         } else {
-            wait(std::move(op), until);
+            admit(op.release(), out);
         }
     }
     apply(v, out);
+    out.self = waits ? shared_from_this() : kept_for_log();
     lock.unlock();
     carry_out(out);
 }
@@ -132,7 +130,7 @@ void local_queue::try_lock(operation_ptr<error_code, unique_lock> op)
     outcome out;
     if (core_->connection_id() != 0) { // else a try has no say, whatever is known here
         const std::lock_guard lock{mutex_};
-        const auto now = boot_clock::now();
+        const auto now = out.time();
         drop_lost_holder(now, out);
         cohort::verdict v;
         found = cohort_.try_arrive(now, v);
@@ -140,6 +138,7 @@ void local_queue::try_lock(operation_ptr<error_code, unique_lock> op)
             admit(op.release(), out);
         }
         apply(v, out);
+        out.self = kept_for_log();
     }
     carry_out(out);
     if (found == answer::busy) {
@@ -174,11 +173,12 @@ void local_queue::ask(operation_ptr<error_code, unique_lock> op)
     });
 }
 
-void local_queue::wait(operation_ptr<error_code, unique_lock> op, deadline until)
+void local_queue::wait(operation_ptr<error_code, unique_lock> op, deadline until,
+                       std::chrono::nanoseconds now)
 {
     auto* const raw = op.release();
     waiting_.push_back(*raw);
-    note_wait(*raw);
+    note_wait(*raw, now);
     if (until != never && raw->told() != nullptr) {
         listens_.store(true, std::memory_order_relaxed);
     }
@@ -203,6 +203,10 @@ operation_ptr<error_code, unique_lock> local_queue::take(waiter& op) noexcept
     if (const auto& link = op.cancellation()) {
         link->waiting = nullptr;
         link->deadline.reset();
+    }
+    if (waiting_.empty() && !logs_) { // nobody listens any more
+        listens_.store(false, std::memory_order_relaxed);
+        notes_.reset(); // nobody tells what changes from here on
     }
     return operation_ptr<error_code, unique_lock>{&op};
 }
@@ -238,6 +242,7 @@ void local_queue::withdraw(cancel_link& of, const error_code& answer, bool answe
             out.strand().cancelled = std::move(op); // the node goes with the last one
             out.strand().cancelled_with = v.leave ? out.strand().leaving.back().driver : contender_;
         }
+        out.self = kept_for_log();
     }
     carry_out(out);
     if (op) {

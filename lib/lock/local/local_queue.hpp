@@ -23,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <utility>
 
 namespace colock::detail {
 
@@ -35,11 +36,13 @@ class local_queue final : public path_entry,
                           public reminded,
                           public std::enable_shared_from_this<local_queue> {
 public:
-    // The queue that the client lists at this path. Path and options are valid.
-    local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options,
-                lock_kind kind);
-    // For a single user of the queue in the table; or for its readers.
-    local_queue(std::shared_ptr<local_queue> in_table, bool shared);
+    // By one of the constructors below. Not by make_shared: for seconds after the last user has gone a reminder may point to
+    // the queue. Its memory, but for a count of references, shall go with that user.
+    template <class... Args>
+    [[nodiscard]] static std::shared_ptr<local_queue> make(Args&&... args)
+    {
+        return std::shared_ptr<local_queue>{new local_queue{std::forward<Args>(args)...}};
+    }
     ~local_queue() override;
 
     // Any thread. Of the same path.
@@ -67,6 +70,12 @@ private:
     struct outcome;
     struct strand_work;
 
+    // The queue that the client lists at this path. Path and options are valid.
+    local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options,
+                lock_kind kind);
+    // For a single user of the queue in the table; or for its readers.
+    local_queue(std::shared_ptr<local_queue> in_table, bool shared);
+
     // Why the contender waits.
     struct wait_notes {
         contenders_ahead ahead;
@@ -80,7 +89,7 @@ private:
                 const std::string& why) override;
     void fail_all(const error_code& ec, const std::string& why) override;
     bool lost(contender_driver& driver) override;
-    void blocked(const contender_driver& driver, const contenders_ahead& now) override;
+    void blocked(const contender_driver& driver, contenders_ahead now) override;
     void met(const contender_driver& driver, protocol::remote_contention c) override;
     void connected(const contender_driver& driver) override;
     void revoked(const contender_driver& driver) override;
@@ -108,7 +117,8 @@ private:
     void ask_who_holds();
 
     // Under the mutex.
-    void wait(operation_ptr<error_code, unique_lock> op, deadline until);
+    void wait(operation_ptr<error_code, unique_lock> op, deadline until,
+              std::chrono::nanoseconds now);
     [[nodiscard]] operation_ptr<error_code, unique_lock> take(waiter& op) noexcept;
     error_code end_turn(grant& held, outcome& out);
     bool take_user_off(contender_driver& driver, const error_code& why);
@@ -118,15 +128,18 @@ private:
     void drop_former_holder(outcome& out);
     void apply(const protocol::cohort::verdict& v, outcome& out);
     void admit(waiter* op, outcome& out, std::uint64_t waited_since = 0);
+    // This object, if report() has something to do.
+    [[nodiscard]] std::shared_ptr<local_queue> kept_for_log();
     // For the log, and for the caller whose deadline has passed.
-    void note_wait(waiter& op);
+    void note_wait(waiter& op, std::chrono::nanoseconds now);
     void note_end_of_wait(waiter& op, const error_code& answer);
-    void note_grant(std::uint64_t waited_since);
-    void note_release(const protocol::cohort::verdict& v);
+    void note_grant(std::uint64_t waited_since, outcome& out);
+    void note_release(bool leaves, bool handed_off);
     void note_failure(const error_code& ec);
     void note_still_waiting(std::chrono::nanoseconds now);
     void suspect(std::chrono::nanoseconds began, std::chrono::nanoseconds now);
-    [[nodiscard]] std::string reasons(std::size_t before, std::chrono::nanoseconds now) const;
+    [[nodiscard]] wait_reasons reasons(std::size_t before) const;
+    [[nodiscard]] std::size_t waiters_before(const waiter& op) const;
     [[nodiscard]] std::string name() const;
     [[nodiscard]] bool logs_grants() const noexcept;
     [[nodiscard]] bool can_ask_who_holds() const;

@@ -24,11 +24,12 @@ void local_queue::granted(const std::shared_ptr<contender_driver>& driver, remot
         drop_former_holder(out);
         holder_ = driver;
         turns_ = std::max(turns_, least_turn);
-        const auto v = cohort_.granted(boot_clock::now(), c, static_cast<bool>(op));
+        const auto v = cohort_.granted(out.time(), c, static_cast<bool>(op));
         if (op) {
             admit(op.release(), out);
         } else {
             contender_.reset();
+            notes_.reset();
         }
         apply(v, out);
         if (driver->is_revoked()) { // while it waited
@@ -57,6 +58,8 @@ void local_queue::fail_all(const error_code& ec, const std::string& why)
         while (!waiting_.empty()) {
             waiting.push_back(take(waiting_.front()));
         }
+        notes_.reset();
+        out.self = kept_for_log();
     }
     for (auto& op : waiting) {
         refuse(core_, std::move(op), ec, why);
@@ -86,7 +89,7 @@ bool local_queue::is_contender(const contender_driver& driver)
 void local_queue::met(const contender_driver& driver, remote_contention c)
 {
     holder_input(driver, [&](outcome& out) {
-        const auto now = boot_clock::now();
+        const auto now = out.time();
         drop_lost_holder(now,
                          out); // the process may have been stopped since the servers were asked
         apply(cohort_.met(now, c), out);
@@ -165,7 +168,7 @@ bool local_queue::is_current(const contender_driver& driver, std::uint64_t turn)
 error_code local_queue::end_turn(grant& held, outcome& out)
 {
     auto driver = std::move(held.driver);
-    const auto now = boot_clock::now();
+    const auto now = out.time();
     const auto why = driver->lost(now);
     if (driver->is_turn_awaited() && !why) {
         out.strand().turn_over = driver;
@@ -180,7 +183,7 @@ error_code local_queue::end_turn(grant& held, outcome& out)
     }
     if (holder_ != driver) { // it is lost, or was replaced
         if (!why) {
-            note_release({});
+            note_release(last, false);
         }
         if (last) {
             out.strand().leaving.push_back({std::move(driver), {}});
@@ -188,7 +191,7 @@ error_code local_queue::end_turn(grant& held, outcome& out)
         return why;
     }
     const auto v = cohort_.release(now);
-    note_release(v);
+    note_release(v.leave, v.admit != 0);
     out.holder = std::move(driver);
     apply(v, out);
     return {};

@@ -27,7 +27,7 @@ void local_queue::apply(const cohort::verdict& v, outcome& out)
 
 void local_queue::admit(waiter* op, outcome& out, std::uint64_t waited_since)
 {
-    note_grant(waited_since);
+    note_grant(waited_since, out);
     if (shared_) {
         shared_turns_.insert(turns_);
     }
@@ -42,9 +42,11 @@ void local_queue::admit(waiter* op, outcome& out, std::uint64_t waited_since)
 // The last thing that is done: a user who is let in may be done, and this object gone, before it returns.
 void local_queue::carry_out(outcome& out)
 {
-    report();
+    if (out.self) {
+        out.self->report();
+    }
     const bool more = out.reconcile || out.on_the_strand;
-    const auto self = more ? shared_from_this() : nullptr;
+    const auto self = more && !out.self ? shared_from_this() : std::move(out.self);
     if (!out.admitted.empty() && !out.core) {
         out.core = core_;
     }
@@ -86,6 +88,7 @@ void local_queue::reconcile(strand_work& work)
         }
         if (!cohort_.wants_contender()) {
             unwanted = std::move(contender_);
+            notes_.reset();
         } else if (!contender_) {
             refused = core_->unavailable();
             if (!refused) {

@@ -5,6 +5,7 @@
 
 #include <boost/container/small_vector.hpp>
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 
@@ -42,6 +43,21 @@ struct local_queue::outcome {
         }
         return *on_the_strand;
     }
+
+    // Where another thread may end the last user, and this object, as soon as the mutex has been left.
+    std::shared_ptr<local_queue> self;
+
+    // The time of the input: the clock is read once.
+    std::chrono::nanoseconds time()
+    {
+        if (time_ == std::chrono::nanoseconds{0}) {
+            time_ = boot_clock::now();
+        }
+        return time_;
+    }
+
+private:
+    std::chrono::nanoseconds time_{0};
 };
 
 template <class Change>
@@ -51,6 +67,7 @@ void local_queue::input(Change&& change)
     {
         const std::lock_guard lock{mutex_};
         change(out);
+        out.self = kept_for_log();
     }
     carry_out(out);
 }

@@ -14,12 +14,11 @@ using std::chrono::nanoseconds;
 
 // ---- under the mutex: what happens
 
-void local_queue::note_wait(waiter& op)
+void local_queue::note_wait(waiter& op, nanoseconds now)
 {
     if (!notes_wait_times_) {
         return;
     }
-    const auto now = boot_clock::now();
     op.tag = static_cast<std::uint64_t>(now.count());
     if (!std::exchange(reminded_, true)) {
         needs_reminder_.store(true, std::memory_order_relaxed);
@@ -27,7 +26,7 @@ void local_queue::note_wait(waiter& op)
     const bool held_here = holder_ && cohort_.users() != 0;
     if (logs_ && (held_here || (contender_ && notes_ && notes_->logged))) { // else blocked() tells
         core_->add_line(log_level::debug,
-                        waiting_words(name(), reasons(cohort_.waiting() - 1, now)));
+                        waiting_words(name(), reason_words(reasons(cohort_.waiting() - 1), now)));
     }
 }
 
@@ -39,8 +38,7 @@ void local_queue::note_end_of_wait(waiter& op, const error_code& answer)
         return;
     }
     const auto now = boot_clock::now();
-    const auto before = std::distance(waiting_.begin(), waiting_.iterator_to(op));
-    const auto why = answer ? answer.message() : reasons(static_cast<std::size_t>(before), now);
+    const auto why = answer ? answer.message() : reason_words(reasons(waiters_before(op)), now);
     if (!cancelled && op.told() != nullptr) {
         op.tell((kind_ == lock_kind::semaphore_queue ? "" : "lock ") + name() +
                 ": not granted in time" + (why.empty() ? "" : "; " + why));
@@ -61,12 +59,12 @@ void local_queue::note_failure(const error_code& ec)
     }
 }
 
-void local_queue::note_grant(std::uint64_t waited_since)
+void local_queue::note_grant(std::uint64_t waited_since, outcome& out)
 {
     if (!notes_wait_times_) {
         return;
     }
-    const auto now = boot_clock::now();
+    const auto now = out.time();
     if (users_here_ && !shared_) { // readers that come and go hide how long each of them stays
         users_here_->enter(now);
     }
@@ -79,13 +77,15 @@ void local_queue::note_grant(std::uint64_t waited_since)
     }
 }
 
-void local_queue::note_release(const cohort::verdict& v)
+// `leaves`: the client deletes the node.
+void local_queue::note_release(bool leaves, bool handed_off)
 {
     if (logs_grants()) {
         core_->add_line(log_level::debug,
-                        v.admit != 0 ? "handed " + name() + " off to the next waiter of this client"
-                        : v.idle ? "released " + name() + "; this client keeps its node for a while"
-                                 : "released " + name());
+                        handed_off ? "handed " + name() + " off to the next waiter of this client"
+                        : leaves
+                            ? "released " + name()
+                            : "released " + name() + "; this client keeps its node for a while");
     }
 }
 
@@ -94,7 +94,7 @@ void local_queue::note_still_waiting(nanoseconds now)
     const auto& first = waiting_.front();
     const auto others = cohort_.waiting() - 1;
     core_->add_line(log_level::debug, still_waiting_words(name(), now - nanoseconds{first.tag},
-                                                          reasons(0, now), others));
+                                                          reason_words(reasons(0), now), others));
 }
 
 void local_queue::suspect(nanoseconds began, nanoseconds now)
@@ -117,7 +117,13 @@ bool local_queue::logs_grants() const noexcept
     return logs_ && kind_ != lock_kind::semaphore_queue;
 }
 
-std::string local_queue::reasons(std::size_t before, nanoseconds now) const
+// Only where it is asked for: the list may be long.
+std::size_t local_queue::waiters_before(const waiter& op) const
+{
+    return static_cast<std::size_t>(std::distance(waiting_.begin(), waiters::s_iterator_to(op)));
+}
+
+wait_reasons local_queue::reasons(std::size_t before) const
 {
     wait_reasons why{.connected = core_->connection_id() != 0,
                      .held_here = holder_ && cohort_.users() != 0,
@@ -128,7 +134,14 @@ std::string local_queue::reasons(std::size_t before, nanoseconds now) const
         why.ahead = notes_->ahead;
         why.asked = notes_->asked;
     }
-    return reason_words(why, now);
+    return why;
+}
+
+std::shared_ptr<local_queue> local_queue::kept_for_log()
+{
+    const bool reports = notes_wait_times_ &&
+                         (needs_reminder_.load(std::memory_order_relaxed) || core_->has_lines());
+    return reports ? shared_from_this() : nullptr;
 }
 
 // Where the watches of the contender do not tell.
@@ -140,11 +153,11 @@ bool local_queue::can_ask_who_holds() const
 
 // ---- on the strand
 
-void local_queue::blocked(const contender_driver& driver, const contenders_ahead& now)
+void local_queue::blocked(const contender_driver& driver, contenders_ahead now)
 {
     {
         const std::lock_guard lock{mutex_};
-        if (contender_.get() != &driver) {
+        if (contender_.get() != &driver || now == (notes_ ? notes_->ahead : contenders_ahead{})) {
             return;
         }
         if (!notes_) {
@@ -153,13 +166,16 @@ void local_queue::blocked(const contender_driver& driver, const contenders_ahead
         if (notes_->ahead.count != now.count) {
             notes_->asked.reset(); // others are before it now
         }
-        notes_->ahead = now;
-        const bool waits = now.drains || now.holder || now.count.value_or(0) != 0;
-        if (!logs_ || notes_->logged || !waits || now.asking || waiting_.empty()) {
+        notes_->ahead = std::move(now);
+        const auto& known = notes_->ahead;
+        const bool waits = known.drains || known.holder || known.count.value_or(0) != 0;
+        if (!logs_ || notes_->logged || !waits || known.asking || waiting_.empty()) {
             return;
         }
         notes_->logged = true;
-        auto text = waiting_words(name(), reasons(0, boot_clock::now()));
+        auto why = reasons(0);
+        why.ahead.all_watched = true; // as good: the contender has listed the queue just now
+        auto text = waiting_words(name(), reason_words(why, boot_clock::now()));
         if (const auto others = cohort_.waiting() - 1; others != 0) {
             text += others_words(others);
         }
@@ -215,15 +231,17 @@ std::optional<nanoseconds> local_queue::remind(nanoseconds now)
 void local_queue::ask_who_holds()
 {
     std::weak_ptr<contender_driver> contender;
-    std::optional<std::size_t> place;
+    std::string own_name;
+    std::optional<std::size_t> count;
     {
         const std::lock_guard lock{mutex_};
         contender = contender_;
-        place = notes_ ? notes_->ahead.count : std::nullopt;
+        own_name = contender_ ? contender_->own_name() : std::string_view{};
+        count = notes_ ? notes_->ahead.count : std::nullopt;
     }
     ask_first_in_queue(
-        core_, path_, *options_.layout,
-        [weak = weak_from_this(), contender, place](std::optional<asked_holder> found) {
+        core_, path_, *options_.layout, std::move(own_name),
+        [weak = weak_from_this(), contender, count](std::optional<asked_holder> found) {
             const auto self = weak.lock();
             if (!self) {
                 return;
@@ -235,7 +253,7 @@ void local_queue::ask_who_holds()
                     return;
                 }
                 // Else the first one may be the waiters' own node by now.
-                if (self->notes_ && self->notes_->ahead.count == place &&
+                if (self->notes_ && self->notes_->ahead.count == count &&
                     self->contender_ == contender.lock()) {
                     self->notes_->asked = std::move(found);
                 }
@@ -249,9 +267,6 @@ void local_queue::ask_who_holds()
 
 void local_queue::report()
 {
-    if (!notes_wait_times_) {
-        return;
-    }
     core_->send_lines();
     if (needs_reminder_.load(std::memory_order_relaxed) && needs_reminder_.exchange(false)) {
         core_->post([weak = weak_from_this()] {

@@ -36,8 +36,8 @@ std::shared_ptr<local_queue> lock_path::find_queue(fault& why) const
         why = {errc::invalid_option, what};
         return nullptr;
     }
-    const auto there = core->find_path(
-        path, [&] { return std::make_shared<local_queue>(core, path, options, kind); });
+    const auto there =
+        core->find_path(path, [&] { return local_queue::make(core, path, options, kind); });
     auto found = std::dynamic_pointer_cast<local_queue>(there);
     auto what = difference(*there, kind);
     if (what.empty()) {

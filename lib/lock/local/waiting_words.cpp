@@ -64,13 +64,16 @@ std::string reason_words(const wait_reasons& why, std::chrono::nanoseconds now)
     } else if (why.ahead.drains) {
         add("until the queue has drained, because its sequence numbers run out");
     } else {
-        if (why.ahead.count) {
-            add(*why.ahead.count == 0 ? "first in the queue"
-                                      : "behind " + counted_words(*why.ahead.count, "contender"));
+        const bool listed = why.asked && why.asked->before_own;
+        const auto count = listed ? why.asked->before_own : why.ahead.count;
+        if (count) {
+            add(*count == 0 ? "first in the queue"
+                            : (listed || why.ahead.all_watched ? "behind " : "behind at most ") +
+                                  counted_words(*count, "contender"));
         }
         if (why.ahead.holder) {
             add("held by " + owner_words(*why.ahead.holder));
-        } else if (why.asked && why.ahead.count.value_or(0) != 0) {
+        } else if (why.asked && count.value_or(0) != 0) {
             const auto age = now - why.asked->when;
             add("held by " + owner_words(why.asked->data) +
                 (why.asked->own ? ", which is this client" : "") + age_words(age));

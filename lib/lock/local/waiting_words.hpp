@@ -29,6 +29,8 @@ namespace colock::detail {
 struct asked_holder {
     std::string data;
     bool own = false; // this client's
+    // How many blocked the asking client's own contender, if that was in the queue.
+    std::optional<std::size_t> before_own = {};
     std::chrono::nanoseconds when{0};
 };
 

@@ -18,8 +18,9 @@ namespace colock::detail {
 // An acquisition that is under way.
 struct acquisition {
     std::shared_ptr<cancel_link> link; // to end it early
-    // What it came to, as the operation of that lock has it, and what an error is about; once, on any thread, perhaps
-    // before start() returns.
+    bool explains = false; // the caller has diagnostics: what the lock says goes to `done`
+    // What it came to, as the operation of that lock has it, and, if it explains, what an error is about; once, on any
+    // thread, perhaps before start() returns.
     std::function<void(const error_code&, guard_part, std::string why)> done;
 };
 
@@ -56,7 +57,8 @@ public:
 
 private:
     explicit acquiring(acquisition&& a)
-        : operation<error_code, Guard>{std::move(a.link), &why_}, done_{std::move(a.done)}
+        : operation<error_code, Guard>{std::move(a.link), a.explains ? &why_ : nullptr},
+          done_{std::move(a.done)}
     {
     }
     ~acquiring() = default;

@@ -175,7 +175,8 @@ private:
                 self->tell(&machine::queue_locked, ec, self->has_queue());
             });
         };
-        state_->queue_lock().lock(acquiring<unique_lock>::make({locking_, done}), until_);
+        const bool explains = op_ && op_->told() != nullptr;
+        state_->queue_lock().lock(acquiring<unique_lock>::make({locking_, explains, done}), until_);
     }
 
     void unlock_queue()
@@ -378,7 +379,7 @@ private:
             return std::nullopt;
         }
         if (waiting_ && core_->is_connected()) {
-            ask_first_in_queue(core_, state_->leases, protocol::permits::lease_layout(),
+            ask_first_in_queue(core_, state_->leases, protocol::permits::lease_layout(), {},
                                [weak = weak_from_this()](std::optional<asked_holder> found) {
                                    if (const auto self = weak.lock(); self && self->op_) {
                                        self->asked_ = std::move(found);
