@@ -50,9 +50,9 @@ public:
         sent_ = false;
         has_lines_.store(false, std::memory_order_relaxed);
         if (const auto n = std::exchange(left_out_, 0); n != 0) {
-            lines_.emplace_back(log_level::warning, "the log is too slow: " + std::to_string(n) +
-                                                        (n == 1 ? " line" : " lines") +
-                                                        " left out");
+            lines_.emplace_back(log_level::warning,
+                                std::to_string(n) + (n == 1 ? " line" : " lines") +
+                                    " left out: they came up faster than the log took them");
         }
         return std::exchange(lines_, {});
     }
