@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(a_session_that_has_ended_is_told)
     BOOST_TEST(take(heard) == "connect:7:3000 ");
     accepted->send(connect_reply{{}, 0ms});
     pass(5ms);
-    BOOST_TEST(take(happened) == "broken:expired ");
+    BOOST_TEST(take(happened) == "offered broken:expired ");
 }
 
 BOOST_AUTO_TEST_CASE(refused_credentials_end_the_connection)

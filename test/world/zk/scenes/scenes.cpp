@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(a_session_is_taken_over_or_has_ended)
     open({7, {}});
     expect_heard("connect:7:9000 ");
     at->send({connect_reply{{}, 0ms}});
-    expect("broken:expired ");
+    expect("offered broken:expired ");
 }
 
 BOOST_AUTO_TEST_CASE(another_session_than_the_own_is_refused)
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(another_session_than_the_own_is_refused)
     open({7, {}});
     expect_heard("connect:7:9000 ");
     at->send({connect_reply{{8, {}}, 6000ms}});
-    expect("broken:broken ");
+    expect("offered broken:broken ");
     BOOST_TEST(fault == "the server sent the server takes the session over under another number");
 }
 
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(a_refused_connect_breaks)
 {
     at->refuse();
     open();
-    expect("broken:broken ");
+    expect("offered broken:broken ");
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_closes_before_the_session_breaks)
