@@ -59,7 +59,8 @@ public:
             faults_ += held_.emplace(path.substr(0, path.find_first_of(" ;"))).second ? 0 : 1;
         } else if (line.starts_with(released) || line.starts_with(handed)) {
             const auto path = line.substr(line.find('/'));
-            faults_ += held_.erase(std::string{path.substr(0, path.find_first_of(" ;"))}) == 1 ? 0 : 1;
+            faults_ +=
+                held_.erase(std::string{path.substr(0, path.find_first_of(" ;"))}) == 1 ? 0 : 1;
             ++ends_;
         }
         called_ = false;
