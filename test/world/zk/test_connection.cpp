@@ -29,7 +29,7 @@ const std::string address = "10.0.0.1:2181";
 
 // Everything that happens to one connection, in words.
 struct scene : zk::connection::observer, zk::watch_receiver {
-    struct request_sent : zk::receiver {
+    struct request_sent final : zk::receiver {
         explicit request_sent(scene& s, std::string n) : in{s}, name{std::move(n)} {}
         void answered(zk::reply&& r) noexcept override
         {

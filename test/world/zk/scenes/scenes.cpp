@@ -24,7 +24,7 @@ namespace {
 
 // Everything that happens to one connection, in words.
 struct scene : zk::connection::observer, zk::watch_receiver {
-    struct request_sent : zk::receiver {
+    struct request_sent final : zk::receiver {
         request_sent(scene& s, std::string n) : in{s}, name{std::move(n)} {}
         void answered(zk::reply&& r) noexcept override
         {
