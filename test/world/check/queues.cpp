@@ -127,7 +127,6 @@ void queues::created(const change& c)
     if (p.contenders.empty()) {
         p.moved = time_.now();
     }
-    p.last_made[c.owner] = time_.now();
     p.contenders.insert_or_assign(at->number,
                                   contender{c.path, c.owner, at->shared, time_.now(), {}});
 }
@@ -152,6 +151,10 @@ void queues::deleted(const std::string& path, std::int64_t session, cause why)
                 gone_.pop_front();
             }
             gone_.push_back({path, it->second.session, {}, at->place, time_.now()});
+        }
+        if (why == cause::session_over) {
+            auto& lost = places_[at->place].lost[it->second.session];
+            lost = std::max(lost, it->second.since);
         }
         if (it == all.begin()) {
             places_[at->place].moved = time_.now();
@@ -204,9 +207,9 @@ std::optional<instant> queues::made(const std::string& path) const
                                                       : std::nullopt;
 }
 
-std::optional<instant> queues::last_made(std::size_t in, std::int64_t session) const
+std::optional<instant> queues::last_lost(std::size_t in, std::int64_t session) const
 {
-    const auto& all = places_[in].last_made;
+    const auto& all = places_[in].lost;
     const auto it = all.find(session);
     return it != all.end() ? std::optional{it->second} : std::nullopt;
 }

@@ -58,10 +58,10 @@ asio::awaitable<void> turns(customer::ptr me, std::size_t place, random chance)
         const auto since = me->all.time.now();
         taken t = co_await take(me, lock, how, stop.slot());
         stop.completed("an acquisition");
-        // A waiter that had no node yet has lost no place.
-        const auto joined = me->all.queues.last_made(me->at(place).queue, session);
-        if (connected && joined && *joined > since && !t.error && holds_something(t.guard) &&
-            me->zk && me->zk->session_id() != session && !may_join_again(*me, place)) {
+        // A waiter without a node has lost no place: it has none yet, or has given it up so that the directory can end.
+        const auto lost = me->all.queues.last_lost(me->at(place).queue, session);
+        if (connected && lost && *lost > since && !t.error && holds_something(t.guard) && me->zk &&
+            me->zk->session_id() != session && !may_join_again(*me, place)) {
             me->all.found.add("rejoin", me->all.journal.name_of(me->who) + " waited for " +
                                             me->at(place).path + " in session " +
                                             std::to_string(session) +
