@@ -84,6 +84,9 @@ const char* text(errc e) noexcept
     case errc::request_too_large:
         return "the request is larger than client_options::max_request_size, which the servers "
                "would not take; write less at once";
+    case errc::tls_failed:
+        return "no server could be spoken to by TLS; the diagnostics of the operation say why, of the "
+               "last server";
     case errc::nothing_to_lock: return "a multi_lock names no lock; give it at least one";
     }
     return "unknown colock error";

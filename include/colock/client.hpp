@@ -72,7 +72,7 @@ namespace colock {
 /// session ends by its time-out or sooner.
 ///
 /// **What there is not**: persistent and recursive watches, reconfiguration of the ensemble, SASL, read-only
-/// sessions; for now, TLS.
+/// sessions.
 class COLOCK_DECL client {
 public:
     using executor_type = boost::asio::any_io_executor;
@@ -421,6 +421,13 @@ public:
             detail::initiate<error_code>{core_}, token, &start_add_credentials,
             credential{std::move(scheme), std::move(secret)});
     }
+
+    /// From the next connection on, the client uses this context; the connection of now, and the session, go on. This is
+    /// how certificates and keys are renewed while locks are held.
+    ///
+    /// Throws `boost::system::system_error` with `errc::invalid_option` when the client was made without
+    /// `client_options::tls`, or `context` is empty: what began with TLS stays with TLS, and the reverse.
+    void use_tls(std::shared_ptr<boost::asio::ssl::context> context);
 
     /// Brings the server of this connection up to date. Reads that are started at completion see every write that was
     /// complete when this operation began, except during a change of leaders. Any `path` will do, such as "/". A read.

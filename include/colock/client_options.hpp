@@ -1,4 +1,4 @@
-// How a client connects: servers, times, credentials.
+// How a client connects: servers, times, credentials, TLS.
 #ifndef COLOCK_CLIENT_OPTIONS_HPP
 #define COLOCK_CLIENT_OPTIONS_HPP
 
@@ -7,8 +7,13 @@
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
+
+namespace boost::asio::ssl {
+class context; // <boost/asio/ssl/context.hpp>
+}
 
 namespace colock {
 
@@ -19,6 +24,17 @@ struct credential {
     std::string secret;
 
     bool operator==(const credential&) const = default;
+};
+
+/// How far a client checks the certificate of a server.
+enum class tls_verification {
+    /// The certificate is valid, an authority that the context trusts has issued it, and it is for the server's name or
+    /// address. The default.
+    full,
+    /// As `full`, but for any name: whoever has a certificate of the same authority may pass for a server.
+    any_name,
+    /// Nothing is checked: whoever is on the way can read and change everything, locks and credentials included.
+    off,
 };
 
 /// How a client connects.
@@ -71,6 +87,21 @@ struct client_options {
 
     /// Access control of the nodes that this client creates, where an operation does not say otherwise.
     access_control_list acl = open_acl();
+
+    /// With a context the client speaks TLS with all servers, at their `secureClientPort`; without one it speaks plain
+    /// TCP. The context says which authorities the client trusts, who the client is (a certificate and its key), and
+    /// which versions and ciphers may be used. The client checks each server by `tls_verify`, whatever the context's own
+    /// verify mode is. Make it with `<boost/asio/ssl/context.hpp>`, and do not change it while a client uses it: give
+    /// the client another one by `client::use_tls`. Needs a library with TLS (`COLOCK_TLS`), else `async_connect`
+    /// completes with `errc::invalid_option`.
+    std::shared_ptr<boost::asio::ssl::context> tls = {};
+
+    /// The name or address that the certificate of every server has to be for. By default that is what stands in
+    /// `hosts`: a name has to be among the certificate's DNS names, an address among its IP addresses.
+    std::string tls_server_name = {};
+
+    /// How far the client checks the certificates of servers.
+    tls_verification tls_verify = tls_verification::full;
 
     /// Gets a line for whatever matters, of the level `log_threshold` or above; see `log_sink`. None by default.
     log_sink log = {};

@@ -97,6 +97,10 @@ enum class errc {
     /// The request, or a credential, is larger than `client_options::max_request_size`; nothing was sent. Write
     /// less at once, or raise the limit together with `jute.maxbuffer` of the servers.
     request_too_large,
+    /// No server could be spoken to by TLS: its certificate was refused, it refused the client's, or it does not speak
+    /// TLS at this port. The diagnostics say which, for the last server that was tried. Correct the context
+    /// (`client_options::tls`), the name (`tls_server_name`), or the server.
+    tls_failed,
 };
 
 /// ZooKeeper's own codes, with ZooKeeper's own numbers. No operation completes with `session_expired` of these: it is
