@@ -144,7 +144,17 @@ void tcp_proxy::rule::release()
     });
 }
 
-tcp_proxy::tcp_proxy(std::string_view target) : impl_(std::make_shared<impl>(resolve(target)))
+tcp_proxy::tcp_proxy(std::string_view target)
+    : tcp_proxy(std::make_shared<impl>(resolve(target), proxy_contexts()))
+{
+}
+
+tcp_proxy::tcp_proxy(std::string_view target, proxy_tls const& tls)
+    : tcp_proxy(std::make_shared<impl>(resolve(target), *tls.contexts_))
+{
+}
+
+tcp_proxy::tcp_proxy(std::shared_ptr<impl> made) : impl_(std::move(made))
 {
     impl_->listen();
     // Signals are for the threads of the program, this one must not take any from them.

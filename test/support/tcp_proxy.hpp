@@ -16,6 +16,9 @@
 
 namespace colock::test {
 
+class certificate_authority;
+struct proxy_contexts;
+
 enum class direction { to_server, to_client };
 
 /// How a connection is ended.
@@ -53,6 +56,20 @@ struct rule_options {
     std::function<bool(opcode, std::string_view path)> predicate = {};
 };
 
+/// What a proxy needs to speak TLS; for builds with TLS only.
+/**
+ * Its clients have to show a certificate of the authority, and it shows the server one. It is at
+ * 127.0.0.1 and localhost to its clients, and at further names if they call it by these.
+ */
+class proxy_tls {
+public:
+    explicit proxy_tls(certificate_authority const& authority, std::vector<std::string> names = {});
+
+private:
+    friend class tcp_proxy;
+    std::shared_ptr<proxy_contexts> contexts_;
+};
+
 /// A TCP proxy inside the test process that can delay, cut, refuse, and lose a *chosen* frame.
 /**
  * Listens on a loopback port of its own and forwards every connection to the target, with
@@ -68,6 +85,12 @@ struct rule_options {
  * the way at a time; the end of a stream likewise. Connecting takes no round trip: the proxy
  * accepts at once and connects to the target itself. If the target refuses, the client sees an
  * accepted connection that is reset.
+ *
+ * **TLS**, when it is told to: it is the server to the client, and a client to the server. All the
+ * rest stays as it is; what is delayed or stalled are the frames, and cuts go to the TCP
+ * connections, without a word of TLS. Handshakes are not delayed: first that with the server, then
+ * that with the client, unless requests are stalled. The end of a stream is the end of the TCP
+ * stream.
  *
  * **Rules** choose frames by their kind, across all connections of the proxy, from the moment the
  * rule is made. A frame that several rules choose obeys the oldest; for the others it counts as
@@ -103,6 +126,9 @@ public:
 
     /// Forwards to "host:port" (numeric, or localhost).
     explicit tcp_proxy(std::string_view target);
+
+    /// Speaks TLS with the target and with clients.
+    tcp_proxy(std::string_view target, proxy_tls const& tls);
     tcp_proxy(tcp_proxy const&) = delete;
     tcp_proxy& operator=(tcp_proxy const&) = delete;
     ~tcp_proxy();
@@ -163,6 +189,8 @@ public:
     std::vector<std::string> frame_log() const;
 
 private:
+    explicit tcp_proxy(std::shared_ptr<impl> made);
+
     rule add_rule(direction where, opcode_set which, reaction what, rule_options details);
 
     std::shared_ptr<impl> impl_;

@@ -5,6 +5,7 @@
 
 #include "frame.hpp"
 #include "loopback_port.hpp"
+#include "proxy_stream.hpp"
 #include "tcp_proxy.hpp"
 #include "wake_up_time.hpp"
 
@@ -14,7 +15,6 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
 
 #include <algorithm>
 #include <array>
@@ -27,17 +27,7 @@
 
 namespace colock::test {
 
-namespace asio = boost::asio;
-using tcp = asio::ip::tcp;
-using error_code = boost::system::error_code;
 using clock = std::chrono::steady_clock;
-
-inline void close_with_reset(tcp::socket& socket)
-{
-    error_code ignored;
-    socket.set_option(asio::socket_base::linger(true, 0), ignored);
-    socket.close(ignored);
-}
 
 inline char const* name_of(reaction what)
 {
@@ -97,7 +87,7 @@ struct tcp_proxy::rule_state {
 // What the functions of the proxy share with its thread. Everything but `lifecycle`, `closed` and
 // `thread` belongs to the thread.
 struct tcp_proxy::impl : std::enable_shared_from_this<tcp_proxy::impl> {
-    explicit impl(tcp::endpoint where) : target(where) {}
+    impl(tcp::endpoint where, proxy_contexts how) : target(where), contexts(std::move(how)) {}
 
     asio::io_context io{1};
     asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
@@ -110,6 +100,7 @@ struct tcp_proxy::impl : std::enable_shared_from_this<tcp_proxy::impl> {
     unsigned listening = 0; // counts the times; an accept of an earlier time is void
     bool closing_at_once = false;
     tcp::endpoint target;
+    proxy_contexts const contexts;
     std::chrono::microseconds delay{0};
     wake_up_time wake_up;
     bool stalled[2] = {false, false};
@@ -158,13 +149,14 @@ struct tcp_proxy::impl : std::enable_shared_from_this<tcp_proxy::impl> {
     std::size_t count(direction going, opcode_set const& which);
 };
 
-// One connection: two sockets, two halves. Lives in the proxy's thread; kept alive by its pending
+// One connection: two streams, two halves. Lives in the proxy's thread; kept alive by its pending
 // operations and by the proxy's list.
 class tcp_proxy::link : public std::enable_shared_from_this<tcp_proxy::link> {
 public:
     link(impl& proxy, tcp::socket accepted, std::size_t number)
-        : proxy_(proxy), number_(number), client_(std::move(accepted)), server_(proxy.io),
-          up_(direction::to_server, client_, server_), down_(direction::to_client, server_, client_)
+        : proxy_(proxy), number_(number), client_(std::move(accepted)),
+          server_(tcp::socket(proxy.io)), up_(direction::to_server, client_, server_),
+          down_(direction::to_client, server_, client_)
     {
     }
 
@@ -201,7 +193,7 @@ public:
         error_code ignored;
         for (half* h : {&up_, &down_}) {
             give_up(*h);
-            h->to.shutdown(tcp::socket::shutdown_send, ignored);
+            h->to.socket().shutdown(tcp::socket::shutdown_send, ignored);
             read(*h);
         }
         close_when_done();
@@ -228,14 +220,14 @@ private:
     };
 
     struct half {
-        half(direction d, tcp::socket& source, tcp::socket& sink)
-            : going(d), from(source), to(sink), timer(source.get_executor())
+        half(direction d, proxy_stream& source, proxy_stream& sink)
+            : going(d), from(source), to(sink), timer(source.socket().get_executor())
         {
         }
 
         direction going;
-        tcp::socket& from;
-        tcp::socket& to;
+        proxy_stream& from;
+        proxy_stream& to;
         asio::steady_timer timer;
         std::array<char, read_size> input;
         std::string unframed; // the beginning of a frame
@@ -253,22 +245,35 @@ private:
 
     static std::size_t index(direction d) { return d == direction::to_server ? 0 : 1; }
 
+    // What comes behind a step of the connecting, if it succeeds.
+    template <class F>
+    auto next(F f)
+    {
+        return [self = shared_from_this(), this, f](error_code error) {
+            if (closed_)
+                return;
+            if (error)
+                close(true);
+            else
+                f();
+        };
+    }
+
     void connect()
     {
         connecting_ = true;
-        server_.async_connect(proxy_.target, [self = shared_from_this(), this](error_code error) {
-            if (closed_)
-                return;
-            if (error) {
-                close(true);
-                return;
-            }
-            connected_ = true;
-            error_code ignored;
-            server_.set_option(tcp::no_delay(true), ignored);
-            client_.set_option(tcp::no_delay(true), ignored);
-            resume();
-        });
+        server_.socket().async_connect(
+            proxy_.target, next([this] {
+                error_code ignored;
+                server_.socket().set_option(tcp::no_delay(true), ignored);
+                client_.socket().set_option(tcp::no_delay(true), ignored);
+                server_.shake_hands(proxy_.contexts.to_server, next([this] {
+                                        client_.shake_hands(proxy_.contexts.to_client, next([this] {
+                                                                connected_ = true;
+                                                                resume();
+                                                            }));
+                                    }));
+            }));
     }
 
     void read(half& h)
@@ -278,24 +283,24 @@ private:
         if (closed_ || h.reading || h.read_done || paused)
             return;
         h.reading = true;
-        h.from.async_read_some(asio::buffer(h.input), [self = shared_from_this(), this,
-                                                       &h](error_code error, std::size_t size) {
-            h.reading = false;
-            if (closed_)
-                return;
-            if (!error) {
-                if (!h.deaf)
-                    arrived(h, std::string_view(h.input.data(), size));
-            } else {
-                h.read_done = true;
-                flush_unframed(h);
-                push(h, {error == asio::error::eof ? entry::kind::end : entry::kind::reset});
-            }
-            // Sent first, so that the next read costs the frame no time.
-            deliver(h);
-            read(h);
-            close_when_done();
-        });
+        h.from.read_some(asio::buffer(h.input),
+                         [self = shared_from_this(), this, &h](error_code error, std::size_t size) {
+                             h.reading = false;
+                             if (closed_)
+                                 return;
+                             if (!error) {
+                                 if (!h.deaf)
+                                     arrived(h, std::string_view(h.input.data(), size));
+                             } else {
+                                 h.read_done = true;
+                                 flush_unframed(h);
+                                 push(h, {is_end(error) ? entry::kind::end : entry::kind::reset});
+                             }
+                             // Sent first, so that the next read costs the frame no time.
+                             deliver(h);
+                             read(h);
+                             close_when_done();
+                         });
     }
 
     void push(half& h, entry e)
@@ -441,22 +446,21 @@ private:
     void write(half& h)
     {
         h.writing = true;
-        asio::async_write(
-            h.to, asio::buffer(h.output),
-            [self = shared_from_this(), this, &h](error_code error, std::size_t) {
-                h.writing = false;
-                h.output.clear();
-                if (closed_)
-                    return;
-                if (error) {
-                    // The receiver is gone. That ends this direction only: what he sent before he
-                    // went still arrives, then his end or reset comes out of the other half.
-                    give_up(h);
-                }
-                deliver(h);
-                read(h);
-                close_when_done();
-            });
+        h.to.write(asio::buffer(h.output),
+                   [self = shared_from_this(), this, &h](error_code error, std::size_t) {
+                       h.writing = false;
+                       h.output.clear();
+                       if (closed_)
+                           return;
+                       if (error) {
+                           // The receiver is gone. That ends this direction only: what he sent before he
+                           // went still arrives, then his end or reset comes out of the other half.
+                           give_up(h);
+                       }
+                       deliver(h);
+                       read(h);
+                       close_when_done();
+                   });
     }
 
     void finish(half& h, entry const& last)
@@ -464,7 +468,7 @@ private:
         if (last.what == entry::kind::end) {
             h.write_done = true;
             error_code ignored;
-            h.to.shutdown(tcp::socket::shutdown_send, ignored);
+            h.to.socket().shutdown(tcp::socket::shutdown_send, ignored);
             close_when_done();
         } else if (last.what == entry::kind::reset) {
             close(true);
@@ -498,19 +502,19 @@ private:
         error_code ignored;
         for (half* h : {&up_, &down_})
             give_up(*h);
-        for (tcp::socket* s : {&client_, &server_}) {
+        for (proxy_stream* s : {&client_, &server_}) {
             if (reset)
-                close_with_reset(*s);
+                close_with_reset(s->socket());
             else
-                s->close(ignored);
+                s->socket().close(ignored);
         }
         proxy_.forget(this);
     }
 
     impl& proxy_;
     std::size_t number_;
-    tcp::socket client_;
-    tcp::socket server_;
+    proxy_stream client_;
+    proxy_stream server_;
     half up_;
     half down_;
     frame_parser parser_;

@@ -20,7 +20,8 @@ struct zookeeper_ensemble::reservations {
     bool lost_to_a_stranger() const
     {
         return std::any_of(members.begin(), members.end(), [](auto const& ports) {
-            return ports.client.occupied() || ports.quorum.occupied() || ports.election.occupied();
+            return ports.client.occupied() || ports.secure.occupied() || ports.quorum.occupied() ||
+                   ports.election.occupied();
         });
     }
 };
@@ -64,6 +65,14 @@ std::string zookeeper_ensemble::connect_string() const
     std::string all;
     for (auto const& member : members_)
         all += (all.empty() ? "" : ",") + member->connect_string();
+    return all;
+}
+
+std::string zookeeper_ensemble::secure_connect_string() const
+{
+    std::string all;
+    for (auto const& member : members_)
+        all += (all.empty() ? "" : ",") + member->secure_connect_string();
     return all;
 }
 

@@ -13,7 +13,7 @@ namespace colock::test {
 
 struct zookeeper_server::membership {
     struct ports {
-        loopback_port client, quorum, election;
+        loopback_port client, secure, quorum, election;
     };
     std::size_t number;                ///< From 1.
     std::vector<ports> const& members; ///< Of the whole ensemble; the reservations are the others'.

@@ -1,9 +1,11 @@
 #include "zookeeper_server.hpp"
 
 #include "blocking_socket.hpp"
+#include "certificates.hpp"
 #include "loopback_port.hpp"
 #include "subprocess.hpp"
 #include "temporary_directory.hpp"
+#include "tls_question.hpp"
 #include "wait_until.hpp"
 #include "zookeeper_membership.hpp"
 
@@ -24,7 +26,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-std::string class_path()
+std::string class_path(bool netty)
 {
     if (char const* const chosen = std::getenv("COLOCK_TEST_ZOOKEEPER_CLASSPATH"))
         return chosen;
@@ -34,7 +36,16 @@ std::string class_path()
         throw std::runtime_error("zookeeper_server: there is no " + jar +
                                  "; install libzookeeper-java, or set "
                                  "COLOCK_TEST_ZOOKEEPER_CLASSPATH");
-    return jar + ":/usr/share/java/slf4j-simple.jar";
+    auto path = jar + ":/usr/share/java/slf4j-simple.jar";
+    if (!netty)
+        return path;
+    // Its manifest leaves out what Netty needs of itself.
+    for (std::string const each : {"codec", "resolver", "transport-native-unix-common"}) {
+        path += ":/usr/share/java/netty-" + each + ".jar";
+        if (::access(path.c_str() + path.rfind(':') + 1, R_OK) != 0)
+            throw std::runtime_error("zookeeper_server: Netty is missing; install libnetty-java");
+    }
+    return path;
 }
 
 std::string java()
@@ -74,9 +85,13 @@ std::vector<std::string> command_line(zookeeper_options const& options,
         line.push_back("-Dzookeeper.extendedTypesEnabled=true");
     if (options.snap_count)
         line.push_back("-Dzookeeper.snapCount=" + std::to_string(*options.snap_count));
+    bool const netty = options.netty || options.tls;
+    if (netty)
+        line.push_back("-Dzookeeper.serverCnxnFactory="
+                       "org.apache.zookeeper.server.NettyServerCnxnFactory");
     line.insert(line.end(), options.jvm_flags.begin(), options.jvm_flags.end());
     line.insert(line.end(),
-                {"-cp", class_path(), "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+                {"-cp", class_path(netty), "org.apache.zookeeper.server.quorum.QuorumPeerMain",
                  directory + "/zoo.cfg"});
     return line;
 }
@@ -133,9 +148,11 @@ struct zookeeper_server::impl {
 
     zookeeper_options options;
     temporary_directory directory;
-    std::optional<loopback_port> own_port; // a member's port belongs to the ensemble
+    std::optional<loopback_port> own_port, own_secure_port; // a member's belong to the ensemble
     std::uint16_t port = 0;
+    std::uint16_t secure_port = 0;
     server_place place;
+    std::unique_ptr<tls_questioner> over_tls;
     std::unique_ptr<subprocess> process;
     std::atomic<bool> stopped{false};
 
@@ -143,6 +160,15 @@ struct zookeeper_server::impl {
     std::atomic<std::int64_t> words_sent{0};
 
     host_and_port address() const { return {place.client_host, port}; }
+    host_and_port secure_address() const { return {place.client_host, secure_port}; }
+
+    // A four-letter word, at the secure port.
+    std::string ask_over_tls(std::string_view word, std::chrono::milliseconds timeout)
+    {
+        auto answer = over_tls->ask(secure_address(), word, after(timeout));
+        ++words_sent;
+        return answer;
+    }
 
     void configure(membership const* ensemble)
     {
@@ -171,6 +197,15 @@ struct zookeeper_server::impl {
                        << ensemble->members[i].election.number() << "\n";
             write_file(directory.path() + "/myid", std::to_string(ensemble->number) + "\n");
         }
+        if (options.tls) {
+            auto const own = issue_to_server(*options.tls, {}, {place.client_host});
+            over_tls = std::make_unique<tls_questioner>(*options.tls);
+            config << "secureClientPort=" << secure_port << "\n"
+                   << "secureClientPortAddress=" << place.client_host << "\n"
+                   << "ssl.keyStore.location=" << own.with_key << "\n"
+                   << "ssl.trustStore.location=" << options.tls->certificate_file() << "\n"
+                   << "ssl.clientAuth=need\n";
+        }
         for (auto const& line : options.config_lines)
             config << line << "\n";
         write_file(directory.path() + "/zoo.cfg", config.str());
@@ -184,6 +219,8 @@ zookeeper_server::zookeeper_server(zookeeper_options options)
     for (int attempt = 1;; ++attempt) {
         impl_->own_port.emplace();
         impl_->port = impl_->own_port->number();
+        impl_->own_secure_port.emplace();
+        impl_->secure_port = impl_->own_secure_port->number();
         impl_->configure(nullptr);
         try {
             start();
@@ -191,7 +228,8 @@ zookeeper_server::zookeeper_server(zookeeper_options options)
         } catch (std::exception const&) {
             kill();
             // The server does not tell in its exit code that a stranger took its port meanwhile.
-            if (attempt == start_attempts || !impl_->own_port->occupied())
+            if (attempt == start_attempts ||
+                !(impl_->own_port->occupied() || impl_->own_secure_port->occupied()))
                 throw;
         }
     }
@@ -202,6 +240,7 @@ zookeeper_server::zookeeper_server(zookeeper_options options, membership const& 
                                    options.force_sync ? storage::disk : storage::memory))
 {
     impl_->port = place.members[place.number - 1].client.number();
+    impl_->secure_port = place.members[place.number - 1].secure.number();
     impl_->place = place.places[place.number - 1];
     impl_->configure(&place);
 }
@@ -216,6 +255,16 @@ std::uint16_t zookeeper_server::port() const
 std::string zookeeper_server::connect_string() const
 {
     return impl_->address().text();
+}
+
+std::uint16_t zookeeper_server::secure_port() const
+{
+    return impl_->secure_port;
+}
+
+std::string zookeeper_server::secure_connect_string() const
+{
+    return impl_->secure_address().text();
 }
 
 std::string const& zookeeper_server::directory() const
@@ -264,7 +313,7 @@ void zookeeper_server::wait_until_serving()
     auto patience = 50ms;
     auto const settled = [&] {
         auto const asked = std::chrono::steady_clock::now();
-        if (serving(patience))
+        if (serving(patience) && serving_over_tls(patience))
             return true;
         if (std::chrono::steady_clock::now() - asked >= patience)
             patience = std::min(2 * patience, 2000ms);
@@ -326,6 +375,21 @@ bool zookeeper_server::stopped() const
 bool zookeeper_server::serving(std::chrono::milliseconds timeout) const
 {
     return !mode(timeout).empty();
+}
+
+// The secure port is opened later than the plain one. And the first client there waits for long, until
+// the server has loaded what it needs for TLS; so this is the first.
+bool zookeeper_server::serving_over_tls(std::chrono::milliseconds timeout) const
+{
+    if (!impl_->options.tls)
+        return true;
+    try {
+        // A question that is given up may have been counted.
+        return impl_->ask_over_tls("srvr", std::max(timeout, 2000ms)).find("Mode: ") !=
+               std::string::npos;
+    } catch (std::runtime_error const&) {
+        return false;
+    }
 }
 
 std::string zookeeper_server::mode(std::chrono::milliseconds timeout) const
@@ -399,8 +463,12 @@ std::map<std::string, std::set<std::int64_t>> zookeeper_server::watches() const
 std::vector<server_connection> zookeeper_server::connections() const
 {
     // " /127.0.0.1:41234[1](queued=0,recved=3,sent=3,sid=0x1...,lop=PING,...,to=30000,...)"
+    // Each port tells of its own ones.
+    auto all = four_letter_word("cons");
+    if (impl_->options.tls)
+        all += impl_->ask_over_tls("cons", 10s);
     std::vector<server_connection> found;
-    for (auto const& line : lines_of(four_letter_word("cons"))) {
+    for (auto const& line : lines_of(all)) {
         auto const slash = line.find('/');
         auto const bracket = line.find('[');
         auto const open = line.find('(');

@@ -16,6 +16,8 @@
 
 namespace colock::test {
 
+class certificate_authority;
+
 struct zookeeper_options {
     /// ZooKeeper's unit of time. Sessions last between 2 and 20 of them (see below), and a
     /// session's end is noticed up to one tick late.
@@ -41,6 +43,14 @@ struct zookeeper_options {
 
     /// Let the JVM compile for speed (benchmarks) instead of for a fast start.
     bool optimising_jvm = false;
+
+    /// With an authority the server speaks TLS, too, at a port of its own beside the plain one, with
+    /// a certificate for 127.0.0.1 (or its place in a network) and localhost. Clients there need a
+    /// certificate of the same authority.
+    std::shared_ptr<certificate_authority const> tls = {};
+
+    /// Clients are served by Netty, as they are with TLS; otherwise by Java's own NIO.
+    bool netty = false;
 
     std::vector<std::string> config_lines = {};
     std::vector<std::string> jvm_flags = {};
@@ -74,7 +84,8 @@ struct server_connection {
  * `subprocess`). Port and data stay the same over kill and start.
  *
  * Needs a JRE and ZooKeeper's jar: Debian's default-jre-headless and libzookeeper-java. Elsewhere
- * set COLOCK_TEST_ZOOKEEPER_CLASSPATH, and JAVA_HOME when `java` is not in PATH.
+ * set COLOCK_TEST_ZOOKEEPER_CLASSPATH, and JAVA_HOME when `java` is not in PATH. With TLS it needs
+ * Debian's libnetty-java and the program `openssl`, too.
  *
  * Functions throw `std::runtime_error`; when the server failed, with the end of its log. Different
  * threads may ask it (four-letter words) at the same time, but not start or end it meanwhile.
@@ -92,6 +103,11 @@ public:
 
     std::uint16_t port() const;
     std::string connect_string() const;
+
+    /// Where it speaks TLS; it does not without `zookeeper_options::tls`.
+    std::uint16_t secure_port() const;
+    std::string secure_connect_string() const;
+
     std::string const& directory() const;
 
     /// The server's process; -1 when there is none.
@@ -143,7 +159,7 @@ public:
     /// Which sessions watch which paths on this server ("wchp").
     std::map<std::string, std::set<std::int64_t>> watches() const;
 
-    /// The connections of clients; administrative ones are left out ("cons").
+    /// The connections of clients at both ports; administrative ones are left out ("cons").
     std::vector<server_connection> connections() const;
 
     /// The sessions that live, connected or not. In an ensemble only the leader knows all ("dump").
@@ -157,6 +173,9 @@ public:
 
 private:
     struct impl;
+
+    bool serving_over_tls(std::chrono::milliseconds timeout) const;
+
     std::unique_ptr<impl> impl_;
 };
 
@@ -177,6 +196,7 @@ public:
 
     /// All members, in the order of their indices.
     std::string connect_string() const;
+    std::string secure_connect_string() const;
 
     /// The index of the member that leads; empty while none does. Members that are stopped do not
     /// count; one that was continued may take itself for the leader until it hears of the new one.
