@@ -278,6 +278,18 @@ void client::start_set_acl(const core_ptr& core, op<error_code> o, std::string p
                   on_loss::report, &plain);
 }
 
+void client::use_tls(std::shared_ptr<asio::ssl::context> context)
+{
+    if (!context || !core_->options().tls) {
+        throw boost::system::system_error{
+            errc::invalid_option, context ? "use_tls: the client was made without client_options::tls"
+                                          : "use_tls: there is no context"};
+    }
+    core_->dispatch([core = core_, context = std::move(context)]() mutable {
+        core->use_tls(std::move(context));
+    });
+}
+
 void client::start_sync(const core_ptr& core, op<error_code> o, std::string path)
 {
     start_request(core, std::move(o), {.op = zk::opcode::sync, .path = std::move(path)},

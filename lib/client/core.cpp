@@ -27,6 +27,7 @@ protocol::session::reconnect::settings session_settings(const client_options& o)
     return {.hosts = o.hosts,
             .chroot = o.chroot,
             .tries_options = !o.chroot.empty() || !o.credentials.empty(),
+            .tls = o.tls != nullptr,
             .session_timeout = o.session_timeout,
             .connect_timeout = o.connect_timeout,
             .close_timeout = o.close_timeout,
@@ -40,7 +41,7 @@ protocol::session::reconnect::settings session_settings(const client_options& o)
 client_core::client_core(asio::any_io_executor executor, client_options options)
     : executor_{std::move(executor)}, options_{std::move(options)},
       strand_{zk::strand_base{executor_}}, addresses_{std::make_shared<zk::address_book>(*strand_)},
-      reconnect_{session_settings(options_), zk::random_seed()}, credentials_{options_.credentials},
+      reconnect_{session_settings(options_), zk::random_seed()}, tls_{options_.tls}, credentials_{options_.credentials},
       attempt_timer_{*strand_}, deadline_timer_{*strand_}, own_watch_timer_{*strand_},
       beat_timer_{*strand_}, heartbeat_{std::clamp(options_.tick, milliseconds{0}, longest_time)},
       rest_timer_{*strand_}, watches_{[this](const std::string& path, zk::watch_kind kind) {

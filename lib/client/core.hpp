@@ -142,6 +142,8 @@ public:
     void close(operation_ptr<error_code> op);
     // The client object is gone.
     void release();
+    // From the next connection on.
+    void use_tls(std::shared_ptr<asio::ssl::context> context) { tls_ = std::move(context); }
 
     [[nodiscard]] bool is_connected() const noexcept { return connection_id_ != 0; }
     [[nodiscard]] bool is_closing() const noexcept { return reconnect_.is_closing(); }
@@ -232,6 +234,7 @@ private:
     using clock = std::chrono::steady_clock;
 
     // zk::connection::observer
+    void securing() override { reconnect_.securing(); }
     void offered() override { reconnect_.offered(); }
     void established() override;
     void broken(zk::handle::status why) override;
@@ -264,6 +267,7 @@ private:
     error_code check_options();
     void look_up();
     void report_addresses();
+    [[nodiscard]] zk::server server_at(const std::string& address) const;
     void open(const std::string& address, std::chrono::nanoseconds timeout);
     void take_session(const std::string& address, bool resumed);
     [[nodiscard]] request_ptr trial_of_options();
@@ -313,6 +317,7 @@ private:
     std::shared_ptr<zk::connection> connection_;
     std::shared_ptr<zk::address_book> addresses_;
     protocol::session::reconnect reconnect_;
+    std::shared_ptr<asio::ssl::context> tls_; // none: plain TCP
     bool established_ = false; // the connection has a session, which need not be in use yet
     credentials credentials_;
     std::vector<std::shared_ptr<credential_trial>> trials_;

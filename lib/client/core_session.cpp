@@ -65,6 +65,16 @@ error_code client_core::check_options()
                     "max_request_size is " + std::to_string(options_.max_request_size) +
                         " bytes; it must be at most " + std::to_string(largest_request));
     }
+    if (options_.tls && !zk::speaks_tls()) {
+        return fail(errc::invalid_option,
+                    "tls is set, and this library was built without TLS (COLOCK_TLS)");
+    }
+    if (!options_.tls &&
+        (!options_.tls_server_name.empty() || options_.tls_verify != tls_verification::full)) {
+        return fail(errc::invalid_option,
+                    "tls_server_name or tls_verify is set, and tls is not: the client would speak plain "
+                    "TCP");
+    }
     for (const auto& c : options_.credentials) {
         if (auto f = fault_of(c, options_.max_request_size); f.error) {
             note_error(std::move(f.detail));
@@ -219,6 +229,20 @@ void client_core::report_addresses()
     });
 }
 
+zk::server client_core::server_at(const std::string& address) const
+{
+    zk::server to{.address = address};
+    if (tls_) {
+        to.tls = {.context = tls_,
+                  .names = options_.tls_server_name.empty()
+                               ? addresses_->names_of(address)
+                               : std::vector<std::string>{options_.tls_server_name},
+                  .checks_certificate = options_.tls_verify != tls_verification::off,
+                  .checks_name = options_.tls_verify == tls_verification::full};
+    }
+    return to;
+}
+
 void client_core::open(const std::string& address, std::chrono::nanoseconds timeout)
 {
     attempt_began_ = boot_clock::now();
@@ -226,7 +250,7 @@ void client_core::open(const std::string& address, std::chrono::nanoseconds time
     log(log_level::debug, "connecting to " + address);
     connection_ = zk::make_connection(*strand_, shared_from_this(), *this, count.wakeups);
     credentials_.open();
-    if (!connection_->open(address, options_.chroot,
+    if (!connection_->open(server_at(address), options_.chroot,
                            std::chrono::duration_cast<milliseconds>(timeout), session_,
                            credentials_.all(), *this)) {
         connection_.reset();
@@ -315,17 +339,19 @@ void client_core::broken(zk::handle::status why)
         refuse_credentials(); // the others were accepted before
         refused = false;
     }
+    const auto fault =
+        connection_ ? connection_->fault() : zk::connection::fault_report{};
     const auto how = why == status::expired ? session::loss::expired
                      : refused              ? session::loss::credentials_refused
+                     : fault.of_tls         ? session::loss::tls_failed
                                             : session::loss::broken;
-    const auto fault = connection_ ? connection_->fault() : std::string{};
     const bool write_lost = lost_write_ || std::ranges::any_of(sent_, [](const request& r) {
                                 return r.call.is_write();
                             });
     if (why == status::expired && !is_closing()) {
         count.expirations.fetch_add(1, std::memory_order_relaxed);
     }
-    decide([&](auto& r, auto& out) { r.broken(how, fault, write_lost, now(), out); });
+    decide([&](auto& r, auto& out) { r.broken(how, fault.text, write_lost, now(), out); });
 }
 
 void client_core::drop_connection(bool last_words)

@@ -1,11 +1,10 @@
-// Drives one handle from the user's executor: a dup of its socket, waited for, and one timer.
+// Drives one handle from the user's executor: the socket of its wire, waited for, and one timer.
 #include "connection.hpp"
 #include "old_tcp_socket.hpp"
+#include "plain_wire.hpp"
+#include "tls_wire.hpp"
 
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -27,7 +26,7 @@ public:
     c_client_connection(const strand_type& strand, std::shared_ptr<void> owner, observer& told,
                         std::atomic<std::uint64_t>& wakeups);
 
-    [[nodiscard]] bool open(const std::string& address, const std::string& chroot,
+    [[nodiscard]] bool open(const server& to, const std::string& chroot,
                             std::chrono::milliseconds session_timeout,
                             const session_identity& session,
                             const std::vector<credential>& credentials,
@@ -39,10 +38,7 @@ public:
     void end_session(std::function<void(bool confirmed)> done) override;
     void close(bool last_words = false) noexcept override;
 
-    [[nodiscard]] std::string fault() const override
-    {
-        return handle_ ? handle_->fault() : std::string{};
-    }
+    [[nodiscard]] fault_report fault() const override;
     [[nodiscard]] session_identity session() const noexcept override { return handle_->session(); }
     [[nodiscard]] std::chrono::milliseconds session_timeout() const noexcept override
     {
@@ -52,11 +48,16 @@ public:
 private:
     class library_call;
 
-    void hold_back(bool on);
+    [[nodiscard]] bool open_handle(const std::string& chroot,
+                                   std::chrono::milliseconds session_timeout,
+                                   const session_identity& session,
+                                   const std::vector<credential>& credentials,
+                                   watch_receiver& watches);
     void step();
     void drain();
     bool settle();
-    [[nodiscard]] bool take(stream& into, int descriptor);
+    [[nodiscard]] bool attach(int descriptor);
+    [[nodiscard]] bool carry();
     void wait_readable();
     void wait_writable();
     void wait_until(clock::time_point when);
@@ -64,6 +65,7 @@ private:
     void on_writable();
     void on_timer();
     void try_to_end();
+    void carry_end();
     void await_end();
 
     strand_type strand_;
@@ -72,19 +74,21 @@ private:
     std::atomic<std::uint64_t>& wakeups_;
 
     std::string address_;
-    std::unique_ptr<handle> handle_; // empty once closed
-    stream descriptor_;
-    stream writable_; // the same socket, while it is waited for
+    std::shared_ptr<tls_connector> connector_; // until there is a wire
+    fault_report connector_fault_;
+    std::unique_ptr<wire> wire_;
+    std::unique_ptr<handle> handle_; // empty before there is a wire, and once closed
+    stream writable_;                // the wire's socket, while it is waited for
     timer timer_;
     clock::time_point timer_at_ = clock::time_point::max();
     // Until then the C client has nothing to time out. A little early: it counts whole milliseconds.
     clock::time_point due_ = clock::time_point::max();
 
+    bool closed_ = false;
     bool offered_ = false;
     bool established_ = false;
     bool reading_ = false;
     bool writing_ = false;
-    bool held_back_ = false;  // what is sent, until flush()
     bool in_library_ = false; // a function of the C client is on the stack
     bool in_step_ = false;
     bool close_requested_ = false;
@@ -115,20 +119,58 @@ private:
 c_client_connection::c_client_connection(const strand_type& strand, std::shared_ptr<void> owner,
                                          observer& told, std::atomic<std::uint64_t>& wakeups)
     : strand_{strand}, owner_{std::move(owner)}, observer_{told}, wakeups_{wakeups},
-      descriptor_{strand_}, writable_{strand_}, timer_{strand_}
+      writable_{strand_}, timer_{strand_}
 {
 }
 
-bool c_client_connection::open(const std::string& address, const std::string& chroot,
+bool c_client_connection::open(const server& to, const std::string& chroot,
                                std::chrono::milliseconds session_timeout,
                                const session_identity& session,
                                const std::vector<credential>& credentials, watch_receiver& watches)
 {
-    address_ = address;
-    handle_ =
-        std::make_unique<handle>(address, chroot, session_timeout, session, credentials, watches);
-    if (!handle_->valid()) {
+    address_ = to.address;
+    if (!to.tls) {
+        wire_ = make_plain_wire(strand_, address_);
+        if (!open_handle(chroot, session_timeout, session, credentials, watches)) {
+            close();
+            return false;
+        }
+        return true;
+    }
+    connector_ = make_tls_connector(strand_, address_, *to.tls);
+    if (!connector_) {
         close();
+        return false;
+    }
+    const auto self = shared_from_this();
+    connector_->start([self] { self->observer_.securing(); },
+                      [self, chroot, session_timeout, session, credentials,
+                       &watches](tls_connector::outcome result) {
+                          const auto connector = std::exchange(self->connector_, nullptr);
+                          self->wire_ = std::move(result.way);
+                          self->connector_fault_ = {std::move(result.fault), result.of_tls};
+                          if (self->wire_ && !self->open_handle(chroot, session_timeout, session,
+                                                                credentials, watches)) {
+                              self->connector_fault_.text = "the C client has no memory";
+                              self->wire_.reset();
+                          }
+                          if (!self->wire_) {
+                              self->observer_.broken(handle::status::broken);
+                          }
+                      });
+    return true;
+}
+
+bool c_client_connection::open_handle(const std::string& chroot,
+                                      std::chrono::milliseconds session_timeout,
+                                      const session_identity& session,
+                                      const std::vector<credential>& credentials,
+                                      watch_receiver& watches)
+{
+    handle_ =
+        std::make_unique<handle>(*wire_, chroot, session_timeout, session, credentials, watches);
+    if (!handle_->valid()) {
+        handle_.reset();
         return false;
     }
     // Posted, so that the observer is never told of a failure from within open().
@@ -136,12 +178,23 @@ bool c_client_connection::open(const std::string& address, const std::string& ch
     return true;
 }
 
+connection::fault_report c_client_connection::fault() const
+{
+    if (!handle_) {
+        return connector_fault_;
+    }
+    auto text = handle_->fault();
+    auto of_wire = wire_->fault();
+    return of_wire.empty() ? fault_report{std::move(text)}
+                           : fault_report{std::move(of_wire), true};
+}
+
 error_code c_client_connection::send(const call& c, receiver& to)
 {
     if (!handle_ || close_requested_ || end_sent_) {
         return zookeeper_errc::connection_loss;
     }
-    hold_back(true);
+    wire_->hold_back(true);
     const library_call guard{*this};
     return handle_->send(c, to);
 }
@@ -151,27 +204,17 @@ bool c_client_connection::authenticate(const credential& c)
     if (!handle_ || close_requested_ || end_sent_ || in_library_) {
         return false;
     }
-    hold_back(true);
+    wire_->hold_back(true);
     const library_call guard{*this};
     return handle_->authenticate(c);
 }
 
 void c_client_connection::flush()
 {
-    hold_back(false);
-    step();
-}
-
-// The C client writes the length of a request, and the request, each with a call of its own, and without Nagle's
-// algorithm each is a segment that wakes the server. Held back, all that a batch has goes in one.
-void c_client_connection::hold_back(bool on)
-{
-    if (descriptor_.is_open() && std::exchange(held_back_, on) != on) {
-        const int value = on ? 1 : 0;
-        // What fails here fails in the C client, too.
-        static_cast<void>(
-            ::setsockopt(descriptor_.native_handle(), IPPROTO_TCP, TCP_CORK, &value, sizeof value));
+    if (wire_) {
+        wire_->hold_back(false);
     }
+    step();
 }
 
 // Acts on what the last call of the C client came to; false when the connection is over.
@@ -222,15 +265,10 @@ void c_client_connection::step()
         }
         const auto when = clock::now() + next.timeout;
         due_ = when - std::chrono::milliseconds{5};
-        if (settle()) {
-            if (!descriptor_.is_open() && next.descriptor != -1) {
-                static_cast<void>(take(descriptor_, next.descriptor)); // or it is over
-            }
-        }
-        if (handle_) {
+        if (settle() && attach(next.descriptor) && carry()) {
             wait_until(when);
             wait_readable();
-            if (next.write) {
+            if (next.write || wire_->has_unsent()) {
                 wait_writable(); // the last: it may be over then
             }
         }
@@ -241,16 +279,22 @@ void c_client_connection::step()
     }
 }
 
-// A dup, because the C client closes its own whenever it likes.
-bool c_client_connection::take(stream& into, int descriptor)
+bool c_client_connection::attach(int descriptor)
 {
-    const int copy = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-    error_code failed;
-    if (copy != -1) {
-        into.assign(copy, failed);
+    if (wire_->is_attached() || descriptor == -1) {
+        return true;
     }
-    if (copy == -1 || failed) {
+    if (!wire_->attach(descriptor)) {
         observer_.broken(handle::status::broken); // out of descriptors
+        return false;
+    }
+    return true;
+}
+
+bool c_client_connection::carry()
+{
+    if (!wire_->carry()) {
+        observer_.broken(handle::status::broken);
         return false;
     }
     return true;
@@ -273,30 +317,50 @@ void c_client_connection::drain()
 
 void c_client_connection::wait_readable()
 {
-    if (reading_ || !descriptor_.is_open()) {
+    if (reading_ || !wire_->is_attached()) {
         return;
     }
     reading_ = true;
-    descriptor_.async_wait(stream::wait_read, [self = shared_from_this()](const error_code&) {
+    auto done = [self = shared_from_this()](const error_code& = {}) {
         self->reading_ = false;
         self->on_readable();
-    });
+    };
+    if (wire_->holds_unread()) {
+        asio::post(strand_, std::move(done));
+    } else {
+        wire_->socket().async_wait(stream::wait_read, std::move(done));
+    }
 }
 
 // With a descriptor of its own: what Asio was once asked to wait for it asks of the kernel in every later wait, which
 // would be woken each time at once, because the socket can nearly always be written.
 void c_client_connection::wait_writable()
 {
-    if (writing_ || !descriptor_.is_open() || !take(writable_, descriptor_.native_handle())) {
+    if (writing_ || !wire_->is_attached()) {
         return;
     }
-    writing_ = true;
-    writable_.async_wait(stream::wait_write, [self = shared_from_this()](const error_code&) {
+    auto done = [self = shared_from_this()](const error_code& = {}) {
         error_code ignored;
         self->writable_.close(ignored);
         self->writing_ = false;
         self->on_writable();
-    });
+    };
+    if (wire_->takes_at_once() && !wire_->has_unsent()) {
+        writing_ = true;
+        asio::post(strand_, std::move(done));
+        return;
+    }
+    const int copy = ::fcntl(wire_->socket().native_handle(), F_DUPFD_CLOEXEC, 0);
+    error_code failed;
+    if (copy != -1) {
+        writable_.assign(copy, failed);
+    }
+    if (copy == -1 || failed) {
+        observer_.broken(handle::status::broken); // out of descriptors
+        return;
+    }
+    writing_ = true;
+    writable_.async_wait(stream::wait_write, std::move(done));
 }
 
 // The C client's deadlines move out with every packet. The timer is left as it is then, fires early, and
@@ -335,10 +399,14 @@ void c_client_connection::on_readable()
 
 void c_client_connection::on_writable()
 {
-    if (!handle_ || end_sent_) {
+    if (!handle_) {
         return;
     }
     wakeups_.fetch_add(1, std::memory_order_relaxed);
+    if (end_sent_) {
+        carry_end();
+        return;
+    }
     {
         const library_call guard{*this};
         handle_->process_write();
@@ -368,7 +436,7 @@ void c_client_connection::end_session(std::function<void(bool confirmed)> done)
 
 void c_client_connection::try_to_end()
 {
-    if (end_sent_ || !established_ || !descriptor_.is_open()) {
+    if (end_sent_ || !established_ || !wire_->is_attached()) {
         return;
     }
     handle::interest next;
@@ -383,13 +451,24 @@ void c_client_connection::try_to_end()
         wait_writable(); // then step(), which comes here again
         return;
     }
-    hold_back(false);
+    wire_->hold_back(false);
     if (!handle_->send_close()) {
         observer_.broken(handle::status::broken);
         return;
     }
     end_sent_ = true;
-    wait_readable();
+    carry_end();
+}
+
+// The C client says nothing more; but its last words may be on their way.
+void c_client_connection::carry_end()
+{
+    if (carry()) {
+        wait_readable();
+        if (wire_->has_unsent()) {
+            wait_writable();
+        }
+    }
 }
 
 // The C client is out of the way now: the answer is looked for in the bytes themselves, a piece each turn. A server
@@ -398,16 +477,16 @@ void c_client_connection::await_end()
 {
     constexpr unsigned char confirmation[] = {0, 0, 0, 16, 0x7f, 0xff, 0xff, 0xff};
     char bytes[16 * 1024];
-    const auto count = ::recv(descriptor_.native_handle(), bytes, sizeof bytes, MSG_DONTWAIT);
-    if (count > 0) {
-        end_tail_.append(bytes, static_cast<std::size_t>(count));
+    const auto came = wire_->receive(bytes, sizeof bytes);
+    if (came.count != 0) {
+        end_tail_.append(bytes, came.count);
         end_confirmed_ = end_confirmed_ ||
                          std::search(end_tail_.begin(), end_tail_.end(), std::begin(confirmation),
                                      std::end(confirmation), [](char a, unsigned char b) {
                                          return static_cast<unsigned char>(a) == b;
                                      }) != end_tail_.end();
         end_tail_.erase(0, end_tail_.size() - std::min(end_tail_.size(), sizeof confirmation - 1));
-    } else if (count == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+    } else if (came.over) {
         const auto self = shared_from_this();
         const auto done = std::move(ended_);
         close();
@@ -419,7 +498,7 @@ void c_client_connection::await_end()
 
 void c_client_connection::close(bool last_words) noexcept
 {
-    if (!handle_) {
+    if (closed_) {
         return;
     }
     if (in_library_) {
@@ -427,26 +506,33 @@ void c_client_connection::close(bool last_words) noexcept
         last_words_ = last_words;
         return;
     }
+    closed_ = true;
     // Whatever the callbacks below drop, this object and its owner stay until the end of this function.
     const auto owner = std::move(owner_);
     const auto self = weak_from_this().lock();
     ended_ = nullptr;
+    if (const auto connector = std::exchange(connector_, nullptr)) {
+        connector->cancel();
+    }
     if (last_words && established_ && !end_sent_) {
-        hold_back(false); // a socket that is closed with answers unread lets go of nothing any more
+        wire_->hold_back(false); // a socket that is closed with answers unread lets go of nothing any more
         // Not into the middle of a request that is only half written.
         const library_call guard{*this};
-        if (!handle_->next_interest().write) {
-            static_cast<void>(handle_->send_close());
+        if (!handle_->next_interest().write && handle_->send_close()) {
+            static_cast<void>(wire_->carry());
         }
     }
     error_code ignored;
     writable_.close(ignored);
     timer_.cancel();
     const auto doomed = std::move(handle_);
-    if (established_ && !last_words && !end_sent_ && descriptor_.is_open()) {
-        observer_.left_behind(address_, make_old_socket(strand_, descriptor_.release()));
+    if (!wire_) {
+        return;
     }
-    descriptor_.close(ignored);
+    if (established_ && !last_words && !end_sent_ && wire_->is_attached()) {
+        observer_.left_behind(address_, make_old_socket(strand_, wire_->release()));
+    }
+    wire_->close();
 }
 
 } // namespace

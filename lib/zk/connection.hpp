@@ -4,14 +4,24 @@
 #include "handle.hpp"
 #include "old_sockets.hpp"
 #include "strand.hpp"
+#include "tls_terms.hpp"
 
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace colock::zk {
+
+struct server {
+    std::string address; // numeric
+    std::optional<tls_terms> tls = {};
+};
+
+// Whether this library speaks TLS.
+[[nodiscard]] bool speaks_tls() noexcept;
 
 // Everything here runs on the strand. The connection keeps its owner alive until it is closed.
 class connection {
@@ -19,6 +29,8 @@ public:
     // Told about the connection, never from within send().
     class observer {
     public:
+        // The server is there, and the TLS handshake begins.
+        virtual void securing() = 0;
         // The server is there, and may read from now on that the client wants the session.
         virtual void offered() = 0;
         virtual void established() = 0;
@@ -39,7 +51,7 @@ public:
     virtual ~connection() = default;
 
     // Starts to connect. False when the address is refused, or there is no memory.
-    [[nodiscard]] virtual bool open(const std::string& address, const std::string& chroot,
+    [[nodiscard]] virtual bool open(const server& to, const std::string& chroot,
                                     std::chrono::milliseconds session_timeout,
                                     const session_identity& session,
                                     const std::vector<credential>& credentials,
@@ -66,7 +78,11 @@ public:
     virtual void close(bool last_words = false) noexcept = 0;
 
     // Why it broke, if anything is known; only within broken().
-    [[nodiscard]] virtual std::string fault() const = 0;
+    struct fault_report {
+        std::string text = {};
+        bool of_tls = false;
+    };
+    [[nodiscard]] virtual fault_report fault() const = 0;
 
     // Once it is established.
     [[nodiscard]] virtual session_identity session() const noexcept = 0;

@@ -1,20 +1,11 @@
 #include "frame_reader.hpp"
 
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 namespace colock::zk {
 
 namespace {
-
-bool is_over(ssize_t received, int error) noexcept
-{
-    return received == 0 || (received < 0 && error != EAGAIN && error != EINTR);
-}
 
 frame_reader::step refused(frame_guard::verdict&& verdict)
 {
@@ -31,20 +22,15 @@ void frame_reader::sent(const call& c)
     guard_.sent(c);
 }
 
-bool frame_reader::has_unread(int socket) const noexcept
-{
-    int bytes = 0;
-    return checked_ != 0 || (::ioctl(socket, FIONREAD, &bytes) == 0 && bytes > 0);
-}
-
-frame_reader::step frame_reader::read(int socket)
+frame_reader::step frame_reader::read(wire& from)
 {
     if (checked_ != 0) {
         --checked_;
         return {.next = action::read, .more = checked_ != 0};
     }
     // The answer to the handshake is always taken out: the C client wants 41 bytes, also when it has only 40.
-    return taken_out_.empty() && !guard_.in_handshake() ? look_ahead(socket) : take_out(socket);
+    const bool looks = from.is_direct() && taken_out_.empty() && !guard_.in_handshake();
+    return looks ? look_ahead(from) : take_out(from);
 }
 
 frame_guard::verdict frame_reader::check(std::string_view bytes)
@@ -58,14 +44,14 @@ frame_guard::verdict frame_reader::check(std::string_view bytes)
 }
 
 // What lies whole in the socket is checked there, and the C client reads it from there.
-frame_reader::step frame_reader::look_ahead(int socket)
+frame_reader::step frame_reader::look_ahead(wire& from)
 {
     char bytes[32 * 1024];
-    const auto count = ::recv(socket, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
-    if (count <= 0) {
-        return {.next = is_over(count, errno) ? action::read : action::none};
+    const auto there = from.look(bytes, sizeof bytes);
+    if (there.count == 0) {
+        return {.next = there.over ? action::read : action::none};
     }
-    std::string_view rest{bytes, static_cast<std::size_t>(count)};
+    std::string_view rest{bytes, there.count};
     while (!rest.empty()) {
         auto verdict = check(rest);
         if (verdict.found == frame_guard::finding::refused) {
@@ -78,7 +64,7 @@ frame_reader::step frame_reader::look_ahead(int socket)
         rest.remove_prefix(verdict.size);
     }
     if (checked_ == 0) {
-        return take_out(socket);
+        return take_out(from);
     }
     --checked_;
     return {.next = action::read, .more = checked_ != 0 || !rest.empty()};
@@ -86,7 +72,7 @@ frame_reader::step frame_reader::look_ahead(int socket)
 
 // A frame that is not whole in the socket, or does not fit there, is taken out piece by piece. The C client must not
 // read a part of it: the rest could come between the look and the read, unchecked.
-frame_reader::step frame_reader::take_out(int socket)
+frame_reader::step frame_reader::take_out(wire& from)
 {
     constexpr std::size_t most_a_turn = 1 << 20;
     constexpr std::size_t piece = 64 * 1024;
@@ -98,25 +84,28 @@ frame_reader::step frame_reader::take_out(int socket)
         if (verdict.found == frame_guard::finding::whole) {
             auto frame = std::exchange(taken_out_, {});
             return {.next = action::hand_over,
-                    .more = true,
+                    .more = from.is_direct() || from.has_unread(),
                     .frame = verdict.excessive ? frame_guard::curtailed(frame) : std::move(frame)};
         }
         const auto have = taken_out_.size();
         taken_out_.resize(std::min(verdict.size, have + piece));
-        const auto count =
-            ::recv(socket, taken_out_.data() + have, taken_out_.size() - have, MSG_DONTWAIT);
-        const int error = errno;
-        taken_out_.resize(have + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-        if (is_over(count, error)) {
-            return {.next = action::read,
-                    .fault = have != 0 ? "the connection ended within a frame" : ""};
+        const auto came = from.receive(taken_out_.data() + have, taken_out_.size() - have);
+        taken_out_.resize(have + came.count);
+        if (came.over) {
+            auto fault = from.fault();
+            if (fault.empty() && have != 0) {
+                fault = "the connection ended within a frame";
+            }
+            // Who can read the end himself, does.
+            return {.next = from.is_direct() ? action::read : action::refuse,
+                    .fault = std::move(fault)};
         }
-        if (count < 0) {
+        if (came.count == 0) {
             return {};
         }
-        taken += static_cast<std::size_t>(count);
+        taken += came.count;
     }
-    return {}; // others have their turn; there is more in the socket
+    return {}; // others have their turn; there is more to receive
 }
 
 } // namespace colock::zk

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frame_guard.hpp"
+#include "wire.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -17,8 +18,8 @@ public:
 
     enum class action {
         none,
-        read,      // the C client reads one frame from the socket, or finds its end
-        hand_over, // it reads `frame`, which was taken out of the socket
+        read,      // the C client reads one frame from its descriptor, or finds the end there
+        hand_over, // it is given `frame`, which was received
         refuse,    // it must not see what has come: `fault` says why
     };
     struct step {
@@ -39,22 +40,25 @@ public:
     // So have credentials.
     void authenticates() noexcept { guard_.authenticates(); }
 
-    // Takes at most a piece out of the socket, and never waits.
-    [[nodiscard]] step read(int socket);
+    // Receives at most a piece, and never waits.
+    [[nodiscard]] step read(wire& from);
 
-    [[nodiscard]] bool has_unread(int socket) const noexcept;
+    [[nodiscard]] bool has_unread(const wire& from) const noexcept
+    {
+        return checked_ != 0 || from.has_unread();
+    }
     // Requests without a reply; and since when: the last reply, or the first of them.
     [[nodiscard]] std::size_t outstanding() const noexcept { return guard_.outstanding(); }
     [[nodiscard]] clock::time_point unanswered_since() const noexcept { return unanswered_since_; }
 
 private:
-    [[nodiscard]] step look_ahead(int socket);
-    [[nodiscard]] step take_out(int socket);
+    [[nodiscard]] step look_ahead(wire& from);
+    [[nodiscard]] step take_out(wire& from);
     [[nodiscard]] frame_guard::verdict check(std::string_view bytes);
 
     frame_guard guard_;
-    std::size_t checked_ = 0; // frames in the socket that the C client may read
-    std::string taken_out_;   // of a frame that was not whole in the socket
+    std::size_t checked_ = 0; // frames at the C client's descriptor that it may read
+    std::string taken_out_;   // the beginning of a frame
     clock::time_point unanswered_since_;
 };
 

@@ -1,7 +1,5 @@
 #include "handle.hpp"
 
-#include "stand_in.hpp"
-
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,11 +9,10 @@
 
 namespace colock::zk {
 
-handle::handle(const std::string& address, const std::string& chroot,
-               std::chrono::milliseconds session_timeout, const session_identity& session,
+handle::handle(wire& way, const std::string& chroot, std::chrono::milliseconds session_timeout, const session_identity& session,
                const std::vector<credential>& credentials, watch_receiver& watches)
-    : reader_{session.id, credentials.size()}, client_{address + chroot, session_timeout, session,
-                                                       credentials, watches}
+    : wire_{way}, reader_{session.id, credentials.size()},
+      client_{way.address_for_client() + chroot, session_timeout, session, credentials, watches}
 {
 }
 
@@ -61,7 +58,7 @@ handle::interest handle::next_interest()
         const auto patience = session_timeout() * 2 / 3;
         auto left = reader_.unanswered_since() + patience - clock::now();
         if (left <= clock::duration{}) {
-            if (left <= -patience || !reader_.has_unread(descriptor_)) {
+            if (left <= -patience || !reader_.has_unread(wire_)) {
                 break_off("the server has answered no request for " +
                           std::to_string(patience.count()) + " ms");
                 return {};
@@ -79,7 +76,7 @@ bool handle::process_read()
         return false; // there is no server yet
     }
     using action = frame_reader::action;
-    auto step = reader_.read(descriptor_);
+    auto step = reader_.read(wire_);
     switch (step.next) {
     case action::none: break;
     case action::read:
@@ -94,22 +91,19 @@ bool handle::process_read()
     return step.more;
 }
 
-// The C client reads what was taken out of the socket. What it writes meanwhile, it writes later.
+// The C client reads what was received here. What it writes meanwhile, it may have to write later.
 void handle::hand_over(std::string_view frame)
 {
-    stand_in socket{descriptor_};
-    if (!socket.valid()) {
+    if (!wire_.begin_giving()) {
         break_off("there is no file descriptor left to read a long answer");
         return;
     }
     error_code ec = zookeeper_errc::nothing;
-    while (ec == zookeeper_errc::nothing && socket.give(frame)) {
+    while (ec == zookeeper_errc::nothing && wire_.give(frame)) {
         ec = client_.read();
     }
     // Else it has closed the descriptor.
-    if (is_connected() || client_.state() == c_client::status::connecting) {
-        socket.restore();
-    }
+    wire_.end_giving(is_connected() || client_.state() == c_client::status::connecting);
     have_read(ec);
 }
 
@@ -175,7 +169,9 @@ void handle::abort() noexcept
         ::close(null);
     } else {
         const sockaddr unspecified{AF_UNSPEC, {}};
-        static_cast<void>(::connect(descriptor_, &unspecified, sizeof unspecified)); // cannot fail
+        if (::connect(descriptor_, &unspecified, sizeof unspecified) != 0) { // it is not of TCP
+            static_cast<void>(::shutdown(descriptor_, SHUT_RDWR));
+        }
     }
     static_cast<void>(client_.read());
     if (is_connected()) {

@@ -23,9 +23,8 @@ public:
 
     using interest = c_client::interest;
 
-    // `address` is numeric. `session` is a session to take over, or has the id 0.
-    handle(const std::string& address, const std::string& chroot,
-           std::chrono::milliseconds session_timeout, const session_identity& session,
+    // The wire outlives the handle. `session` is a session to take over, or has the id 0.
+    handle(wire& way, const std::string& chroot, std::chrono::milliseconds session_timeout, const session_identity& session,
            const std::vector<credential>& credentials, watch_receiver& watches);
 
     // Never blocks, except that it runs `answered` for what is outstanding.
@@ -80,6 +79,7 @@ private:
     void have_read(const error_code& ec);
     void break_off(std::string why);
 
+    wire& wire_;
     int descriptor_ = -1; // the C client's, known from its last interest
     bool started_ = false;
     std::string fault_;

@@ -180,6 +180,18 @@ std::vector<std::string> address_book::addresses()
     return all;
 }
 
+std::vector<std::string> address_book::names_of(const std::string& address) const
+{
+    std::vector<std::string> names;
+    for (const auto& e : entries_) {
+        if (std::ranges::find(e.addresses, address) != e.addresses.end() &&
+            std::ranges::find(names, e.from.name) == names.end()) {
+            names.push_back(e.from.name);
+        }
+    }
+    return names;
+}
+
 void address_book::cancel()
 {
     ++generation_;

@@ -46,6 +46,9 @@ public:
     // The addresses known now, in random order, as the C client wants them.
     [[nodiscard]] std::vector<std::string> addresses();
 
+    // What stands for this address in the list: names, or itself.
+    [[nodiscard]] std::vector<std::string> names_of(const std::string& address) const;
+
     // True while answers are still to come.
     [[nodiscard]] bool pending() const noexcept { return pending_ != 0; }
 

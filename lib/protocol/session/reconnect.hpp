@@ -19,6 +19,7 @@ namespace colock::protocol::session {
 // Why a connection is over.
 enum class loss {
     broken,              // or it was refused
+    tls_failed,          // no TLS could be agreed upon, or it has broken off
     expired,             // the servers say that the session is over
     credentials_refused, // no server takes them
 };
@@ -36,6 +37,7 @@ public:
         std::string chroot;
         // There are a chroot or credentials, which the servers may refuse.
         bool tries_options = false;
+        bool tls = false;
         std::chrono::milliseconds session_timeout;
         std::chrono::milliseconds connect_timeout; // max(): no limit
         std::chrono::milliseconds close_timeout;
@@ -57,6 +59,8 @@ public:
     void resolved(const std::vector<address>& all, bool more, std::string_view last_failure,
                   instant now, commands& out);
     void not_opened(instant now, commands& out);
+    // The server is there, and the TLS handshake begins.
+    void securing() noexcept;
     // The server is there, and may read from now on that the client wants the session.
     void offered() noexcept;
     // `timeout`: what the server has granted. A server that offers another session than was asked for says so by
@@ -98,7 +102,11 @@ private:
     struct attempting {
         std::string where;
         pass rest;
-        bool offered = false; // the server may read it, even if it is given up
+        enum class progress {
+            begun,
+            securing,
+            offered // the server may read it, even if it is given up
+        } reached = progress::begun;
     };
     struct trying_options { // there is a session, but nothing was done in it
         std::string where;
@@ -129,6 +137,7 @@ private:
         return std::holds_alternative<Stage>(stage_);
     }
 
+    [[nodiscard]] failure failure_of(const attempting& at, loss why, std::string_view fault) const;
     void begin_pass(bool paused, commands& out);
     void pause(pass rest, instant now, commands& out);
     void attempt(pass rest, instant now, commands& out);

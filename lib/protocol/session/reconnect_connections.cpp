@@ -12,6 +12,11 @@ namespace {
 using kind = command::kind;
 using std::chrono::milliseconds;
 
+std::string suffix_of(std::string_view fault)
+{
+    return fault.empty() ? "" : ": " + std::string{fault};
+}
+
 } // namespace
 
 // ---- a pass over the addresses
@@ -81,7 +86,8 @@ milliseconds reconnect::patience(std::size_t addresses) const
 
 void reconnect::attempt_failed(pass rest, failure f, instant now, commands& out)
 {
-    out.push_back({.type = kind::log_info, .text = f.detail});
+    out.push_back({.type = f.error == errc::tls_failed ? kind::log_warning : kind::log_info,
+                   .text = f.detail});
     out.push_back({.type = kind::note, .text = f.detail});
     last_failure_ = std::move(f);
     if (rest.untried.empty() && !planted("no pause between passes")) {
@@ -105,12 +111,14 @@ void reconnect::timer_due(instant now, commands& out)
         if (!planted("silent server not dropped")) {
             out.push_back({kind::drop});
         }
-        if (from.offered) {
+        if (from.reached == attempting::progress::offered) {
             old_.attempted(from.where, now);
         }
+        const char* const what = from.reached == attempting::progress::securing
+                                     ? " did not finish the TLS handshake in time"
+                                     : " did not answer in time";
         attempt_failed(std::move(from.rest),
-                       {errc::connect_timeout, "server " + from.where + " did not answer in time"},
-                       now, out);
+                       {errc::connect_timeout, "server " + from.where + what}, now, out);
     }
 }
 
@@ -125,10 +133,17 @@ void reconnect::not_opened(instant now, commands& out)
     }
 }
 
+void reconnect::securing() noexcept
+{
+    if (auto* at = std::get_if<attempting>(&stage_)) {
+        at->reached = attempting::progress::securing;
+    }
+}
+
 void reconnect::offered() noexcept
 {
     if (auto* at = std::get_if<attempting>(&stage_)) {
-        at->offered = true;
+        at->reached = attempting::progress::offered;
     }
 }
 
@@ -242,6 +257,24 @@ void reconnect::barrier_answered(const error_code& ec, commands& out)
     out.push_back({kind::break_off});
 }
 
+// What has become of the attempt. `fault`: what the server did wrong, "" if nothing is known.
+reconnect::failure reconnect::failure_of(const attempting& at, loss why, std::string_view fault) const
+{
+    const auto server = "server " + at.where;
+    if (why == loss::tls_failed) {
+        return {errc::tls_failed, server + ": " + std::string{fault}};
+    }
+    if (!fault.empty()) {
+        return {errc::no_server, server + " broke this connection: " + std::string{fault}};
+    }
+    if (at.reached != attempting::progress::offered) {
+        return {errc::no_server, server + " refuses connections"};
+    }
+    return {errc::no_server,
+            server + " closed this connection before it answered" +
+                (settings_.tls ? "" : "; if its port is for TLS, set client_options::tls")};
+}
+
 void reconnect::broken(loss why, std::string_view fault, bool write_lost, instant now,
                        commands& out)
 {
@@ -254,16 +287,20 @@ void reconnect::broken(loss why, std::string_view fault, bool write_lost, instan
     pass rest;
     std::string where;
     const bool was_online = holds<online>();
+    failure what;
     const bool refused_barrier = is_distrusted();
     if (auto* attempted = std::get_if<attempting>(&stage_)) {
+        what = failure_of(*attempted, why, fault);
         where = std::move(attempted->where);
         rest = std::move(attempted->rest);
-        if (attempted->offered || planted("an attempt that nobody can read binds")) {
+        if (attempted->reached == attempting::progress::offered ||
+            planted("an attempt that nobody can read binds")) {
             old_.attempted(where, now);
         }
     } else if (auto* tried = std::get_if<trying_options>(&stage_)) {
         where = std::move(tried->where);
         rest = std::move(tried->rest);
+        what = {errc::no_server, "server " + where + " broke this connection" + suffix_of(fault)};
         old_.lost(where, write_lost, now);
     } else if (auto* connected = std::get_if<online>(&stage_)) {
         where = std::move(connected->where);
@@ -285,10 +322,9 @@ void reconnect::broken(loss why, std::string_view fault, bool write_lost, instan
         give_up(zookeeper_errc::auth_failed, out);
         return;
     }
-    const std::string suffix = fault.empty() ? "" : ": " + std::string{fault};
     if (was_online) {
-        out.push_back(
-            {.type = kind::log_warning, .text = "connection to " + where + " lost" + suffix});
+        out.push_back({.type = kind::log_warning,
+                       .text = "connection to " + where + " lost" + suffix_of(fault)});
         if (!planted("suspension not told")) {
             out.push_back({kind::suspended});
         }
@@ -305,13 +341,7 @@ void reconnect::broken(loss why, std::string_view fault, bool write_lost, instan
         }
         begin_pass(false, out);
     } else {
-        attempt_failed(
-            std::move(rest),
-            {errc::no_server,
-             "server " + where +
-                 (fault.empty() ? " refuses connections, or closed this one before it answered"
-                                : " broke this connection" + suffix)},
-            now, out);
+        attempt_failed(std::move(rest), std::move(what), now, out);
     }
 }
 

@@ -80,7 +80,7 @@ public:
         break_off(status::broken, zookeeper_errc::connection_loss, "");
     }
 
-    [[nodiscard]] bool open(const std::string& address, const std::string& prefix,
+    [[nodiscard]] bool open(const zk::server& to, const std::string& prefix,
                             milliseconds session_timeout, const zk::session_identity& session,
                             const std::vector<colock::credential>& credentials,
                             zk::watch_receiver& watches) override;
@@ -90,7 +90,7 @@ public:
     void end_session(std::function<void(bool confirmed)> done) override;
     void close(bool last_words = false) noexcept override;
 
-    [[nodiscard]] std::string fault() const override { return fault_; }
+    [[nodiscard]] fault_report fault() const override { return {fault_}; }
     [[nodiscard]] zk::session_identity session() const noexcept override { return session_; }
     [[nodiscard]] milliseconds session_timeout() const noexcept override { return timeout_; }
 
@@ -178,12 +178,12 @@ private:
     bool before_;
 };
 
-bool simulated_connection::open(const std::string& address, const std::string& prefix,
+bool simulated_connection::open(const zk::server& to, const std::string& prefix,
                                 milliseconds session_timeout, const zk::session_identity& session,
                                 const std::vector<colock::credential>& credentials,
                                 zk::watch_receiver& watches)
 {
-    address_ = address;
+    address_ = to.address;
     root_.assign(prefix);
     timeout_ = session_timeout;
     session_ = session;
@@ -568,6 +568,11 @@ void simulated_connection::close(bool last_words) noexcept
 } // namespace
 
 } // namespace world
+
+bool colock::zk::speaks_tls() noexcept
+{
+    return false;
+}
 
 std::shared_ptr<colock::zk::connection>
 colock::zk::make_connection(const strand_type& strand, std::shared_ptr<void> owner,

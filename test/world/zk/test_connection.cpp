@@ -69,13 +69,14 @@ struct scene : zk::connection::observer, zk::watch_receiver {
     }
 
     // ---- the client's side
+    void securing() override { note("securing"); }
     void offered() override { note("offered"); }
     void established() override { note("established"); }
     void broken(zk::handle::status why) override
     {
         const char* const names[] = {"connecting", "connected", "broken", "expired", "auth_failed"};
         note(std::string{"broken:"} + names[static_cast<int>(why)]);
-        fault = connection->fault();
+        fault = connection->fault().text;
         connection->close();
     }
     [[nodiscard]] bool expects_answers() const noexcept override { return expected != 0; }
@@ -96,7 +97,7 @@ struct scene : zk::connection::observer, zk::watch_receiver {
             strand.emplace(
                 zk::strand_base{asio::any_io_executor{program.context().get_executor()}});
             connection = zk::make_connection(*strand, owner, *this, wakeups);
-            BOOST_TEST(connection->open(address, chroot, 3000ms, session, credentials, *this));
+            BOOST_TEST(connection->open({address}, chroot, 3000ms, session, credentials, *this));
         });
     }
     // Connected, with the session 7, at the instant 3 ms of the scene or a little later.

@@ -67,13 +67,14 @@ struct scene : zk::connection::observer, zk::watch_receiver {
     }
 
     // ---- the client
+    void securing() override { note("securing"); }
     void offered() override { note("offered"); }
     void established() override { note("established"); }
     void broken(zk::handle::status why) override
     {
         const char* const names[] = {"connecting", "connected", "broken", "expired", "auth_failed"};
         note(std::string{"broken:"} + names[static_cast<int>(why)]);
-        fault = connection->fault();
+        fault = connection->fault().text;
         connection->close();
     }
     [[nodiscard]] bool expects_answers() const noexcept override { return expected != 0; }
@@ -97,7 +98,7 @@ struct scene : zk::connection::observer, zk::watch_receiver {
             strand.emplace(zk::strand_base{at->executor()});
             connection = zk::make_connection(*strand, owner, *this, wakeups);
             BOOST_TEST(
-                connection->open(at->address(), chroot, 9000ms, session, credentials, *this));
+                connection->open({at->address()}, chroot, 9000ms, session, credentials, *this));
         });
     }
     void establish(const std::string& chroot = "")

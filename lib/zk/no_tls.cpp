@@ -1,0 +1,18 @@
+// In the place of TLS, where the library was built without OpenSSL.
+#include "connection.hpp"
+#include "tls_wire.hpp"
+
+namespace colock::zk {
+
+bool speaks_tls() noexcept
+{
+    return false;
+}
+
+std::shared_ptr<tls_connector> make_tls_connector(const strand_type&, const std::string&,
+                                                  const tls_terms&)
+{
+    return nullptr;
+}
+
+} // namespace colock::zk
