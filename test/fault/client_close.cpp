@@ -37,7 +37,7 @@ client_options to(const tcp_proxy& proxy)
 {
     client_options options;
     options.hosts = proxy.connect_string();
-    return options;
+    return link_client(std::move(options));
 }
 
 bool lives(std::int64_t session)
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_SUITE(client_close, *boost::unit_test::fixture<one_server>())
 
 BOOST_AUTO_TEST_CASE(close_leaves_no_session_behind_a_hundred_times_of_a_hundred)
 {
-    tcp_proxy proxy{one_server::get().connect_string()};
+    tcp_proxy proxy = link_proxy(one_server::get());
     const auto root = own_node();
     int left = 0;
     for (int i = 0; i != repetitions(100); ++i) {
@@ -325,7 +325,7 @@ BOOST_AUTO_TEST_CASE(
     the_end_of_the_context_destroys_handlers_without_calling_them_and_does_not_block)
 {
     for (const bool stalled : {false, true}) {
-        tcp_proxy proxy{one_server::get().connect_string()};
+        tcp_proxy proxy = link_proxy(one_server::get());
         const auto root = own_node();
         std::optional<asio::io_context> io{std::in_place};
         client zk{*io, to(proxy)};
@@ -367,7 +367,7 @@ BOOST_AUTO_TEST_CASE(
 
 BOOST_AUTO_TEST_CASE(a_context_that_ends_while_the_client_connects_or_reconnects)
 {
-    tcp_proxy proxy{one_server::get().connect_string()};
+    tcp_proxy proxy = link_proxy(one_server::get());
     for (const bool was_connected : {false, true}) {
         proxy.refuse(false);
         std::optional<asio::io_context> io{std::in_place};
@@ -401,7 +401,7 @@ BOOST_AUTO_TEST_CASE(a_thread_pool_may_be_the_context_and_may_end_first)
     std::int64_t session = 0;
     {
         asio::thread_pool pool{4};
-        client zk{pool, client_options{.hosts = one_server::get().connect_string()}};
+        client zk{pool, link_client({.hosts = link_hosts(one_server::get())})};
         zk.async_connect(asio::use_future).get();
         session = zk.session_id();
         std::vector<std::future<get_result>> reads;
@@ -418,7 +418,7 @@ BOOST_AUTO_TEST_CASE(a_thread_pool_may_be_the_context_and_may_end_first)
     std::optional<client> zk;
     {
         asio::thread_pool pool{2};
-        zk.emplace(pool, client_options{.hosts = one_server::get().connect_string()});
+        zk.emplace(pool, link_client({.hosts = link_hosts(one_server::get())}));
         zk->async_connect(asio::use_future).get();
         for (int i = 0; i != 100; ++i) {
             zk->async_get(root, [&](error_code, const get_result&) { ++called; });
@@ -434,8 +434,7 @@ BOOST_AUTO_TEST_CASE(a_client_may_be_destroyed_by_a_handler_of_its_own)
 {
     const auto root = own_node();
     asio::io_context io;
-    auto zk =
-        std::make_shared<client>(io, client_options{.hosts = one_server::get().connect_string()});
+    auto zk = std::make_shared<client>(io, link_client({.hosts = link_hosts(one_server::get())}));
     const outcome<> connected;
     zk->async_connect(connected.handler());
     value_of(io, connected);
@@ -455,7 +454,7 @@ BOOST_AUTO_TEST_CASE(the_log_may_use_and_close_the_client_that_is_logging)
     // At every message in turn, until a client was closed at its last.
     const auto root = own_node();
     for (int at = 1;; ++at) {
-        tcp_proxy proxy{one_server::get().connect_string()};
+        tcp_proxy proxy = link_proxy(one_server::get());
         asio::io_context io;
         std::optional<client> zk;
         int messages = 0;

@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(of_several_hosts_one_that_lives_is_enough_to_connect_and_to
 {
     // ZooKeeper's own client visits every second entry of a list with an even number of them.
     for (const std::size_t dead : {1U, 3U, 2U}) {
-        tcp_proxy alive{one_server::get().connect_string()};
+        tcp_proxy alive = link_proxy(one_server::get());
         const std::vector<loopback_port> nobody(dead);
         client_options options;
         options.hosts = alive.connect_string();
@@ -93,12 +93,12 @@ BOOST_AUTO_TEST_CASE(of_several_hosts_one_that_lives_is_enough_to_connect_and_to
 
 BOOST_AUTO_TEST_CASE(a_host_that_accepts_and_never_answers_is_given_up_for_the_next)
 {
-    tcp_proxy silent{one_server::get().connect_string()};
+    tcp_proxy silent = link_proxy(one_server::get());
     silent.stall(true);
     // The order is random: until it has been tried first.
     while (silent.accepted() == 0) {
         auto options = with_session_of(4s);
-        tcp_proxy alive{one_server::get().connect_string()};
+        tcp_proxy alive = link_proxy(one_server::get());
         options.hosts = silent.connect_string() + "," + alive.connect_string();
         client_scene s{options};
         s.connect();
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_connection_that_falls_silent_is_given_up_before_the_sessi
 
 BOOST_AUTO_TEST_CASE(over_a_restart_of_the_server_nothing_is_lost_silently_and_nothing_done_twice)
 {
-    zookeeper_server server;
+    zookeeper_server server{link_servers()};
     client_scene s{{}, server};
     s.connect();
     const auto session = s.zk.session_id();
@@ -319,11 +319,11 @@ BOOST_AUTO_TEST_CASE(without_a_free_file_descriptor_the_client_waits_for_better_
         ::setrlimit(RLIMIT_NOFILE, &before);
     };
     client_options options;
-    options.hosts = one_server::get().connect_string(); // the proxy needs descriptors of its own
+    options.hosts = link_hosts(one_server::get()); // the proxy needs descriptors of its own
     client_scene s{options};
     s.connect();
     const auto session = s.zk.session_id();
-    const auto sockets = sockets_to(one_server::get().port());
+    const auto sockets = sockets_to(link_port(one_server::get()));
     with_a_limit([&] {
         for (const int fd : sockets) {
             ::shutdown(fd, SHUT_RDWR); // the operator's as well, who connects again

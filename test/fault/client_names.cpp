@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_SUITE(client_names, *boost::unit_test::fixture<one_server>())
 
 BOOST_AUTO_TEST_CASE(names_are_looked_up_by_asio_and_never_by_the_thread_that_runs_the_client)
 {
-    tcp_proxy proxy{one_server::get().connect_string()};
+    tcp_proxy proxy = link_proxy(one_server::get(), {"good.test", "slow.test"});
     client_scene s{to("good.test" + port(proxy))};
     s.connect();
     for (std::uint64_t i = 2; i != 4; ++i) {
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(names_are_looked_up_by_asio_and_never_by_the_thread_that_ru
 
 BOOST_AUTO_TEST_CASE(a_slow_name_blocks_neither_the_executor_nor_the_other_hosts)
 {
-    tcp_proxy proxy{one_server::get().connect_string()};
+    tcp_proxy proxy = link_proxy(one_server::get(), {"good.test", "slow.test"});
     client_scene s{to("slow.test" + port(proxy) + "," + proxy.connect_string())};
     {
         const ticker t{s.io};
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_slow_name_blocks_neither_the_executor_nor_the_other_hosts
 
 BOOST_AUTO_TEST_CASE(a_client_with_nothing_but_a_slow_name_connects_when_the_answer_is_there)
 {
-    tcp_proxy proxy{one_server::get().connect_string()};
+    tcp_proxy proxy = link_proxy(one_server::get(), {"good.test", "slow.test"});
     client_scene s{to("slow.test" + port(proxy))};
     {
         const ticker t{s.io};
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_client_with_nothing_but_a_slow_name_connects_when_the_ans
 
 BOOST_AUTO_TEST_CASE(a_failing_name_is_no_obstacle_beside_a_good_one)
 {
-    tcp_proxy proxy{one_server::get().connect_string()};
+    tcp_proxy proxy = link_proxy(one_server::get(), {"good.test", "slow.test"});
     for (const auto* bad : {"failing.test", "nowhere.test"}) {
         client_scene s{to(bad + port(proxy) + ",good.test" + port(proxy))};
         const ticker t{s.io};

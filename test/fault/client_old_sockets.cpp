@@ -18,11 +18,11 @@ struct two_addresses {
     {
         second.refuse(true);
         const auto hosts = first.connect_string() + (both ? ',' + second.connect_string() : "");
-        zk.emplace(io, client_options{.hosts = hosts,
-                                      .session_timeout = session_time,
-                                      .backoff_min = 20ms,
-                                      .backoff_max = 50ms,
-                                      .tick = 500ms});
+        zk.emplace(io, link_client({.hosts = hosts,
+                                    .session_timeout = session_time,
+                                    .backoff_min = 20ms,
+                                    .backoff_max = 50ms,
+                                    .tick = 500ms}));
         const outcome<> connected;
         zk->async_connect(connected.handler());
         value_of(io, connected);
@@ -48,8 +48,8 @@ struct two_addresses {
     }
 
     zookeeper_server& server = one_server::get();
-    tcp_proxy first{server.connect_string()};
-    tcp_proxy second{server.connect_string()};
+    tcp_proxy first = link_proxy(server);
+    tcp_proxy second = link_proxy(server);
     asio::io_context io;
     std::optional<client> zk;
     std::size_t reached = 0; // connections to the first address
@@ -151,16 +151,15 @@ BOOST_AUTO_TEST_CASE(the_client_goes_while_a_server_stalls)
 
 BOOST_AUTO_TEST_CASE(the_context_goes_while_a_server_stalls)
 {
-    tcp_proxy first{one_server::get().connect_string()};
-    tcp_proxy second{one_server::get().connect_string()};
+    tcp_proxy first = link_proxy(one_server::get());
+    tcp_proxy second = link_proxy(one_server::get());
     second.refuse(true);
     std::optional<client> zk;
     {
         asio::io_context io;
-        zk.emplace(io,
-                   client_options{.hosts = first.connect_string() + ',' + second.connect_string(),
-                                  .session_timeout = session_time,
-                                  .tick = 500ms});
+        zk.emplace(io, link_client({.hosts = first.connect_string() + ',' + second.connect_string(),
+                                    .session_timeout = session_time,
+                                    .tick = 500ms}));
         const outcome<> connected;
         zk->async_connect(connected.handler());
         value_of(io, connected);

@@ -63,7 +63,7 @@ void all_servers_go_away_and_come_back(std::chrono::milliseconds duration)
 {
     // Some that never were, and one that was.
     const loopback_port nobody, nobody_either;
-    tcp_proxy proxy{one_server::get().connect_string()};
+    tcp_proxy proxy = link_proxy(one_server::get());
     client_options options;
     options.hosts = nobody.address() + "," + proxy.connect_string() + "," + nobody_either.address();
     client_scene s{options};

@@ -2,6 +2,7 @@
 // the first server carries out when it wakes may come behind what the client has written since.
 #include <colock/colock.hpp>
 #include <support/admin_session.hpp>
+#include <support/link.hpp>
 #include <support/outcome.hpp>
 #include <support/print.hpp>
 #include <support/tcp_proxy.hpp>
@@ -74,8 +75,9 @@ public:
     // Where the clients go on: at the leader, or at the other follower.
     explicit stalled_server(bool to_the_leader)
         : leader_{servers_.wait_for_leader()}, stalled_{servers_.followers().front()},
-          other_{to_the_leader ? leader_ : servers_.followers().back()}, first_{at(stalled_)},
-          second_{at(other_)}, rival_{io_, {.hosts = at(other_), .session_timeout = 10s}}
+          other_{to_the_leader ? leader_ : servers_.followers().back()},
+          first_(link_proxy(servers_[stalled_])),
+          second_(link_proxy(servers_[other_])), rival_{io_, at_server(other_, 10s)}
     {
         outcome<> connected;
         rival_.async_connect(connected.handler());
@@ -339,7 +341,7 @@ private:
         client_options options{.hosts = first_.connect_string() + ',' + second_.connect_string(),
                                .session_timeout = session_time,
                                .tick = 500ms};
-        auto& t = trials_.emplace_back(kind, client{io_, std::move(options)},
+        auto& t = trials_.emplace_back(kind, client{io_, link_client(std::move(options))},
                                        "/late" + std::to_string(trials_.size()));
         outcome<> connected;
         t.zk.async_connect(connected.handler());
@@ -375,8 +377,12 @@ private:
     }
 
     std::string at(std::size_t server) const { return servers_[server].connect_string(); }
+    client_options at_server(std::size_t server, std::chrono::milliseconds session) const
+    {
+        return link_client({.hosts = link_hosts(servers_[server]), .session_timeout = session});
+    }
 
-    zookeeper_ensemble servers_{patient_options()};
+    zookeeper_ensemble servers_{link_servers(patient_options())};
     std::size_t leader_;
     std::size_t stalled_;
     std::size_t other_;
@@ -385,7 +391,7 @@ private:
     admin_session admin_{at(leader_)};
     asio::io_context io_;
     client rival_;
-    client busy_{io_, {.hosts = at(leader_), .session_timeout = 30s}};
+    client busy_{io_, at_server(leader_, 30s)};
     std::list<trial> trials_;
     std::set<std::int64_t> sessions_;
 };

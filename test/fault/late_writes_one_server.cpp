@@ -1,6 +1,7 @@
 // The same as late_writes for a client that knows one address only: it goes on at the server that stalls.
 #include <colock/colock.hpp>
 #include <support/admin_session.hpp>
+#include <support/link.hpp>
 #include <support/outcome.hpp>
 #include <support/print.hpp>
 #include <support/zookeeper_server.hpp>
@@ -23,8 +24,8 @@ namespace {
 // One client. It writes to a node of its own, and takes a lock; both while the server stalls.
 struct contender {
     contender(asio::io_context& io, const std::string& hosts, std::string name)
-        : zk{io, {.hosts = hosts, .session_timeout = 10s, .tick = 500ms}}, node{"/node" + name},
-          lock{"/lock" + name}
+        : zk{io, link_client({.hosts = hosts, .session_timeout = 10s, .tick = 500ms})},
+          node{"/node" + name}, lock{"/lock" + name}
     {
     }
 
@@ -67,12 +68,12 @@ BOOST_AUTO_TEST_CASE(G3_nothing_old_is_carried_out_behind_the_return_to_the_same
 {
     zookeeper_options options;
     options.tick_time = 500ms;
-    zookeeper_server server{options};
+    zookeeper_server server{link_servers(options)};
     admin_session admin{server.connect_string()};
     asio::io_context io;
     std::list<contender> all;
     for (int i = 0; i != 20; ++i) {
-        auto& c = all.emplace_back(io, server.connect_string(), std::to_string(i));
+        auto& c = all.emplace_back(io, link_hosts(server), std::to_string(i));
         admin.create(c.node, "none");
         admin.create(c.lock);
         outcome<> connected;

@@ -48,7 +48,7 @@ struct alone : lock_scene {
     // Who knows a directory by his own locks alone need not know whose it is now.
     void check_data_are_kept_in_a_long_queue(int locks_before);
 
-    tcp_proxy proxy{server.connect_string()};
+    tcp_proxy proxy = link_proxy(server);
     client& c = connect_through(proxy);
 };
 

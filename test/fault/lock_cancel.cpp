@@ -108,7 +108,7 @@ struct cancel_scene : lock_scene {
                     watches_of(zk).size(), strays);
     }
 
-    tcp_proxy proxy{server.connect_string()};
+    tcp_proxy proxy = link_proxy(server);
     client& holder = connect();
     client& zk = connect_through(proxy);
     unique_lock held = hold(holder);

@@ -27,12 +27,12 @@ zookeeper_options quick_options()
 struct ensemble_scene {
     client& connect()
     {
-        return scene.connect({.hosts = ensemble.connect_string(), .session_timeout = 20s});
+        return scene.connect({.hosts = link_hosts(ensemble), .session_timeout = 20s});
     }
 
     void kill_leader() { ensemble[ensemble.wait_for_leader()].kill(); }
 
-    zookeeper_ensemble ensemble{quick_options()};
+    zookeeper_ensemble ensemble{link_servers(quick_options())};
     lock_scene scene{ensemble[0]};
     metronome beat{ensemble.connect_string()};
 };

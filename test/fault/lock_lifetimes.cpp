@@ -46,21 +46,21 @@ const char* const stage_names[] = {"connecting", "making",    "creating",       
 // Sessions are short, so that those that nobody ends are gone soon.
 zookeeper_server& quick_server()
 {
-    static zookeeper_server server{[] {
+    static zookeeper_server server{link_servers([] {
         zookeeper_options options;
         options.tick_time = 100ms;
         options.min_session_timeout = 1s;
         return options;
-    }()};
+    }())};
     return server;
 }
 
 // A client and a lock, brought to a stage.
 struct actors {
     explicit actors(stage s)
-        : zk{std::make_unique<client>(*io, client_options{.hosts = proxy.connect_string(),
-                                                          .session_timeout = 2s,
-                                                          .tick = 100ms})},
+        : zk{std::make_unique<client>(
+              *io, link_client(
+                       {.hosts = proxy.connect_string(), .session_timeout = 2s, .tick = 100ms}))},
           reached{s}
     {
         if (s == stage::connecting) {
@@ -164,7 +164,7 @@ struct actors {
     // Destroyed last, because waiting operations count as its work.
     std::unique_ptr<asio::io_context> lock_context = std::make_unique<asio::io_context>();
     std::unique_ptr<asio::io_context> io = std::make_unique<asio::io_context>();
-    tcp_proxy proxy{quick_server().connect_string()};
+    tcp_proxy proxy = link_proxy(quick_server());
     admin_session admin{quick_server().connect_string()};
     std::string directory = fresh_directory();
     std::string blocker;
@@ -302,16 +302,15 @@ BOOST_AUTO_TEST_CASE(the_handlers_context_is_destroyed_first)
 // The usual program: a coroutine has them all on its stack.
 BOOST_AUTO_TEST_CASE(a_coroutine_that_owns_client_and_guard_is_destroyed_with_the_context)
 {
+    const auto options =
+        link_client({.hosts = link_hosts(quick_server()), .session_timeout = 2s, .tick = 100ms});
     for (int steps = 0; steps != 50; ++steps) {
         asio::io_context io;
         const auto directory = fresh_directory();
         asio::co_spawn(
             io,
             [&]() -> asio::awaitable<void> {
-                client zk{io,
-                          {.hosts = quick_server().connect_string(),
-                           .session_timeout = 2s,
-                           .tick = 100ms}};
+                client zk{io, options};
                 co_await zk.async_connect();
                 mutex m{zk, directory};
                 auto held = co_await m.async_lock();
@@ -332,7 +331,7 @@ BOOST_AUTO_TEST_CASE(a_handler_that_owns_its_client_is_destroyed_with_the_contex
 {
     asio::io_context io;
     auto zk = std::make_shared<client>(
-        io, client_options{.hosts = quick_server().connect_string(), .tick = 100ms});
+        io, link_client({.hosts = link_hosts(quick_server()), .tick = 100ms}));
     outcome<> connected;
     zk->async_connect(connected.handler());
     value_of(io, connected);
@@ -368,7 +367,7 @@ BOOST_AUTO_TEST_CASE(run_returns_when_the_client_is_closed_also_after_a_backgrou
 BOOST_AUTO_TEST_CASE(G3_closing_behind_a_release_awaits_it)
 {
     lock_scene s;
-    tcp_proxy proxy{s.server.connect_string()};
+    tcp_proxy proxy = link_proxy(s.server);
     auto& other = s.connect();
     for (int i = 0; i != 20; ++i) {
         auto& c = s.connect_through(proxy);
@@ -390,7 +389,7 @@ BOOST_AUTO_TEST_CASE(G3_closing_behind_a_release_awaits_it)
 BOOST_AUTO_TEST_CASE(events_during_the_close)
 {
     lock_scene s;
-    tcp_proxy proxy{s.server.connect_string()};
+    tcp_proxy proxy = link_proxy(s.server);
     auto& holder = s.connect();
     for (int i = 0; i != 5; ++i) {
         auto& c = s.connect_through(proxy);

@@ -4,6 +4,7 @@
 // of its own, and a waiter on the other side.
 #include <colock/colock.hpp>
 #include <support/admin_session.hpp>
+#include <support/link.hpp>
 #include <support/metronome.hpp>
 #include <support/outcome.hpp>
 #include <support/print.hpp>
@@ -84,8 +85,10 @@ std::string distribution(std::vector<seconds> values)
 struct holder {
     holder(asio::io_context& io, const std::string& hosts, std::chrono::milliseconds session,
            int number)
-        : zk{io,
-             {.hosts = hosts, .session_timeout = session, .connect_timeout = 30s, .tick = tick}},
+        : zk{io, link_client({.hosts = hosts,
+                              .session_timeout = session,
+                              .connect_timeout = 30s,
+                              .tick = tick})},
           path{"/turns/" + std::to_string(number)}
     {
     }
@@ -139,7 +142,7 @@ asio::awaitable<void> hold(holder& h, std::chrono::milliseconds offset)
 class reader {
 public:
     reader(asio::io_context& io, const std::string& hosts)
-        : zk_{io, {.hosts = hosts, .session_timeout = 40s, .tick = tick}}, timer_{io}
+        : zk_{io, link_client({.hosts = hosts, .session_timeout = 40s, .tick = tick})}, timer_{io}
     {
         zk_.async_connect([this](error_code failed) {
             if (!failed) {
@@ -185,12 +188,13 @@ struct partition_scene {
         return o;
     }
 
-    std::string hosts_without(std::size_t i) const
+    std::string hosts_without(std::size_t i, bool secure = false) const
     {
         std::string all;
         for (std::size_t each = 0; each != servers.size(); ++each) {
             if (each != i) {
-                all += (all.empty() ? "" : ",") + servers[each].connect_string();
+                all += (all.empty() ? "" : ",") + (secure ? servers[each].secure_connect_string()
+                                                          : servers[each].connect_string());
             }
         }
         return all;
@@ -211,16 +215,16 @@ struct partition_scene {
         admin.create_path("/turns");
         // Heartbeats have a fixed period; so those of all holders come within a second, then as now.
         for (int i = 0; i != locks; ++i) {
-            auto& h = holders.emplace_back(io, servers[at].connect_string(), session, i);
+            auto& h = holders.emplace_back(io, link_hosts(servers[at]), session, i);
             asio::co_spawn(io, hold(h, i * stagger), asio::detached);
         }
         BOOST_REQUIRE(until([&] {
             return std::ranges::all_of(holders, [](const auto& h) { return h.guard != nullptr; });
         }));
-        next.emplace(io, client_options{.hosts = hosts_without(at),
-                                        .session_timeout = 40s,
-                                        .connect_timeout = 30s,
-                                        .tick = tick});
+        next.emplace(io, link_client({.hosts = hosts_without(at, over_tls()),
+                                      .session_timeout = 40s,
+                                      .connect_timeout = 30s,
+                                      .tick = tick}));
         outcome<> connected;
         next->async_connect(connected.handler());
         value_of(io, connected);
@@ -376,7 +380,7 @@ struct partition_scene {
 
     const std::chrono::milliseconds session;
     private_network network{3};
-    zookeeper_ensemble servers{options(), network.places()};
+    zookeeper_ensemble servers{link_servers(options()), network.places()};
     asio::io_context io;
     std::optional<metronome> beat;
     std::list<holder> holders;
@@ -394,7 +398,7 @@ BOOST_AUTO_TEST_SUITE(lock_partition)
 BOOST_AUTO_TEST_CASE(a_host_that_is_cut_off_serves_its_clients_and_hears_nothing_of_the_others)
 {
     private_network network{3};
-    zookeeper_ensemble servers{partition_scene::options(), network.places()};
+    zookeeper_ensemble servers{link_servers(partition_scene::options()), network.places()};
     const auto leader = servers.wait_for_leader();
     const auto follower = servers.followers().front();
     const metronome beat{servers[leader].connect_string()};
@@ -423,7 +427,7 @@ BOOST_AUTO_TEST_CASE(G5_a_holder_whose_follower_is_cut_off_is_told_before_the_ne
         partition_scene s{session};
         const auto follower = s.servers.followers().front();
         s.begin(follower);
-        reader reads{s.io, s.servers[follower].connect_string()};
+        reader reads{s.io, link_hosts(s.servers[follower])};
         s.lose("follower cut off", [&] {
             BOOST_REQUIRE((reads.last_answer() > clock_type::now() - 1s));
             s.network.cut(follower, lan::peers);

@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(G5_K3_a_holder_whose_session_expires_is_told_and_the_next_i
 BOOST_AUTO_TEST_CASE(G2_a_mere_disconnection_does_not_cost_the_place)
 {
     queue_scene s;
-    tcp_proxy proxy{s.server.connect_string()};
+    tcp_proxy proxy = link_proxy(s.server);
     auto& holder = s.connect();
     auto& c = s.connect_through(proxy);
     auto& behind = s.connect();
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(G2_a_mere_disconnection_does_not_cost_the_place)
 BOOST_AUTO_TEST_CASE(a_holder_keeps_the_lock_over_a_disconnection)
 {
     queue_scene s;
-    tcp_proxy proxy{s.server.connect_string()};
+    tcp_proxy proxy = link_proxy(s.server);
     auto& c = s.connect_through(proxy);
     auto& other = s.connect();
     auto held = s.hold(c);
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(E3_a_waiter_in_the_middle_dies_and_nobody_is_granted_early)
 BOOST_AUTO_TEST_CASE(G1_a_waiter_whose_node_an_operator_deletes_joins_again)
 {
     queue_scene s;
-    tcp_proxy proxy{s.server.connect_string()};
+    tcp_proxy proxy = link_proxy(s.server);
     auto& holder = s.connect();
     auto& victim = s.connect_through(proxy);
     auto& behind = s.connect();
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(G1_a_waiter_whose_node_an_operator_deletes_joins_again)
 BOOST_AUTO_TEST_CASE(G1_the_same_when_its_own_watch_is_not_set_yet)
 {
     queue_scene s;
-    tcp_proxy proxy{s.server.connect_string()};
+    tcp_proxy proxy = link_proxy(s.server);
     auto& holder = s.connect();
     auto& victim = s.connect_through(proxy);
     auto& behind = s.connect();
@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(G5_closing_the_client_loses_its_locks)
 // Curator's testWaitingProcessKilledServer.
 BOOST_AUTO_TEST_CASE(G4_Z1_the_server_is_killed_and_started_while_one_holds_and_others_wait)
 {
-    zookeeper_server server;
+    zookeeper_server server{link_servers()};
     queue_scene s{server};
     auto& holder = s.connect();
     auto held = s.hold(holder);
@@ -335,7 +335,7 @@ BOOST_AUTO_TEST_CASE(G4_Z1_the_server_is_killed_and_started_while_one_holds_and_
 
 BOOST_AUTO_TEST_CASE(G4_the_server_stands_still_for_a_while)
 {
-    zookeeper_server server;
+    zookeeper_server server{link_servers()};
     queue_scene s{server};
     auto& holder = s.connect();
     auto& other = s.connect();

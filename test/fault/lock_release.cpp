@@ -52,12 +52,12 @@ struct pair_of_releases {
 // Sessions are short.
 zookeeper_server& quick_server()
 {
-    static zookeeper_server server{[] {
+    static zookeeper_server server{link_servers([] {
         zookeeper_options o;
         o.tick_time = 100ms;
         o.min_session_timeout = 1s;
         return o;
-    }()};
+    }())};
     return server;
 }
 
@@ -90,7 +90,7 @@ struct release_scene : lock_scene {
     std::uint64_t lost() const { return zk.stats().locks_lost - before.locks_lost; }
     std::uint64_t released() const { return zk.stats().locks_released - before.locks_released; }
 
-    tcp_proxy proxy{server.connect_string()};
+    tcp_proxy proxy = link_proxy(server);
     client& zk = connect_through(proxy, {.session_timeout = timeout, .tick = 100ms});
     std::list<pair_of_releases> pairs;
     client_stats before;

@@ -37,7 +37,7 @@ struct proxied : lock_scene {
 
     [[nodiscard]] std::string contender_prefix() const { return directory + "/_c_"; }
 
-    tcp_proxy proxy{server.connect_string()};
+    tcp_proxy proxy = link_proxy(server);
 };
 
 } // namespace
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(a_lock_that_waits_for_the_first_connection_fails_with_it)
 {
     client_options options{.hosts = proxy.connect_string(), .connect_timeout = 200ms};
     proxy.refuse(true);
-    client c{io, options};
+    client c{io, link_client(options)};
     outcome<> connected;
     c.async_connect(connected.handler());
     go_on(io, 1ms);
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(a_lock_that_waits_for_the_first_connection_fails_with_it)
 
 BOOST_AUTO_TEST_CASE(G2_locks_started_without_a_connection_join_in_that_order)
 {
-    client c{io, {.hosts = proxy.connect_string()}};
+    client c{io, link_client({.hosts = proxy.connect_string()})};
     outcome<> connected;
     c.async_connect(connected.handler());
     constexpr int count = 50;

@@ -2,6 +2,7 @@
 #include <colock/colock.hpp>
 #include <support/admin_session.hpp>
 #include <support/fenced_store.hpp>
+#include <support/link.hpp>
 #include <support/outcome.hpp>
 #include <support/print.hpp>
 #include <support/run.hpp>
@@ -34,7 +35,7 @@ struct pair_of_holders {
         : path{"/turns/" + std::to_string(number)}, data{"/data/" + std::to_string(number)},
           file{directory + "/" + std::to_string(number)}, store{file},
           process{{COLOCK_STOPPED_HOLDER, hosts, path, file, data},
-                  {.capture_output = true, .open_input = true}}
+                  {.environment = link_environment(), .capture_output = true, .open_input = true}}
     {
     }
 
@@ -63,14 +64,14 @@ BOOST_AUTO_TEST_CASE(G1_a_holder_that_was_stopped_for_longer_than_its_session_ca
 {
     zookeeper_options options;
     options.tick_time = 200ms; // sessions of four seconds at most
-    zookeeper_server server{options};
+    zookeeper_server server{link_servers(options)};
     const temporary_directory directory;
     admin_session admin{server.connect_string()};
     admin.create("/data");
     std::list<pair_of_holders> pairs;
     for (int i = 0; i != repetitions(processes); ++i) {
         admin.create("/data/" + std::to_string(i));
-        pairs.emplace_back(server.connect_string(), directory.path(), i);
+        pairs.emplace_back(link_hosts(server), directory.path(), i);
     }
     for (auto& p : pairs) {
         const auto line = p.process.read_line(60s);
@@ -78,7 +79,7 @@ BOOST_AUTO_TEST_CASE(G1_a_holder_that_was_stopped_for_longer_than_its_session_ca
         p.token = line->substr(5);
     }
     asio::io_context io;
-    client zk{io, {.hosts = server.connect_string(), .session_timeout = 4s, .tick = 200ms}};
+    client zk{io, link_client({.hosts = link_hosts(server), .session_timeout = 4s, .tick = 200ms})};
     outcome<> connected;
     zk.async_connect(connected.handler());
     value_of(io, connected);

@@ -104,7 +104,7 @@ auto handler_of(started& op)
 }
 
 struct own_server {
-    zookeeper_server own{quick()};
+    zookeeper_server own{link_servers(quick())};
 };
 
 struct outage : own_server, lock_scene {
@@ -243,8 +243,8 @@ BOOST_AUTO_TEST_CASE(every_operation_ends_as_its_page_says)
     auto& closing = s.connect(short_session());
     client connecting{s.io, [&] {
                           auto options = short_session();
-                          options.hosts = s.own.connect_string();
-                          return options;
+                          options.hosts = link_hosts(s.own);
+                          return link_client(options);
                       }()};
 
     // The locks, watches and operations that are under way when the server stops answering.

@@ -13,6 +13,7 @@
 //   lost           the reason once more
 #include <colock/colock.hpp>
 #include <support/fenced_store.hpp>
+#include <support/link.hpp>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -44,7 +45,8 @@ void work(asio::io_context& io, char** argv)
     const std::string data = argv[4];
     colock::test::fenced_store store{argv[3]};
     colock::client zk{
-        io, {.hosts = argv[1], .session_timeout = 4s, .connect_timeout = 30s, .tick = 200ms}};
+        io, colock::test::link_client(
+                {.hosts = argv[1], .session_timeout = 4s, .connect_timeout = 30s, .tick = 200ms})};
     zk.async_connect(asio::use_future).get();
     colock::mutex turns{zk, argv[2]};
     colock::unique_lock held = turns.async_lock(asio::use_future).get();

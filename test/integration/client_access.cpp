@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_chroot_stands_before_the_path_of_a_list)
 {
     scene s;
     asio::io_context io;
-    client inner{io, {.hosts = s.server.connect_string(), .chroot = s.root}};
+    client inner{io, link_client({.hosts = link_hosts(s.server), .chroot = s.root})};
     s.admin.create(s.root + "/a");
     run(io, [](client& c) -> asio::awaitable<void> {
         co_await c.async_connect();

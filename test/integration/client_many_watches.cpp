@@ -2,6 +2,7 @@
 // paths, which the server refuses when it is larger than 1 MB, again and again.
 #include <colock/client.hpp>
 #include <support/admin_session.hpp>
+#include <support/link.hpp>
 #include <support/print.hpp>
 #include <support/run.hpp>
 #include <support/tcp_proxy.hpp>
@@ -44,10 +45,10 @@ BOOST_AUTO_TEST_SUITE(client_many_watches)
 BOOST_AUTO_TEST_CASE(
     twelve_thousand_watches_survive_a_restart_and_those_whose_node_has_changed_fire)
 {
-    zookeeper_server server;
-    tcp_proxy proxy{server.connect_string()};
+    zookeeper_server server{link_servers()};
+    tcp_proxy proxy = link_proxy(server);
     asio::io_context context;
-    client zk{context, {.hosts = proxy.connect_string()}};
+    client zk{context, link_client({.hosts = proxy.connect_string()})};
     std::vector<watched_node> nodes(count);
     std::size_t errors = 0, done = 0, fired = 0;
     run(context, [&]() -> asio::awaitable<void> { co_await zk.async_connect(); }());

@@ -358,7 +358,8 @@ BOOST_AUTO_TEST_CASE(a_watch_may_outlive_its_client)
 {
     const auto root = own_node();
     asio::io_context context;
-    std::optional<client> zk{std::in_place, context, to(one_server::get().connect_string())};
+    std::optional<client> zk{std::in_place, context,
+                             link_client(to(link_hosts(one_server::get())))};
     colock::watched<colock::get_result> w, other;
     run(context, [&]() -> asio::awaitable<void> {
         co_await zk->async_connect();
@@ -381,7 +382,7 @@ BOOST_AUTO_TEST_CASE(a_watch_may_outlive_its_execution_context)
 {
     const auto root = own_node();
     std::optional<asio::io_context> context{std::in_place};
-    client zk{*context, to(one_server::get().connect_string())};
+    client zk{*context, link_client(to(link_hosts(one_server::get())))};
     colock::watched<colock::get_result> w;
     run(*context, [&]() -> asio::awaitable<void> {
         co_await zk.async_connect();

@@ -26,7 +26,7 @@ BOOST_FIXTURE_TEST_SUITE(multi_lock_faults, multi_scene)
 
 BOOST_AUTO_TEST_CASE(G3_cancelled_at_any_moment_it_leaves_nothing_behind)
 {
-    tcp_proxy proxy{server.connect_string()};
+    tcp_proxy proxy = link_proxy(server);
     proxy.set_delay(1ms);
     auto& other = connect(quiet);
     auto& c = connect_through(proxy, quiet);
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(G3_cancelled_at_any_moment_it_leaves_nothing_behind)
 
 BOOST_AUTO_TEST_CASE(G3_a_total_cancellation_waits_and_a_terminal_one_hurries_it)
 {
-    tcp_proxy proxy{server.connect_string()};
+    tcp_proxy proxy = link_proxy(server);
     auto& c = connect_through(proxy);
     auto busy = hold_one(connect(), 1);
     asio::cancellation_signal signal;
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(what_is_lost_while_others_are_waited_for_is_taken_again)
 BOOST_AUTO_TEST_CASE(the_session_expires_while_it_waits)
 {
     for (const bool rejoin : {true, false}) {
-        tcp_proxy proxy{server.connect_string()};
+        tcp_proxy proxy = link_proxy(server);
         auto& c = connect_through(proxy);
         auto busy = hold_one(connect(), 1);
         auto options = with_nodes({.rejoin_on_expiry = rejoin});
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(guarded_writes)
 
 BOOST_AUTO_TEST_CASE(G4_the_connection_breaks_in_the_middle)
 {
-    tcp_proxy proxy{server.connect_string()};
+    tcp_proxy proxy = link_proxy(server);
     for (const bool carried_out : {true, false}) {
         for (const bool busy : {true, false}) {
             for (const unsigned nth : {1U, 2U, 3U}) {
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(G4_the_connection_breaks_in_the_middle)
 
 BOOST_AUTO_TEST_CASE(G3_the_roll_back_survives_a_disconnection)
 {
-    tcp_proxy proxy{server.connect_string()};
+    tcp_proxy proxy = link_proxy(server);
     auto& c = connect_through(proxy);
     auto busy = hold_one(connect(), 1);
     outcome<multi_guard> result;
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(the_client_is_closed_or_destroyed_meanwhile)
     all_of(c, {0, 1}).async_lock(after.handler());
     BOOST_TEST(code_of(io, after) == errc::client_closed);
     {
-        client gone{io, {.hosts = server.connect_string()}};
+        client gone{io, link_client({.hosts = link_hosts(server)})};
         outcome<> connected;
         gone.async_connect(connected.handler());
         BOOST_TEST(code_of(io, connected) == error_code{});
@@ -322,7 +322,7 @@ BOOST_AUTO_TEST_CASE(the_context_is_destroyed_meanwhile)
     const auto alive = std::make_shared<int>(0);
     {
         std::optional<asio::io_context> context{std::in_place};
-        client c{*context, {.hosts = server.connect_string()}};
+        client c{*context, link_client({.hosts = link_hosts(server)})};
         outcome<> connected;
         c.async_connect(connected.handler());
         run_until(*context, [&] { return connected.done(); });

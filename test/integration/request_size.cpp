@@ -176,9 +176,8 @@ BOOST_AUTO_TEST_CASE(the_limit_holds_for_owner_data_where_it_is_raised)
 BOOST_AUTO_TEST_CASE(a_credential_that_does_not_fit_is_refused)
 {
     asio::io_context io;
-    client c{io,
-             {.hosts = common_server().connect_string(),
-              .credentials = {{"digest", "me:" + std::string(0xfffff, 'x')}}}};
+    client c{io, link_client({.hosts = link_hosts(common_server()),
+                              .credentials = {{"digest", "me:" + std::string(0xfffff, 'x')}}})};
     outcome<> connected;
     c.async_connect(connected.handler());
     BOOST_TEST(code_of(io, connected) == errc::request_too_large);

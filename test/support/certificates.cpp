@@ -133,10 +133,9 @@ certificate certificate_authority::self_signed(certificate_subject const& subjec
 
 certificate certificate_authority::make(certificate_subject const& subject, bool issued) const
 {
-    auto const first = as_file_name(subject.name);
-    auto stem = first;
-    for (int number = 2; std::filesystem::exists(directory_ + "/" + stem + ".pem"); ++number)
-        stem = first + "-" + std::to_string(number);
+    auto stem = as_file_name(subject.name);
+    if (auto const number = ++issued_[stem]; number > 1)
+        stem += "-" + std::to_string(number);
 
     auto line = request(directory_, stem, subject.name);
     if (issued && !subject.expired)
@@ -154,6 +153,8 @@ certificate certificate_authority::make(certificate_subject const& subject, bool
                     directory_);
     certificate made{path + ".pem", path + ".key", path + "-with-key.pem"};
     write_file(made.with_key, content_of(made.key) + content_of(made.file));
+    using std::filesystem::perms;
+    std::filesystem::permissions(made.with_key, perms::owner_read | perms::owner_write);
     return made;
 }
 

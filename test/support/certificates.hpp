@@ -3,6 +3,7 @@
 
 #include "temporary_directory.hpp"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,7 +40,7 @@ public:
     /// The files go with the authority.
     explicit certificate_authority(std::string name = "colock test authority");
 
-    /// The files go into a directory that is there, and stay.
+    /// The files go into a directory that is there, and stay. They overwrite those of the same name.
     certificate_authority(std::string name, std::string directory);
 
     certificate_authority(certificate_authority const&) = delete;
@@ -61,6 +62,7 @@ private:
 
     std::unique_ptr<temporary_directory> own_;
     std::string directory_;
+    mutable std::map<std::string, int> issued_; // by the beginning of their files' names
 };
 
 /// A certificate for a server at 127.0.0.1 and localhost, and at further names and addresses.

@@ -3,6 +3,7 @@
 
 #include <colock/client.hpp>
 #include <support/admin_session.hpp>
+#include <support/link.hpp>
 #include <support/one_server.hpp>
 #include <support/outcome.hpp>
 #include <support/password_of.hpp>
@@ -106,7 +107,7 @@ struct client_scene {
     }
 
     zookeeper_server& server;
-    tcp_proxy proxy{server.connect_string()};
+    tcp_proxy proxy = link_proxy(server);
     admin_session admin{server.connect_string()};
     const std::string root = own_node(server);
     asio::io_context io;
@@ -118,7 +119,7 @@ private:
         if (options.hosts.empty()) {
             options.hosts = proxy.connect_string();
         }
-        return options;
+        return link_client(std::move(options));
     }
 };
 

@@ -3,6 +3,7 @@
 
 #include <colock/colock.hpp>
 #include <support/admin_session.hpp>
+#include <support/link.hpp>
 #include <support/outcome.hpp>
 #include <support/password_of.hpp>
 #include <support/print.hpp>
@@ -35,7 +36,7 @@ using namespace std::chrono_literals;
 /// One server for all cases of a program; a case that stops or kills one starts its own.
 inline zookeeper_server& common_server()
 {
-    static zookeeper_server server;
+    static zookeeper_server server{link_servers()};
     return server;
 }
 
@@ -70,9 +71,9 @@ struct lock_scene {
     client& connect(client_options options = {})
     {
         if (options.hosts.empty()) {
-            options.hosts = server.connect_string();
+            options.hosts = link_hosts(server);
         }
-        auto& c = clients.emplace_back(io, std::move(options));
+        auto& c = clients.emplace_back(io, link_client(std::move(options)));
         outcome<> connected;
         c.async_connect(connected.handler());
         value_of(io, connected);

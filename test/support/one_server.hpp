@@ -2,6 +2,7 @@
 #define COLOCK_TEST_SUPPORT_ONE_SERVER_HPP
 
 #include "admin_session.hpp"
+#include "link.hpp"
 #include "zookeeper_server.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -26,7 +27,7 @@ public:
         options.tick_time = 500ms; // sessions from 1 to 10 s
         options.extended_types = true;
         options.container_check_interval = 100ms;
-        running() = std::make_unique<zookeeper_server>(options);
+        running() = std::make_unique<zookeeper_server>(link_servers(options));
     }
     void teardown() { running().reset(); }
 

@@ -1,4 +1,5 @@
 // private_zookeeper: a private server or ensemble on free loopback ports, for as long as it runs.
+#include "certificates.hpp"
 #include "tcp_proxy.hpp"
 #include "zookeeper_server.hpp"
 
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -31,13 +33,16 @@ usage: private_zookeeper [options]
   --delay MS    put a proxy in front that adds MS milliseconds to each round trip
   --proxy       put a proxy in front also without a delay
   --tick MS     ZooKeeper's tickTime (default 2000)
+  --tls DIR     speak TLS, too, at ports of its own, beside the plain ones; DIR is made, and gets the
+                authority (ca.pem) and a certificate for a client (client.pem, client.key). With a
+                proxy, that stands before the secure ports
   --fsync       keep the data on a disk and wait for it at each write
   --fast        let the JVM optimise (for benchmarks; starts a little slower)
   --until-eof   end at the end of the standard input, too
   --help
 
-Prints "connect string: HOST:PORT[,...]" and, with a proxy, "through the proxy: HOST:PORT[,...]",
-then runs until SIGINT or SIGTERM. Everything is removed at the end, also the data.
+Prints "connect string: HOST:PORT[,...]", with TLS "secure connect string: HOST:PORT[,...]", and with
+a proxy "through the proxy: HOST:PORT[,...]", then runs until SIGINT or SIGTERM. Everything is removed at the end, also the data.
 With a proxy, SIGUSR1 cuts all its connections once, SIGUSR2 makes it refuse new ones, or accept
 them again.
 )";
@@ -51,6 +56,7 @@ struct arguments {
     bool proxy = false;
     bool until_eof = false;
     bool help = false;
+    std::string tls; // where its files go
     std::chrono::microseconds one_way{0};
     zookeeper_options options;
 };
@@ -91,6 +97,10 @@ arguments parse(int argc, char** argv)
         } else if (option == "--tick") {
             auto const tick = number(option, value(), 10, 60'000);
             parsed.options.tick_time = std::chrono::milliseconds(std::lround(tick));
+        } else if (option == "--tls") {
+            parsed.tls = value();
+            if (parsed.tls.empty())
+                throw bad_usage("--tls needs a directory");
         } else if (option == "--fsync") {
             parsed.options.force_sync = true;
         } else if (option == "--fast") {
@@ -111,14 +121,24 @@ class installation {
 public:
     explicit installation(arguments const& wanted)
     {
+        auto options = wanted.options;
+        if (!wanted.tls.empty()) {
+            std::filesystem::create_directories(wanted.tls);
+            authority_ = std::make_shared<certificate_authority const>(
+                "private_zookeeper", std::filesystem::absolute(wanted.tls));
+            authority_->issue({.name = "client"});
+            options.tls = authority_;
+        }
         if (wanted.servers == 1)
-            single_ = std::make_unique<zookeeper_server>(wanted.options);
+            single_ = std::make_unique<zookeeper_server>(options);
         else
-            ensemble_ = std::make_unique<zookeeper_ensemble>(wanted.options);
+            ensemble_ = std::make_unique<zookeeper_ensemble>(options);
         if (!wanted.proxy)
             return;
         for (std::size_t i = 0; i < size(); ++i) {
-            proxies_.push_back(std::make_unique<tcp_proxy>(member(i).connect_string()));
+            // It forwards what it does not understand, such as TLS.
+            proxies_.push_back(std::make_unique<tcp_proxy>(
+                authority_ ? member(i).secure_connect_string() : member(i).connect_string()));
             proxies_.back()->set_delay(wanted.one_way);
         }
     }
@@ -127,6 +147,15 @@ public:
     {
         std::printf("connect string: %s\n",
                     (single_ ? single_->connect_string() : ensemble_->connect_string()).c_str());
+        if (authority_) {
+            auto const& dir = authority_->directory();
+            std::printf(
+                "secure connect string: %s\n",
+                (single_ ? single_->secure_connect_string() : ensemble_->secure_connect_string())
+                    .c_str());
+            std::printf("authority: %s/ca.pem\nclient: %s/client.pem, %s/client.key\n", dir.c_str(),
+                        dir.c_str(), dir.c_str());
+        }
         if (!proxies_.empty()) {
             std::string all;
             for (auto const& each : proxies_)
@@ -162,6 +191,7 @@ private:
     std::size_t size() const { return single_ ? 1 : ensemble_->size(); }
     zookeeper_server& member(std::size_t i) { return single_ ? *single_ : (*ensemble_)[i]; }
 
+    std::shared_ptr<certificate_authority const> authority_;
     std::unique_ptr<zookeeper_server> single_;
     std::unique_ptr<zookeeper_ensemble> ensemble_;
     std::vector<std::unique_ptr<tcp_proxy>> proxies_;

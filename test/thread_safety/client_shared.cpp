@@ -130,14 +130,14 @@ BOOST_AUTO_TEST_SUITE(client_shared, *boost::unit_test::fixture<one_server>())
 BOOST_AUTO_TEST_CASE(
     a_client_is_shared_by_the_threads_of_a_pool_while_its_connection_comes_and_goes)
 {
-    tcp_proxy proxy{one_server::get().connect_string()};
+    tcp_proxy proxy = link_proxy(one_server::get());
     const auto root = own_node();
     asio::thread_pool pool{threads};
     client_options options;
     options.hosts = proxy.connect_string();
     std::atomic<int> logged = 0;
     options.log = [&](colock::log_level, std::string_view) { ++logged; };
-    client zk{pool, options};
+    client zk{pool, link_client(options)};
     zk.async_connect(asio::use_future).get();
 
     constexpr int rounds = 300;
@@ -174,9 +174,9 @@ BOOST_AUTO_TEST_CASE(clients_of_their_own_in_several_threads_do_not_disturb_each
     asio::thread_pool pool{threads};
     std::vector<std::unique_ptr<client>> clients;
     for (int i = 0; i != 2 * threads; ++i) {
-        clients.push_back(std::make_unique<client>(
-            pool, client_options{.hosts = one_server::get().connect_string(),
-                                 .credentials = {{"digest", "a:b"}}}));
+        clients.push_back(
+            std::make_unique<client>(pool, link_client({.hosts = link_hosts(one_server::get()),
+                                                        .credentials = {{"digest", "a:b"}}})));
     }
     std::vector<std::future<void>> connected;
     for (const auto& c : clients) {
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(a_client_may_be_given_a_strand_of_the_users)
     const auto root = own_node();
     asio::thread_pool pool{threads};
     const auto strand = asio::make_strand(pool);
-    client zk{strand, client_options{.hosts = one_server::get().connect_string()}};
+    client zk{strand, link_client({.hosts = link_hosts(one_server::get())})};
     zk.async_connect(asio::use_future).get();
     int done = 0; // the strand guards it
     std::atomic<bool> all = false;
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(a_client_may_be_destroyed_in_any_thread_with_operations_und
     for (int i = 0; i != 10; ++i) {
         asio::thread_pool pool{threads};
         std::optional<client> zk{std::in_place, pool,
-                                 client_options{.hosts = one_server::get().connect_string()}};
+                                 link_client({.hosts = link_hosts(one_server::get())})};
         zk->async_connect(asio::use_future).get();
         const auto session = zk->session_id();
         std::atomic<int> called = 0;

@@ -35,8 +35,8 @@ struct pooled {
     explicit pooled(std::size_t number_of_clients, std::chrono::milliseconds session_timeout = 30s)
     {
         for (std::size_t i = 0; i != number_of_clients; ++i) {
-            clients.emplace_back(pool, client_options{.hosts = proxy.connect_string(),
-                                                      .session_timeout = session_timeout});
+            clients.emplace_back(pool, link_client({.hosts = proxy.connect_string(),
+                                                    .session_timeout = session_timeout}));
             clients.back().async_connect(asio::use_future).get();
         }
     }
@@ -88,7 +88,7 @@ struct pooled {
     }
 
     asio::thread_pool pool{4};
-    tcp_proxy proxy{common_server().connect_string()};
+    tcp_proxy proxy = link_proxy(common_server());
     const std::string directory = fresh_directory();
     std::list<client> clients;
     std::atomic<int> faults{0}; // seen in the pool's threads, where Boost.Test cannot be told
