@@ -315,4 +315,117 @@ BOOST_AUTO_TEST_CASE(other_locks_that_are_open_to_all)
     run_attacks(attacks_on_others(), access_to_locks::open);
 }
 
+// Nobody uses the lock, so its directory is empty.
+BOOST_AUTO_TEST_CASE(the_empty_directory_is_replaced)
+{
+    for (const auto access : {access_to_locks::open, access_to_locks::by_recipe}) {
+        scene s{a_mutex(), access};
+        s.acquire(s.first) = {};
+        s.drained();
+        s.attempt([&](admin_session& a) {
+            a.remove(s.path);
+            a.create(s.path, "", mode::persistent, strangers_only);
+        });
+        BOOST_TEST(s.refused == (s.by_recipe ? 1 : 0));
+        s.check_newcomer(s.by_recipe ? error_code{} : zookeeper_errc::no_auth,
+                         s.by_recipe ? "" : "lacks CREATE on " + s.path);
+    }
+}
+
+// Each client has a list of its own: they may stand in one queue, but not read each other's nodes. No event of these
+// would reach them.
+BOOST_AUTO_TEST_CASE(who_may_not_read_the_others_is_told_so)
+{
+    for (const auto& kind : {a_mutex(), a_writer(), a_reader(), a_single_node(), an_election()}) {
+        BOOST_TEST_CONTEXT(kind.name)
+        {
+            scene s{kind, access_to_locks::open};
+            if (kind.name != a_single_node().name) {
+                s.admin.create(s.path);
+            }
+            const auto alone = [&](const std::string& user) -> client& {
+                return s.connect({.credentials = {{"digest", user + ":secret"}},
+                                  .acl = creator_acl()});
+            };
+            s.held = s.acquire(alone("one"));
+            auto& other = alone("other");
+            const auto o = s.start(other);
+            if (kind.name == a_reader().name) { // is not blocked by a reader
+                BOOST_TEST(code_of(s.io, o) == error_code{});
+                continue;
+            }
+            BOOST_TEST(code_of(s.io, o) == zookeeper_errc::no_auth);
+            BOOST_TEST(s.why.message().find("this client lacks READ on " + s.held.node) !=
+                           std::string::npos,
+                       s.why.message());
+            BOOST_TEST(s.until([&] { return other.stats().contenders == 0; }));
+            BOOST_TEST(static_cast<bool>(s.held));
+        }
+    }
+}
+
+// The servers send no event of a node that a client may not read, also when it could read it before: the README's G4. The
+// next connection looks again.
+BOOST_AUTO_TEST_CASE(a_contender_hides_behind_the_watch_and_goes)
+{
+    scene s{a_mutex(), access_to_locks::open};
+    s.acquire(s.first) = {};
+    s.drained();
+    tcp_proxy proxy{s.server.connect_string()};
+    auto& c = s.connect_through(proxy);
+    const auto node = s.stranger.create(s.path + "/" + guid + "-lock-", "", mode::ephemeral_sequential);
+    const auto waiting = s.start(c);
+    BOOST_TEST(s.until([&] { return s.watches_of(c).contains(node); }));
+    s.stranger.set_acl(node, strangers_only);
+    s.stranger.remove(node);
+    go_on(s.io, 50ms);
+    proxy.cut();
+    BOOST_TEST(static_cast<bool>(value_of(s.io, waiting)));
+}
+
+namespace {
+
+// By transactions of a client, a thousand at a time.
+error_code flood(scene& s, client& by, std::size_t names)
+{
+    error_code first;
+    std::vector<outcome<std::vector<transaction_result>>> all;
+    for (std::size_t i = 0; i < names; i += 1000) {
+        std::vector<transaction_op> ops;
+        for (std::size_t k = i; k != i + 1000; ++k) {
+            ops.push_back(create_op(s.queue_path() + "/" + guid + "-lock-" +
+                                    std::to_string(1'000'000'000 + k)));
+        }
+        by.async_multi(std::move(ops), all.emplace_back().handler());
+    }
+    for (const auto& each : all) {
+        if (const auto ec = code_of(s.io, each); ec && !first) {
+            first = ec;
+        }
+    }
+    return first;
+}
+
+void run_flood(std::size_t names, access_to_locks access)
+{
+    scene s{a_mutex(), access};
+    s.begin();
+    const auto expected = s.by_recipe ? error_code{zookeeper_errc::no_auth} : error_code{};
+    BOOST_TEST(flood(s, s.connect(), names) == expected);
+    s.check_goes_on();
+    s.held = {};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_flood_of_names_by_the_recipe)
+{
+    run_flood(1'000, access_to_locks::by_recipe);
+}
+
+BOOST_AUTO_TEST_CASE(a_flood_of_100_000_names_only_makes_the_lock_slow)
+{
+    run_flood(100'000, access_to_locks::open);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
