@@ -315,6 +315,33 @@ BOOST_AUTO_TEST_CASE(other_locks_that_are_open_to_all)
     run_attacks(attacks_on_others(), access_to_locks::open);
 }
 
+// Also that of the reader that a writer becomes, and parents that are missing.
+BOOST_AUTO_TEST_CASE(all_nodes_of_a_lock_have_the_list_of_its_client)
+{
+    for (const auto& kind :
+         {a_mutex(), a_writer(), a_reader(), a_single_node(), an_election(), a_semaphore()}) {
+        BOOST_TEST_CONTEXT(kind.name)
+        {
+            scene s{kind, access_to_locks::by_recipe};
+            s.begin();
+            s.check_lists(s.directory);
+            outcome<some_guard> far;
+            kind.acquire(s.first, s.directory + "/far/away/lock", {}, s.why, far.handler());
+            const auto held = value_of(s.io, far);
+            s.check_lists(s.directory);
+            if (kind.name == a_writer().name) {
+                shared_mutex rw{s.first, s.directory + "/rw"};
+                outcome<unique_lock> writing;
+                outcome<shared_lock> reading;
+                rw.async_lock(writing.handler());
+                rw.async_downgrade(value_of(s.io, writing), reading.handler());
+                const auto reader = value_of(s.io, reading);
+                s.check_lists(s.directory);
+            }
+        }
+    }
+}
+
 // Nobody uses the lock, so its directory is empty.
 BOOST_AUTO_TEST_CASE(the_empty_directory_is_replaced)
 {

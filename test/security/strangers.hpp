@@ -209,6 +209,18 @@ struct strangers_scene : lock_scene {
         }
     }
 
+    /// Every node that was created for the lock, or to get there, is the users' alone.
+    void check_lists(const std::string& top)
+    {
+        const auto acl = admin.get_acl(top);
+        BOOST_TEST((acl.size() == 1 && acl[0].scheme == "digest" &&
+                    acl[0].id.starts_with("orders:") && acl[0].permissions == permission_all),
+                   top << " is open to others");
+        for (const auto& name : admin.children(top)) {
+            check_lists(top + "/" + name);
+        }
+    }
+
     void check_one_holder()
     {
         const bool another = waiting.done() && waiting.value();

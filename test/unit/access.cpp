@@ -97,6 +97,7 @@ BOOST_AUTO_TEST_CASE(an_entry_in_words)
 {
     BOOST_TEST(entry_words({permission_read | permission_admin, "world", "anyone"}) ==
                "world:anyone may READ, ADMIN");
+    BOOST_TEST(entry_words({permission_read, "digest", "me:tPqkCGmHc="}) == "digest:me may READ");
     BOOST_TEST(entry_words({permission_all, "x509", "CN=\x1b]0;x\a"}) ==
                "x509:CN=\\x1b]0;x\\x07 may READ, WRITE, CREATE, DELETE, ADMIN");
     BOOST_TEST(entry_words({permission_write, "x509", std::string(1'000'000, 'x')}).size() < 300U);
@@ -142,6 +143,8 @@ BOOST_AUTO_TEST_CASE(long_text_is_cut_between_two_characters)
     BOOST_TEST(shown(std::string(1'000'000, 'x'), 5) == "xxxxx...");
     BOOST_TEST(shown("xxxxx", 5) == "xxxxx");
     BOOST_TEST(shown("xxxx\xc3\xb6", 5) == "xxxx...");
+    BOOST_TEST(shown("xxx\x1b", 6) == "xxx...");
+    BOOST_TEST(shown("xxx\x1b", 7) == "xxx\\x1b");
     BOOST_TEST(shown("xxx\xc3\xb6", 5) == "xxx\xc3\xb6");
     BOOST_TEST(shown(std::string(1'000'000, '\xff')).size() == 4'000'000U);
 }

@@ -16,7 +16,7 @@ namespace colock::protocol {
 [[nodiscard]] std::optional<acl_entry> entry_for_others(const access_control_list& acl,
                                                         const access_control_list& own);
 
-// "digest:orders:3tzy... may READ, WRITE": one line, whatever the servers say.
+// "digest:orders may READ, WRITE": one line, whatever the servers say, and no hash of a secret.
 [[nodiscard]] std::string entry_words(const acl_entry& e);
 
 } // namespace colock::protocol

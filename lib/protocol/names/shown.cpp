@@ -1,5 +1,7 @@
 #include "shown.hpp"
 
+#include <colock/log.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -71,10 +73,11 @@ std::string shown(std::string_view text, std::size_t most)
     while (at != text.size()) {
         const auto next = first_of(text.substr(at, 4));
         const auto bytes = std::max<std::size_t>(next.bytes, 1);
-        if (at + bytes > most) {
+        const bool as_it_is = next.bytes != 0 && is_printable(next.code);
+        if (line.size() + (as_it_is ? bytes : 4 * bytes) > most) {
             return line + "...";
         }
-        if (next.bytes != 0 && is_printable(next.code)) {
+        if (as_it_is) {
             line += text.substr(at, bytes);
         } else {
             constexpr std::string_view digits = "0123456789abcdef";
@@ -88,3 +91,8 @@ std::string shown(std::string_view text, std::size_t most)
 }
 
 } // namespace colock::protocol
+
+std::string colock::printable(std::string_view text, std::size_t most)
+{
+    return protocol::shown(text, most);
+}
