@@ -61,9 +61,9 @@ client_core::~client_core()
         auto& context = asio::query(executor_, asio::execution::context);
         asio::use_service<context_service>(context).remove(*this);
     }
-    wipe(options_.credentials);
-    wipe(session_password_);
-    ::explicit_bzero(session_.password.data(), session_.password.size());
+    zk::wipe(options_.credentials);
+    zk::wipe(session_password_);
+    zk::wipe(session_);
 }
 
 void client_core::attach()
@@ -399,7 +399,7 @@ void client_core::publish_session()
     public_session_id_ = session_.id;
     public_timeout_ = reconnect_.session_timeout().count();
     const std::lock_guard lock{text_mutex_};
-    wipe(session_password_);
+    zk::wipe(session_password_);
     session_password_ = session_.id != 0
                             ? std::string(session_.password.begin(), session_.password.end())
                             : std::string{};

@@ -13,10 +13,10 @@
 #include "protocol/session/reconnect.hpp"
 #include "reminders.hpp"
 #include "request.hpp"
-#include "secret.hpp"
 #include "zk/connection.hpp"
 #include "zk/hosts.hpp"
 #include "zk/old_sockets.hpp"
+#include "zk/secret.hpp"
 #include "zk/watch_registry.hpp"
 
 #include <boost/asio/dispatch.hpp>
@@ -153,7 +153,7 @@ public:
     [[nodiscard]] error_code unavailable() const noexcept;
 
     // Completes when a server has accepted them. Until then they are on trial.
-    void add_credentials(secret_credential c, operation_ptr<error_code> op);
+    void add_credentials(zk::secret_credential c, operation_ptr<error_code> op);
 
     void wait_state_change(connection_state seen, operation_ptr<error_code, connection_state> op);
 
@@ -275,7 +275,7 @@ private:
     [[nodiscard]] request_ptr barrier();
     void break_later();
     struct credential_trial {
-        secret_credential value;
+        zk::secret_credential value;
         operation_ptr<error_code> op; // empty once it is answered
     };
     void end_trial(const std::shared_ptr<credential_trial>& t, const error_code& ec);

@@ -8,7 +8,7 @@ namespace colock::detail {
 // Servers take credentials in as they come, before they look at the requests behind. A server that refuses them closes
 // the connection. So the answer to any request behind them says that they are accepted. The C client's own callback
 // for credentials would not do: the first answer of the server completes all of them.
-void client_core::add_credentials(secret_credential c, operation_ptr<error_code> op)
+void client_core::add_credentials(zk::secret_credential c, operation_ptr<error_code> op)
 {
     auto fault = fault_of(*c, options_.max_request_size);
     if (const auto ec = unavailable(); ec && !fault.error) {

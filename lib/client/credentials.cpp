@@ -1,6 +1,6 @@
 #include "credentials.hpp"
 
-#include "secret.hpp"
+#include "zk/secret.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -25,8 +25,8 @@ credential_fault fault_of(const credential& c, std::size_t max_request_size)
 
 credentials::~credentials()
 {
-    wipe(all_);
-    wipe(on_trial_);
+    zk::wipe(all_);
+    zk::wipe(on_trial_);
 }
 
 namespace {
@@ -41,7 +41,7 @@ void replace(std::vector<credential>& all, const credential* added, Keep keep)
     if (added != nullptr) {
         now.push_back(*added);
     }
-    wipe(all);
+    zk::wipe(all);
     all.swap(now);
 }
 
@@ -67,7 +67,7 @@ void credentials::refuse()
     replace(all_, nullptr, [this](const credential& each) {
         return std::ranges::find(on_trial_, each) == on_trial_.end();
     });
-    wipe(on_trial_);
+    zk::wipe(on_trial_);
 }
 
 } // namespace colock::detail

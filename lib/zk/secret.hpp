@@ -3,12 +3,14 @@
 
 #include <colock/client_options.hpp>
 
+#include "call.hpp"
+
 #include <string>
 #include <string.h> // explicit_bzero
 #include <utility>
 #include <vector>
 
-namespace colock::detail {
+namespace colock::zk {
 
 // A string of a few characters holds them itself, also when it was moved from.
 inline void wipe(std::string& text) noexcept
@@ -24,6 +26,11 @@ inline void wipe(std::vector<credential>& all) noexcept
         wipe(each.secret);
     }
     all.clear();
+}
+
+inline void wipe(session_identity& session) noexcept
+{
+    ::explicit_bzero(session.password.data(), session.password.size());
 }
 
 // A credential on its way.
@@ -43,4 +50,4 @@ private:
     credential value_;
 };
 
-} // namespace colock::detail
+} // namespace colock::zk
