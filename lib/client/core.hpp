@@ -309,7 +309,7 @@ private:
     void own_watches_due();
 
     const asio::any_io_executor executor_;
-    client_options options_; // not changed before the end
+    client_options options_;                // not changed before the end
     std::optional<zk::strand_type> strand_; // empty once the context is gone
     std::atomic<bool> context_gone_{false};
     mutable std::atomic<bool> logging_{false}; // the user's log is on the strand's stack

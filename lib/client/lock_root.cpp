@@ -36,7 +36,7 @@ public:
              access_control_list acl)
         : core_{std::move(core)}, op_{std::move(op)}, path_{std::move(path)}, acl_{std::move(acl)},
           keeper_{protocol::join_path(path_, ".keep")}, probe_{protocol::join_path(path_,
-                                                                                 probe_name())}
+                                                                                   probe_name())}
     {
     }
 
@@ -105,10 +105,11 @@ private:
             refuse(errc::invalid_option, "the access control list is empty; set "
                                          "client_options::acl to creator_acl()");
         } else if (const auto open = protocol::entry_for_everybody(acl_)) {
-            refuse(errc::invalid_option,
-                   "the access control list protects nothing: " + protocol::entry_words(*open) +
-                       "; set client_options::acl to creator_acl(), and client_options::credentials "
-                       "to an identity");
+            refuse(
+                errc::invalid_option,
+                "the access control list protects nothing: " + protocol::entry_words(*open) +
+                    "; set client_options::acl to creator_acl(), and client_options::credentials "
+                    "to an identity");
         }
         return static_cast<bool>(op_);
     }
@@ -209,8 +210,7 @@ private:
             for (const auto& each : protocol::path_and_ancestors(protocol::parent_path(path_))) {
                 submit({.op = zk::opcode::create, .path = each, .acl = acl_}, on_loss::report,
                        [this](const zk::reply& r) {
-                           const bool there =
-                               !r.error || r.error == zookeeper_errc::node_exists;
+                           const bool there = !r.error || r.error == zookeeper_errc::node_exists;
                            if (there) {
                                parents_ = {}; // then those above are there, too
                            } else if (!parents_.error || r.error != zookeeper_errc::no_node) {
@@ -307,8 +307,10 @@ private:
 
     void expose(const std::string& of, const acl_entry& open)
     {
-        refuse(errc::unprotected, "the access control list of " + of + " is not that of this "
-                                  "client: " + protocol::entry_words(open) +
+        refuse(errc::unprotected, "the access control list of " + of +
+                                      " is not that of this "
+                                      "client: " +
+                                      protocol::entry_words(open) +
                                       "; replace it by client::async_set_acl, or use another path");
     }
 

@@ -4,8 +4,9 @@
 
 #include <zookeeper/zookeeper.h>
 
-#include <cstring>
 #include <string.h> // explicit_bzero
+
+#include <cstring>
 #include <list>
 #include <memory>
 #include <mutex>

@@ -161,8 +161,9 @@ bool c_client_connection::open(const server& to, const std::string& chroot,
                           const auto connector = std::exchange(self->connector_, nullptr);
                           self->wire_ = std::move(result.way);
                           self->connector_fault_ = {std::move(result.fault), result.of_tls};
-                          if (self->wire_ && !self->open_handle(chroot, session_timeout, told->session,
-                                                                told->credentials, watches)) {
+                          if (self->wire_ &&
+                              !self->open_handle(chroot, session_timeout, told->session,
+                                                 told->credentials, watches)) {
                               self->connector_fault_.text = "the C client has no memory";
                               self->wire_.reset();
                           }

@@ -5,8 +5,9 @@
 
 #include "call.hpp"
 
-#include <string>
 #include <string.h> // explicit_bzero
+
+#include <string>
 #include <utility>
 #include <vector>
 

@@ -381,8 +381,8 @@ BOOST_FIXTURE_TEST_CASE(a_refusal_names_the_permission_and_the_node, scene)
     diagnostics why;
     const auto refused = [&](auto o, const std::string& about, const std::string& lacks) {
         BOOST_TEST(code_of(io, o) == zookeeper_errc::no_auth);
-        const auto words = "path " + about + ": ZooKeeper: no permission: this client lacks " +
-                           lacks + "; check ";
+        const auto words =
+            "path " + about + ": ZooKeeper: no permission: this client lacks " + lacks + "; check ";
         BOOST_TEST(why.message().starts_with(words), why.message());
     };
     const auto start = [&]<class T>(outcome<T> o, auto initiate) {
@@ -404,8 +404,8 @@ BOOST_FIXTURE_TEST_CASE(a_refusal_names_the_permission_and_the_node, scene)
             "READ on " + path);
     refused(start(outcome<children_result>{}, [&](auto h) { zk.async_children(path, h); }), path,
             "READ on " + path);
-    refused(start(outcome<colock::watched<get_result>>{}, [&](auto h) { zk.async_watch(path, h); }), path,
-            "READ on " + path);
+    refused(start(outcome<colock::watched<get_result>>{}, [&](auto h) { zk.async_watch(path, h); }),
+            path, "READ on " + path);
     refused(start(outcome<node_stat>{}, [&](auto h) { zk.async_set(path, "", any_version, h); }),
             path, "WRITE on " + path);
     refused(start(outcome<>{}, [&](auto h) { zk.async_set_acl(path, open_acl(), h); }), path,

@@ -81,32 +81,33 @@ std::vector<attack> attacks_on_queues()
                   {an_election(), "-latch-"}};
     for (const auto& [kind, marker] : queues) {
         const auto early = guid + marker + "0000000000";
-        all.push_back({"squats on a number before all others", kind, plant(early), [early](scene& s) {
-                           if (looks_again(s)) {
-                               s.held = {};
-                               go_on(s.io, 50ms);
-                               BOOST_TEST(!s.waiting.done());
-                               delete_by_hand(s, early);
-                           }
-                           s.check_waiter_is_next();
-                           if (!looks_again(s)) {
-                               s.check_newcomer_is_blocked();
-                               delete_by_hand(s, early);
-                           }
-                           s.check_newcomer({});
-                       }});
+        all.push_back(
+            {"squats on a number before all others", kind, plant(early), [early](scene& s) {
+                 if (looks_again(s)) {
+                     s.held = {};
+                     go_on(s.io, 50ms);
+                     BOOST_TEST(!s.waiting.done());
+                     delete_by_hand(s, early);
+                 }
+                 s.check_waiter_is_next();
+                 if (!looks_again(s)) {
+                     s.check_newcomer_is_blocked();
+                     delete_by_hand(s, early);
+                 }
+                 s.check_newcomer({});
+             }});
         all.push_back({"squats on a number behind all others", kind,
                        plant(guid + marker + "2000000000"), [](scene& s) { s.check_goes_on(); }});
-        all.push_back({"plants a negative number", kind, plant(guid + marker + "-0000000007"),
-                       [](scene& s) {
-                           if (looks_again(s)) {
-                               s.held = {};
-                               BOOST_TEST(code_of(s.io, s.waiting) == errc::sequence_exhausted);
-                           } else {
-                               s.check_waiter_is_next();
-                           }
-                           s.check_newcomer(errc::sequence_exhausted, "sequence numbers");
-                       }});
+        all.push_back(
+            {"plants a negative number", kind, plant(guid + marker + "-0000000007"), [](scene& s) {
+                 if (looks_again(s)) {
+                     s.held = {};
+                     BOOST_TEST(code_of(s.io, s.waiting) == errc::sequence_exhausted);
+                 } else {
+                     s.check_waiter_is_next();
+                 }
+                 s.check_newcomer(errc::sequence_exhausted, "sequence numbers");
+             }});
         all.push_back({"stands in the queue, and does not leave it", kind,
                        plant(guid + marker, mode::ephemeral_sequential), [](scene& s) {
                            s.check_waiter_is_next();
@@ -140,9 +141,10 @@ std::vector<attack> attacks_on_queues()
                            s.waiting = {};
                            s.held = {};
                            BOOST_TEST(s.until([&] {
-                               return s.logged("a node may remain until the session ends: ZooKeeper: "
-                                               "no permission: this client lacks DELETE on " +
-                                               s.path);
+                               return s.logged(
+                                   "a node may remain until the session ends: ZooKeeper: "
+                                   "no permission: this client lacks DELETE on " +
+                                   s.path);
                            }));
                        }});
         all.push_back({"writes a low-water mark that cannot be true", kind,
@@ -223,9 +225,8 @@ std::vector<attack> attacks_on_others()
          },
          [](scene& s) {
              s.held = {};
-             BOOST_TEST(s.until([&] {
-                 return s.logged("this client lacks DELETE on " + s.path + "/leases");
-             }));
+             BOOST_TEST(s.until(
+                 [&] { return s.logged("this client lacks DELETE on " + s.path + "/leases"); }));
              // A watch whose node may not be read any more is silent: see G4. The waiter has the queue of all others.
              s.check_newcomer_is_blocked();
          }},
@@ -247,14 +248,10 @@ std::vector<attack> attacks_on_others()
              }
          }},
         {"writes into the node of the holder", a_single_node(),
-         [](scene& s) {
-             s.attempt([&](admin_session& a) { a.set(s.path, "x"); });
-         },
+         [](scene& s) { s.attempt([&](admin_session& a) { a.set(s.path, "x"); }); },
          [](scene& s) { s.check_goes_on(); }},
         {"gives himself out as the leader", an_election(),
-         [](scene& s) {
-             s.attempt([&](admin_session& a) { a.set(s.held.node, "the stranger"); });
-         },
+         [](scene& s) { s.attempt([&](admin_session& a) { a.set(s.held.node, "the stranger"); }); },
          [](scene& s) {
              outcome<std::optional<std::string>> leader;
              election{s.first, s.path, "a candidate"}.async_leader(leader.handler());
@@ -371,8 +368,8 @@ BOOST_AUTO_TEST_CASE(who_may_not_read_the_others_is_told_so)
                 s.admin.create(s.path);
             }
             const auto alone = [&](const std::string& user) -> client& {
-                return s.connect({.credentials = {{"digest", user + ":secret"}},
-                                  .acl = creator_acl()});
+                return s.connect(
+                    {.credentials = {{"digest", user + ":secret"}}, .acl = creator_acl()});
             };
             s.held = s.acquire(alone("one"));
             auto& other = alone("other");
@@ -400,7 +397,8 @@ BOOST_AUTO_TEST_CASE(a_contender_hides_behind_the_watch_and_goes)
     s.drained();
     tcp_proxy proxy{s.server.connect_string()};
     auto& c = s.connect_through(proxy);
-    const auto node = s.stranger.create(s.path + "/" + guid + "-lock-", "", mode::ephemeral_sequential);
+    const auto node =
+        s.stranger.create(s.path + "/" + guid + "-lock-", "", mode::ephemeral_sequential);
     const auto waiting = s.start(c);
     BOOST_TEST(s.until([&] { return s.watches_of(c).contains(node); }));
     s.stranger.set_acl(node, strangers_only);

@@ -25,7 +25,10 @@ const std::string secret = "orders:secret";
 
 client_options protecting()
 {
-    return {.session_timeout = 2s, .tick = 500ms, .credentials = {{"digest", secret}}, .acl = creator_acl()};
+    return {.session_timeout = 2s,
+            .tick = 500ms,
+            .credentials = {{"digest", secret}},
+            .acl = creator_acl()};
 }
 
 struct scene : client_scene {
@@ -291,8 +294,8 @@ BOOST_FIXTURE_TEST_CASE(a_lost_answer_makes_no_difference, scene)
                 if (there) {
                     BOOST_TEST(!ensure(path));
                 }
-                const auto rule = proxy.on_reply(lost, reaction::drop_and_cut,
-                                                 {.nth = nth, .path_prefix = root});
+                const auto rule =
+                    proxy.on_reply(lost, reaction::drop_and_cut, {.nth = nth, .path_prefix = root});
                 BOOST_TEST_CONTEXT(name_of(lost) << " #" << nth << (there ? " again" : ""))
                 {
                     BOOST_TEST(!ensure(path));

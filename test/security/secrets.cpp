@@ -105,8 +105,8 @@ std::string base64(std::string_view bytes)
 // In whatever form somebody might print them.
 std::vector<std::string> forms_of(const std::string& secret)
 {
-    return {secret, hexadecimal(secret, "0123456789abcdef"), hexadecimal(secret, "0123456789ABCDEF"),
-            base64(secret)};
+    return {secret, hexadecimal(secret, "0123456789abcdef"),
+            hexadecimal(secret, "0123456789ABCDEF"), base64(secret)};
 }
 
 struct told {
@@ -168,8 +168,8 @@ struct busy_scene : lock_scene {
 
         // Credentials: good ones, refused ones, bad ones.
         for (const auto* secret : {short_secret_of_worker, long_secret_of_worker}) {
-            BOOST_TEST(!outcome_of<none>(
-                [&](auto h) { zk->async_add_credentials("digest", secret, h); }));
+            BOOST_TEST(
+                !outcome_of<none>([&](auto h) { zk->async_add_credentials("digest", secret, h); }));
         }
         BOOST_TEST(outcome_of<none>([&](auto h) {
                        zk->async_add_credentials("unheard of", std::string{marker}, h);
@@ -262,7 +262,8 @@ BOOST_AUTO_TEST_CASE(none_is_in_memory_that_the_client_frees)
     look_for(in_freed_memory[1], password);
     ::explicit_bzero(password.data(), password.size());
 
-    for (const auto* secret : {short_secret_of_worker, long_secret_of_worker, short_secret_of_worker}) {
+    for (const auto* secret :
+         {short_secret_of_worker, long_secret_of_worker, short_secret_of_worker}) {
         BOOST_TEST(!run_it([&](auto h) { zk->async_add_credentials("digest", secret, h); }));
     }
     // Refused, so that the client connects anew; and bad.

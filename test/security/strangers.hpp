@@ -110,8 +110,7 @@ inline kind_of_lock an_election()
                     handler(ec, any_guard(std::move(g)));
                 }));
             },
-            "",
-            false};
+            "", false};
 }
 
 enum class access_to_locks { open, by_recipe };
@@ -140,7 +139,9 @@ struct strangers_scene : lock_scene {
             options.credentials = {{"digest", "orders:secret"}};
             options.acl = creator_acl();
         }
-        options.log = [lines = log](log_level, std::string_view line) { lines->emplace_back(line); };
+        options.log = [lines = log](log_level, std::string_view line) {
+            lines->emplace_back(line);
+        };
         return connect(std::move(options));
     }
 
@@ -173,7 +174,8 @@ struct strangers_scene : lock_scene {
     /// Until all that was released is gone.
     void drained()
     {
-        BOOST_TEST(until([&] { return first.stats().contenders + second.stats().contenders == 0; }));
+        BOOST_TEST(
+            until([&] { return first.stats().contenders + second.stats().contenders == 0; }));
         sync(first);
         sync(second);
     }
@@ -283,9 +285,8 @@ struct strangers_scene : lock_scene {
     [[nodiscard]] std::string queue_path() const { return path + kind.queue_below; }
     [[nodiscard]] bool logged(const std::string& words) const
     {
-        return std::ranges::any_of(*log, [&](const auto& line) {
-            return line.find(words) != std::string::npos;
-        });
+        return std::ranges::any_of(
+            *log, [&](const auto& line) { return line.find(words) != std::string::npos; });
     }
 
     const kind_of_lock kind;

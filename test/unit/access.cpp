@@ -63,7 +63,8 @@ BOOST_AUTO_TEST_CASE(what_everybody_may_do)
     BOOST_TEST(entry_for_everybody(open_acl()).has_value());
     BOOST_TEST(!entry_for_everybody(creator_acl()));
     BOOST_TEST(!entry_for_everybody(read_only_acl()));
-    for (const auto bit : {permission_write, permission_create, permission_delete, permission_admin}) {
+    for (const auto bit :
+         {permission_write, permission_create, permission_delete, permission_admin}) {
         const access_control_list acl{me, {permission_read | bit, "world", "anyone"}};
         BOOST_TEST(entry_for_everybody(acl).value().permissions == (permission_read | bit));
     }
@@ -114,17 +115,17 @@ BOOST_AUTO_TEST_CASE(text_of_others_stays_in_its_line)
         {"\x1b[31m\x7f", "\\x1b[31m\\x7f"},
         {"\xc2\x9b"
          "2J",
-         "\\xc2\\x9b2J"},                                          // CSI in one character
+         "\\xc2\\x9b2J"}, // CSI in one character
         {"a\xe2\x80\xae"
          "b\xe2\x80\x8b",
-         "a\\xe2\\x80\\xaeb\\xe2\\x80\\x8b"},                      // turns the line; has no width
-        {"\xff\xfe", "\\xff\\xfe"},                               // no UTF-8
-        {"\xc3", "\\xc3"},                                        // cut off
+         "a\\xe2\\x80\\xaeb\\xe2\\x80\\x8b"}, // turns the line; has no width
+        {"\xff\xfe", "\\xff\\xfe"},           // no UTF-8
+        {"\xc3", "\\xc3"},                    // cut off
         {"\xc3(", "\\xc3("},
-        {"\xc0\x8a", "\\xc0\\x8a"},                               // a newline, longer than need be
-        {"\xed\xa0\x80", "\\xed\\xa0\\x80"},                      // a surrogate
-        {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},             // beyond Unicode
-        {"\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81"},             // a tag
+        {"\xc0\x8a", "\\xc0\\x8a"},                   // a newline, longer than need be
+        {"\xed\xa0\x80", "\\xed\\xa0\\x80"},          // a surrogate
+        {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"}, // beyond Unicode
+        {"\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81"}, // a tag
     };
     for (const auto& row : rows) {
         const std::string_view expected = row.line.empty() ? row.text : row.line;

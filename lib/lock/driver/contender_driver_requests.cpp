@@ -123,7 +123,8 @@ void contender_driver::make_directory()
                 made->push_back(r.error);
                 const auto self = weak.lock();
                 if (self) {
-                    self->note_refusal(r); // the last refusal proves that all above that node is there
+                    self->note_refusal(
+                        r); // the last refusal proves that all above that node is there
                 }
                 if (self && last) {
                     tell(r.error ? 0 : r.stat.czxid);

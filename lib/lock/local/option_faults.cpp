@@ -3,8 +3,8 @@
 #include <colock/queue_view.hpp>
 
 #include "lock/local/local_queue.hpp"
-#include "protocol/names/shown.hpp"
 #include "protocol/names/contender_name.hpp"
+#include "protocol/names/shown.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -46,7 +46,8 @@ std::optional<acl_entry> entry_for_others(const access_control_list& acl,
 std::string entry_words(const acl_entry& e)
 {
     constexpr std::size_t most = 200;
-    const bool hashed = e.scheme == "digest"; // who knows the hash of a password can try passwords in peace
+    const bool hashed =
+        e.scheme == "digest"; // who knows the hash of a password can try passwords in peace
     const auto id = hashed ? e.id.substr(0, e.id.find(':')) : e.id;
     return shown(e.scheme, most) + ':' + shown(id, most) + " may " +
            permission_words(e.permissions, ", ");

@@ -20,11 +20,11 @@ character first_of(std::string_view text) noexcept
 {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const auto lead = byte(0);
-    const std::size_t bytes = lead < 0x80              ? 1
-                              : (lead & 0xe0) == 0xc0  ? 2
-                              : (lead & 0xf0) == 0xe0  ? 3
-                              : (lead & 0xf8) == 0xf0  ? 4
-                                                       : 0;
+    const std::size_t bytes = lead < 0x80             ? 1
+                              : (lead & 0xe0) == 0xc0 ? 2
+                              : (lead & 0xf0) == 0xe0 ? 3
+                              : (lead & 0xf8) == 0xf0 ? 4
+                                                      : 0;
     if (bytes == 0 || bytes > text.size()) {
         return {};
     }
@@ -60,8 +60,8 @@ bool is_printable(std::uint32_t code) noexcept
                                                  {0xfff0, 0xffff},
                                                  {0xe0000, 0xe0fff},
                                                  {0xf0000, 0x10ffff}}};
-    return std::ranges::none_of(
-        unprintable, [&](const range& r) { return code >= r.first && code <= r.last; });
+    return std::ranges::none_of(unprintable,
+                                [&](const range& r) { return code >= r.first && code <= r.last; });
 }
 
 } // namespace
