@@ -125,7 +125,12 @@ BOOST_FIXTURE_TEST_CASE(a_list_that_protects_nothing_is_refused, scene)
     BOOST_TEST(ensure(root + "/locks", access_control_list{}) == errc::invalid_option);
     BOOST_TEST(ensure("locks") == errc::invalid_path);
     BOOST_TEST(ensure(root + "/") == errc::invalid_path);
-    BOOST_TEST(zk.stats().requests == requests);
+    BOOST_TEST(zk.stats().requests == requests); // nothing was sent
+
+    const access_control_list others{{permission_all, "digest", "other:hash"}};
+    BOOST_TEST(ensure(root + "/locks", others) == zookeeper_errc::no_auth);
+    BOOST_TEST(says("lacks CREATE on " + root + "/locks"));
+    BOOST_TEST(!admin.exists(root + "/locks"));
 
     auto readable = creator_acl();
     readable.push_back({permission_read, "world", "anyone"});
