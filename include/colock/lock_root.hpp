@@ -50,7 +50,8 @@ struct lock_roots {
 /// with that list, reads the list, and deletes the child.
 ///
 /// `acl`: who may use the locks, this client among them; it may give others `permission_read`. Give the locks the same
-/// list, by `client_options::acl` or `lock_options::acl`.
+/// list, by `client_options::acl` or `lock_options::acl`. Without `permission_admin` a client sees no hashes of digests, so
+/// it takes a node that is there for unprotected.
 ///
 /// docs/security.md has the whole recipe.
 ///

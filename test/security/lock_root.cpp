@@ -188,6 +188,19 @@ BOOST_FIXTURE_TEST_CASE(another_identity_in_the_list_is_one_too_many, scene)
     close();
 }
 
+// The servers mask its hash, and a stranger may have chosen the same name.
+BOOST_FIXTURE_TEST_CASE(who_may_not_administer_cannot_tell_whose_it_is, scene)
+{
+    connect();
+    const access_control_list no_admin{{permission_all & ~permission_admin, "auth", ""}};
+    const auto path = root + "/locks";
+    BOOST_TEST(!ensure(path, no_admin)); // made by itself
+    BOOST_TEST(ensure(path, no_admin) == errc::unprotected);
+    BOOST_TEST(says("digest:orders may "));
+    BOOST_TEST(says("without ADMIN"));
+    close();
+}
+
 BOOST_FIXTURE_TEST_CASE(one_that_a_stranger_made_first_is_refused_with_what_is_missing, scene)
 {
     connect();
