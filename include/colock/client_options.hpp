@@ -85,7 +85,9 @@ struct client_options {
     /// adds to them later.
     std::vector<credential> credentials = {};
 
-    /// Access control of the nodes that this client creates, where an operation does not say otherwise.
+    /// Access control of the nodes that this client creates, where an operation does not say otherwise. With the default
+    /// every other user of the servers can disturb your locks: docs/security.md has a recipe, with `creator_acl()` and
+    /// `async_ensure_lock_root`.
     access_control_list acl = open_acl();
 
     /// With a context the client speaks TLS with all servers, at their `secureClientPort`; without one it speaks plain

@@ -49,8 +49,9 @@ struct lock_roots {
 /// creates or deletes these nodes meanwhile. To learn which identities "auth" stands for, it creates an ephemeral child
 /// with that list, reads the list, and deletes the child.
 ///
-/// `acl`: who may use the locks; it may give others `permission_read`. Give the locks the same list, by
-/// `client_options::acl` or `lock_options::acl`. A list that does not contain this client locks it out.
+/// `acl`: who may use the locks, this client among them; it may give others `permission_read`. Give the locks the same
+/// list, by `client_options::acl` or `lock_options::acl`. Without `permission_admin` a client sees no hashes of digests, so
+/// it takes a node that is there for unprotected.
 ///
 /// docs/security.md has the whole recipe.
 ///
@@ -62,8 +63,8 @@ struct lock_roots {
 ///  - `errc::unprotected`: the node exists, and its list, or that of `.keep`, gives others more than to read; or it is
 ///    not known to stay. Nothing was changed but for `.keep`. Whoever may do so has to look what is below the node, and
 ///    then to replace its list by `client::async_set_acl`, or to delete it; or use another path.
-///  - `zookeeper_errc::no_auth`: the node, or a parent, is somebody else's, who may have been quicker. The diagnostics
-///    tell which permission is missing on which node.
+///  - `zookeeper_errc::no_auth`: the node, or a parent, is somebody else's, who may have been quicker; or the list does not
+///    contain this client. The diagnostics tell which permission is missing on which node.
 ///  - `zookeeper_errc::invalid_acl`: the list has an unknown scheme, or it has the scheme "auth" and the client has no
 ///    identity: set `client_options::credentials`, or `client_options::tls` with a certificate.
 ///  - `zookeeper_errc::no_children_for_ephemerals`: the node, or a parent, is ephemeral. Use another path.

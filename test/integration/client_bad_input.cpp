@@ -1,6 +1,7 @@
 // What users get wrong: each mistake has its own code, and a text that names it. Nothing hangs, nothing aborts,
 // nothing stays on the server.
 #include <colock/client.hpp>
+#include <colock/log.hpp>
 #include <support/admin_session.hpp>
 #include <support/loopback_port.hpp>
 #include <support/one_server.hpp>
@@ -391,7 +392,7 @@ BOOST_AUTO_TEST_CASE(bad_paths_are_refused_by_every_operation_and_nothing_is_sen
         }
         const auto detail = zk.last_error_detail();
         BOOST_TEST(mentions(detail, bad.why));
-        BOOST_TEST(mentions(detail, bad.path.substr(0, 2).c_str()));
+        BOOST_TEST(mentions(detail, colock::printable(bad.path.substr(0, 2))));
         BOOST_TEST(!mentions(detail, std::string(1, '\0')));
     }
     // A number comes behind the last name only.

@@ -128,7 +128,12 @@ BOOST_FIXTURE_TEST_CASE(a_list_that_protects_nothing_is_refused, scene)
     BOOST_TEST(ensure(root + "/locks", access_control_list{}) == errc::invalid_option);
     BOOST_TEST(ensure("locks") == errc::invalid_path);
     BOOST_TEST(ensure(root + "/") == errc::invalid_path);
-    BOOST_TEST(zk.stats().requests == requests);
+    BOOST_TEST(zk.stats().requests == requests); // nothing was sent
+
+    const access_control_list others{{permission_all, "digest", "other:hash"}};
+    BOOST_TEST(ensure(root + "/locks", others) == zookeeper_errc::no_auth);
+    BOOST_TEST(says("lacks CREATE on " + root + "/locks"));
+    BOOST_TEST(!admin.exists(root + "/locks"));
 
     auto readable = creator_acl();
     readable.push_back({permission_read, "world", "anyone"});
@@ -183,6 +188,19 @@ BOOST_FIXTURE_TEST_CASE(another_identity_in_the_list_is_one_too_many, scene)
         both.push_back({each.permissions, each.scheme, each.id});
     }
     BOOST_TEST(!ensure(path, both));
+    close();
+}
+
+// The servers mask its hash, and a stranger may have chosen the same name.
+BOOST_FIXTURE_TEST_CASE(who_may_not_administer_cannot_tell_whose_it_is, scene)
+{
+    connect();
+    const access_control_list no_admin{{permission_all & ~permission_admin, "auth", ""}};
+    const auto path = root + "/locks";
+    BOOST_TEST(!ensure(path, no_admin)); // made by itself
+    BOOST_TEST(ensure(path, no_admin) == errc::unprotected);
+    BOOST_TEST(says("digest:orders may "));
+    BOOST_TEST(says("without ADMIN"));
     close();
 }
 

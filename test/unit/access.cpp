@@ -89,6 +89,11 @@ BOOST_AUTO_TEST_CASE(what_others_may_do)
     BOOST_TEST(others({me, you}, {me, you_read}) == "digest:you:hash");
     BOOST_TEST(others({me, you_write}, {me, you_read}) == "digest:you:hash");
     BOOST_TEST(others({me, you_write}, {me, you_read, you_write}) == "none");
+    // A hash that is not shown may be that of any password.
+    const acl_entry masked{permission_all, "digest", "me:x"};
+    BOOST_TEST(is_masked(masked));
+    BOOST_TEST(others({masked}, {masked}) == "digest:me:x");
+    BOOST_TEST(others({{permission_read, "digest", "me:x"}}, {masked}) == "none");
     // Another scheme or identity is somebody else.
     BOOST_TEST(others({{permission_all, "x509", "me:hash"}}, {me}) == "x509:me:hash");
     BOOST_TEST(others({{permission_all, "digest", "me:x"}}, {me}) == "digest:me:x");

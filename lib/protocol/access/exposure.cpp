@@ -26,13 +26,18 @@ std::optional<acl_entry> entry_for_everybody(const access_control_list& acl)
     return at == acl.end() ? std::nullopt : std::optional{*at};
 }
 
+bool is_masked(const acl_entry& e)
+{
+    return e.scheme == "digest" && e.id.ends_with(":x"); // no hash is that short
+}
+
 std::optional<acl_entry> entry_for_others(const access_control_list& acl,
                                           const access_control_list& own)
 {
     for (const auto& e : acl) {
         auto left = harm_of(e);
         for (const auto& mine : own) {
-            if (mine.scheme == e.scheme && mine.id == e.id) {
+            if (mine.scheme == e.scheme && mine.id == e.id && !is_masked(e)) {
                 left &= ~mine.permissions;
             }
         }
