@@ -13,6 +13,9 @@ install(
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+if(COLOCK_TLS)
+    install(TARGETS colock_tls EXPORT colockTargets)
+endif()
 install(EXPORT colockTargets NAMESPACE colock:: DESTINATION "${package_dir}")
 
 get_target_property(colock_type colock TYPE)

@@ -85,7 +85,8 @@ const char* text(errc e) noexcept
         return "the request is larger than client_options::max_request_size, which the servers "
                "would not take; write less at once";
     case errc::tls_failed:
-        return "no server could be spoken to by TLS; the diagnostics of the operation say why, of the "
+        return "no server could be spoken to by TLS; the diagnostics of the operation say why, of "
+               "the "
                "last server";
     case errc::nothing_to_lock: return "a multi_lock names no lock; give it at least one";
     }

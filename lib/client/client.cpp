@@ -282,8 +282,9 @@ void client::use_tls(std::shared_ptr<asio::ssl::context> context)
 {
     if (!context || !core_->options().tls) {
         throw boost::system::system_error{
-            errc::invalid_option, context ? "use_tls: the client was made without client_options::tls"
-                                          : "use_tls: there is no context"};
+            errc::invalid_option, context
+                                      ? "use_tls: the client was made without client_options::tls"
+                                      : "use_tls: there is no context"};
     }
     core_->dispatch([core = core_, context = std::move(context)]() mutable {
         core->use_tls(std::move(context));

@@ -41,9 +41,11 @@ protocol::session::reconnect::settings session_settings(const client_options& o)
 client_core::client_core(asio::any_io_executor executor, client_options options)
     : executor_{std::move(executor)}, options_{std::move(options)},
       strand_{zk::strand_base{executor_}}, addresses_{std::make_shared<zk::address_book>(*strand_)},
-      reconnect_{session_settings(options_), zk::random_seed()}, tls_{options_.tls}, credentials_{options_.credentials},
-      attempt_timer_{*strand_}, deadline_timer_{*strand_}, own_watch_timer_{*strand_},
-      beat_timer_{*strand_}, heartbeat_{std::clamp(options_.tick, milliseconds{0}, longest_time)},
+      reconnect_{session_settings(options_), zk::random_seed()}, tls_{options_.tls},
+      credentials_{options_.credentials}, attempt_timer_{*strand_}, deadline_timer_{*strand_},
+      own_watch_timer_{*strand_}, beat_timer_{*strand_}, heartbeat_{std::clamp(options_.tick,
+                                                                               milliseconds{0},
+                                                                               longest_time)},
       rest_timer_{*strand_}, watches_{[this](const std::string& path, zk::watch_kind kind) {
           if (is_connected()) {
               submit(make_request({.op = zk::opcode::forget_watches, .path = path, .kind = kind},

@@ -71,9 +71,10 @@ error_code client_core::check_options()
     }
     if (!options_.tls &&
         (!options_.tls_server_name.empty() || options_.tls_verify != tls_verification::full)) {
-        return fail(errc::invalid_option,
-                    "tls_server_name or tls_verify is set, and tls is not: the client would speak plain "
-                    "TCP");
+        return fail(
+            errc::invalid_option,
+            "tls_server_name or tls_verify is set, and tls is not: the client would speak plain "
+            "TCP");
     }
     for (const auto& c : options_.credentials) {
         if (auto f = fault_of(c, options_.max_request_size); f.error) {
@@ -339,8 +340,7 @@ void client_core::broken(zk::handle::status why)
         refuse_credentials(); // the others were accepted before
         refused = false;
     }
-    const auto fault =
-        connection_ ? connection_->fault() : zk::connection::fault_report{};
+    const auto fault = connection_ ? connection_->fault() : zk::connection::fault_report{};
     const auto how = why == status::expired ? session::loss::expired
                      : refused              ? session::loss::credentials_refused
                      : fault.of_tls         ? session::loss::tls_failed

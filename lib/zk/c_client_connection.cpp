@@ -185,8 +185,7 @@ connection::fault_report c_client_connection::fault() const
     }
     auto text = handle_->fault();
     auto of_wire = wire_->fault();
-    return of_wire.empty() ? fault_report{std::move(text)}
-                           : fault_report{std::move(of_wire), true};
+    return of_wire.empty() ? fault_report{std::move(text)} : fault_report{std::move(of_wire), true};
 }
 
 error_code c_client_connection::send(const call& c, receiver& to)
@@ -515,7 +514,8 @@ void c_client_connection::close(bool last_words) noexcept
         connector->cancel();
     }
     if (last_words && established_ && !end_sent_) {
-        wire_->hold_back(false); // a socket that is closed with answers unread lets go of nothing any more
+        wire_->hold_back(
+            false); // a socket that is closed with answers unread lets go of nothing any more
         // Not into the middle of a request that is only half written.
         const library_call guard{*this};
         if (!handle_->next_interest().write && handle_->send_close()) {

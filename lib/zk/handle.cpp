@@ -9,10 +9,13 @@
 
 namespace colock::zk {
 
-handle::handle(wire& way, const std::string& chroot, std::chrono::milliseconds session_timeout, const session_identity& session,
-               const std::vector<credential>& credentials, watch_receiver& watches)
-    : wire_{way}, reader_{session.id, credentials.size()},
-      client_{way.address_for_client() + chroot, session_timeout, session, credentials, watches}
+handle::handle(wire& way, const std::string& chroot, std::chrono::milliseconds session_timeout,
+               const session_identity& session, const std::vector<credential>& credentials,
+               watch_receiver& watches)
+    : wire_{way}, reader_{session.id, credentials.size()}, client_{way.address_for_client() +
+                                                                       chroot,
+                                                                   session_timeout, session,
+                                                                   credentials, watches}
 {
 }
 

@@ -24,8 +24,9 @@ public:
     using interest = c_client::interest;
 
     // The wire outlives the handle. `session` is a session to take over, or has the id 0.
-    handle(wire& way, const std::string& chroot, std::chrono::milliseconds session_timeout, const session_identity& session,
-           const std::vector<credential>& credentials, watch_receiver& watches);
+    handle(wire& way, const std::string& chroot, std::chrono::milliseconds session_timeout,
+           const session_identity& session, const std::vector<credential>& credentials,
+           watch_receiver& watches);
 
     // Never blocks, except that it runs `answered` for what is outstanding.
     ~handle();

@@ -1,8 +1,8 @@
 #include "plain_wire.hpp"
 
-#include "socket_pair.hpp"
-
 #include <colock/error.hpp>
+
+#include "socket_pair.hpp"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -75,7 +75,8 @@ public:
     {
         pair_.reset();
         if (open) {
-            static_cast<void>(::dup3(socket_.native_handle(), descriptor_, O_CLOEXEC)); // over an open one: cannot fail
+            static_cast<void>(::dup3(socket_.native_handle(), descriptor_,
+                                     O_CLOEXEC)); // over an open one: cannot fail
         }
     }
 
@@ -86,8 +87,8 @@ public:
         if (socket_.is_open() && std::exchange(held_back_, on) != on) {
             const int value = on ? 1 : 0;
             // What fails here fails in the C client, too.
-            static_cast<void>(::setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_CORK, &value,
-                                           sizeof value));
+            static_cast<void>(
+                ::setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_CORK, &value, sizeof value));
         }
     }
     [[nodiscard]] bool carry() override { return true; }

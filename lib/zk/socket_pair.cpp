@@ -31,8 +31,7 @@ bool socket_pair::put(int descriptor, bool writable) noexcept
     }
     if (!writable) {
         const int smallest = 1;
-        static_cast<void>(
-            ::setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &smallest, sizeof smallest));
+        static_cast<void>(::setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &smallest, sizeof smallest));
         constexpr char filler[4096] = {};
         while (::send(ends[1], filler, sizeof filler, MSG_NOSIGNAL) > 0) {
         }

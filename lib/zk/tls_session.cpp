@@ -97,8 +97,7 @@ std::string subject_of(X509* certificate)
 
 struct tls_session::parts {
     explicit parts(asio::ssl::context& context)
-        : ssl{SSL_new(context.native_handle())}, in{BIO_new(BIO_s_mem())},
-          out{BIO_new(BIO_s_mem())}
+        : ssl{SSL_new(context.native_handle())}, in{BIO_new(BIO_s_mem())}, out{BIO_new(BIO_s_mem())}
     {
         if (!ssl || in == nullptr || out == nullptr) {
             BIO_free(in);
@@ -188,13 +187,13 @@ void tls_session::fail_by_library()
         // An alert. A server tells that it refuses a certificate of TLS 1.3 behind the end of the handshake.
         const int alert = reason - SSL_AD_REASON_OFFSET;
         const bool of_certificate =
-            alert == SSL_AD_HANDSHAKE_FAILURE || alert == SSL_AD_BAD_CERTIFICATE ||
-            alert == SSL_AD_UNSUPPORTED_CERTIFICATE || alert == SSL_AD_CERTIFICATE_REVOKED ||
-            alert == SSL_AD_CERTIFICATE_EXPIRED || alert == SSL_AD_CERTIFICATE_UNKNOWN ||
-            alert == SSL_AD_UNKNOWN_CA || alert == SSL_AD_ACCESS_DENIED ||
-            alert == SSL_AD_DECRYPT_ERROR || alert == SSL_AD_CERTIFICATE_REQUIRED;
-        const bool asked = SSL_get0_peer_CA_list(ssl) != nullptr;
-        if (of_certificate && asked) {
+            alert == SSL_AD_BAD_CERTIFICATE || alert == SSL_AD_UNSUPPORTED_CERTIFICATE ||
+            alert == SSL_AD_CERTIFICATE_REVOKED || alert == SSL_AD_CERTIFICATE_EXPIRED ||
+            alert == SSL_AD_CERTIFICATE_UNKNOWN || alert == SSL_AD_UNKNOWN_CA ||
+            alert == SSL_AD_ACCESS_DENIED || alert == SSL_AD_CERTIFICATE_REQUIRED ||
+            // Of many things; but if it was asked for a certificate, it is that.
+            (alert == SSL_AD_HANDSHAKE_FAILURE && SSL_get0_peer_CA_list(ssl) != nullptr);
+        if (of_certificate) {
             fail((SSL_get_certificate(ssl) == nullptr
                       ? "the server asks for a client certificate, and the context has none ("
                       : "the server refuses the client's certificate (") +
@@ -245,10 +244,9 @@ bool tls_session::check_name()
         X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;
     std::string wanted;
     for (const auto& name : terms_.names) {
-        const int matches =
-            is_address(name)
-                ? X509_check_ip_asc(theirs.get(), name.c_str(), 0)
-                : X509_check_host(theirs.get(), name.data(), name.size(), flags, nullptr);
+        const int matches = is_address(name) ? X509_check_ip_asc(theirs.get(), name.c_str(), 0)
+                                             : X509_check_host(theirs.get(), name.data(),
+                                                               name.size(), flags, nullptr);
         if (matches == 1) {
             return true;
         }

@@ -1,10 +1,10 @@
 #include "tls_wire.hpp"
 
+#include <colock/error.hpp>
+
 #include "connection.hpp"
 #include "socket_pair.hpp"
 #include "tls_session.hpp"
-
-#include <colock/error.hpp>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -251,12 +251,11 @@ private:
 
     void wait(stream::wait_type what, void (connector::*then)())
     {
-        server_->socket().async_wait(what,
-                                     [self = shared_from_this(), then](const error_code& ec) {
-                                         if (!ec && self->done_) {
-                                             (self.get()->*then)();
-                                         }
-                                     });
+        server_->socket().async_wait(what, [self = shared_from_this(), then](const error_code& ec) {
+            if (!ec && self->done_) {
+                (self.get()->*then)();
+            }
+        });
     }
 
     void connected()
@@ -304,8 +303,9 @@ private:
 
     static outcome closed()
     {
-        return {.fault = "the server closed the connection within the TLS handshake; does it speak TLS "
-                         "at this port?",
+        return {.fault =
+                    "the server closed the connection within the TLS handshake; does it speak TLS "
+                    "at this port?",
                 .of_tls = true};
     }
 

@@ -17,8 +17,8 @@ public:
     // What it comes to: a wire; or none, and why.
     struct outcome {
         std::unique_ptr<wire> way;
-        std::string fault;    // empty when the network, or the server, has just closed the connection
-        bool of_tls = false;  // and not of the network
+        std::string fault; // empty when the network, or the server, has just closed the connection
+        bool of_tls = false; // and not of the network
     };
 
     tls_connector() = default;

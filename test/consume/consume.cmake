@@ -2,6 +2,7 @@
 #   PROJECT       find_package or add_subdirectory
 #   COLOCK_BUILD  find_package: the build tree to install from
 #   WORK          a directory to work in
+#   TLS           whether the library of the build tree has it
 #   GENERATOR, COMPILER, LAUNCHER (may be empty)
 cmake_minimum_required(VERSION 3.25)
 set(source "${CMAKE_CURRENT_LIST_DIR}/${PROJECT}")
@@ -26,7 +27,14 @@ file(REMOVE_RECURSE "${prefix}")
 
 if(PROJECT STREQUAL "find_package")
     run("${CMAKE_COMMAND}" --install "${COLOCK_BUILD}" --prefix "${prefix}")
-    build_and_run("${source}" "${build}" "-DCMAKE_PREFIX_PATH=${prefix}")
+    set(components "")
+    if(TLS)
+        set(components tls)
+    endif()
+    build_and_run("${source}" "${build}" "-DCMAKE_PREFIX_PATH=${prefix}" "-DCOLOCK_COMPONENTS=${components}")
+    if(TLS)
+        run("${build}/tls_consumer")
+    endif()
 
     # Another Boost than the library's is refused, with a message that names both.
     set(other "${build}-other-boost")
@@ -42,7 +50,7 @@ if(PROJECT STREQUAL "find_package")
         message(FATAL_ERROR "find_package(colock) does not refuse another Boost: ${text}")
     endif()
 else()
-    build_and_run("${source}" "${build}" -DBUILD_SHARED_LIBS=ON -DCOLOCK_INSTALL=ON)
+    build_and_run("${source}" "${build}" -DBUILD_SHARED_LIBS=ON -DCOLOCK_INSTALL=ON -DCOLOCK_TLS=OFF)
 
     # It exports what is declared so, and nothing else.
     file(GLOB_RECURSE library "${build}/libcolock.so")
@@ -59,4 +67,14 @@ else()
     run("${CMAKE_COMMAND}" --install "${build}" --prefix "${prefix}")
     build_and_run("${CMAKE_CURRENT_LIST_DIR}/find_package" "${build}-installed"
                   "-DCMAKE_PREFIX_PATH=${prefix}")
+
+    # It has no TLS, and says so.
+    execute_process(COMMAND "${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/find_package" -B "${build}-no-tls"
+                            -G "${GENERATOR}" --fresh "-DCMAKE_CXX_COMPILER=${COMPILER}"
+                            "-DCMAKE_PREFIX_PATH=${prefix}" -DCOLOCK_COMPONENTS=tls
+                    RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE text)
+    string(REGEX REPLACE "[ \n]+" " " text "${text}")
+    if(NOT failed OR NOT text MATCHES "this colock was built without TLS")
+        message(FATAL_ERROR "find_package(colock COMPONENTS tls) does not refuse a library without it: ${text}")
+    endif()
 endif()

@@ -51,6 +51,11 @@ inline std::vector<world::event> world::possible() const
         w.offered_in_vain();
         w.timer_due();
     });
+    sometimes(&scenario::silences, timer_ && attempted, "no end of the TLS handshake",
+              [](world& w) {
+                  w.machine_.securing();
+                  w.timer_due();
+              });
     sometimes(&scenario::deadlines, deadline_, "the deadline", [](world& w) {
         w.deadline_ = false;
         w.decide([](auto& m, auto& out) { m.deadline_due(out); });
@@ -87,6 +92,10 @@ inline std::vector<world::event> world::possible() const
               });
     sometimes(&scenario::refusals, attempted, "refused",
               [](world& w) { w.broken(loss::broken, false); });
+    sometimes(&scenario::refusals, attempted, "TLS refused", [](world& w) {
+        w.machine_.securing();
+        w.broken(loss::tls_failed, false);
+    });
     sometimes(&scenario::refusals, attempted, "broken without an answer", [](world& w) {
         w.offered_in_vain();
         w.broken(loss::broken, false);

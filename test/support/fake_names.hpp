@@ -12,7 +12,7 @@ namespace colock::test {
 /**
  * A program that lists fake_names.cpp among its sources, and has ENABLE_EXPORTS, uses it everywhere: its own
  * definition of `getaddrinfo` comes before the system's, also for the libraries that it loads. Numbers are
- * what they are. Of names there are three, all others are unknown:
+ * what they are. Of names there are four, all others are unknown:
  *  - good.test is 127.0.0.1,
  *  - slow.test as well, after `slowness`,
  *  - failing.test fails: the name server is out of order.

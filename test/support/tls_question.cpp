@@ -28,7 +28,8 @@ tls_questioner::tls_questioner(certificate_authority const& authority)
     : impl_(std::make_unique<impl>(
           impl{client_context(authority, authority.issue({.name = "operator"}))}))
 {
-    impl_->context->set_verify_mode(asio::ssl::verify_peer);
+    // Also of a server whose certificate is not what it should be.
+    impl_->context->set_verify_mode(asio::ssl::verify_none);
 }
 
 std::string tls_questioner::ask(host_and_port const& where, std::string_view words,

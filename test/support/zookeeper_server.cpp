@@ -198,7 +198,9 @@ struct zookeeper_server::impl {
             write_file(directory.path() + "/myid", std::to_string(ensemble->number) + "\n");
         }
         if (options.tls) {
-            auto const own = issue_to_server(*options.tls, {}, {place.client_host});
+            auto const own = options.tls_certificate
+                                 ? *options.tls_certificate
+                                 : issue_to_server(*options.tls, {}, {place.client_host});
             over_tls = std::make_unique<tls_questioner>(*options.tls);
             config << "secureClientPort=" << secure_port << "\n"
                    << "secureClientPortAddress=" << place.client_host << "\n"

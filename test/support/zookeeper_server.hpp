@@ -1,6 +1,8 @@
 #ifndef COLOCK_TEST_SUPPORT_ZOOKEEPER_SERVER_HPP
 #define COLOCK_TEST_SUPPORT_ZOOKEEPER_SERVER_HPP
 
+#include "certificates.hpp"
+
 #include <sys/types.h>
 
 #include <chrono>
@@ -15,8 +17,6 @@
 #include <vector>
 
 namespace colock::test {
-
-class certificate_authority;
 
 struct zookeeper_options {
     /// ZooKeeper's unit of time. Sessions last between 2 and 20 of them (see below), and a
@@ -48,6 +48,9 @@ struct zookeeper_options {
     /// a certificate for 127.0.0.1 (or its place in a network) and localhost. Clients there need a
     /// certificate of the same authority.
     std::shared_ptr<certificate_authority const> tls = {};
+
+    /// With `tls`: the certificate that the server shows instead.
+    std::optional<certificate> tls_certificate = {};
 
     /// Clients are served by Netty, as they are with TLS; otherwise by Java's own NIO.
     bool netty = false;

@@ -31,15 +31,65 @@ BOOST_AUTO_TEST_CASE(all_servers_are_tried_in_turn_then_there_is_a_pause)
     p.connect();
     p.resolved();
     BOOST_TEST(p.timer() == "open a for 30 s, limit 1000 ms");
-    BOOST_TEST(
-        p.broken() ==
-        "drop, stop timer, info, note 'server a refuses connections', at once");
+    BOOST_TEST(p.broken() ==
+               "drop, stop timer, info, note 'server a refuses connections', at once");
     BOOST_TEST(p.timer() == "open b for 30 s, limit 1000 ms");
     BOOST_TEST(p.broken(loss::broken, false, "an odd frame") ==
                "drop, stop timer, info, note 'server b broke this connection: an odd frame', "
                "pause");
     BOOST_TEST(p.timer() == "look up");
     BOOST_TEST(p.resolved() == "open a for 30 s, limit 1000 ms"); // behind the pause, at once
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_closes_a_plain_connection_may_expect_tls)
+{
+    const auto last_words = [](reconnect::settings s) {
+        play p{s};
+        p.connect();
+        p.resolved();
+        p.timer();
+        p.offered();
+        return p.broken();
+    };
+    BOOST_TEST(
+        last_words(usual()) ==
+        "drop, stop timer, info, note 'server a closed this connection before it answered; if its "
+        "port is for TLS, set client_options::tls', at once");
+    auto with_tls = usual();
+    with_tls.tls = true;
+    BOOST_TEST(last_words(with_tls) == "drop, stop timer, info, note 'server a closed this "
+                                       "connection before it answered', at once");
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_tls_fails_with_is_left_for_the_next_with_a_warning)
+{
+    play p;
+    p.connect();
+    p.resolved();
+    p.timer();
+    p.securing();
+    BOOST_TEST(
+        p.broken(loss::tls_failed, false, "TLS: the certificate has expired") ==
+        "drop, stop timer, warning 'server a: TLS: the certificate has expired', note 'server a: "
+        "TLS: the certificate has expired', at once");
+    BOOST_TEST(p.timer() == "open b for 30 s, limit 1000 ms");
+    p.securing();
+    BOOST_TEST(p.timer() ==
+               "drop, info, note 'server b did not finish the TLS handshake in time', pause");
+    BOOST_TEST(
+        p.deadline() ==
+        "note 'server b did not finish the TLS handshake in time', error 'giving up to connect: "
+        "server b did not finish the TLS handshake in time', given up: " +
+            error_code{errc::connect_timeout}.message());
+}
+
+BOOST_AUTO_TEST_CASE(tls_that_breaks_off_later_is_a_lost_connection)
+{
+    play p;
+    p.come_online();
+    BOOST_TEST(p.broken(loss::tls_failed, false, "TLS: bad record mac") ==
+               "drop, stop timer, warning 'connection to a lost: TLS: bad record mac', suspended, "
+               "look up");
 }
 
 BOOST_AUTO_TEST_CASE(a_silent_server_gets_a_second_at_first_and_more_each_time)
@@ -295,9 +345,8 @@ BOOST_AUTO_TEST_CASE(a_connection_that_is_lost_while_they_are_tried_has_failed)
     p.resolved();
     p.timer();
     p.established();
-    BOOST_TEST(
-        p.broken() ==
-        "drop, stop timer, info, note 'server a broke this connection', at once");
+    BOOST_TEST(p.broken() ==
+               "drop, stop timer, info, note 'server a broke this connection', at once");
     BOOST_TEST(p.timer() == "open b for 30 s, limit 1000 ms");
     BOOST_TEST(p.established() == "old session at b, stop timer, try options");
     BOOST_TEST(p.options_tried() == "barrier, stop deadline, connected, answer: ok");

@@ -121,6 +121,7 @@ public:
         machine_.not_opened(now_, out_);
         return said();
     }
+    void securing() { machine_.securing(); }
     void offered() { machine_.offered(); }
     std::string established(std::int64_t session = first_session, milliseconds timeout = 30s)
     {

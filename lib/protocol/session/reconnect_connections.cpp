@@ -117,8 +117,8 @@ void reconnect::timer_due(instant now, commands& out)
         const char* const what = from.reached == attempting::progress::securing
                                      ? " did not finish the TLS handshake in time"
                                      : " did not answer in time";
-        attempt_failed(std::move(from.rest),
-                       {errc::connect_timeout, "server " + from.where + what}, now, out);
+        attempt_failed(std::move(from.rest), {errc::connect_timeout, "server " + from.where + what},
+                       now, out);
     }
 }
 
@@ -258,7 +258,8 @@ void reconnect::barrier_answered(const error_code& ec, commands& out)
 }
 
 // What has become of the attempt. `fault`: what the server did wrong, "" if nothing is known.
-reconnect::failure reconnect::failure_of(const attempting& at, loss why, std::string_view fault) const
+reconnect::failure reconnect::failure_of(const attempting& at, loss why,
+                                         std::string_view fault) const
 {
     const auto server = "server " + at.where;
     if (why == loss::tls_failed) {

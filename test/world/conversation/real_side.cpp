@@ -4,6 +4,9 @@
 
 #include "side.hpp"
 #include "zk/handle.hpp"
+#include "zk/plain_wire.hpp"
+
+#include <boost/asio/io_context.hpp>
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -70,8 +73,8 @@ public:
         auto& s = sessions_[session];
         s = std::make_unique<session_state>(*this, session);
         const auto& at = ensemble_ ? (*ensemble_)[server] : *alone_;
-        s->connection =
-            std::make_unique<handle>(at.connect_string(), "", session_timeout, as, credentials, *s);
+        s->way = colock::zk::make_plain_wire(strand_, at.connect_string());
+        s->connection = std::make_unique<handle>(*s->way, "", session_timeout, as, credentials, *s);
         wait(
             [&] { return !s->connection || s->connection->state() != handle::status::connecting; });
         if (s->connection && s->connection->state() == handle::status::connected) {
@@ -213,6 +216,7 @@ private:
         over_c_client& owner;
         std::size_t number;
         std::vector<std::unique_ptr<receiver>> receivers; // behind the connection
+        std::unique_ptr<colock::zk::wire> way;
         std::unique_ptr<handle> connection;
         colock::zk::session_identity identity;
     };
@@ -248,6 +252,9 @@ private:
             }
             const auto next = s->connection->next_interest();
             if (next.descriptor >= 0) {
+                if (!s->way->is_attached() && !s->way->attach(next.descriptor)) {
+                    throw std::runtime_error{"no descriptor is left"};
+                }
                 wanted.push_back(
                     {next.descriptor,
                      static_cast<short>((next.read ? POLLIN : 0) | (next.write ? POLLOUT : 0)), 0});
@@ -290,6 +297,9 @@ private:
         void answered(colock::zk::reply&&) noexcept override {}
     } nobody_;
 
+    boost::asio::io_context io_; // that nobody runs: poll() waits
+    colock::zk::strand_type strand_{
+        colock::zk::strand_base{boost::asio::any_io_executor{io_.get_executor()}}};
     std::unique_ptr<zookeeper_server> alone_; // or
     std::unique_ptr<colock::test::zookeeper_ensemble> ensemble_;
     std::optional<colock::test::admin_session> operator_;
