@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(G1_turns_go_on_while_members_come_and_go)
             return;
         }
         mutex{*t.zk, s.directory}.async_lock([&](error_code ec, unique_lock held) {
-            BOOST_REQUIRE(!ec);
+            BOOST_REQUIRE_MESSAGE(!ec, ec.message());
             most = std::max(most, ++holders);
             refused += static_cast<int>(held.token() <= greatest);
             greatest = std::max(greatest, held.token());
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(G1_turns_go_on_while_members_come_and_go)
                 ++t.turns;
                 ++turns;
                 t.held.async_unlock([&](error_code failed) {
-                    BOOST_REQUIRE(!failed);
+                    BOOST_REQUIRE_MESSAGE(!failed, failed.message());
                     take_turn(t);
                 });
             });
