@@ -16,10 +16,12 @@ using namespace colock::test;
 
 namespace {
 
+constexpr auto server_tick = 500ms;
+
 zookeeper_options quick_options()
 {
     zookeeper_options options;
-    options.tick_time = 500ms;
+    options.tick_time = server_tick;
     options.max_session_timeout = 30s;
     return options;
 }
@@ -27,7 +29,10 @@ zookeeper_options quick_options()
 struct ensemble_scene {
     client& connect()
     {
-        return scene.connect({.hosts = link_hosts(ensemble), .session_timeout = 20s});
+        // With a longer tick than the servers', a client whose writes were lost at all of them stays at the last one
+        // for so long, ten ticks, that it may lose its locks.
+        return scene.connect(
+            {.hosts = link_hosts(ensemble), .session_timeout = 20s, .tick = server_tick});
     }
 
     void kill_leader() { ensemble[ensemble.wait_for_leader()].kill(); }
