@@ -27,13 +27,6 @@ void rethrow(std::exception_ptr e)
     }
 }
 
-std::string printable(std::string text)
-{
-    std::ranges::replace_if(
-        text, [](unsigned char c) { return std::isprint(c) == 0; }, '?');
-    return text;
-}
-
 asio::awaitable<void> lead(const colock::leadership& term)
 {
     std::cout << "leading, with fencing token " << term.token() << std::endl;
@@ -49,7 +42,7 @@ asio::awaitable<void> follow(colock::election scheduler)
     std::optional<std::string> leader;
     for (;;) {
         leader = co_await scheduler.async_wait_change(leader);
-        std::cout << "the leader is " << printable(leader.value_or("nobody")) << std::endl;
+        std::cout << "the leader is " << colock::printable(leader.value_or("nobody")) << std::endl;
     }
 }
 

@@ -43,7 +43,7 @@ asio::awaitable<void> serve(std::shared_ptr<colock::client> zk, tcp::socket sock
     boost::beast::flat_buffer buffer;
     http::request<http::string_body> request;
     co_await http::async_read(stream, buffer, request, asio::use_awaitable);
-    std::cout << "request for " << request.target() << std::endl;
+    std::cout << "request for " << colock::printable(request.target()) << std::endl;
 
     std::string name{request.target().substr(1)};
     std::ranges::replace(name, '/', ':');

@@ -88,6 +88,9 @@ const char* text(errc e) noexcept
         return "no server could be spoken to by TLS; the diagnostics of the operation say why, of "
                "the "
                "last server";
+    case errc::unprotected:
+        return "others may change or delete what is below this node; replace its access control "
+               "list, or use another path";
     case errc::nothing_to_lock: return "a multi_lock names no lock; give it at least one";
     }
     return "unknown colock error";

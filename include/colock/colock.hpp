@@ -13,6 +13,7 @@
 #include <colock/layout.hpp>
 #include <colock/leadership.hpp>
 #include <colock/lock_options.hpp>
+#include <colock/lock_root.hpp>
 #include <colock/log.hpp>
 #include <colock/multi_guard.hpp>
 #include <colock/multi_lock.hpp>

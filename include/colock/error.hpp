@@ -101,6 +101,9 @@ enum class errc {
     /// TLS at this port. The diagnostics say which, for the last server that was tried. Correct the context
     /// (`client_options::tls`), the name (`tls_server_name`), or the server.
     tls_failed,
+    /// `async_ensure_lock_root`: the node exists, and clients that are not in the access control list may do more there
+    /// than read. The diagnostics name the entry. Replace the node's list (`client::async_set_acl`), or use another path.
+    unprotected,
 };
 
 /// ZooKeeper's own codes, with ZooKeeper's own numbers. No operation completes with `session_expired` of these: it is

@@ -368,7 +368,8 @@ void client::start_watch_children(const core_ptr& core, op<error_code, watched<c
 
 void client::start_add_credentials(const core_ptr& core, op<error_code> o, credential added)
 {
-    core->dispatch([core, o = std::move(o), added = std::move(added)]() mutable {
+    core->dispatch([core, o = std::move(o),
+                    added = zk::secret_credential{std::move(added)}]() mutable {
         core->add_credentials(std::move(added), std::move(o));
     });
 }

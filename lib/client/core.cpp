@@ -61,6 +61,9 @@ client_core::~client_core()
         auto& context = asio::query(executor_, asio::execution::context);
         asio::use_service<context_service>(context).remove(*this);
     }
+    zk::wipe(options_.credentials);
+    zk::wipe(session_password_);
+    zk::wipe(session_);
 }
 
 void client_core::attach()
@@ -396,6 +399,7 @@ void client_core::publish_session()
     public_session_id_ = session_.id;
     public_timeout_ = reconnect_.session_timeout().count();
     const std::lock_guard lock{text_mutex_};
+    zk::wipe(session_password_);
     session_password_ = session_.id != 0
                             ? std::string(session_.password.begin(), session_.password.end())
                             : std::string{};
@@ -413,7 +417,7 @@ void client_core::log(log_level level, const std::string& message) const
 {
     if (logs(level)) {
         logging_.store(true, std::memory_order_relaxed);
-        options_.log(level, message);
+        options_.log(level, printable(message, longest_line));
         logging_.store(false, std::memory_order_relaxed);
     }
 }
@@ -440,7 +444,7 @@ void client_core::remind(std::weak_ptr<reminded> who, std::chrono::nanoseconds w
 void client_core::note_error(std::string detail)
 {
     const std::lock_guard lock{text_mutex_};
-    last_error_detail_ = std::move(detail);
+    last_error_detail_ = printable(detail, longest_line);
 }
 
 std::string client_core::last_error_detail() const

@@ -16,6 +16,7 @@
 #include "zk/connection.hpp"
 #include "zk/hosts.hpp"
 #include "zk/old_sockets.hpp"
+#include "zk/secret.hpp"
 #include "zk/watch_registry.hpp"
 
 #include <boost/asio/dispatch.hpp>
@@ -152,7 +153,7 @@ public:
     [[nodiscard]] error_code unavailable() const noexcept;
 
     // Completes when a server has accepted them. Until then they are on trial.
-    void add_credentials(credential c, operation_ptr<error_code> op);
+    void add_credentials(zk::secret_credential c, operation_ptr<error_code> op);
 
     void wait_state_change(connection_state seen, operation_ptr<error_code, connection_state> op);
 
@@ -274,7 +275,7 @@ private:
     [[nodiscard]] request_ptr barrier();
     void break_later();
     struct credential_trial {
-        credential value;
+        zk::secret_credential value;
         operation_ptr<error_code> op; // empty once it is answered
     };
     void end_trial(const std::shared_ptr<credential_trial>& t, const error_code& ec);
@@ -308,7 +309,7 @@ private:
     void own_watches_due();
 
     const asio::any_io_executor executor_;
-    const client_options options_;
+    client_options options_; // not changed before the end
     std::optional<zk::strand_type> strand_; // empty once the context is gone
     std::atomic<bool> context_gone_{false};
     mutable std::atomic<bool> logging_{false}; // the user's log is on the strand's stack

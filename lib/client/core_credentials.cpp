@@ -8,9 +8,9 @@ namespace colock::detail {
 // Servers take credentials in as they come, before they look at the requests behind. A server that refuses them closes
 // the connection. So the answer to any request behind them says that they are accepted. The C client's own callback
 // for credentials would not do: the first answer of the server completes all of them.
-void client_core::add_credentials(credential c, operation_ptr<error_code> op)
+void client_core::add_credentials(zk::secret_credential c, operation_ptr<error_code> op)
 {
-    auto fault = fault_of(c, options_.max_request_size);
+    auto fault = fault_of(*c, options_.max_request_size);
     if (const auto ec = unavailable(); ec && !fault.error) {
         fault = {ec, ec.message()};
     }
@@ -25,7 +25,7 @@ void client_core::add_credentials(credential c, operation_ptr<error_code> op)
         op.complete(asio::error::operation_aborted);
         return;
     }
-    credentials_.add(c);
+    credentials_.add(*c);
     const auto t =
         std::make_shared<credential_trial>(credential_trial{std::move(c), std::move(op)});
     trials_.push_back(t);
@@ -48,7 +48,7 @@ void client_core::end_trial(const std::shared_ptr<credential_trial>& t, const er
     const bool accepted =
         !ec || ec == zookeeper_errc::no_node || ec == zookeeper_errc::no_auth; // about "/"
     if (accepted) {
-        credentials_.accept(t->value);
+        credentials_.accept(*t->value);
     }
     if (t->op) {
         std::exchange(t->op, {}).complete(accepted ? error_code{} : ec);

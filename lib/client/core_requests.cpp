@@ -1,6 +1,8 @@
 // Requests: sent, kept for the next connection, answered. And the watches that they leave.
 #include "core.hpp"
+#include "protocol/access/missing_permission.hpp"
 #include "protocol/names/path.hpp"
+#include "protocol/names/shown.hpp"
 #include "zk/frame_guard.hpp"
 #include "zk/request_size.hpp"
 
@@ -49,9 +51,7 @@ fault path_fault_of(std::string_view path, std::optional<create_mode> mode, bool
     if (what.empty()) {
         return {};
     }
-    auto shown = std::string{path.substr(0, 200)};
-    std::ranges::replace(shown, '\0', '?');
-    return {errc::invalid_path, "path \"" + shown + "\" " + what};
+    return {errc::invalid_path, "path \"" + protocol::shown(path, 200) + "\" " + what};
 }
 
 // The C client aborts the program at what would be found here in a transaction.
@@ -93,15 +93,66 @@ fault content_fault_of(const zk::call& c, bool has_chroot)
     return {};
 }
 
-// What an error of the servers is about. In a transaction, the steps before the one that failed have no
-// error, and those behind it a general one.
-std::string subject_of(const zk::call& c, const zk::reply& r)
+// The step of a transaction that failed. The steps before it have no error, and those behind it a general one.
+std::size_t failed_step(const zk::call& c, const zk::reply& r)
 {
     std::size_t i = 0;
     while (i < r.results.size() && i < c.ops.size() && !r.results[i].error) {
         ++i;
     }
+    return i;
+}
+
+// What an error of the servers is about.
+std::string subject_of(const zk::call& c, const zk::reply& r)
+{
+    const auto i = failed_step(c, r);
     return "path " + (i < c.ops.size() ? c.ops[i].path : c.path);
+}
+
+std::optional<protocol::deed> deed_of(zk::opcode op) noexcept
+{
+    using protocol::deed;
+    switch (op) {
+    case zk::opcode::create: return deed::create;
+    case zk::opcode::remove: return deed::remove;
+    case zk::opcode::exists: return deed::exists;
+    case zk::opcode::get: return deed::get;
+    case zk::opcode::set: return deed::set;
+    case zk::opcode::children: return deed::children;
+    case zk::opcode::get_acl: return deed::get_acl;
+    case zk::opcode::set_acl: return deed::set_acl;
+    case zk::opcode::sync:
+    case zk::opcode::multi:
+    case zk::opcode::forget_watches: break;
+    }
+    return {};
+}
+
+protocol::deed deed_of(transaction_op::kind step) noexcept
+{
+    using protocol::deed;
+    switch (step) {
+    case transaction_op::kind::create: return deed::create;
+    case transaction_op::kind::set: return deed::set;
+    case transaction_op::kind::remove: return deed::remove;
+    case transaction_op::kind::check: break;
+    }
+    return deed::check;
+}
+
+// The error in words. A refusal names the permission that is missing, and the node.
+std::string error_words(const zk::call& c, const zk::reply& r)
+{
+    if (r.error == zookeeper_errc::no_auth) {
+        if (const auto i = failed_step(c, r); i < c.ops.size()) {
+            return protocol::missing_permission_words(deed_of(c.ops[i].type), c.ops[i].path);
+        }
+        if (const auto what = deed_of(c.op)) {
+            return protocol::missing_permission_words(*what, c.path);
+        }
+    }
+    return r.error.message();
 }
 
 fault fault_of(const zk::call& c, std::size_t chroot, std::size_t most)
@@ -324,8 +375,12 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
         }
         const bool expected =
             r.call.op == zk::opcode::exists && reply.error == zookeeper_errc::no_node;
-        if (reply.error && !expected && !cut_off && r.policy != on_loss::fail) {
-            reply.detail = subject_of(r.call, reply) + ": " + reply.error.message();
+        if (r.policy == on_loss::fail) {
+            if (reply.error == zookeeper_errc::no_auth) {
+                reply.detail = error_words(r.call, reply); // a lock says what it is about
+            }
+        } else if (reply.error && !expected && !cut_off) {
+            reply.detail = subject_of(r.call, reply) + ": " + error_words(r.call, reply);
             note_error(reply.detail);
         }
         r.done(std::move(reply));

@@ -1,6 +1,9 @@
 #include "credentials.hpp"
 
+#include "zk/secret.hpp"
+
 #include <algorithm>
+#include <iterator>
 
 namespace colock::detail {
 
@@ -20,25 +23,51 @@ credential_fault fault_of(const credential& c, std::size_t max_request_size)
     return {};
 }
 
+credentials::~credentials()
+{
+    zk::wipe(all_);
+    zk::wipe(on_trial_);
+}
+
+namespace {
+
+// A vector that grows or closes a gap would leave parts of secrets behind.
+template <class Keep>
+void replace(std::vector<credential>& all, const credential* added, Keep keep)
+{
+    std::vector<credential> now;
+    now.reserve(all.size() + 1);
+    std::ranges::copy_if(all, std::back_inserter(now), keep);
+    if (added != nullptr) {
+        now.push_back(*added);
+    }
+    zk::wipe(all);
+    all.swap(now);
+}
+
+constexpr auto all_of_them = [](const credential&) { return true; };
+
+} // namespace
+
 void credentials::add(const credential& c)
 {
     if (std::ranges::find(all_, c) == all_.end()) {
-        all_.push_back(c);
-        on_trial_.push_back(c);
+        replace(all_, &c, all_of_them);
+        replace(on_trial_, &c, all_of_them);
     }
 }
 
 void credentials::accept(const credential& c)
 {
-    std::erase(on_trial_, c);
+    replace(on_trial_, nullptr, [&](const credential& each) { return each != c; });
 }
 
 void credentials::refuse()
 {
-    for (const auto& c : on_trial_) {
-        std::erase(all_, c);
-    }
-    on_trial_.clear();
+    replace(all_, nullptr, [this](const credential& each) {
+        return std::ranges::find(on_trial_, each) == on_trial_.end();
+    });
+    zk::wipe(on_trial_);
 }
 
 } // namespace colock::detail

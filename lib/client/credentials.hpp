@@ -23,6 +23,9 @@ struct credential_fault {
 class credentials {
 public:
     explicit credentials(const std::vector<credential>& of_options) : all_{of_options} {}
+    credentials(const credentials&) = delete;
+    credentials& operator=(const credentials&) = delete;
+    ~credentials();
 
     [[nodiscard]] const std::vector<credential>& all() const noexcept { return all_; }
 

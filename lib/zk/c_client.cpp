@@ -5,6 +5,7 @@
 #include <zookeeper/zookeeper.h>
 
 #include <cstring>
+#include <string.h> // explicit_bzero
 #include <list>
 #include <memory>
 #include <mutex>
@@ -274,6 +275,7 @@ c_client::c_client(const std::string& hosts, std::chrono::milliseconds session_t
     auto* zh = zookeeper_init2(
         hosts.c_str(), &on_session_or_watch, static_cast<int>(session_timeout.count()),
         session.id != 0 ? &id : nullptr, &watches, ZOO_NO_LOG_CLIENTENV, nullptr);
+    ::explicit_bzero(&id, sizeof id);
     native_ = reinterpret_cast<native*>(zh);
     if (zh == nullptr) {
         return;

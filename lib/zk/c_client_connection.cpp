@@ -2,6 +2,7 @@
 #include "connection.hpp"
 #include "old_tcp_socket.hpp"
 #include "plain_wire.hpp"
+#include "secret.hpp"
 #include "tls_wire.hpp"
 
 #include <fcntl.h>
@@ -142,15 +143,26 @@ bool c_client_connection::open(const server& to, const std::string& chroot,
         close();
         return false;
     }
+    // What the handle is told, once there is a wire.
+    struct secrets {
+        session_identity session;
+        std::vector<credential> credentials;
+        ~secrets()
+        {
+            wipe(session);
+            wipe(credentials);
+        }
+    };
     const auto self = shared_from_this();
     connector_->start([self] { self->observer_.securing(); },
-                      [self, chroot, session_timeout, session, credentials,
+                      [self, chroot, session_timeout,
+                       told = std::make_shared<secrets>(secrets{session, credentials}),
                        &watches](tls_connector::outcome result) {
                           const auto connector = std::exchange(self->connector_, nullptr);
                           self->wire_ = std::move(result.way);
                           self->connector_fault_ = {std::move(result.fault), result.of_tls};
-                          if (self->wire_ && !self->open_handle(chroot, session_timeout, session,
-                                                                credentials, watches)) {
+                          if (self->wire_ && !self->open_handle(chroot, session_timeout, told->session,
+                                                                told->credentials, watches)) {
                               self->connector_fault_.text = "the C client has no memory";
                               self->wire_.reset();
                           }

@@ -1,5 +1,7 @@
 #include "handle.hpp"
 
+#include "secret.hpp"
+
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -88,7 +90,14 @@ bool handle::process_read()
         }
         have_read(client_.read());
         break;
-    case action::hand_over: hand_over(step.frame); break;
+    case action::hand_over: {
+        const bool has_password = client_.state() == c_client::status::associating;
+        hand_over(step.frame);
+        if (has_password) {
+            wipe(step.frame);
+        }
+        break;
+    }
     case action::refuse: break_off(std::move(step.fault)); break;
     }
     return step.more;

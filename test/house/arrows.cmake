@@ -43,7 +43,8 @@ rule(lib/protocol ${io} "\"(\\.\\./)*(zk|client|lock)/" "<colock/(client|mutex|u
 rule(lib/zk "\"(\\.\\./)*(protocol|client|lock)/")
 rule(lib/client "\"(\\.\\./)*lock/")
 # Inside lib/protocol: the session stands alone, and a folder sees those behind it only.
-rule(lib/protocol/names "/(directory|queue|permits|session)/")
+rule(lib/protocol/names "/(access|directory|queue|permits|session)/")
+rule(lib/protocol/access "/(directory|queue|permits|session)/")
 rule(lib/protocol/directory "/(queue|permits|session)/")
 rule(lib/protocol/queue "/(permits|session)/")
 rule(lib/protocol/permits "/(directory|queue|session)/")

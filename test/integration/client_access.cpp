@@ -373,4 +373,56 @@ BOOST_FIXTURE_TEST_CASE(bad_credentials_are_refused_with_what_is_wrong, scene)
     BOOST_TEST(add(secret) == errc::client_closed);
 }
 
+// By the path of each request, and by what it lacks.
+BOOST_FIXTURE_TEST_CASE(a_refusal_names_the_permission_and_the_node, scene)
+{
+    connect();
+    const auto path = guarded_node();
+    const auto child = path + "/child";
+    admin.create(child); // open to all
+    diagnostics why;
+    const auto refused = [&](auto o, const std::string& about, const std::string& lacks) {
+        BOOST_TEST(code_of(io, o) == zookeeper_errc::no_auth);
+        const auto words = "path " + about + ": ZooKeeper: no permission: this client lacks " +
+                           lacks + "; check ";
+        BOOST_TEST(why.message().starts_with(words), why.message());
+    };
+    const auto start = [&]<class T>(outcome<T> o, auto initiate) {
+        initiate(bind_diagnostics(why, o.handler()));
+        return o;
+    };
+    using created = outcome<create_result>;
+    using several = outcome<std::vector<transaction_result>>;
+    refused(start(created{}, [&](auto h) { zk.async_create(path + "/a", "", h); }), path + "/a",
+            "CREATE on " + path);
+    refused(start(created{},
+                  [&](auto h) {
+                      zk.async_create(path + "/a/b", "", create_options{.parents = true}, h);
+                  }),
+            path + "/a", "CREATE on " + path);
+    refused(start(outcome<>{}, [&](auto h) { zk.async_remove(child, any_version, h); }), child,
+            "DELETE on " + path);
+    refused(start(outcome<get_result>{}, [&](auto h) { zk.async_get(path, h); }), path,
+            "READ on " + path);
+    refused(start(outcome<children_result>{}, [&](auto h) { zk.async_children(path, h); }), path,
+            "READ on " + path);
+    refused(start(outcome<colock::watched<get_result>>{}, [&](auto h) { zk.async_watch(path, h); }), path,
+            "READ on " + path);
+    refused(start(outcome<node_stat>{}, [&](auto h) { zk.async_set(path, "", any_version, h); }),
+            path, "WRITE on " + path);
+    refused(start(outcome<>{}, [&](auto h) { zk.async_set_acl(path, open_acl(), h); }), path,
+            "ADMIN on " + path);
+    refused(start(outcome<acl_result>{}, [&](auto h) { zk.async_get_acl(path, h); }), path,
+            "READ or ADMIN on " + path);
+    // The step that failed.
+    refused(start(several{},
+                  [&](auto h) {
+                      zk.async_multi({set_op(child, "x"), remove_op(child), set_op(path, "x")}, h);
+                  }),
+            child, "DELETE on " + path);
+    refused(start(several{}, [&](auto h) { zk.async_multi({check_op(path)}, h); }), path,
+            "READ on " + path);
+    close();
+}
+
 BOOST_AUTO_TEST_SUITE_END()

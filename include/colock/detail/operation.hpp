@@ -6,6 +6,7 @@
 #include <colock/detail/config.hpp>
 #include <colock/diagnostics.hpp>
 #include <colock/error.hpp>
+#include <colock/log.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_allocator.hpp>
@@ -135,14 +136,14 @@ public:
     {
         if (told_ != nullptr && ec && ec != asio::error::operation_aborted &&
             told_->message().empty()) {
-            told_->assign(why);
+            told_->assign(printable(why, longest_line));
         }
     }
     // Before it completes without an error, and without what was wanted: why.
     void tell(const std::string& why) const
     {
         if (told_ != nullptr && told_->message().empty()) {
-            told_->assign(why);
+            told_->assign(printable(why, longest_line));
         }
     }
     [[nodiscard]] diagnostics* told() const noexcept { return told_; }

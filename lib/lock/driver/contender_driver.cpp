@@ -193,6 +193,7 @@ void contender_driver::end_step_down(const error_code& ec)
 {
     const auto self = shared_from_this();
     if (auto op = std::exchange(stepping_down_, {}); op && ec) {
+        op->explain(ec, about(words_for(ec)));
         op.complete(ec, no_lock(queue_->core()));
         leave();
     } else if (op) {
@@ -446,7 +447,7 @@ void contender_driver::perform(const protocol::command& c)
     case kind::granted: granted(); break;
     case kind::shared:
         if (c.error) {
-            core_.note_error(about(c.error.message()));
+            core_.note_error(about(words_for(c.error)));
         }
         end_step_down(c.error);
         break;
@@ -459,7 +460,7 @@ void contender_driver::perform(const protocol::command& c)
         break;
     case kind::lost: lose(static_cast<errc>(c.error.value())); break;
     case kind::failed: {
-        const auto why = about(c.error.message());
+        const auto why = about(words_for(c.error));
         core_.note_error(why);
         refuse(c.error, why);
         break;
@@ -523,7 +524,7 @@ void contender_driver::gone(const error_code& ec)
     --core_.count.contenders;
     if (ec && ec != errc::client_closed) { // or the session ends with the client
         core_.log(log_level::error,
-                  "lock " + path_ + ": a node may remain until the session ends: " + ec.message());
+                  about("a node may remain until the session ends: " + words_for(ec)));
     }
     if (trying_) {
         answer(asio::error::operation_aborted);
@@ -531,6 +532,7 @@ void contender_driver::gone(const error_code& ec)
     end_await_removal();
     if (unlocking_) {
         const auto lost = lease_.is_told() ? lease_.why() : error_code{};
+        unlocking_->explain(ec, about(words_for(ec)));
         std::exchange(unlocking_, {}).complete(ec ? ec : lost);
     }
     core_.remove(*this);

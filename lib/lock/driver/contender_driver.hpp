@@ -155,6 +155,8 @@ private:
     void tell_of_blockers();
     bool refuse_margin();
     void gone(const error_code& ec);
+    void note_refusal(const zk::reply& r);
+    [[nodiscard]] std::string words_for(const error_code& ec) const;
     template <class Input>
     void submit(protocol::command::kind type, zk::call&& call, Input input);
     [[nodiscard]] std::string child(std::string_view name) const;
@@ -193,6 +195,8 @@ private:
     operation_ptr<error_code> unlocking_;
     operation_ptr<error_code, unique_lock> stepping_down_;
     waiting_list<> waiting_for_revocation_;
+
+    std::string missing_permission_; // of the last request that a server has refused: in words
 
     std::uint64_t token_czxid_ = 0;
     std::string node_;

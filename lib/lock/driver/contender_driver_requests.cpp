@@ -53,6 +53,7 @@ void contender_driver::submit(kind type, zk::call&& call, Input input)
         std::move(call), on_loss::fail,
         [this, weak = weak_from_this(), type, input = std::move(input)](zk::reply&& r) mutable {
             if (const auto self = weak.lock()) {
+                note_refusal(r);
                 feed_answer(
                     type, r.error,
                     [&]<class Contender>(Contender & c, protocol::commands & out) requires std::
@@ -61,6 +62,20 @@ void contender_driver::submit(kind type, zk::call&& call, Input input)
                         });
             }
         }));
+}
+
+void contender_driver::note_refusal(const zk::reply& r)
+{
+    if (r.error == zookeeper_errc::no_auth) {
+        missing_permission_ = r.detail;
+    }
+}
+
+// A refusal that ends the contender is the last one that it was told.
+std::string contender_driver::words_for(const error_code& ec) const
+{
+    const bool refused = ec == zookeeper_errc::no_auth && !missing_permission_.empty();
+    return refused ? missing_permission_ : ec.message();
 }
 
 const std::string& contender_driver::owner_data() const
@@ -106,7 +121,11 @@ void contender_driver::make_directory()
             on_loss::fail,
             [weak = weak_from_this(), made, tell, last = &path == &paths.back()](zk::reply&& r) {
                 made->push_back(r.error);
-                if (const auto self = weak.lock(); self && last) {
+                const auto self = weak.lock();
+                if (self) {
+                    self->note_refusal(r); // the last refusal proves that all above that node is there
+                }
+                if (self && last) {
                     tell(r.error ? 0 : r.stat.czxid);
                 }
             }));
@@ -270,6 +289,7 @@ void contender_driver::watch(const std::string& name)
             }
             if (r.error) {
                 self->drop_target(*target); // no watch was set
+                self->note_refusal(r);
             }
             target->subscribed = !r.error;
             // A request to let go is written into the own node. The driver sees it in each read that sets that node's
@@ -346,6 +366,7 @@ void contender_driver::list_and_watch(kind as)
             if (r.error && self->newcomers_ == target) {
                 self->newcomers_.reset(); // no watch was set
             }
+            self->note_refusal(r);
             auto l = listing_in(r);
             l.watched = true;
             std::optional<protocol::remote_contention> known;

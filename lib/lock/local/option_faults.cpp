@@ -3,6 +3,7 @@
 #include <colock/queue_view.hpp>
 
 #include "lock/local/local_queue.hpp"
+#include "protocol/names/shown.hpp"
 #include "protocol/names/contender_name.hpp"
 
 #include <algorithm>
@@ -36,10 +37,7 @@ std::string shown(bool b)
 std::string shown(const std::string& text)
 {
     constexpr std::size_t most = 100;
-    auto quoted = '"' + text.substr(0, most) + (text.size() > most ? "...\"" : "\"");
-    std::ranges::replace_if(
-        quoted, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-    return quoted;
+    return '"' + protocol::shown(text, most) + '"';
 }
 
 std::string shown(const std::optional<std::string>& text)

@@ -3,6 +3,7 @@
 #include <colock/queue_view.hpp>
 
 #include "protocol/names/path.hpp"
+#include "protocol/names/shown.hpp"
 
 #include <algorithm>
 
@@ -21,8 +22,8 @@ std::string owner_words(std::string_view data)
     auto text = known ? *owner.host + ':' + std::to_string(*owner.pid) + " (" + *owner.program + ')'
                 : quoted ? owner.text
                          : std::string{"an owner that does not say who it is"};
-    std::ranges::replace_if(
-        text, [](unsigned char c) { return c < 0x20 || c > 0x7e || c == '"'; }, '?');
+    text = protocol::shown(text);
+    std::ranges::replace(text, '"', '?'); // it is to end with the text
     return quoted ? '"' + text + '"' : text;
 }
 

@@ -211,6 +211,9 @@ private:
             std::move(call), policy,
             [self = shared_from_this(), place, answer = std::move(answer)](zk::reply&& reply) {
                 *place = nullptr;
+                if (reply.error == zookeeper_errc::no_auth) {
+                    self->refusal_ = reply.detail;
+                }
                 answer(std::move(reply));
             });
         r->subscriber = subscriber;
@@ -470,10 +473,12 @@ private:
         } else if (c.error == errc::invalid_counter) {
             note("the counter " + of_.counter + " holds " + found + " bytes, or a negative number");
         }
+        const bool refused = c.error == zookeeper_errc::no_auth && !refusal_.empty();
+        const auto words = refused ? refusal_ : c.error.message();
         if (why_.empty()) {
-            why_ = about(c.error.message());
+            why_ = about(words);
         }
-        log_end(c.error.message());
+        log_end(words);
         complete(c.error, {});
     }
 
@@ -505,6 +510,7 @@ private:
     const std::shared_ptr<client_core> core_;
     operation_ptr<error_code, permit> op_; // until the caller has its outcome
     std::string why_;                      // what the last error is about
+    std::string refusal_;                  // of the servers, the last one: in words
     const deadline until_;
     const std::int64_t count_;
     const std::chrono::nanoseconds began_ = boot_clock::now();

@@ -203,18 +203,24 @@ request_ptr permit_lease::removal(const std::string& path, const std::shared_ptr
                             } else if (is_retryable(r.error)) {
                                 self->core_->repeat(self->removal(path, of));
                             } else {
-                                self->removed(path, *of, r.error);
+                                self->removed(path, *of, r.error, r.detail);
                             }
                         });
 }
 
-void permit_lease::removed(const std::string& path, departure& of, const error_code& ec)
+// `refusal`: the words for it, if the servers have refused to remove the node.
+void permit_lease::removed(const std::string& path, departure& of, const error_code& ec,
+                           const std::string& refusal)
 {
     if (ec && ec != zookeeper_errc::no_node) {
+        const auto why = what_ + ": a node may remain until the session ends: " + path + ": " +
+                         (refusal.empty() ? ec.message() : refusal);
         of.result = ec;
+        if (of.op) {
+            of.op->explain(ec, why);
+        }
         if (ec != errc::client_closed) { // or the session ends with the client
-            core_->log(log_level::error, what_ + ": a node may remain until the session ends: " +
-                                             path + ": " + ec.message());
+            core_->log(log_level::error, why);
         }
     }
     nodes_.erase(path);

@@ -67,7 +67,8 @@ private:
     [[nodiscard]] request_ptr removal(const std::string& path,
                                       const std::shared_ptr<departure>& of);
     void changed(const watch_event& event);
-    void removed(const std::string& path, departure& of, const error_code& ec);
+    void removed(const std::string& path, departure& of, const error_code& ec,
+                 const std::string& refusal = {});
     void answer(departure& of, const error_code& ec);
     void update_heartbeat_need();
     void lose(errc why);
