@@ -22,8 +22,11 @@ struct arena::servers_and_proxies {
     std::optional<zookeeper_ensemble> ensemble;
     std::optional<etcd_server> etcd;
     std::vector<std::string> zookeeper_hosts;
+    std::vector<std::string> secure_hosts; // of the same servers
     std::vector<std::string> etcd_hosts;
     std::vector<std::unique_ptr<tcp_proxy>> zookeeper_proxies;
+    std::vector<std::unique_ptr<tcp_proxy>>
+        secure_proxies; // which forward what they do not understand
     std::vector<std::unique_ptr<tcp_proxy>> etcd_proxies;
 };
 
@@ -55,6 +58,7 @@ colock::test::zookeeper_options server_options(const run_options& run)
     colock::test::zookeeper_options server;
     server.optimising_jvm = true;
     server.force_sync = run.fsync;
+    server.tls = run.tls;
     // Directories of locks stay while another system is measured.
     server.container_check_interval = std::chrono::hours{1};
     return server;
@@ -67,10 +71,12 @@ arena::arena(const run_options& run, arena_options options)
     if (options.servers == 1) {
         all_->zookeeper.emplace(server);
         all_->zookeeper_hosts = {all_->zookeeper->connect_string()};
+        all_->secure_hosts = {all_->zookeeper->secure_connect_string()};
     } else {
         all_->ensemble.emplace(server, static_cast<std::size_t>(options.servers));
         for (std::size_t i = 0; i != all_->ensemble->size(); ++i) {
             all_->zookeeper_hosts.push_back((*all_->ensemble)[i].connect_string());
+            all_->secure_hosts.push_back((*all_->ensemble)[i].secure_connect_string());
         }
     }
     if (options.etcd && !launch_command(etcd_system, run.self).empty()) {
@@ -86,6 +92,9 @@ arena::arena(const run_options& run, arena_options options)
     }
     if (options.proxied) {
         all_->zookeeper_proxies = put_before(all_->zookeeper_hosts);
+        if (run.tls) {
+            all_->secure_proxies = put_before(all_->secure_hosts);
+        }
         all_->etcd_proxies = put_before(all_->etcd_hosts);
     }
 }
@@ -94,12 +103,17 @@ arena::~arena() = default;
 
 std::string arena::hosts(server_kind kind) const
 {
-    return join(kind == server_kind::etcd ? all_->etcd_hosts : all_->zookeeper_hosts);
+    switch (kind) {
+    case server_kind::etcd: return join(all_->etcd_hosts);
+    case server_kind::zookeeper_tls: return join(all_->secure_hosts);
+    case server_kind::zookeeper: break;
+    }
+    return join(all_->zookeeper_hosts);
 }
 
 void arena::set_round_trip(std::chrono::milliseconds time)
 {
-    for (auto* proxies : {&all_->zookeeper_proxies, &all_->etcd_proxies}) {
+    for (auto* proxies : {&all_->zookeeper_proxies, &all_->secure_proxies, &all_->etcd_proxies}) {
         for (auto& proxy : *proxies) {
             proxy->set_delay(std::chrono::microseconds{time} / 2);
         }
@@ -182,6 +196,11 @@ std::vector<lock_system> colock_and_peers(bool with_etcd)
     }
     all.push_back(colock_system);
     return all;
+}
+
+std::vector<lock_system> colock_both_ways()
+{
+    return {colock_tls, colock_system};
 }
 
 std::string path_of(const lock_system& s, const std::string& what)

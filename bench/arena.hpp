@@ -86,6 +86,9 @@ private:
 // All that keep a lock for contenders: colock last.
 [[nodiscard]] std::vector<lock_system> colock_and_peers(bool with_etcd = true);
 
+// Those of a run with TLS: colock last.
+[[nodiscard]] std::vector<lock_system> colock_both_ways();
+
 // A path for one measurement: of the same length for all systems.
 [[nodiscard]] std::string path_of(const lock_system& s, const std::string& what);
 

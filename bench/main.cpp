@@ -5,6 +5,7 @@
 #include "report.hpp"
 #include "scenario.hpp"
 #include "summary.hpp"
+#include "systems/own_system.hpp"
 #include "systems/serve.hpp"
 #include "targets.hpp"
 
@@ -12,12 +13,14 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iomanip>
 #include <iostream>
 #include <iterator>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -39,6 +42,8 @@ usage: ./dev bench [options]
                    hardly varies, has fewer
   --ensemble N     on an ensemble of so many servers, where a scenario asks for nothing else
   --fsync          servers wait for the disk at each write, with their data on it
+  --tls            colock over TLS beside colock without it, and nothing else; only uncontended
+                   and handover. Both at the same servers, which serve them with Netty
   --json FILE      where the figures go (build/bench/results.json); beside it
                    results.md, which begins with where a peer was better, and *.svg
   --no-targets     measure only; do not hold the figures against what they must reach
@@ -69,6 +74,11 @@ constexpr scenario scenarios[] = {{"uncontended", &bench::uncontended},
                                   {"deep_queue", &bench::deep_queue},
                                   {"failover", &bench::failover},
                                   {"idle", &bench::idle}};
+
+bool runs_over_tls(std::string_view scenario)
+{
+    return scenario == "uncontended" || scenario == "handover";
+}
 
 struct bad_usage : std::runtime_error {
     using runtime_error::runtime_error;
@@ -117,6 +127,7 @@ arguments parse(int argc, char** argv)
     const auto build = std::filesystem::path{a.run.self}.parent_path().parent_path().parent_path();
     a.json = build / "bench/results.json";
     int rounds = 0;
+    bool with_tls = false;
     for (int i = 1; i < argc; ++i) {
         if (argv[i] == std::string_view{"--json"}) {
             ++i; // where it goes is nobody's business
@@ -147,6 +158,8 @@ arguments parse(int argc, char** argv)
             a.run.servers = number(option, value());
         } else if (option == "--fsync") {
             a.run.fsync = true;
+        } else if (option == "--tls") {
+            with_tls = true;
         } else if (option == "--json") {
             a.json = value();
         } else if (option == "--no-targets") {
@@ -169,6 +182,14 @@ arguments parse(int argc, char** argv)
     }
     if (a.run.quick && a.run.full) {
         throw bad_usage{"--quick and --full exclude each other"};
+    }
+    if (with_tls) {
+        if (!a.only.empty() && !runs_over_tls(a.only)) {
+            throw bad_usage{"--tls is for uncontended and handover"};
+        }
+        a.run.tls = std::make_shared<const colock::test::certificate_authority>();
+        a.run.tls->issue({.name = "client"}); // for the processes that are clients
+        ::setenv(bench::tls_files, a.run.tls->directory().c_str(), 1);
     }
     a.run.log = directory_of(a) / "bench.log";
     a.run.rounds = rounds != 0 ? rounds : a.run.quick ? 3 : 5;
@@ -198,7 +219,7 @@ int run(const arguments& a)
     const auto processors = bench::processors();
     const auto begin = std::chrono::steady_clock::now();
     for (const auto& s : scenarios) {
-        if (!a.only.empty() && s.name != a.only) {
+        if ((!a.only.empty() && s.name != a.only) || (a.run.tls && !runs_over_tls(s.name))) {
             continue;
         }
         const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;

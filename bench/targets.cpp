@@ -20,9 +20,10 @@ struct target {
     bound direction;
     double limit;
     int servers = 1;
+    const char* system = "colock";
 };
 
-// The medians of colock's rounds are held against these.
+// The medians of its rounds are held against these.
 constexpr target targets[] = {
     {"uncontended", 0, 1, "lock + unlock, relative to raw", bound::at_most, 1.05},
     {"uncontended", 10, 1, "lock, in round trips", bound::at_most, 1.15},
@@ -51,6 +52,20 @@ constexpr target targets[] = {
     {"away", 0, 1, "processor", bound::at_most, 1},
     {"away", 0, 1, "connect attempts in the worst second", bound::at_most, 10},
     {"away", 0, 1, "back after", bound::at_most, 3},
+};
+
+// The same over TLS, beside colock without it.
+constexpr target tls_targets[] = {
+    {"uncontended", 0, 1, "lock + unlock, relative to colock", bound::at_most, 1.35, 1,
+     "colock-tls"},
+    {"uncontended", 10, 1, "lock, in round trips", bound::at_most, 1.15, 1, "colock-tls"},
+    {"uncontended", 10, 1, "lock + unlock, in round trips", bound::at_most, 2.1, 1, "colock-tls"},
+    {"handover", 10, 8, "hand-overs, part of the most there can be", bound::at_least, 0.9, 1,
+     "colock-tls"},
+    {"handover", 10, 32, "hand-overs, part of the most there can be", bound::at_least, 0.9, 1,
+     "colock-tls"},
+    {"handover", 10, 128, "hand-overs, part of the most there can be", bound::at_least, 0.9, 1,
+     "colock-tls"},
 };
 
 // So many times as good as another figure: the same of another system, or colock's own with another
@@ -148,7 +163,7 @@ figure times_as_good(const figure& own, const figure& other)
 std::optional<verdict> missing(const report& r, const report::heading& h, const std::string& system)
 {
     const bool measured = std::ranges::any_of(r.figures(), [&](const figure& f) {
-        return report::heading_of(f) == h && f.system != system && f.system != "colock";
+        return report::heading_of(f) == h && f.system != system && !f.system.starts_with("colock");
     });
     if (!measured) {
         return std::nullopt;
@@ -160,12 +175,14 @@ std::optional<verdict> missing(const report& r, const report::heading& h, const 
 std::optional<verdict> judge(const report& r, const target& t)
 {
     const report::heading h{{t.scenario, t.rtt_ms, t.clients, t.servers}, t.metric};
-    const auto* own = r.find(h, "colock");
+    const auto* own = r.find(h, t.system);
     if (own == nullptr) {
-        return missing(r, h, "colock");
+        return missing(r, h, t.system);
     }
     const auto value = own->median();
-    return judge(text_of(h.where) + ", " + t.metric + ": " + number("%.4g", value) + spread(*own),
+    const std::string whose = own->system == "colock" ? "" : own->system + ", ";
+    return judge(text_of(h.where) + ", " + whose + t.metric + ": " + number("%.4g", value) +
+                     spread(*own),
                  value, t.direction, t.limit);
 }
 
@@ -206,6 +223,10 @@ std::vector<verdict> check_targets(const report& r)
         }
     };
     add(targets);
+    if (std::ranges::any_of(r.figures(),
+                            [](const figure& f) { return f.system == "colock-tls"; })) {
+        add(tls_targets);
+    }
     add(comparisons);
     return all;
 }

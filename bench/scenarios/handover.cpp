@@ -128,19 +128,24 @@ std::vector<contest> contests_with_delay(const run_options& options)
     return options.quick ? std::vector<contest>{{8}} : contests_without_delay(options);
 }
 
+std::vector<lock_system> systems(const run_options& options)
+{
+    return options.tls ? colock_both_ways() : colock_and_peers();
+}
+
 } // namespace
 
 void handover(const run_options& options, report& out)
 {
     {
-        arena where{options, {.servers = options.servers, .etcd = true}};
-        field all{out, options, where, "handover", colock_and_peers(), processes};
+        arena where{options, {.servers = options.servers, .etcd = !options.tls}};
+        field all{out, options, where, "handover", systems(options), processes};
         warm_up(options, out, all, milliseconds{4000}, 4);
         contend(options, out, where, all, 0, contests_without_delay(options));
     }
     {
-        arena where{options, {.servers = options.servers, .proxied = true, .etcd = true}};
-        field all{out, options, where, "handover", colock_and_peers(), processes};
+        arena where{options, {.servers = options.servers, .proxied = true, .etcd = !options.tls}};
+        field all{out, options, where, "handover", systems(options), processes};
         // Without the delay, which leaves the processors time.
         warm_up(options, out, all, milliseconds{2000}, 2);
         for (const int rtt_ms : options.full ? std::vector{1, 10} : std::vector{10}) {
@@ -148,8 +153,8 @@ void handover(const run_options& options, report& out)
         }
     }
     if (options.servers == 1 && !options.quick) {
-        arena where{options, {.servers = 3, .etcd = true}};
-        field all{out, options, where, "handover", colock_and_peers(), processes};
+        arena where{options, {.servers = 3, .etcd = !options.tls}};
+        field all{out, options, where, "handover", systems(options), processes};
         warm_up(options, out, all, milliseconds{2000}, 4);
         contend(options, out, where, all, 0, {{8}});
     }

@@ -10,8 +10,11 @@ namespace bench {
 namespace {
 
 // What all are compared with comes last, and colock beside it.
-std::vector<lock_system> systems()
+std::vector<lock_system> systems(const run_options& options)
 {
+    if (options.tls) {
+        return colock_both_ways();
+    }
     auto all = colock_and_peers();
     all.insert(all.begin(), raw_tuned);
     all.push_back(raw_system);
@@ -36,9 +39,10 @@ void warm_up(field& all, report& out, int cycles_each)
 // What is rare counts too, a timer that fires in one cycle of many: these are means.
 void without_delay(const run_options& options, report& out)
 {
-    const arena where{options, {.servers = options.servers, .etcd = true}};
-    field all{out, options, where, "uncontended", systems(), 1};
-    warm_up(all, out, options.quick ? 1000 : 3000);
+    const arena where{options, {.servers = options.servers, .etcd = !options.tls}};
+    field all{out, options, where, "uncontended", systems(options), 1};
+    // Java's ciphers are slow, by far, until they are compiled for speed.
+    warm_up(all, out, options.tls ? 20'000 : options.quick ? 1000 : 3000);
     // Short ones: what else the machine does hits neighbours alike.
     const int count = options.quick ? 50 : 100;
     const auto slices = all.contestants([count](field::entrant& e) {
@@ -46,7 +50,9 @@ void without_delay(const run_options& options, report& out)
         return std::vector{times.at(0), times.at(1), 1e6 / times.at(1)};
     });
     compare(out, {"uncontended", 0, 1, options.servers}, slices,
-            {{"lock", "us"}, {"lock + unlock", "us", "raw"}, {"cycles", "1/s"}},
+            {{"lock", "us"},
+             {"lock + unlock", "us", options.tls ? "colock" : "raw"},
+             {"cycles", "1/s"}},
             {options.rounds, options.quick  ? 10
                              : options.full ? 40
                                             : 6});
@@ -55,8 +61,8 @@ void without_delay(const run_options& options, report& out)
 // In units of the round trip that the same client has at that moment.
 void with_delay(const run_options& options, report& out)
 {
-    arena where{options, {.servers = options.servers, .proxied = true, .etcd = true}};
-    field all{out, options, where, "uncontended", systems(), 1};
+    arena where{options, {.servers = options.servers, .proxied = true, .etcd = !options.tls}};
+    field all{out, options, where, "uncontended", systems(options), 1};
     warm_up(all, out, options.quick ? 400 : 1000); // without the delay yet
     const auto slices = all.contestants([](field::entrant& e) {
         auto& process = e.processes->front();

@@ -7,7 +7,7 @@
 
 namespace bench {
 
-enum class server_kind { zookeeper, etcd };
+enum class server_kind { zookeeper, zookeeper_tls, etcd };
 
 struct lock_system {
     std::string_view name;
@@ -16,6 +16,7 @@ struct lock_system {
 };
 
 inline constexpr lock_system colock_system{"colock", true};
+inline constexpr lock_system colock_tls{"colock-tls", true, server_kind::zookeeper_tls};
 inline constexpr lock_system raw_system{"raw", true};
 inline constexpr lock_system raw_tuned{"raw-tuned", true}; // that does what colock does to be quick
 inline constexpr lock_system herd_children{"herd-children", true};

@@ -3,8 +3,13 @@
 
 #include "coroutines.hpp"
 
+#ifdef COLOCK_TEST_TLS
+#include <support/tls_contexts.hpp>
+#endif
+
 #include <boost/asio/redirect_error.hpp>
 
+#include <cstdlib>
 #include <limits>
 #include <random>
 
@@ -131,7 +136,27 @@ private:
 
 std::unique_ptr<own_system> make_colock(const std::string& hosts, std::chrono::milliseconds timeout)
 {
-    return std::make_unique<colock_system>(hosts, timeout);
+    return std::make_unique<colock_system>(
+        colock::client_options{.hosts = hosts, .session_timeout = timeout});
+}
+
+std::unique_ptr<own_system> make_colock_tls([[maybe_unused]] const std::string& hosts,
+                                            [[maybe_unused]] std::chrono::milliseconds timeout)
+{
+#ifdef COLOCK_TEST_TLS
+    if (const auto* const files = std::getenv(tls_files)) {
+        const std::string own = std::string{files} + "/client";
+        return std::make_unique<colock_system>(
+            colock::client_options{.hosts = hosts,
+                                   .session_timeout = timeout,
+                                   .tls = colock::test::client_context(
+                                       std::string{files} + "/ca.pem",
+                                       colock::test::certificate{own + ".pem", own + ".key", {}})});
+    }
+    throw std::runtime_error{std::string{tls_files} + " does not tell where the certificates are"};
+#else
+    throw std::runtime_error{"this build is without TLS"};
+#endif
 }
 
 } // namespace bench

@@ -67,8 +67,7 @@ inline asio::awaitable<void> sleep_until(clock::time_point moment)
 template <class Mutex, class Guard>
 class coroutine_system : public own_system {
 public:
-    coroutine_system(std::string hosts, std::chrono::milliseconds timeout)
-        : hosts_{std::move(hosts)}, timeout_{timeout}
+    explicit coroutine_system(colock::client_options options) : options_{std::move(options)}
     {
         connect(1);
     }
@@ -149,9 +148,7 @@ protected:
     {
         std::vector<std::future<void>> pending;
         while (clients_.size() < static_cast<std::size_t>(sessions)) {
-            auto& c = clients_.emplace_back(
-                io_.context(),
-                colock::client_options{.hosts = hosts_, .session_timeout = timeout_});
+            auto& c = clients_.emplace_back(io_.context(), options_);
             pending.push_back(c.async_connect(asio::use_future));
         }
         for (auto& p : pending) {
@@ -224,8 +221,7 @@ private:
         co_return times;
     }
 
-    const std::string hosts_;
-    const std::chrono::milliseconds timeout_;
+    const colock::client_options options_;
     std::map<std::string, Guard> held_;
 };
 

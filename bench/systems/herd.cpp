@@ -119,13 +119,15 @@ struct holder_mutex : herd_mutex {
 std::unique_ptr<own_system> make_herd_children(const std::string& hosts,
                                                std::chrono::milliseconds timeout)
 {
-    return std::make_unique<coroutine_system<children_mutex, herd_guard>>(hosts, timeout);
+    return std::make_unique<coroutine_system<children_mutex, herd_guard>>(
+        colock::client_options{.hosts = hosts, .session_timeout = timeout});
 }
 
 std::unique_ptr<own_system> make_herd_holder(const std::string& hosts,
                                              std::chrono::milliseconds timeout)
 {
-    return std::make_unique<coroutine_system<holder_mutex, herd_guard>>(hosts, timeout);
+    return std::make_unique<coroutine_system<holder_mutex, herd_guard>>(
+        colock::client_options{.hosts = hosts, .session_timeout = timeout});
 }
 
 } // namespace bench

@@ -64,6 +64,10 @@ using make_own_system = std::unique_ptr<own_system> (*)(const std::string& hosts
                                                         std::chrono::milliseconds timeout);
 std::unique_ptr<own_system> make_colock(const std::string& hosts,
                                         std::chrono::milliseconds timeout);
+// Over TLS; this variable of the environment names the directory with the certificates.
+inline constexpr auto tls_files = "COLOCK_BENCH_TLS_FILES";
+std::unique_ptr<own_system> make_colock_tls(const std::string& hosts,
+                                            std::chrono::milliseconds timeout);
 std::unique_ptr<own_system> make_raw(const std::string& hosts, std::chrono::milliseconds timeout);
 std::unique_ptr<own_system> make_raw_tuned(const std::string& hosts,
                                            std::chrono::milliseconds timeout);

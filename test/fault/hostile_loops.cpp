@@ -343,9 +343,9 @@ BOOST_AUTO_TEST_CASE(the_look_at_a_chroot_is_throttled)
 {
     server.play(refusing(opcode::exists, "/a", throttled));
     colock::client_options o;
-    o.hosts = server.connect_string();
+    o.hosts = front.connect_string();
     o.chroot = "/a";
-    colock::client below{io, o};
+    colock::client below{io, link_client(o)};
     below.async_connect(released.handler());
     takes_its_time();
     BOOST_TEST(!released.done());
@@ -421,8 +421,8 @@ BOOST_AUTO_TEST_CASE(a_context_may_be_destroyed_during_a_pause)
     });
     auto own = std::make_unique<boost::asio::io_context>();
     colock::client_options o;
-    o.hosts = server.connect_string();
-    colock::client c{*own, o};
+    o.hosts = front.connect_string();
+    colock::client c{*own, link_client(o)};
     c.async_connect(released.handler());
     BOOST_REQUIRE(becomes_true(*own, [&] { return released.done(); }));
     colock::mutex m{c, "/elsewhere"};

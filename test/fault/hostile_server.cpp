@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(bodies_of_random_bytes_do_no_harm)
     std::vector<std::unique_ptr<colock::client>> clients;
     for (int i = 0; i != 20; ++i) {
         clients.push_back(std::make_unique<colock::client>(
-            s.io, colock::client_options{.hosts = s.server.connect_string()}));
+            s.io, link_client({.hosts = s.front.connect_string()})));
         clients.back()->async_connect([](colock::error_code) {});
     }
     s.connect();

@@ -5,6 +5,7 @@
 #include <colock/mutex.hpp>
 #include <support/hostile_server.hpp>
 #include <support/jute.hpp>
+#include <support/link.hpp>
 #include <support/outcome.hpp>
 #include <support/print.hpp>
 #include <support/pulse.hpp>
@@ -172,6 +173,7 @@ struct hostile_scene {
     }
 
     hostile_server server;
+    link_front front{server.connect_string()};
     std::vector<std::string> log;
     asio::io_context io;
     client zk;
@@ -181,12 +183,12 @@ private:
     client_options options(std::chrono::milliseconds session_timeout)
     {
         client_options o;
-        o.hosts = server.connect_string();
+        o.hosts = front.connect_string();
         o.session_timeout = session_timeout;
         o.tick = std::min(o.tick, session_timeout / 10);
         o.close_timeout = std::chrono::seconds{1};
         o.log = [this](log_level, std::string_view line) { log.emplace_back(line); };
-        return o;
+        return link_client(std::move(o));
     }
 };
 

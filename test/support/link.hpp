@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -101,6 +102,25 @@ inline tcp_proxy link_proxy(const zookeeper_server& server, std::vector<std::str
     return tcp_proxy{server.secure_connect_string(),
                      names.empty() ? common : proxy_tls{authority, std::move(names)}};
 }
+
+/// Where clients reach a server of this program that speaks no TLS itself: a proxy does it.
+class link_front {
+public:
+    explicit link_front(std::string target) : hosts_{std::move(target)}
+    {
+        if (over_tls()) {
+            static const auto tls =
+                proxy_tls::before_plain_server(*link_identities::get().authority);
+            hosts_ = proxy_.emplace(hosts_, tls).connect_string();
+        }
+    }
+
+    const std::string& connect_string() const noexcept { return hosts_; }
+
+private:
+    std::string hosts_;
+    std::optional<tcp_proxy> proxy_;
+};
 
 /// What a program that this one starts has to know, if it uses this file.
 inline std::vector<std::string> link_environment()

@@ -40,6 +40,7 @@ using proxy_context = void;
 struct proxy_contexts {
     std::shared_ptr<proxy_context> to_client = {}; // none: plain TCP
     std::shared_ptr<proxy_context> to_server = {};
+    bool understands = true; // what passes; else all is forwarded as it comes
 };
 
 // Whether the peer has sent the end of its stream; with TLS it need not have said so before.

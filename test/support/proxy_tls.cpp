@@ -19,7 +19,21 @@ proxy_tls::proxy_tls(certificate_authority const& authority, std::vector<std::st
     contexts_->to_server->set_verify_mode(asio::ssl::verify_peer);
 }
 
+proxy_tls proxy_tls::before_plain_server(certificate_authority const& authority)
+{
+    proxy_tls made;
+    made.contexts_ = std::make_shared<proxy_contexts>();
+    made.contexts_->to_client = server_context(authority, issue_to_server(authority));
+    made.contexts_->understands = false;
+    return made;
+}
+
 #else
+
+proxy_tls proxy_tls::before_plain_server(certificate_authority const& authority)
+{
+    return proxy_tls(authority);
+}
 
 proxy_tls::proxy_tls(certificate_authority const&, std::vector<std::string>)
 {

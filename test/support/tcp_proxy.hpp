@@ -65,8 +65,13 @@ class proxy_tls {
 public:
     explicit proxy_tls(certificate_authority const& authority, std::vector<std::string> names = {});
 
+    /// For a server that speaks no TLS, and may speak nonsense: towards clients only. All is
+    /// forwarded as it comes, and rules choose nothing.
+    static proxy_tls before_plain_server(certificate_authority const& authority);
+
 private:
     friend class tcp_proxy;
+    proxy_tls() = default;
     std::shared_ptr<proxy_contexts> contexts_;
 };
 
