@@ -16,7 +16,8 @@ namespace asio = boost::asio;
 asio::awaitable<void> work(colock::client& zk)
 {
     co_await zk.async_connect();
-    co_await colock::async_ensure_lock_root(zk, "/locks/shop"); // nobody but this identity can write there
+    co_await colock::async_ensure_lock_root(
+        zk, "/locks/shop"); // nobody but this identity can write there
     colock::mutex till{zk, "/locks/shop/till"};
 
     co_await till.async_with_lock([&](const colock::unique_lock& held) -> asio::awaitable<void> {

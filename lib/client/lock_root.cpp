@@ -308,8 +308,8 @@ private:
     void expose(const std::string& of, const acl_entry& open)
     {
         refuse(errc::unprotected,
-               "the access control list of " + of + " is not that of this client: " +
-                   protocol::entry_words(open) +
+               "the access control list of " + of +
+                   " is not that of this client: " + protocol::entry_words(open) +
                    (protocol::is_masked(open)
                         ? "; without ADMIN this client cannot tell whether that is itself"
                         : "; replace it by client::async_set_acl, or use another path"));
