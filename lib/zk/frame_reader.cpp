@@ -84,7 +84,7 @@ frame_reader::step frame_reader::take_out(wire& from)
         if (verdict.found == frame_guard::finding::whole) {
             auto frame = std::exchange(taken_out_, {});
             return {.next = action::hand_over,
-                    .more = from.is_direct() || from.has_unread(),
+                    .more = from.is_direct() || from.holds_unread(),
                     .frame = verdict.excessive ? frame_guard::curtailed(frame) : std::move(frame)};
         }
         const auto have = taken_out_.size();

@@ -122,7 +122,6 @@ tls_session::tls_session(const tls_terms& terms)
     SSL_set_verify(ssl, terms.checks_certificate ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
     // No renegotiation in the midst of writes. And plain text that was read is overwritten.
     SSL_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_CLEANSE_PLAINTEXT);
-    SSL_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS); // 34 KB of an idle connection
     if (!terms.names.empty() && !is_address(terms.names.front())) {
         SSL_set_tlsext_host_name(ssl, terms.names.front().c_str());
     }
