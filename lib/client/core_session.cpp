@@ -76,6 +76,10 @@ error_code client_core::check_options()
             "tls_server_name or tls_verify is set, and tls is not: the client would speak plain "
             "TCP");
     }
+    if (!options_.tls_server_name.empty() && !zk::is_host(options_.tls_server_name)) {
+        return fail(errc::invalid_option, "tls_server_name \"" + options_.tls_server_name +
+                                              "\" is neither a host name nor an address");
+    }
     for (const auto& c : options_.credentials) {
         if (auto f = fault_of(c, options_.max_request_size); f.error) {
             note_error(std::move(f.detail));

@@ -329,7 +329,14 @@ void c_client_connection::drain()
 
 void c_client_connection::wait_readable()
 {
-    if (reading_ || !wire_->is_attached()) {
+    if (!wire_->is_attached()) {
+        return;
+    }
+    if (reading_) {
+        if (wire_->holds_unread()) {
+            error_code ignored;
+            wire_->socket().cancel(ignored); // nothing would end that wait
+        }
         return;
     }
     reading_ = true;
@@ -402,10 +409,7 @@ void c_client_connection::on_readable()
         await_end();
         return;
     }
-    // While a connect is in progress the C client must not be told to read.
-    if (handle_->state() != handle::status::connecting || !writing_) {
-        drain();
-    }
+    drain();
     step();
 }
 

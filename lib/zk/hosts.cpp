@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace colock::zk {
 
@@ -92,6 +93,13 @@ std::string parse_item(std::string_view item, host& out)
 
 } // namespace
 
+bool is_host(std::string_view text)
+{
+    error_code not_an_address;
+    asio::ip::make_address(std::string{text}, not_an_address);
+    return !not_an_address || (valid_name(text) && !text.starts_with('.') && !text.ends_with('.'));
+}
+
 parsed_hosts parse_hosts(std::string_view list)
 {
     parsed_hosts parsed;
@@ -155,7 +163,7 @@ void address_book::refresh(std::function<void()> changed)
                     // What was known of the name stays: a failing name server is no reason to forget it.
                     self->last_failure_ = "host " + answered.from.name + ": " + ec.message();
                 } else {
-                    answered.addresses.clear();
+                    answered.former = std::exchange(answered.addresses, {});
                     for (const auto& result : results) {
                         answered.addresses.push_back(
                             numeric(result.endpoint().address().to_string(), answered.from.port));
@@ -184,8 +192,9 @@ std::vector<std::string> address_book::names_of(const std::string& address) cons
 {
     std::vector<std::string> names;
     for (const auto& e : entries_) {
-        if (std::ranges::find(e.addresses, address) != e.addresses.end() &&
-            std::ranges::find(names, e.from.name) == names.end()) {
+        const bool stands_for = std::ranges::find(e.addresses, address) != e.addresses.end() ||
+                                std::ranges::find(e.former, address) != e.former.end();
+        if (stands_for && std::ranges::find(names, e.from.name) == names.end()) {
             names.push_back(e.from.name);
         }
     }

@@ -29,6 +29,9 @@ struct parsed_hosts {
     std::string detail; // what is wrong, and where
 };
 
+// A host name, or an address without its port.
+[[nodiscard]] bool is_host(std::string_view text);
+
 // "host:port[,host:port...]"; an IPv6 address stands in brackets, the port may be left out.
 [[nodiscard]] parsed_hosts parse_hosts(std::string_view list);
 
@@ -61,6 +64,7 @@ private:
     struct entry {
         host from;
         std::vector<std::string> addresses;
+        std::vector<std::string> former; // of the answer before: they may still be tried
         bool resolving = false;
     };
 

@@ -34,13 +34,18 @@ public:
     // A dup, because the C client closes its own whenever it likes.
     [[nodiscard]] bool attach(int descriptor) override
     {
-        const int copy = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+        own_ = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+        if (own_ == -1) {
+            return false;
+        }
         error_code failed;
-        if (copy != -1) {
-            socket_.assign(copy, failed);
+        socket_.assign(own_, failed);
+        if (failed) {
+            ::close(std::exchange(own_, -1));
+            return false;
         }
         descriptor_ = descriptor;
-        return copy != -1 && !failed;
+        return true;
     }
     [[nodiscard]] bool is_attached() const noexcept override { return socket_.is_open(); }
     [[nodiscard]] stream& socket() noexcept override { return socket_; }
@@ -49,7 +54,7 @@ public:
     [[nodiscard]] bool has_unread() const noexcept override
     {
         int bytes = 0;
-        return ::ioctl(descriptor_, FIONREAD, &bytes) == 0 && bytes > 0;
+        return ::ioctl(own_, FIONREAD, &bytes) == 0 && bytes > 0;
     }
     [[nodiscard]] received receive(char* into, std::size_t size) override
     {
@@ -115,6 +120,7 @@ private:
 
     std::string address_;
     stream socket_;
+    int own_ = -1;        // the dup
     int descriptor_ = -1; // the C client's
     std::optional<socket_pair> pair_;
     bool held_back_ = false;

@@ -1,5 +1,7 @@
 #include "tls_session.hpp"
 
+#include "secret.hpp"
+
 #include <boost/asio/ssl/context.hpp>
 
 #include <openssl/err.h>
@@ -108,13 +110,23 @@ struct tls_session::parts {
         SSL_set_bio(ssl.get(), in, out);
     }
 
+    // Messages that are neither text nor a handshake cost time and answers. Servers send next to none.
+    static void count(int, int, int type, const void*, std::size_t, SSL*, void* session)
+    {
+        auto& self = *static_cast<tls_session*>(session);
+        if (self.open_ && (type == SSL3_RT_HANDSHAKE || type == SSL3_RT_ALERT ||
+                           type == SSL3_RT_CHANGE_CIPHER_SPEC)) {
+            ++self.messages_;
+        }
+    }
+
     std::unique_ptr<SSL, freed_by<&SSL_free>> ssl; // owns the others
     BIO* in;
     BIO* out;
 };
 
 tls_session::tls_session(const tls_terms& terms)
-    : parts_{std::make_unique<parts>(*terms.context)}, terms_{terms}
+    : terms_{terms}, parts_{std::make_unique<parts>(*terms.context)}
 {
     auto* ssl = parts_->ssl.get();
     SSL_set_connect_state(ssl);
@@ -122,12 +134,23 @@ tls_session::tls_session(const tls_terms& terms)
     SSL_set_verify(ssl, terms.checks_certificate ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
     // No renegotiation in the midst of writes. And plain text that was read is overwritten.
     SSL_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_CLEANSE_PLAINTEXT);
-    if (!terms.names.empty() && !is_address(terms.names.front())) {
-        SSL_set_tlsext_host_name(ssl, terms.names.front().c_str());
+    // Modes of the context that do not go together with bytes in memory.
+    SSL_set_read_ahead(ssl, 0);
+    SSL_clear_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE);
+    SSL_set_mode(ssl, SSL_MODE_AUTO_RETRY | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_set_msg_callback(ssl, &parts::count);
+    SSL_set_msg_callback_arg(ssl, this);
+    const auto name = std::ranges::find_if_not(terms.names, &is_address);
+    if (name != terms.names.end()) {
+        SSL_set_tlsext_host_name(ssl, name->c_str());
     }
+    ERR_clear_error();
 }
 
-tls_session::~tls_session() = default;
+tls_session::~tls_session()
+{
+    wipe(held_);
+}
 
 void tls_session::feed(std::string_view cipher_text)
 {
@@ -204,6 +227,7 @@ void tls_session::fail_by_library()
     } else {
         fail(words);
     }
+    ERR_clear_error(); // the program's own use of OpenSSL would find them
 }
 
 tls_session::progress tls_session::shake_hands()
@@ -232,7 +256,7 @@ tls_session::progress tls_session::shake_hands()
 // Nothing was sent yet but the handshake.
 bool tls_session::check_name()
 {
-    if (!terms_.checks_certificate || !terms_.checks_name) {
+    if (!terms_.checks_certificate) {
         return true;
     }
     const certificate_ptr theirs{SSL_get1_peer_certificate(parts_->ssl.get())};
@@ -240,18 +264,26 @@ bool tls_session::check_name()
         fail("the server has no certificate");
         return false;
     }
+    if (!terms_.checks_name) {
+        return true;
+    }
     constexpr unsigned flags =
         X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;
     std::string wanted;
     for (const auto& name : terms_.names) {
-        const int matches = is_address(name) ? X509_check_ip_asc(theirs.get(), name.c_str(), 0)
-                                             : X509_check_host(theirs.get(), name.data(),
-                                                               name.size(), flags, nullptr);
-        if (matches == 1) {
+        // A certificate knows no scope of an IPv6 address. A name with a dot in front would stand for all names behind it.
+        const auto address = name.substr(0, name.find('%'));
+        const bool matches =
+            is_address(name)
+                ? X509_check_ip_asc(theirs.get(), address.c_str(), 0) == 1
+                : !name.starts_with('.') &&
+                      X509_check_host(theirs.get(), name.data(), name.size(), flags, nullptr) == 1;
+        if (matches) {
             return true;
         }
         wanted += (wanted.empty() ? "" : " or ") + name;
     }
+    ERR_clear_error();
     fail("the server's certificate is for " + names_of(theirs.get()) + ", not for " + wanted);
     return false;
 }
@@ -264,10 +296,16 @@ std::size_t tls_session::read(char* into, std::size_t size)
     auto* ssl = parts_->ssl.get();
     ERR_clear_error();
     const int count = SSL_read(ssl, into, static_cast<int>(std::min<std::size_t>(size, 1 << 20)));
+    const int error = SSL_get_error(ssl, count);
+    read_ += static_cast<std::size_t>(std::max(count, 0));
+    if (messages_ > 64 + read_ / 1024) {
+        fail("the server sends messages of TLS without end");
+        return 0;
+    }
     if (count > 0) {
         return static_cast<std::size_t>(count);
     }
-    switch (SSL_get_error(ssl, count)) {
+    switch (error) {
     case SSL_ERROR_WANT_READ:
     case SSL_ERROR_WANT_WRITE: break;
     case SSL_ERROR_ZERO_RETURN: over_ = true; break;
@@ -287,13 +325,30 @@ bool tls_session::write(std::string_view plain_text)
     if (over_) {
         return false;
     }
+    if (!held_.empty()) {
+        held_ += plain_text;
+        plain_text = held_;
+    }
+    if (plain_text.empty()) {
+        return true;
+    }
+    auto* ssl = parts_->ssl.get();
     ERR_clear_error();
     const int size = static_cast<int>(plain_text.size());
-    if (size != 0 && SSL_write(parts_->ssl.get(), plain_text.data(), size) != size) {
-        fail_by_library();
-        return false;
+    const int written = SSL_write(ssl, plain_text.data(), size);
+    if (written == size) {
+        wipe(held_);
+        return true;
     }
-    return true;
+    if (const int error = SSL_get_error(ssl, written);
+        error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
+        if (held_.empty()) {
+            held_ = plain_text;
+        }
+        return true;
+    }
+    fail_by_library();
+    return false;
 }
 
 } // namespace colock::zk

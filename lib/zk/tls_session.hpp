@@ -37,7 +37,8 @@ public:
     [[nodiscard]] std::size_t read(char* into, std::size_t size);
     // There may be something to read without feed().
     [[nodiscard]] bool has_unread() const noexcept;
-    // False when it has failed.
+    // False when it has failed. What OpenSSL does not take now, in the midst of a message of the server, leaves with a
+    // later call, which may have no text of its own.
     [[nodiscard]] bool write(std::string_view plain_text);
 
     // No plain text will come any more: the server has said so, or it has failed.
@@ -46,14 +47,18 @@ public:
 
 private:
     struct parts; // of OpenSSL
+    friend struct parts;
 
     void fail(std::string why);
     void fail_by_library();
     [[nodiscard]] bool check_name();
 
-    std::unique_ptr<parts> parts_;
     tls_terms terms_;
-    bool open_ = false; // the handshake is complete
+    std::unique_ptr<parts> parts_;
+    std::string held_;         // was not taken yet
+    std::size_t read_ = 0;     // bytes of plain text
+    std::size_t messages_ = 0; // of TLS itself, behind the handshake
+    bool open_ = false;        // the handshake is complete
     bool over_ = false;
     std::string fault_;
 };

@@ -15,9 +15,8 @@ namespace colock::zk {
 
 struct tls_terms {
     std::shared_ptr<boost::asio::ssl::context> context;
-    // What the server asked for is told (SNI), when it is a name; the first of them.
-    std::vector<std::string>
-        names; // names and addresses, one of which the certificate has to be for
+    // Names and addresses; the certificate has to be for one of them. Sent to the server (SNI): the first that is a name.
+    std::vector<std::string> names;
     bool checks_certificate = true;
     bool checks_name = true;
 };

@@ -13,11 +13,13 @@
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace colock::zk {
@@ -70,10 +72,10 @@ public:
     // The socket is broken. Before that the server may have said why: by an alert.
     void hear_last_words()
     {
-        while (fill().count != 0) {
-        }
         std::array<char, piece> dropped;
-        while (tls_.read(dropped.data(), dropped.size()) != 0) {
+        for (int pieces = 0; pieces != 32 && fill().count != 0; ++pieces) {
+            while (tls_.read(dropped.data(), dropped.size()) != 0) {
+            }
         }
     }
 
@@ -237,10 +239,12 @@ private:
         const int descriptor = ::socket(to_.protocol().family(),
                                         SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
         error_code failed;
-        if (descriptor != -1) {
-            server_->socket().assign(descriptor, failed);
+        if (descriptor == -1) {
+            return false;
         }
-        if (descriptor == -1 || failed) {
+        server_->socket().assign(descriptor, failed);
+        if (failed) {
+            ::close(descriptor);
             return false;
         }
         const int on = 1;
@@ -252,7 +256,9 @@ private:
     void wait(stream::wait_type what, void (connector::*then)())
     {
         server_->socket().async_wait(what, [self = shared_from_this(), then](const error_code& ec) {
-            if (!ec && self->done_) {
+            if (ec) {
+                self->end({}); // nobody hears of it behind cancel()
+            } else if (self->done_) {
                 (self.get()->*then)();
             }
         });
@@ -334,7 +340,11 @@ bool speaks_tls() noexcept
 std::shared_ptr<tls_connector>
 make_tls_connector(const strand_type& strand, const std::string& address, const tls_terms& terms)
 {
-    return std::make_shared<connector>(strand, address, terms);
+    try {
+        return std::make_shared<connector>(strand, address, terms);
+    } catch (const std::bad_alloc&) { // OpenSSL has no memory
+        return nullptr;
+    }
 }
 
 } // namespace colock::zk

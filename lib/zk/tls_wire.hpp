@@ -33,7 +33,7 @@ public:
     virtual void cancel() noexcept = 0;
 };
 
-// `address` is numeric.
+// `address` is numeric. Empty when there is no memory, or no TLS in this library.
 [[nodiscard]] std::shared_ptr<tls_connector>
 make_tls_connector(const strand_type& strand, const std::string& address, const tls_terms& terms);
 

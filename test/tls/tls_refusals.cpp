@@ -168,6 +168,12 @@ BOOST_AUTO_TEST_CASE(options_that_would_be_ignored_are_refused)
         BOOST_CHECK_THROW(s.zk.use_tls(client_context(*our_authority())),
                           boost::system::system_error);
     }
+    for (const auto* name : {".example", "zk1.example.", "zk1.example:2281", "[::1]", "zk 1"}) {
+        tls_scene s{{.tls = client_context(*our_authority()), .tls_server_name = name}};
+        BOOST_TEST(s.connect() == errc::invalid_option);
+        BOOST_TEST(s.diagnostics.message() == "tls_server_name \"" + std::string{name} +
+                                                  "\" is neither a host name nor an address");
+    }
     tls_scene with_tls{{.tls = client_context(*our_authority())}};
     BOOST_CHECK_THROW(with_tls.zk.use_tls(nullptr), boost::system::system_error);
 }

@@ -67,6 +67,12 @@ public:
         }
         return all;
     }
+    void update_key()
+    {
+        SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_REQUESTED);
+        SSL_do_handshake(ssl_.get());
+    }
+    void send_small_records() { SSL_set_max_send_fragment(ssl_.get(), 512); }
     void say_goodbye() { SSL_shutdown(ssl_.get()); }
     std::string asked_for() const
     {
@@ -96,8 +102,10 @@ struct sides {
 };
 
 struct scene {
-    explicit scene(const sides& s = {})
-        : server{context_of(s)}, client{{s.client, s.names, s.checks_certificate, s.checks_name}}
+    explicit scene(const sides& s = {}, std::shared_ptr<tls_context> other = nullptr)
+        : server{other ? std::move(other) : context_of(s)}, client{{s.client, s.names,
+                                                                    s.checks_certificate,
+                                                                    s.checks_name}}
     {
     }
 
@@ -347,6 +355,97 @@ BOOST_AUTO_TEST_CASE(a_changed_record_ends_the_connection)
     BOOST_TEST(s.client.is_over());
     BOOST_TEST(s.client.fault() != "");
     BOOST_TEST(!s.client.write("a request"));
+}
+
+BOOST_AUTO_TEST_CASE(messages_without_text_do_not_go_on_for_ever)
+{
+    scene s{{.version = TLS1_3_VERSION}};
+    BOOST_REQUIRE(s.shake_hands() == progress::complete);
+    s.read();
+    for (int i = 0; i != 1000 && !s.client.is_over(); ++i) {
+        s.server.update_key();
+        s.client.feed(s.server.take());
+        s.read();
+    }
+    BOOST_TEST(s.client.is_over());
+    BOOST_TEST(s.client.fault() == "the server sends messages of TLS without end");
+    BOOST_TEST(s.client.unsent().size() < 10'000u);
+    // A server that renews its keys now and then sends text in between.
+    scene honest{{.version = TLS1_3_VERSION}};
+    BOOST_REQUIRE(honest.shake_hands() == progress::complete);
+    for (int i = 0; i != 200; ++i) {
+        honest.server.update_key();
+        honest.server.write(std::string(4096, 'x'));
+        honest.client.feed(honest.server.take());
+        BOOST_REQUIRE(honest.read().size() == 4096u);
+        BOOST_REQUIRE(honest.client.write("a request"));
+        honest.to_server();
+        BOOST_REQUIRE(honest.server.read() == "a request");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(modes_of_the_context_do_no_harm)
+{
+    sides s;
+    SSL_CTX_set_read_ahead(s.client->native_handle(), 1);
+    SSL_CTX_set_mode(s.client->native_handle(), SSL_MODE_ENABLE_PARTIAL_WRITE);
+    scene both{s};
+    BOOST_REQUIRE(both.shake_hands() == progress::complete);
+    both.read();
+    BOOST_TEST(both.client.write(std::string(20'000, 'y')));
+    both.to_server();
+    BOOST_TEST(both.server.read().size() == 20'000u);
+    both.server.write("one");
+    both.server.write("two");
+    both.client.feed(both.server.take());
+    char some[3];
+    BOOST_TEST(both.client.read(some, sizeof some) == 3u);
+    BOOST_TEST(both.client.has_unread());
+}
+
+BOOST_AUTO_TEST_CASE(a_server_without_a_certificate_is_nobody)
+{
+    sides s{.version = TLS1_2_VERSION, .checks_name = false};
+    SSL_CTX_set_cipher_list(s.client->native_handle(), "ALL:@SECLEVEL=0");
+    auto anonymous = std::make_shared<tls_context>(tls_context::tls_server);
+    SSL_CTX_set_max_proto_version(anonymous->native_handle(), TLS1_2_VERSION);
+    SSL_CTX_set_cipher_list(anonymous->native_handle(), "aNULL:@SECLEVEL=0");
+    scene both{s, anonymous};
+    BOOST_TEST((both.shake_hands() == progress::failed));
+    BOOST_TEST(both.client.fault() == "the server has no certificate");
+}
+
+BOOST_AUTO_TEST_CASE(text_waits_for_the_end_of_a_message_that_came_in_part)
+{
+    scene s{{.version = TLS1_3_VERSION}};
+    auto at = progress::waits;
+    while (at == progress::waits) {
+        at = s.client.shake_hands();
+        s.to_server();
+        if (at == progress::waits) {
+            s.server.shake_hands();
+            s.client.feed(s.server.take());
+        }
+    }
+    BOOST_REQUIRE(at == progress::complete);
+    s.server.send_small_records();
+    BOOST_REQUIRE(s.server.shake_hands()); // and sends tickets, in pieces
+    const auto tickets = s.server.take();
+    s.client.feed(std::string_view{tickets}.substr(0, 600));
+    BOOST_TEST(s.read() == "");
+    BOOST_TEST(s.client.write("a request"));
+    s.client.feed(std::string_view{tickets}.substr(600));
+    BOOST_TEST(s.read() == "");
+    BOOST_TEST(s.client.write(""));
+    s.to_server();
+    BOOST_TEST(s.server.read() == "a request");
+}
+
+BOOST_AUTO_TEST_CASE(a_name_with_a_dot_in_front_is_not_all_names_behind_it)
+{
+    const auto shown = ours().issue({.name = "server", .dns_names = {"a.zk.test"}});
+    begins(fault_of({.names = {".zk.test"}, .shown = shown}),
+           "the server's certificate is for a.zk.test");
 }
 
 BOOST_AUTO_TEST_CASE(names_of_strangers_are_printed_without_their_controls)
