@@ -49,7 +49,8 @@ struct lock_roots {
 /// creates or deletes these nodes meanwhile. To learn which identities "auth" stands for, it creates an ephemeral child
 /// with that list, reads the list, and deletes the child.
 ///
-/// If the list of a node that is there was ever replaced, others may have created nodes below it before. Then the lists of
+/// If the list of a node that is there was ever replaced, others may have created nodes below it before. Then `.keep` is
+/// made anew, because servers show a container, which goes by itself, like a node that stays; and the lists of
 /// its children are read, too, and so on below those whose list was replaced; 100,000 lists at most. It does not look at
 /// data, nor who created a node: what others made before and gave the right list, such as a contender that never leaves,
 /// is still there.
@@ -67,7 +68,7 @@ struct lock_roots {
 ///    Nothing was sent.
 ///  - `errc::invalid_path`: the path is malformed. Nothing was sent.
 ///  - `errc::unprotected`: the node exists, and its list, or that of `.keep` or of another node below, gives others more
-///    than to read; or `.keep` is ephemeral, a container, or has a time to live; or too many nodes are below a list that was
+///    than to read; or `.keep` is ephemeral, has a time to live, or has children; or too many nodes are below a list that was
 ///    replaced. Nothing was changed but for `.keep`. Whoever may do so has to look what is below the node that is named,
 ///    and then to replace its list by `client::async_set_acl`, or to delete it; or use another path.
 ///  - `zookeeper_errc::no_auth`: the node, or a parent, is somebody else's, who may have been quicker; or the list does not

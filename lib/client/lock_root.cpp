@@ -326,7 +326,9 @@ private:
     void read_list(const std::string& path, node_list& into)
     {
         submit({.op = zk::opcode::get_acl, .path = path}, on_loss::report,
-               [&into](const zk::reply& r) { into = {r.error, r.detail, r.acl, r.stat}; });
+               [&into](const zk::reply& r) {
+                   into = {r.error, r.detail, r.acl, r.stat};
+               });
     }
 
     void checked()
@@ -359,18 +361,43 @@ private:
         } else if (const auto theirs = protocol::entry_for_others(keepers_.acl, own_.acl)) {
             expose(keeper_, *theirs); // who may have made it so that it does not stay
         } else if (keepers_.stat.ephemeral_owner != 0) {
-            refuse(errc::unprotected,
-                   keeper_ + " is ephemeral, a container, or has a time to live; delete it");
+            refuse(errc::unprotected, keeper_ + " is ephemeral, or has a time to live; delete it");
         } else if (removed_.error) {
             fail(removed_.error, removed_.detail); // each call would leave a probe
         } else if (after_.stat.aversion != 0) {
-            look_below();
+            replace_keeper();
         } else {
             finish({});
         }
     }
 
     // ---- what is below a list that was replaced
+
+    // Others may have made it while they could. Servers show a container like a node that stays, and delete it when it has
+    // lost its last child.
+    void replace_keeper()
+    {
+        batch(&ensuring::replaced_keeper, [this] {
+            std::vector<transaction_op> ops;
+            ops.push_back(remove_op(keeper_));
+            ops.push_back(create_op(keeper_, std::string{keeper_data}));
+            submit({.op = zk::opcode::multi, .acl = acl_, .ops = std::move(ops)}, on_loss::report,
+                   [this](const zk::reply& r) { keep(kept_, r); });
+        });
+    }
+
+    void replaced_keeper()
+    {
+        if (kept_.error == zookeeper_errc::not_empty) {
+            refuse(errc::unprotected, keeper_ + " has children; delete them");
+        } else if (kept_.error == zookeeper_errc::no_node) {
+            disturbed(kept_.error, kept_.detail);
+        } else if (kept_.error) {
+            fail(kept_.error, kept_.detail);
+        } else {
+            look_below();
+        }
+    }
 
     void look_below()
     {
@@ -521,7 +548,7 @@ private:
     bool lost_ = false;      // an answer to one of them
     bool throttled_ = false; // one of them
     bool answered_ = false;  // something has been sent
-    int rounds_ = 0; // in which others came in between
+    int rounds_ = 0;         // in which others came in between
 
     refusal created_, parents_, probed_, removed_, kept_, children_;
     node_list before_, own_, keepers_, after_;
@@ -534,11 +561,11 @@ private:
         std::string path;
         node_list list;
     };
-    std::vector<node_below> below_;                // whose lists are being read
-    std::string listed_;                           // whose children are being read
-    std::vector<std::string> names_;               // of these
-    std::vector<std::string> unread_, unlisted_;   // that are still to be looked at
-    std::size_t looked_at_ = 0;                    // how many lists
+    std::vector<node_below> below_;              // whose lists are being read
+    std::string listed_;                         // whose children are being read
+    std::vector<std::string> names_;             // of these
+    std::vector<std::string> unread_, unlisted_; // that are still to be looked at
+    std::size_t looked_at_ = 0;                  // how many lists
 };
 
 } // namespace

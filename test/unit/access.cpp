@@ -128,10 +128,10 @@ BOOST_AUTO_TEST_CASE(text_of_others_stays_in_its_line)
         {"a\xe2\x80\xae"
          "b\xe2\x80\x8b",
          "a\\xe2\\x80\\xaeb\\xe2\\x80\\x8b"}, // turns the line; has no width
-        {"\xcd\x8f", "\\xcd\\x8f"},         // joins two characters, unseen
-        {"\xe3\x85\xa4", "\\xe3\\x85\\xa4"}, // a letter that is blank
-        {"\xef\xb8\x8f", "\\xef\\xb8\\x8f"}, // chooses a variant
-        {"\xef\xbf\xbd", ""},                // of what could not be read: it is seen
+        {"\xcd\x8f", "\\xcd\\x8f"},           // joins two characters, unseen
+        {"\xe3\x85\xa4", "\\xe3\\x85\\xa4"},  // a letter that is blank
+        {"\xef\xb8\x8f", "\\xef\\xb8\\x8f"},  // chooses a variant
+        {"\xef\xbf\xbd", ""},                 // of what could not be read: it is seen
         {"\xff\xfe", "\\xff\\xfe"},           // no UTF-8
         {"\xc3", "\\xc3"},                    // cut off
         {"\xc3(", "\\xc3("},
