@@ -26,8 +26,8 @@ struct lock_roots {
 } // namespace detail
 
 /// Makes a node below which locks are safe from clients that are not in `acl`, or checks the one that is there. At
-/// completion without an error there is a persistent node at `path`, no client but those in `acl` may do more than read
-/// it, and no other client can delete it.
+/// completion without an error there is a node at `path` that stays, and no client but those in `acl` can do more than
+/// read it, or create, change or delete anything below it, from then on.
 ///
 /// A program calls it before it uses its locks, each time that it starts. Its client has an identity, and gives the nodes
 /// of its locks an access control list that names it:
@@ -49,7 +49,13 @@ struct lock_roots {
 /// creates or deletes these nodes meanwhile. To learn which identities "auth" stands for, it creates an ephemeral child
 /// with that list, reads the list, and deletes the child.
 ///
-/// `acl`: who may use the locks, this client among them; it may give others `permission_read`. Give the locks the same
+/// If the list of a node that is there was ever replaced, others may have created nodes below it before. Then `.keep` is
+/// made anew, because servers show a container, which goes by itself, like a node that stays; and the lists of
+/// its children are read, too, and so on below those whose list was replaced; 100,000 lists at most. It does not look at
+/// data, nor who created a node: what others made before and gave the right list, such as a contender that never leaves,
+/// is still there.
+///
+/// `acl`: who may use the locks, this client among them, with `permission_delete`; it may give others `permission_read`. Give the locks the same
 /// list, by `client_options::acl` or `lock_options::acl`. Without `permission_admin` a client sees no hashes of digests, so
 /// it takes a node that is there for unprotected.
 ///
@@ -57,18 +63,21 @@ struct lock_roots {
 ///
 /// Completion signature: `void(error_code)`.
 /// Errors, whose diagnostics (`bind_diagnostics`) name the node, the entry or the permission:
-///  - `errc::invalid_option`: the list is empty, or gives everybody (`world:anyone`) more than `permission_read`, as the
-///    default of `client_options::acl` does. Set it to `creator_acl()`. Nothing was sent.
+///  - `errc::invalid_option`: the list is empty, gives nobody `permission_delete`, or gives everybody (`world:anyone`, or
+///    all addresses) more than `permission_read`, as the default of `client_options::acl` does. Set it to `creator_acl()`.
+///    Nothing was sent.
 ///  - `errc::invalid_path`: the path is malformed. Nothing was sent.
-///  - `errc::unprotected`: the node exists, and its list, or that of `.keep`, gives others more than to read; or it is
-///    not known to stay. Nothing was changed but for `.keep`. Whoever may do so has to look what is below the node, and
-///    then to replace its list by `client::async_set_acl`, or to delete it; or use another path.
+///  - `errc::unprotected`: the node exists, and its list, or that of `.keep` or of another node below, gives others more
+///    than to read; or `.keep` is ephemeral, has a time to live, or has children; or too many nodes are below a list that was
+///    replaced. Nothing was changed but for `.keep`. Whoever may do so has to look what is below the node that is named,
+///    and then to replace its list by `client::async_set_acl`, or to delete it; or use another path.
 ///  - `zookeeper_errc::no_auth`: the node, or a parent, is somebody else's, who may have been quicker; or the list does not
 ///    contain this client. The diagnostics tell which permission is missing on which node.
 ///  - `zookeeper_errc::invalid_acl`: the list has an unknown scheme, or it has the scheme "auth" and the client has no
 ///    identity: set `client_options::credentials`, or `client_options::tls` with a certificate.
 ///  - `zookeeper_errc::no_children_for_ephemerals`: the node, or a parent, is ephemeral. Use another path.
-///  - `zookeeper_errc::no_node`, `node_exists`: some other client creates and deletes these nodes again and again.
+///  - `zookeeper_errc::no_node`, `node_exists`: some other client creates, deletes or changes these nodes again and again.
+///  - `zookeeper_errc::throttled_op`: the server has too much to do. Try again later.
 ///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
 ///  - other codes of `client::async_create`.
 ///  - `operation_aborted`: cancelled, or the client was destroyed.

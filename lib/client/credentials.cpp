@@ -35,7 +35,9 @@ namespace {
 template <class Keep>
 void replace(std::vector<credential>& all, const credential* added, Keep keep)
 {
-    std::vector<credential> now;
+    struct wiped_vector : std::vector<credential> {
+        ~wiped_vector() { zk::wipe(*this); } // what was copied when there is no memory for the rest
+    } now;
     now.reserve(all.size() + 1);
     std::ranges::copy_if(all, std::back_inserter(now), keep);
     if (added != nullptr) {

@@ -6,10 +6,11 @@
 #include "protocol/access/exposure.hpp"
 #include "protocol/names/guid.hpp"
 #include "protocol/names/path.hpp"
+#include "protocol/names/shown.hpp"
 #include "zk/entropy.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -30,13 +31,19 @@ constexpr std::string_view keeper_data =
 // The root and its keeper are created by one transaction, so there is no moment in which a client that may write to the
 // parent could delete the root. A root that is there is checked between two readings of its list: if the version of the
 // list is the same, nobody else could delete the keeper that was seen, or made, in between.
+//
+// What "auth" stands for is read from a probe. While the root is open to others, they may forge it. So its name is a new
+// one in each round, and it is believed only where the node that was read is the one that was created.
+//
+// A list that was never replaced has been there since the node was created, so nobody else has created anything below. If
+// it was replaced, the lists of the children are read, and so on downwards. Each list is read when the parent is safe, so
+// nobody else can change what was read.
 class ensuring final : public session_listener, public std::enable_shared_from_this<ensuring> {
 public:
     ensuring(std::shared_ptr<client_core> core, operation_ptr<error_code> op, std::string path,
              access_control_list acl)
         : core_{std::move(core)}, op_{std::move(op)}, path_{std::move(path)}, acl_{std::move(acl)},
-          keeper_{protocol::join_path(path_, ".keep")}, probe_{protocol::join_path(path_,
-                                                                                   probe_name())}
+          keeper_{protocol::join_path(path_, ".keep")}
     {
     }
 
@@ -74,20 +81,24 @@ private:
     }
 
     // No number at its end: it is no contender's.
-    [[nodiscard]] static std::string probe_name()
+    [[nodiscard]] std::string another_probe() const
     {
         protocol::guid g;
         zk::random_bytes(&g, sizeof g);
         std::string name = ".probe-";
         protocol::append(name, g);
-        return name + '-';
+        return protocol::join_path(path_, name + '-');
     }
 
     // How often other clients may come in between.
     static constexpr int most_rounds = 8;
+    // How many lists are read below a root whose list was replaced, and how many at a time.
+    static constexpr std::size_t most_below = 100'000;
+    static constexpr std::size_t most_at_once = 1'000;
 
     struct node_list {
         error_code error;
+        std::string detail; // of the error
         access_control_list acl;
         node_stat stat;
         bool operator==(const node_list& other) const // of the same node, and not changed meanwhile
@@ -110,6 +121,11 @@ private:
                 "the access control list protects nothing: " + protocol::entry_words(*open) +
                     "; set client_options::acl to creator_acl(), and client_options::credentials "
                     "to an identity");
+        } else if (std::ranges::none_of(acl_, [](const acl_entry& e) {
+                       return (e.permissions & permission_delete) != 0;
+                   })) {
+            refuse(errc::invalid_option, "the access control list gives nobody DELETE, so the "
+                                         "nodes of locks would remain; add permission_delete");
         }
         return static_cast<bool>(op_);
     }
@@ -123,7 +139,7 @@ private:
         auto r = make_request(std::move(call), policy,
                               [self = shared_from_this(), at, answer](zk::reply&& reply) {
                                   self->under_way_.erase(at);
-                                  self->lost_ |= outcome_unknown(reply.error);
+                                  self->note_loss(reply.error);
                                   answer(reply);
                                   self->go_on();
                               });
@@ -131,12 +147,23 @@ private:
         core_->submit(std::move(r));
     }
 
+    [[nodiscard]] static bool is_lost(const error_code& ec)
+    {
+        return outcome_unknown(ec) || is_loss(ec);
+    }
+
+    void note_loss(const error_code& ec)
+    {
+        lost_ |= is_lost(ec);
+        throttled_ |= ec == zookeeper_errc::throttled_op;
+    }
+
     // Sends several requests together. `then` is called behind the last answer, if none was lost.
     template <class Send>
     void batch(void (ensuring::*then)(), Send send)
     {
         then_ = then;
-        lost_ = false;
+        lost_ = throttled_ = false;
         sending_ = true;
         {
             const client_core::batch together{*core_};
@@ -154,14 +181,25 @@ private:
         answered_ = true;
         // Not within the answer: all may be refused at once, again and again.
         core_->post([self = shared_from_this()] {
-            if (!self->op_) {
+            if (self->op_) {
+                self->proceed();
+            }
+            if (!self->op_ && self->under_way_.empty()) {
                 self->clean_up();
-            } else if (self->lost_) {
-                self->begin();
-            } else {
-                (*self.*self->then_)();
             }
         });
+    }
+
+    // A request that a server was too busy for is not repeated by itself: it would come behind those that have to follow it.
+    void proceed()
+    {
+        if (lost_) {
+            begin();
+        } else if (throttled_) {
+            disturbed(zookeeper_errc::throttled_op, about("the server has too much to do"));
+        } else {
+            (this->*then_)();
+        }
     }
 
     void begin() { path_ == "/" ? check() : create(); }
@@ -234,15 +272,21 @@ private:
 
     void check()
     {
+        probe_ = another_probe();
+        removed_ = {};
         batch(&ensuring::checked, [this] {
             read_list(path_, before_);
+            probes_.push_back(probe_);
             submit({.op = zk::opcode::create,
                     .path = probe_,
                     .mode = create_mode::ephemeral,
                     .acl = acl_},
-                   on_loss::report, [this](const zk::reply& r) { keep(probed_, r); });
+                   on_loss::report, [this](const zk::reply& r) {
+                       keep(probed_, r);
+                       probe_czxid_ = r.stat.czxid;
+                   });
             read_list(probe_, own_);
-            remove_probe();
+            remove_probes();
             submit({.op = zk::opcode::create,
                     .path = keeper_,
                     .data = std::string{keeper_data},
@@ -253,26 +297,37 @@ private:
         });
     }
 
-    void remove_probe()
+    // Those of former rounds, too, if no answer to their removal has come.
+    void remove_probes()
     {
-        submit({.op = zk::opcode::remove, .path = probe_}, on_loss::report,
-               [this](const zk::reply& r) { probe_remains_ = outcome_unknown(r.error); });
+        for (const auto& name : std::vector{probes_}) {
+            submit({.op = zk::opcode::remove, .path = name}, on_loss::report,
+                   [this, name](const zk::reply& r) {
+                       const bool again = op_ && r.error == zookeeper_errc::throttled_op;
+                       if (!is_lost(r.error) && !again) {
+                           std::erase(probes_, name);
+                       }
+                       if (r.error == zookeeper_errc::no_auth) {
+                           keep(removed_, r);
+                       }
+                   });
+        }
     }
 
     // Of a caller who has gone.
     void clean_up()
     {
-        if (std::exchange(probe_remains_, false)) {
-            batch(nullptr, [this] { remove_probe(); });
+        if (!probes_.empty()) {
+            batch(nullptr, [this] { remove_probes(); });
         }
     }
 
+    // Never repeated by the client: the order of the requests counts.
     void read_list(const std::string& path, node_list& into)
     {
-        submit({.op = zk::opcode::get_acl, .path = path}, on_loss::repeat,
-               [this, &into](const zk::reply& r) {
-                   into = {r.error, r.acl, r.stat};
-                   into_detail(into) = r.detail;
+        submit({.op = zk::opcode::get_acl, .path = path}, on_loss::report,
+               [&into](const zk::reply& r) {
+                   into = {r.error, r.detail, r.acl, r.stat};
                });
     }
 
@@ -281,38 +336,154 @@ private:
         if (after_.error == zookeeper_errc::no_node) {
             // It is not there. Then the refusal to create it counts, if there was one.
             created_.error == zookeeper_errc::no_auth ? fail(created_.error, created_.detail)
-                                                      : disturbed(after_.error, details_[3]);
+                                                      : disturbed(after_.error, after_.detail);
         } else if (after_.error) {
-            fail(after_.error, details_[3]);
+            fail(after_.error, after_.detail);
+        } else if (!(before_ == after_)) {
+            disturbed(zookeeper_errc::node_exists,
+                      about("others change this node or its access control list"));
         } else if (probed_.error && probed_.error != zookeeper_errc::node_exists) {
             fail(probed_.error, probed_.detail);
         } else if (kept_.error && kept_.error != zookeeper_errc::node_exists) {
             fail(kept_.error, kept_.detail);
-        } else if (!(before_ == after_)) {
+        } else if (probed_.error || own_.error) {
+            disturbed(probed_.error ? probed_.error : own_.error,
+                      probed_.error ? probed_.detail : own_.detail);
+        } else if (own_.stat.czxid != probe_czxid_) {
             disturbed(zookeeper_errc::node_exists,
-                      about("others change this node or its access control list"));
-        } else if (own_.error || keepers_.error) {
-            disturbed(own_.error ? own_.error : keepers_.error,
-                      own_.error ? details_[1] : details_[2]);
+                      about("others replace the node by which this client learns its identity"));
+        } else if (keepers_.error) {
+            disturbed(keepers_.error, keepers_.detail);
         } else if (const auto open = protocol::entry_for_others(after_.acl, own_.acl)) {
             expose(path_, *open);
+        } else if (const auto everybody = protocol::entry_for_everybody(own_.acl)) {
+            expose(path_, *everybody); // such a list was refused, so no server should show it
         } else if (const auto theirs = protocol::entry_for_others(keepers_.acl, own_.acl)) {
             expose(keeper_, *theirs); // who may have made it so that it does not stay
         } else if (keepers_.stat.ephemeral_owner != 0) {
-            refuse(errc::unprotected, keeper_ + " is ephemeral; delete it");
+            refuse(errc::unprotected, keeper_ + " is ephemeral, or has a time to live; delete it");
+        } else if (removed_.error) {
+            fail(removed_.error, removed_.detail); // each call would leave a probe
+        } else if (after_.stat.aversion != 0) {
+            replace_keeper();
         } else {
             finish({});
         }
     }
 
+    // ---- what is below a list that was replaced
+
+    // Others may have made it while they could. Servers show a container like a node that stays, and delete it when it has
+    // lost its last child.
+    void replace_keeper()
+    {
+        batch(&ensuring::replaced_keeper, [this] {
+            std::vector<transaction_op> ops;
+            ops.push_back(remove_op(keeper_));
+            ops.push_back(create_op(keeper_, std::string{keeper_data}));
+            submit({.op = zk::opcode::multi, .acl = acl_, .ops = std::move(ops)}, on_loss::report,
+                   [this](const zk::reply& r) { keep(kept_, r); });
+        });
+    }
+
+    void replaced_keeper()
+    {
+        if (kept_.error == zookeeper_errc::not_empty) {
+            refuse(errc::unprotected, keeper_ + " has children; delete them");
+        } else if (kept_.error == zookeeper_errc::no_node) {
+            disturbed(kept_.error, kept_.detail);
+        } else if (kept_.error) {
+            fail(kept_.error, kept_.detail);
+        } else {
+            look_below();
+        }
+    }
+
+    void look_below()
+    {
+        unread_.clear();
+        unlisted_.assign(1, path_);
+        looked_at_ = 0;
+        look_further();
+    }
+
+    void look_further()
+    {
+        if (!unread_.empty()) {
+            batch(&ensuring::looked_at_lists, [this] {
+                const auto number = std::min(unread_.size(), most_at_once);
+                looked_at_ += number;
+                below_.assign(number, {});
+                for (auto& each : below_) {
+                    each.path = std::move(unread_.back());
+                    unread_.pop_back();
+                    read_list(each.path, each.list);
+                }
+            });
+        } else if (!unlisted_.empty()) {
+            batch(&ensuring::looked_at_children, [this] {
+                listed_ = std::move(unlisted_.back());
+                unlisted_.pop_back();
+                submit({.op = zk::opcode::children, .path = listed_}, on_loss::report,
+                       [this](const zk::reply& r) {
+                           keep(children_, r);
+                           names_ = r.names;
+                       });
+            });
+        } else {
+            finish({});
+        }
+    }
+
+    void looked_at_children()
+    {
+        if (children_.error && children_.error != zookeeper_errc::no_node) {
+            return fail(children_.error, children_.detail);
+        }
+        if (looked_at_ + names_.size() > most_below) {
+            return refuse(errc::unprotected,
+                          "the access control list of " + protocol::shown(listed_) +
+                              " was replaced, and too many nodes are below to look at; use "
+                              "another path, or delete it");
+        }
+        for (const auto& name : names_) {
+            auto path = protocol::join_path(listed_, name);
+            // The servers' own. They keep it open, and no lock is there.
+            if (path != "/zookeeper" || !core_->options().chroot.empty()) {
+                unread_.push_back(std::move(path));
+            }
+        }
+        look_further();
+    }
+
+    void looked_at_lists()
+    {
+        for (const auto& [path, list] : below_) {
+            if (list.error == zookeeper_errc::no_node) {
+                continue; // a contender that has gone, say
+            }
+            if (list.error) {
+                return fail(list.error, list.detail);
+            }
+            if (const auto open = protocol::entry_for_others(list.acl, own_.acl)) {
+                return expose(path, *open);
+            }
+            if (list.stat.aversion != 0) {
+                unlisted_.push_back(path);
+            }
+        }
+        look_further();
+    }
+
     void expose(const std::string& of, const acl_entry& open)
     {
         refuse(errc::unprotected,
-               "the access control list of " + of +
+               "the access control list of " + protocol::shown(of) +
                    " is not that of this client: " + protocol::entry_words(open) +
                    (protocol::is_masked(open)
                         ? "; without ADMIN this client cannot tell whether that is itself"
-                        : "; replace it by client::async_set_acl, or use another path"));
+                        : "; look what is below it first, then replace the list by "
+                          "client::async_set_acl; or delete it, or use another path"));
     }
 
     // ---- the outcome
@@ -323,11 +494,6 @@ private:
     };
 
     static void keep(refusal& in, const zk::reply& r) { in = {r.error, r.detail}; }
-
-    [[nodiscard]] std::string& into_detail(const node_list& of)
-    {
-        return details_[&of == &before_ ? 0 : &of == &own_ ? 1 : &of == &keepers_ ? 2 : 3];
-    }
 
     [[nodiscard]] std::string about(const std::string& what) const
     {
@@ -374,20 +540,32 @@ private:
     const std::string path_;
     const access_control_list acl_;
     const std::string keeper_;
-    const std::string probe_;
 
     std::list<request*> under_way_;
     void (ensuring::*then_)() = nullptr;
     bool listens_ = false; // to the client
     bool sending_ = false;
-    bool lost_ = false;     // an answer to one of them
-    bool answered_ = false; // something has been sent
-    bool probe_remains_ = false;
-    int rounds_ = 0; // in which others came in between
+    bool lost_ = false;      // an answer to one of them
+    bool throttled_ = false; // one of them
+    bool answered_ = false;  // something has been sent
+    int rounds_ = 0;         // in which others came in between
 
-    refusal created_, parents_, probed_, kept_;
+    refusal created_, parents_, probed_, removed_, kept_, children_;
     node_list before_, own_, keepers_, after_;
-    std::array<std::string, 4> details_; // of their errors
+
+    std::string probe_;               // of this round
+    std::int64_t probe_czxid_ = 0;    // when it was created
+    std::vector<std::string> probes_; // that may still be there
+
+    struct node_below {
+        std::string path;
+        node_list list;
+    };
+    std::vector<node_below> below_;              // whose lists are being read
+    std::string listed_;                         // whose children are being read
+    std::vector<std::string> names_;             // of these
+    std::vector<std::string> unread_, unlisted_; // that are still to be looked at
+    std::size_t looked_at_ = 0;                  // how many lists
 };
 
 } // namespace

@@ -69,6 +69,10 @@ BOOST_AUTO_TEST_CASE(what_everybody_may_do)
         BOOST_TEST(entry_for_everybody(acl).value().permissions == (permission_read | bit));
     }
     BOOST_TEST(!entry_for_everybody({{0, "world", "anyone"}}));
+    BOOST_TEST(entry_for_everybody({{permission_write, "ip", "0.0.0.0/0"}}).has_value());
+    BOOST_TEST(entry_for_everybody({{permission_write, "ip", "::/0"}}).has_value());
+    BOOST_TEST(!entry_for_everybody({{permission_read, "ip", "0.0.0.0/0"}}));
+    BOOST_TEST(!entry_for_everybody({{permission_all, "ip", "10.0.0.0/8"}}));
 }
 
 BOOST_AUTO_TEST_CASE(what_others_may_do)
@@ -124,6 +128,10 @@ BOOST_AUTO_TEST_CASE(text_of_others_stays_in_its_line)
         {"a\xe2\x80\xae"
          "b\xe2\x80\x8b",
          "a\\xe2\\x80\\xaeb\\xe2\\x80\\x8b"}, // turns the line; has no width
+        {"\xcd\x8f", "\\xcd\\x8f"},           // joins two characters, unseen
+        {"\xe3\x85\xa4", "\\xe3\\x85\\xa4"},  // a letter that is blank
+        {"\xef\xb8\x8f", "\\xef\\xb8\\x8f"},  // chooses a variant
+        {"\xef\xbf\xbd", ""},                 // of what could not be read: it is seen
         {"\xff\xfe", "\\xff\\xfe"},           // no UTF-8
         {"\xc3", "\\xc3"},                    // cut off
         {"\xc3(", "\\xc3("},

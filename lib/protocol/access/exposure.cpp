@@ -21,7 +21,9 @@ std::int32_t harm_of(const acl_entry& e) noexcept
 std::optional<acl_entry> entry_for_everybody(const access_control_list& acl)
 {
     const auto at = std::ranges::find_if(acl, [](const acl_entry& e) {
-        return e.scheme == "world" && harm_of(e) != 0; // its only identity is "anyone"
+        const bool everybody = e.scheme == "world" || // its only identity is "anyone"
+                               (e.scheme == "ip" && e.id.ends_with("/0"));
+        return everybody && harm_of(e) != 0;
     });
     return at == acl.end() ? std::nullopt : std::optional{*at};
 }

@@ -47,19 +47,13 @@ bool is_printable(std::uint32_t code) noexcept
     struct range {
         std::uint32_t first, last;
     };
-    constexpr std::array<range, 13> unprintable{{{0, 0x1f},
-                                                 {0x7f, 0x9f},
-                                                 {0xad, 0xad},
-                                                 {0x61c, 0x61c},
-                                                 {0x180e, 0x180e},
-                                                 {0x200b, 0x200f},
-                                                 {0x2028, 0x202e},
-                                                 {0x2060, 0x206f},
-                                                 {0xe000, 0xf8ff},
-                                                 {0xfeff, 0xfeff},
-                                                 {0xfff0, 0xffff},
-                                                 {0xe0000, 0xe0fff},
-                                                 {0xf0000, 0x10ffff}}};
+    constexpr std::array<range, 21> unprintable{
+        {{0, 0x1f},          {0x7f, 0x9f},     {0xad, 0xad},       {0x34f, 0x34f},
+         {0x61c, 0x61c},     {0x115f, 0x1160}, {0x17b4, 0x17b5},   {0x180b, 0x180f},
+         {0x200b, 0x200f},   {0x2028, 0x202e}, {0x2060, 0x206f},   {0x3164, 0x3164},
+         {0xe000, 0xf8ff},   {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},   {0xffa0, 0xffa0},
+         {0xfff0, 0xfffc},   {0xfffe, 0xffff}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
+         {0xf0000, 0x10ffff}}};
     return std::ranges::none_of(unprintable,
                                 [&](const range& r) { return code >= r.first && code <= r.last; });
 }
