@@ -202,7 +202,7 @@ private:
         }
     }
 
-    void begin() { path_ == "/" ? check() : create(); }
+    void begin() { path_ == "/" ? examine() : create(); }
 
     // Another client has changed something between two requests.
     void disturbed(const error_code& ec, const std::string& why)
@@ -235,7 +235,7 @@ private:
         } else if (ec == zookeeper_errc::no_node && protocol::parent_path(path_) != "/") {
             create_parents();
         } else if (ec == zookeeper_errc::node_exists || ec == zookeeper_errc::no_auth) {
-            check(); // the servers look for the permission first
+            examine(); // the servers look for the permission first
         } else {
             fail(ec, created_.detail);
         }
@@ -270,7 +270,7 @@ private:
 
     // ---- to check it
 
-    void check()
+    void examine()
     {
         probe_ = another_probe();
         removed_ = {};

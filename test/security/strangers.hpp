@@ -132,6 +132,15 @@ struct strangers_scene : lock_scene {
         }
     }
 
+    /// Operations that are under way write into `why`.
+    ~strangers_scene()
+    {
+        try {
+            close_all();
+        } catch (...) {
+        }
+    }
+
     client& user()
     {
         client_options options;

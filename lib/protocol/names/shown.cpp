@@ -75,7 +75,8 @@ std::string shown(std::string_view text, std::size_t most)
             line += text.substr(at, bytes);
         } else {
             constexpr std::string_view digits = "0123456789abcdef";
-            for (const unsigned char c : text.substr(at, bytes)) {
+            for (const char each : text.substr(at, bytes)) {
+                const auto c = static_cast<unsigned char>(each);
                 line += {'\\', 'x', digits[c >> 4U], digits[c & 0xfU]};
             }
         }
