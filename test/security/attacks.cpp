@@ -388,6 +388,43 @@ BOOST_AUTO_TEST_CASE(who_may_not_read_the_others_is_told_so)
     }
 }
 
+namespace {
+
+// The password of a session, as ZooKeeper makes it from the session's number: the first bytes of Java's Random.
+std::string password_of_session(std::int64_t id)
+{
+    constexpr std::uint64_t factor = 0x5DEECE66D;
+    constexpr std::uint64_t mask = (std::uint64_t{1} << 48) - 1;
+    auto state = ((static_cast<std::uint64_t>(id) ^ 0xB3415C00) ^ factor) & mask;
+    std::string password;
+    while (password.size() != 16) {
+        state = (state * factor + 0xB) & mask;
+        const auto drawn = static_cast<std::uint32_t>(state >> 16);
+        for (unsigned shift = 0; shift != 32; shift += 8) {
+            password += static_cast<char>(drawn >> shift & 0xff);
+        }
+    }
+    return password;
+}
+
+} // namespace
+
+// What no list prevents: docs/security.md. The number of a session stands in what exists tells of its nodes.
+BOOST_AUTO_TEST_CASE(a_session_is_ended_by_a_stranger_and_its_holder_is_told)
+{
+    for (const auto access : {access_to_locks::open, access_to_locks::by_recipe}) {
+        scene s{a_mutex(), access};
+        s.begin();
+        const auto seen = s.stranger.exists(s.held.node);
+        BOOST_REQUIRE(seen.has_value());
+        const auto refused = kill_session(s.server.connect_string(), seen->ephemeral_owner,
+                                          password_of_session(seen->ephemeral_owner));
+        BOOST_REQUIRE_MESSAGE(!refused, refused.value_or(""));
+        BOOST_TEST(s.until([&] { return !s.held; }));
+        BOOST_TEST(static_cast<bool>(value_of(s.io, s.waiting))); // the next one has it
+    }
+}
+
 // The servers send no event of a node that a client may not read, also when it could read it before: the README's G4. The
 // next connection looks again.
 BOOST_AUTO_TEST_CASE(a_contender_hides_behind_the_watch_and_goes)
