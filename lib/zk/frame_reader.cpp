@@ -96,7 +96,7 @@ frame_reader::step frame_reader::take_out(wire& from)
             if (fault.empty() && have != 0) {
                 fault = "the connection ended within a frame";
             }
-            // Who can read the end himself, does.
+            // The C client reads the end itself where it can.
             return {.next = from.is_direct() ? action::read : action::refuse,
                     .fault = std::move(fault)};
         }

@@ -1,5 +1,7 @@
 #include "tls_session.hpp"
 
+#include <colock/log.hpp>
+
 #include "secret.hpp"
 
 #include <boost/asio/ssl/context.hpp>
@@ -40,20 +42,14 @@ bool is_address(const std::string& name)
     return !not_an_address;
 }
 
-// Of a certificate, and so of strangers.
-std::string printable(std::string_view text)
-{
-    constexpr std::size_t most = 200;
-    std::string out{text.substr(0, most)};
-    std::ranges::replace_if(
-        out, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
-    return text.size() > most ? out + "..." : out;
-}
+// Strangers have written the texts of a certificate.
+constexpr std::size_t most_of_text = 200;
 
 std::string text_of(const ASN1_STRING* s)
 {
     return printable({reinterpret_cast<const char*>(ASN1_STRING_get0_data(s)),
-                      static_cast<std::size_t>(std::max(ASN1_STRING_length(s), 0))});
+                      static_cast<std::size_t>(std::max(ASN1_STRING_length(s), 0))},
+                     most_of_text);
 }
 
 // The names and addresses that a certificate is for.
@@ -92,7 +88,7 @@ std::string subject_of(X509* certificate)
 {
     char text[256] = "";
     X509_NAME_oneline(X509_get_subject_name(certificate), text, sizeof text);
-    return printable(text);
+    return printable(text, most_of_text);
 }
 
 } // namespace
@@ -314,7 +310,7 @@ std::size_t tls_session::read(char* into, std::size_t size)
     return 0;
 }
 
-// What is left of the cipher text when there is nothing to read is the beginning of a record, which OpenSSL has taken in.
+// OpenSSL takes the beginning of a record in at once. So a record that came in part is not left in the buffer here.
 bool tls_session::has_unread() const noexcept
 {
     return !over_ && (SSL_pending(parts_->ssl.get()) > 0 || BIO_ctrl_pending(parts_->in) > 0);

@@ -62,7 +62,7 @@ public:
     // What the C client writes is taken at once, whatever the socket's state is.
     [[nodiscard]] virtual bool takes_at_once() const noexcept = 0;
 
-    // What is wrong with the connection; empty when nothing is known.
+    // Why the connection has failed; empty when the wire does not know.
     [[nodiscard]] virtual std::string fault() const = 0;
     // Ends the connection.
     virtual void close() noexcept = 0;

@@ -15,7 +15,7 @@ int main()
     options.tls = std::make_shared<ssl::context>(ssl::context::tls_client);
     options.tls->set_default_verify_paths();
     options.hosts = "localhost";
-    // What is checked behind whether there is TLS.
+    // The client checks credentials only after it has found that the library speaks TLS.
     options.credentials = {{"digest", "somebody:something"}};
     options.max_request_size = 10;
     colock::client client{context, options};

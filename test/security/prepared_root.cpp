@@ -67,7 +67,7 @@ std::string probe_in(admin_session& a, const std::string& path)
 
 } // namespace
 
-// He sees its name in one round, makes the client look once more, and has put his own node there.
+// The stranger sees the probe's name in one round, makes the client look once more, and puts a node of that name there.
 BOOST_FIXTURE_TEST_CASE(a_probe_forged_for_the_next_round_is_not_believed, scene)
 {
     connect();
@@ -112,7 +112,7 @@ BOOST_FIXTURE_TEST_CASE(a_probe_that_is_replaced_is_not_believed, scene)
     close();
 }
 
-// He makes it, prepares what is below, and gives it away. Its list and that of the keeper are right then.
+// The stranger makes the root, prepares nodes below it, and gives it away. The lists of root and keeper are right then.
 BOOST_FIXTURE_TEST_CASE(what_was_prepared_below_is_looked_at, scene)
 {
     connect();

@@ -67,7 +67,7 @@ struct root_scene : client_scene {
         BOOST_TEST(refused([&] { stranger.set_acl(path, admin_session::open_to_all()); }) ==
                    no_auth);
         BOOST_TEST(refused([&] { stranger.remove(path + "/.keep"); }) == no_auth);
-        // Whoever may write to the parent may delete what is empty.
+        // A client that may write to the parent may delete an empty node.
         const auto code = refused([&] { stranger.remove(path); });
         BOOST_TEST((code == not_empty || code == no_auth));
         admin_session owner{server.connect_string()};

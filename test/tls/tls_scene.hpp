@@ -15,6 +15,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -40,6 +42,13 @@ inline zookeeper_server& tls_server()
 {
     static zookeeper_server one{{.tls = our_authority()}};
     return one;
+}
+
+/// Of this process.
+inline std::size_t open_descriptors()
+{
+    using iterator = std::filesystem::directory_iterator;
+    return static_cast<std::size_t>(std::distance(iterator{"/proc/self/fd"}, iterator{}));
 }
 
 /// A client, and what it says to its log.

@@ -6,8 +6,6 @@
 
 #include <openssl/ssl.h>
 
-#include <filesystem>
-
 using namespace colock::test;
 
 using colock::client_options;
@@ -20,12 +18,6 @@ namespace {
 std::shared_ptr<tls_context> our_context()
 {
     return client_context(*our_authority(), our_client());
-}
-
-std::size_t open_descriptors()
-{
-    using iterator = std::filesystem::directory_iterator;
-    return static_cast<std::size_t>(std::distance(iterator{"/proc/self/fd"}, iterator{}));
 }
 
 error_code create(tls_scene& s, const std::string& path, colock::create_options options = {})

@@ -3,7 +3,6 @@
 
 #include "tls_scene.hpp"
 
-#include <filesystem>
 #include <list>
 #include <random>
 
@@ -12,12 +11,6 @@ using namespace colock::test;
 using colock::error_code;
 
 namespace {
-
-std::size_t open_descriptors()
-{
-    using iterator = std::filesystem::directory_iterator;
-    return static_cast<std::size_t>(std::distance(iterator{"/proc/self/fd"}, iterator{}));
-}
 
 std::shared_ptr<tls_context> fresh_context()
 {
