@@ -58,6 +58,7 @@ rule(lib/lock/permits "lock/views/")
 rule(lib/lock/views "lock/(driver|local|multi|permits)/")
 # The C client is one of the systems that the benchmarks compare.
 rule(bench ${internal})
+rule(cli "[<\"]zookeeper/" "[\"/](lib|protocol|zk|client|lock)/" "[<\"]boost/asio\\.hpp")
 rule(examples "[<\"]zookeeper/" ${internal})
 
 if(faults)

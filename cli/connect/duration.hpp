@@ -1,0 +1,24 @@
+// Times on the command line: "10", "10s", "500ms", "2m", "1h".
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace CLI {
+class App;
+class Option;
+} // namespace CLI
+
+namespace colock::cli {
+
+// A number, which may have a fraction, and a unit, which is seconds when there is none. Throws std::invalid_argument.
+[[nodiscard]] std::chrono::milliseconds parse_duration(std::string_view text);
+
+// As people read it: "350 ms", "12.3 s", "4 min 10 s", "3 h 20 min", "2 d 3 h".
+[[nodiscard]] std::string shown(std::chrono::nanoseconds time);
+
+CLI::Option* add_duration(CLI::App& to, const std::string& name, std::chrono::milliseconds& value,
+                          const std::string& description);
+
+} // namespace colock::cli

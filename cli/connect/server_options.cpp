@@ -1,0 +1,123 @@
+#include "connect/server_options.hpp"
+
+#include "connect/duration.hpp"
+#include "connect/tls_context.hpp"
+#include "program/failure.hpp"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace colock::cli {
+
+namespace {
+
+// "digest user:password", one identity a line. Empty lines and those that begin with # say nothing.
+std::vector<credential> read_credentials(std::istream& in, const std::string& from)
+{
+    std::vector<credential> all;
+    std::string line;
+    for (int number = 1; std::getline(in, line); ++number) {
+        if (line.ends_with('\r')) {
+            line.pop_back();
+        }
+        if (line.empty() || line.starts_with('#')) {
+            continue;
+        }
+        const auto blank = line.find(' ');
+        if (blank == 0 || blank == line.npos || blank + 1 == line.size()) {
+            throw failure{usage, from + ", line " + std::to_string(number) +
+                                     ": write a scheme, a blank and the secret, such as "
+                                     "\"digest user:password\""};
+        }
+        all.push_back({line.substr(0, blank), line.substr(blank + 1)});
+    }
+    return all;
+}
+
+std::vector<credential> credentials_of(const server_options& options)
+{
+    if (!options.auth_file.empty()) {
+        std::ifstream file{options.auth_file};
+        if (!file) {
+            throw failure{usage, "cannot read " + options.auth_file + ": " + std::strerror(errno) +
+                                     "; --auth names a file with a line \"digest user:password\""};
+        }
+        auto all = read_credentials(file, options.auth_file);
+        if (file.bad() || all.empty()) {
+            throw failure{usage, options.auth_file +
+                                     (file.bad() ? " cannot be read" : " is empty") +
+                                     "; --auth names a file with a line \"digest user:password\""};
+        }
+        return all;
+    }
+    if (const char* const secret = std::getenv("COLOCK_AUTH")) {
+        std::istringstream text{secret};
+        return read_credentials(text, "COLOCK_AUTH");
+    }
+    return {};
+}
+
+} // namespace
+
+void add_server_options(CLI::App& to, server_options& options)
+{
+    to.add_option("--servers", options.servers, "the servers, \"host:port,...\", and the chroot")
+        ->envname("COLOCK_SERVERS")
+        ->type_name("HOSTS")
+        ->capture_default_str();
+    add_duration(to, "--session-timeout", options.session_timeout,
+                 "how long the servers keep the locks of a client that they do not hear from")
+        ->default_str("15s");
+    add_duration(to, "--tick", options.tick, "tickTime of the servers; `colock doctor` tells it")
+        ->envname("COLOCK_TICK")
+        ->default_str("2s");
+    to.add_option("--auth", options.auth_file,
+                  "a file with who we are, a line \"digest user:password\" each;\n"
+                  "without it COLOCK_AUTH may hold such a line")
+        ->envname("COLOCK_AUTH_FILE")
+        ->type_name("FILE");
+    to.add_flag("--tls", options.tls, "speak TLS, with the system's authorities")
+        ->envname("COLOCK_TLS");
+    to.add_option("--tls-ca", options.tls_ca, "speak TLS, and trust the authorities in this file")
+        ->envname("COLOCK_TLS_CA")
+        ->type_name("FILE");
+    to.add_option("--tls-cert", options.tls_cert, "our certificate, and its chain")
+        ->envname("COLOCK_TLS_CERT")
+        ->type_name("FILE");
+    to.add_option("--tls-key", options.tls_key,
+                  "its key; COLOCK_TLS_KEY_PASSWORD may hold the key's password")
+        ->envname("COLOCK_TLS_KEY")
+        ->type_name("FILE");
+    to.add_option("--tls-server-name", options.tls_server_name,
+                  "the name that the servers' certificates have to be for")
+        ->envname("COLOCK_TLS_SERVER_NAME")
+        ->type_name("NAME");
+    to.add_option("--tls-verify", options.tls_verify, "full, any-name or off")
+        ->envname("COLOCK_TLS_VERIFY")
+        ->type_name("HOW")
+        ->capture_default_str();
+}
+
+client_options to_client_options(const server_options& options)
+{
+    client_options c;
+    const auto slash = options.servers.find('/');
+    c.hosts = options.servers.substr(0, slash);
+    if (slash != options.servers.npos) {
+        c.chroot = options.servers.substr(slash);
+    }
+    c.session_timeout = options.session_timeout;
+    c.connect_timeout = options.connect_timeout;
+    c.tick = options.tick;
+    c.credentials = credentials_of(options);
+    add_tls(c, options);
+    return c;
+}
+
+} // namespace colock::cli

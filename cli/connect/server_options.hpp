@@ -1,0 +1,37 @@
+// Which servers, and who we are there: the options that every command has.
+#pragma once
+
+#include <colock/client_options.hpp>
+
+#include <chrono>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace colock::cli {
+
+// What stands on the command line, or in the environment. Secrets come from files or the environment only: whoever is on
+// the machine can read the command line.
+struct server_options {
+    std::string servers = "localhost:2181"; // with the chroot behind them
+    std::chrono::milliseconds session_timeout = std::chrono::seconds{15};
+    std::chrono::milliseconds connect_timeout = std::chrono::seconds{10};
+    std::chrono::milliseconds tick = std::chrono::seconds{2};
+    std::string auth_file;
+    bool tls = false;
+    std::string tls_ca;
+    std::string tls_cert;
+    std::string tls_key;
+    std::string tls_server_name;
+    std::string tls_verify = "full";
+};
+
+void add_server_options(CLI::App& to, server_options& options);
+
+// Reads the files, and the environment for secrets. Throws failure when that cannot be done, or options contradict
+// each other.
+[[nodiscard]] client_options to_client_options(const server_options& options);
+
+} // namespace colock::cli

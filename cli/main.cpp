@@ -1,0 +1,9 @@
+// colock: locks for the shell.
+#include "program/program.hpp"
+
+int main(int argc, char** argv)
+{
+    colock::cli::program p;
+    add_run(p);
+    return p.run(argc, argv);
+}

@@ -1,0 +1,23 @@
+// What `colock` returns when it is not the status of a command that it ran.
+#pragma once
+
+namespace colock::cli {
+
+// The numbers follow env, timeout and docker: 125 for the program's own failure, 126 and 127 for a command that cannot be
+// started, 124 for a time that is over. Those below are colock's own; few programs use them.
+enum exit_status : int {
+    success = 0,
+    not_found_here = 1, // an inspection found what it warns of, such as a path without a lock
+    lost = 120,         // the lock was lost before the command and its processes had ended
+    no_zookeeper = 121, // no server could be reached, or spoken to
+    refused = 122,   // the servers, or the path, do not allow it: permissions, another kind of lock
+    busy = 123,      // --try: somebody has the lock
+    timed_out = 124, // --timeout has passed
+    usage = 125,     // the command line, a file that it names, or colock itself is at fault
+    not_executable = 126,
+    not_found = 127,
+    signalled =
+        128, // and the number of the signal that ended the command, or colock while it waited
+};
+
+} // namespace colock::cli

@@ -1,0 +1,2 @@
+// Boost.JSON, which then needs no library.
+#include <boost/json/src.hpp>

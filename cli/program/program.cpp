@@ -1,0 +1,85 @@
+#include "program/program.hpp"
+
+#include <colock/version.hpp>
+
+#include "program/exit_status.hpp"
+#include "program/failure.hpp"
+#include "program/help.hpp"
+
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <iostream>
+
+namespace colock::cli {
+
+program::program() : app_{"Distributed locks on ZooKeeper, for the shell", "colock"}
+{
+    app_.require_subcommand(1);
+    app_.set_version_flag("--version", "colock " COLOCK_VERSION_STRING);
+}
+
+command& program::add(command_text text)
+{
+    auto& c = commands_.emplace_back();
+    c.text = std::move(text);
+    c.options = app_.add_subcommand(std::string{c.text.name}, std::string{c.text.summary});
+    return c;
+}
+
+int program::run(int argc, char** argv)
+{
+    // CLI11 would take what stands behind "--" for arguments of colock.
+    std::vector<std::string> own{argv + 1, argv + argc};
+    const auto divider = std::ranges::find(own, "--");
+    has_words_ = divider != own.end();
+    if (has_words_) {
+        words_.assign(divider + 1, own.end());
+        own.erase(divider, own.end());
+    }
+    std::ranges::reverse(own); // as CLI11 wants them
+
+    std::string said_by = "colock";
+    const auto chosen = [&]() -> command* {
+        const auto at =
+            std::ranges::find_if(commands_, [](auto& c) { return c.options->parsed(); });
+        return at == commands_.end() ? nullptr : &*at;
+    };
+    const auto say = [&](const std::string& line, int status) {
+        std::cerr << said_by << ": " << line << '\n';
+        return status;
+    };
+    try {
+        app_.parse(own);
+        auto* const c = chosen();
+        said_by += ' ' + std::string{c->text.name};
+        return c->run();
+    } catch (const CLI::CallForHelp&) {
+        auto* const c = chosen();
+        std::cout << (c ? help_of(*c) : help_of(*this));
+        return success;
+    } catch (const CLI::CallForVersion& e) {
+        std::cout << e.what() << '\n';
+        return success;
+    } catch (const CLI::ParseError& e) {
+        if (own.empty() && argc <= 1) {
+            std::cerr << help_of(*this);
+            return usage;
+        }
+        auto* const c = chosen();
+        if (c) {
+            said_by += ' ' + std::string{c->text.name};
+        }
+        return say(std::string{e.what()} + "; `" + said_by + " --help` tells what there is", usage);
+    } catch (const failure& e) {
+        return say(e.what(), e.status());
+    } catch (const boost::system::system_error& e) {
+        const auto f = failure_of(e.code(), e.what());
+        return say(f.what(), f.status());
+    } catch (const std::exception& e) {
+        return say(e.what(), usage);
+    }
+}
+
+} // namespace colock::cli

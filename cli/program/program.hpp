@@ -1,0 +1,75 @@
+// The program: its commands, what they say of themselves, and the one that was chosen.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <functional>
+#include <list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace colock::cli {
+
+struct example {
+    std::string_view line; // what to type
+    std::string_view what; // what it does
+};
+
+// What --help and the man page of a command say, besides its options.
+struct command_text {
+    std::string_view name;
+    std::string_view synopsis; // behind the name: "[options] PATH -- COMMAND [ARGUMENT...]"
+    std::string_view summary;  // one line
+    std::string_view description;
+    std::vector<example> examples;
+};
+
+// A command: its text, its options, and what it does.
+struct command {
+    command_text text;
+    CLI::App* options = nullptr;
+    std::function<int()> run; // gives the exit status; may throw failure
+};
+
+class program {
+public:
+    program();
+    program(const program&) = delete;
+    program& operator=(const program&) = delete;
+
+    // The command's options are added to `options` of the result, which lives as long as this object.
+    command& add(command_text text);
+
+    // Parses, runs the command that was chosen, and gives the exit status. Says on the standard error what is wrong.
+    int run(int argc, char** argv);
+
+    // What stood behind "--", and whether there was a "--".
+    [[nodiscard]] const std::vector<std::string>& words() const noexcept { return words_; }
+    [[nodiscard]] bool has_words() const noexcept { return has_words_; }
+
+    [[nodiscard]] const std::list<command>& commands() const noexcept { return commands_; }
+    [[nodiscard]] const CLI::App& app() const noexcept { return app_; }
+
+private:
+    CLI::App app_;
+    std::list<command> commands_;
+    std::vector<std::string> words_;
+    bool has_words_ = false;
+};
+
+// Each command, in a file of its own.
+void add_run(program& p);
+void add_elect(program& p);
+void add_ls(program& p);
+void add_top(program& p);
+void add_why(program& p);
+void add_revoke(program& p);
+void add_break(program& p);
+void add_doctor(program& p);
+void add_bench(program& p);
+void add_completion(program& p);
+void add_man(program& p);
+
+} // namespace colock::cli
