@@ -43,8 +43,11 @@ std::string owner_of(const run_options& options, const std::vector<std::string>&
            " program=" + in_one_line(name);
 }
 
-access_control_list acl_of(const std::string& name)
+access_control_list acl_of(const std::string& name, const client_options& who)
 {
+    if (name == "creator" && who.credentials.empty() && !who.tls) {
+        throw failure{usage, "--acl creator needs an identity: give --auth, or --tls-cert"};
+    }
     if (name == "open") {
         return open_acl();
     }
@@ -121,7 +124,7 @@ supervision supervision_of(const run_options& o, std::string program, lock_kind 
     supervision s;
     s.program = std::move(program);
     s.servers = to_client_options(o.servers);
-    s.servers.acl = acl_of(o.acl);
+    s.servers.acl = acl_of(o.acl, s.servers);
     if (o.timeout) {
         s.servers.connect_timeout = std::max(1ms, std::min(s.servers.connect_timeout, *o.timeout));
     }

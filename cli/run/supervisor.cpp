@@ -189,6 +189,10 @@ private:
         }
         auto first = co_await (acquire(zk_, what_.lock, limit) || show_wait());
         auto& a = std::get<acquired>(first);
+        if (a.error == errc::invalid_option) {
+            throw failure{usage,
+                          printable(a.why) + "; shorten --grace, or raise --session-timeout"};
+        }
         if (a.error) {
             throw failure_of(a.error, a.why);
         }
