@@ -49,6 +49,20 @@ std::string place(std::size_t before)
     return std::to_string(before) + " before this one";
 }
 
+// In one line of the terminal, if need be without the beginning of the path.
+std::string line_of(const std::string& before, std::string path, const std::string& behind,
+                    std::size_t width)
+{
+    constexpr std::size_t least = 8;
+    const auto all = before.size() + path.size() + behind.size();
+    if (all > width && path.size() > least) {
+        path = "..." + path.substr(std::min(all - width + 3, path.size() - least));
+    }
+    auto line = before + path + behind;
+    line.resize(std::min(line.size(), width));
+    return line;
+}
+
 // A clock of the server that is ahead gives no negative time.
 std::chrono::nanoseconds age(const queue_entry& e)
 {

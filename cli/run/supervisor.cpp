@@ -103,10 +103,22 @@ public:
             std::rethrow_exception(failed);
         }
         say_.ended(status);
+        pass_on_end_by_terminal(status);
         return status;
     }
 
 private:
+    // Ctrl-C went to the command's group alone. The others on this side of the terminal, such as a script that would start
+    // the next command, hear of it now.
+    void pass_on_end_by_terminal(int status)
+    {
+        const int number = status - signalled;
+        if (terminal_.is_ours() && runs_once_ && (number == SIGINT || number == SIGQUIT)) {
+            signals_.clear();
+            ::kill(0, number);
+        }
+    }
+
     void hear_signals()
     {
         signals_.async_wait([this](const error_code& ec, int number) {
@@ -302,7 +314,7 @@ private:
             switch (said->kind) {
             case message_kind::started:
                 group = said->value;
-                runs_ = true;
+                runs_ = runs_once_ = true;
                 if (!inherited_.ignored(SIGTSTP)) {
                     signals_.add(SIGTSTP);
                 }
@@ -359,6 +371,7 @@ private:
     events say_;
     std::string why_busy_;
     bool runs_ = false; // a command: signals are for it
+    bool runs_once_ = false;
     error_code loss_;
 };
 
