@@ -5,5 +5,8 @@ int main(int argc, char** argv)
 {
     colock::cli::program p;
     add_run(p);
+    add_help(p);
+    add_man(p);
+    add_completion(p);
     return p.run(argc, argv);
 }
