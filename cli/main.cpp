@@ -5,6 +5,7 @@ int main(int argc, char** argv)
 {
     colock::cli::program p;
     add_run(p);
+    add_doctor(p);
     add_help(p);
     add_man(p);
     add_completion(p);

@@ -85,7 +85,7 @@ int program::run(int argc, char** argv)
         auto* const c = chosen();
         if (c) {
             said_by += ' ' + std::string{c->text.name};
-        } else if (!first.starts_with('-')) {
+        } else if (!first.empty() && !first.starts_with('-')) {
             return say("there is no command \"" + printable(first) + "\"; `colock help` lists them",
                        usage);
         }

@@ -1,0 +1,65 @@
+#include "health/until_signal.hpp"
+
+#include "program/exit_status.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <csignal>
+#include <exception>
+#include <optional>
+
+namespace colock::cli {
+
+namespace asio = boost::asio;
+
+int run_until_signal(std::function<asio::awaitable<int>()> body)
+{
+    asio::io_context context{1};
+    asio::cancellation_signal stop;
+    asio::signal_set signals{context, SIGINT, SIGTERM, SIGHUP};
+    std::optional<int> signal;
+    std::exception_ptr failed;
+    int status = 0;
+
+    std::function<void()> wait_for_signal = [&] {
+        signals.async_wait([&](const boost::system::error_code& ec, int number) {
+            if (ec) {
+                return;
+            }
+            if (signal) {
+                context.stop();
+                return;
+            }
+            signal = number;
+            wait_for_signal();
+            stop.emit(asio::cancellation_type::terminal);
+        });
+    };
+    wait_for_signal();
+    asio::co_spawn(context, body(),
+                   asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr e, int result) {
+                       failed = e;
+                       status = result;
+                       signals.cancel();
+                   }));
+    context.run();
+    if (signal) {
+        return signalled + *signal;
+    }
+    if (failed) {
+        std::rethrow_exception(failed);
+    }
+    return status;
+}
+
+asio::awaitable<void> keep_on()
+{
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+}
+
+} // namespace colock::cli
