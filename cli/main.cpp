@@ -6,6 +6,7 @@ int main(int argc, char** argv)
     colock::cli::program p;
     add_run(p);
     add_doctor(p);
+    add_bench(p);
     add_help(p);
     add_man(p);
     add_completion(p);

@@ -128,7 +128,7 @@ asio::awaitable<void> look_at_parent(client& zk, std::string path, findings& fou
 asio::awaitable<void> look_below(client& zk, std::string path, findings& found)
 {
     constexpr std::size_t most = 100;
-    const auto [ec, below] = co_await zk.async_children(path, asio::as_tuple(asio::use_awaitable));
+    auto [ec, below] = co_await zk.async_children(path, asio::as_tuple(asio::use_awaitable));
     if (ec) {
         found.add(verdict::unknown, "access", "cannot list " + path + ": " + ec.message());
         co_return;

@@ -9,6 +9,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include <chrono>
 #include <csignal>
 #include <exception>
 #include <optional>
@@ -23,6 +24,7 @@ int run_until_signal(std::function<asio::awaitable<int>()> body)
     asio::cancellation_signal stop;
     asio::signal_set signals{context, SIGINT, SIGTERM, SIGHUP};
     std::optional<int> signal;
+    std::chrono::steady_clock::time_point signalled_at;
     std::exception_ptr failed;
     int status = 0;
 
@@ -31,12 +33,18 @@ int run_until_signal(std::function<asio::awaitable<int>()> body)
             if (ec) {
                 return;
             }
-            if (signal) {
+            // timeout(1), for one, sends each signal twice.
+            constexpr std::chrono::seconds twice{1};
+            if (signal && std::chrono::steady_clock::now() - signalled_at >= twice) {
                 context.stop();
                 return;
             }
-            signal = number;
             wait_for_signal();
+            if (signal) {
+                return;
+            }
+            signal = number;
+            signalled_at = std::chrono::steady_clock::now();
             stop.emit(asio::cancellation_type::terminal);
         });
     };

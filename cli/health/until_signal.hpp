@@ -8,7 +8,8 @@
 namespace colock::cli {
 
 // Runs the body and gives its status, or throws what it throws. SIGINT, SIGTERM and SIGHUP cancel it, and the status is that of
-// the signal then; it cleans up behind `keep_on()`. A second signal ends it at once.
+// the signal then; it cleans up behind `keep_on()`. A signal a second
+// later, or more, ends it at once.
 int run_until_signal(std::function<boost::asio::awaitable<int>()> body);
 
 // From here on no signal cancels what the body waits for: to remove what it has made.
