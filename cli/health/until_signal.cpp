@@ -7,7 +7,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <boost/asio/this_coro.hpp>
 
 #include <chrono>
 #include <csignal>
@@ -63,11 +62,6 @@ int run_until_signal(std::function<asio::awaitable<int>()> body)
         std::rethrow_exception(failed);
     }
     return status;
-}
-
-asio::awaitable<void> keep_on()
-{
-    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
 }
 
 } // namespace colock::cli

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include <functional>
 
@@ -12,7 +14,11 @@ namespace colock::cli {
 // later, or more, ends it at once.
 int run_until_signal(std::function<boost::asio::awaitable<int>()> body);
 
-// From here on no signal cancels what the body waits for: to remove what it has made.
-[[nodiscard]] boost::asio::awaitable<void> keep_on();
+// `co_await keep_on();`: from here on no signal cancels what the body waits for, so that it can remove what it has made.
+[[nodiscard]] inline auto keep_on()
+{
+    // No coroutine: a body that is cancelled cannot await one.
+    return boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+}
 
 } // namespace colock::cli
