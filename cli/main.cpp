@@ -5,6 +5,7 @@ int main(int argc, char** argv)
 {
     colock::cli::program p;
     add_run(p);
+    add_elect(p);
     add_doctor(p);
     add_bench(p);
     add_help(p);
