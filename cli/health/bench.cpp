@@ -168,7 +168,7 @@ void add_bench(program& p)
     auto& c = p.add(
         {.name = "bench",
          .synopsis = "[options]",
-         .summary = "Measure what locks cost on these servers",
+         .summary = "measure what locks cost on these servers",
          .description =
              "Measures for about a minute, with eight sessions: the round trip of a read and of a "
              "write; how long it takes to lock and unlock when nobody else is there; how often a "

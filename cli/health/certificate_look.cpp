@@ -32,7 +32,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto soon = std::chrono::days{30};
+constexpr auto soon = std::chrono::days{14};
 
 struct facts {
     std::string subject;

@@ -133,7 +133,7 @@ void add_doctor(program& p)
     auto& c = p.add(
         {.name = "doctor",
          .synopsis = "[options] [PATH]",
-         .summary = "Look whether servers, network and permissions suit locks",
+         .summary = "look whether servers, network and permissions suit locks",
          .description =
              "Asks each server by itself, and all together, and prints a line for each finding: "
              "`ok`, `warning`, `error`, or `unknown` where it was not told. Each says what was "

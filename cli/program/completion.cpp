@@ -13,7 +13,7 @@ void add_completion(program& p)
     auto& c = p.add(
         {.name = "completion",
          .synopsis = "bash|zsh|fish",
-         .summary = "Print a script that completes command lines",
+         .summary = "print a script that completes command lines",
          .description =
              "Prints a script with which the shell completes commands, options, files and fixed "
              "words. It does not ask servers, so paths of locks are yours to type. An installed "

@@ -95,7 +95,7 @@ void add_help(program& p)
 {
     auto& c = p.add({.name = "help",
                      .synopsis = "[COMMAND]",
-                     .summary = "Say what a command does",
+                     .summary = "say what a command does",
                      .description = "The same as `colock COMMAND --help`.",
                      .examples = {{"colock help run", "Say what `colock run` does."}}});
     const auto name = std::make_shared<std::string>();

@@ -200,7 +200,7 @@ void add_man(program& p)
     auto& c =
         p.add({.name = "man",
                .synopsis = "[COMMAND] | --into DIRECTORY",
-               .summary = "Print a page of the manual",
+               .summary = "print a page of the manual",
                .description =
                    "Prints the page of the command, or that of colock, in roff, which `man -l` "
                    "reads. An installed colock has its pages where `man colock` finds them.",

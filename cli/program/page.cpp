@@ -40,7 +40,8 @@ shown_option shown(const CLI::Option& option)
             s.choices = split(option.get_type_name(), '|');
         }
     } else if (option.get_items_expected_max() > 0) {
-        s.value = option.get_type_name();
+        const auto type = option.get_type_name();
+        s.value = type.substr(0, type.find(':')); // behind it stands what CLI11 checks
         s.is_file = s.value == "FILE" || s.value == "DIRECTORY";
         if (s.value.find('|') != s.value.npos) {
             s.choices = split(s.value, '|');
@@ -174,7 +175,7 @@ page page_of(const program& p)
     page all;
     all.name = "colock";
     all.synopsis = "COMMAND [options] ...";
-    all.summary = "Distributed locks on ZooKeeper, for the shell";
+    all.summary = "distributed locks on ZooKeeper, for the shell";
     all.description =
         "colock runs commands under locks that machines share, shows who holds and who waits, and "
         "looks whether the servers suit. The locks are nodes on ZooKeeper servers, in the same "
