@@ -6,5 +6,10 @@ int main(int argc, char** argv)
     colock::cli::program p;
     add_run(p);
     add_elect(p);
+    add_doctor(p);
+    add_bench(p);
+    add_help(p);
+    add_man(p);
+    add_completion(p);
     return p.run(argc, argv);
 }
