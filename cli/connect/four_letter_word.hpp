@@ -1,0 +1,45 @@
+// What a server says of itself, outside of any session: ZooKeeper's four-letter words, and the same questions to its
+// AdminServer.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace colock::cli {
+
+// A server's address, as client_options::hosts has it, an IPv6 address without its brackets.
+struct endpoint {
+    std::string host;
+    std::string port;
+
+    bool operator==(const endpoint&) const = default;
+};
+
+// The servers of "host:port,[::1]:2182,other/chroot". A port that is left out is 2181. Does not check the text: the client
+// does.
+[[nodiscard]] std::vector<endpoint> endpoints_of(std::string_view hosts);
+
+// As people write it: "host:port", "[::1]:2181".
+[[nodiscard]] std::string shown(const endpoint& e);
+
+// Sends the word ("srvr", "cons", ...) and reads the whole answer, in plain TCP. Throws boost::system::system_error:
+// asio::error::timed_out when there is no whole answer within the limit. Cancellation ends it at once, but for a name that is
+// being resolved.
+[[nodiscard]] boost::asio::awaitable<std::string>
+ask_server(std::string host, std::string port, std::string word, std::chrono::milliseconds limit);
+
+// Whether the answer says that the server does not answer this word: 4lw.commands.whitelist leaves it out.
+[[nodiscard]] bool is_refusal(std::string_view answer);
+
+// GET http://host:port/commands/<command>: gives the body of the answer, which is JSON. Throws as ask_server does;
+// asio::error::connection_refused also when the answer is no HTTP 200.
+[[nodiscard]] boost::asio::awaitable<std::string> ask_admin_server(std::string host,
+                                                                   std::string port,
+                                                                   std::string command,
+                                                                   std::chrono::milliseconds limit);
+
+} // namespace colock::cli
