@@ -28,6 +28,9 @@ struct owner_info {
     std::optional<std::string> host;    ///< The name of its machine.
     std::optional<std::int64_t> pid;    ///< Its number there.
     std::optional<std::string> program; ///< Its name.
+    /// The path of the node under which it runs: that of the `colock run` that has started it, and holds another lock
+    /// meanwhile.
+    std::optional<std::string> under = {};
     std::string
         text; ///< The data as it is, which other libraries and other users write as they like.
 
@@ -38,7 +41,8 @@ struct owner_info {
 /// `host=<name> pid=<number> program=<name>`, one line. Since when a node is there the server knows.
 [[nodiscard]] COLOCK_DECL const std::string& default_owner_data();
 
-/// Reads what `default_owner_data` writes. Of other data only `text` is set.
+/// Reads what `default_owner_data` writes, and what the program `colock run` writes, which has one more field:
+/// `host=<name> pid=<number> under=<path> program=<name>`. Of other data only `text` is set.
 [[nodiscard]] COLOCK_DECL owner_info parse_owner(std::string_view data);
 
 /// Replaces the data of a node to ask its owner to let the lock go; the same text as in Apache Curator. `async_revoke`
