@@ -5,5 +5,6 @@ int main(int argc, char** argv)
 {
     colock::cli::program p;
     add_run(p);
+    add_why(p);
     return p.run(argc, argv);
 }
