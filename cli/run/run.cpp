@@ -1,13 +1,105 @@
+// `colock run`: a command under a lock.
+#include "program/failure.hpp"
 #include "program/program.hpp"
+#include "run/run_options.hpp"
+#include "run/supervisor.hpp"
+
+#include <charconv>
+#include <memory>
 
 namespace colock::cli {
+
+namespace {
+
+struct kind_options {
+    bool try_only = false;
+    bool shared = false;
+    bool exclusive = false;
+    std::string permits;
+};
+
+// "N/M": N permits of M.
+as_permits parse_permits(const std::string& text)
+{
+    as_permits p;
+    const auto* const end = text.data() + text.size();
+    const auto wanted = std::from_chars(text.data(), end, p.wanted);
+    if (wanted.ec == std::errc{} && wanted.ptr != end && *wanted.ptr == '/') {
+        const auto all = std::from_chars(wanted.ptr + 1, end, p.all);
+        if (all.ec == std::errc{} && all.ptr == end && p.wanted > 0 && p.wanted <= p.all) {
+            return p;
+        }
+    }
+    throw failure{usage, "--permits is \"" + text +
+                             "\"; write 2/5 for two permits of five, not more than there are"};
+}
+
+lock_kind kind_of(const kind_options& o)
+{
+    if (o.shared + o.exclusive + !o.permits.empty() > 1) {
+        throw failure{usage, "--shared, --exclusive and --permits are different locks; give one"};
+    }
+    if (o.shared) {
+        return as_reader{};
+    }
+    if (o.exclusive) {
+        return as_writer{};
+    }
+    if (!o.permits.empty()) {
+        return parse_permits(o.permits);
+    }
+    return as_mutex{};
+}
+
+} // namespace
+
 void add_run(program& p)
 {
-    auto& c = p.add({.name = "run",
-                     .synopsis = "[options] PATH -- COMMAND [ARGUMENT...]",
-                     .summary = "Run a command while holding a lock",
-                     .description = "",
-                     .examples = {}});
-    c.run = [] { return 0; };
+    auto& c = p.add(
+        {.name = "run",
+         .synopsis = "[options] PATH -- COMMAND [ARGUMENT...]",
+         .summary = "run a command while holding a lock",
+         .description =
+             "Waits for the lock at PATH, runs the command, releases the lock, and returns the\n"
+             "status of the command. When the lock may be lost, the command and all processes "
+             "that\n"
+             "it has started get SIGTERM, and SIGKILL after the grace. They are gone before "
+             "another\n"
+             "client can have the lock, also when colock itself is stopped or killed: a guardian\n"
+             "process sees to that. Processes that the command leaves behind are ended in the "
+             "same\n"
+             "way, before the lock is released.\n"
+             "\n"
+             "The command finds in its environment COLOCK_PATH, COLOCK_NODE (the lock's node),\n"
+             "COLOCK_TOKEN (the fencing token: give it to whatever it writes to), and\n"
+             "COLOCK_SAFE_UNTIL (seconds since 1970; it moves on while there is a connection).\n",
+         .examples = {
+             {"colock run /locks/backup -- ./backup.sh", "one backup at a time, on all machines"},
+             {"colock run --try -E 0 /locks/nightly -- ./nightly.sh",
+              "from every machine's cron: the first one runs it, the others go home"},
+             {"colock run --timeout 5m --shell /locks/db -- 'pg_dump shop | gzip >dump.gz'",
+              "a line for the shell, and at most five minutes of waiting"},
+             {"colock run --shared /locks/index -- ./search.sh",
+              "together with other readers, never beside `--exclusive`"},
+             {"colock run --permits 1/4 /locks/api -- ./call.sh", "four at a time"}}});
+    const auto o = std::make_shared<run_options>();
+    const auto k = std::make_shared<kind_options>();
+    c.options->add_flag("--try,-n", k->try_only, "do not wait: fail when somebody has the lock");
+    c.options->add_flag("--shared,-s", k->shared, "read: share the lock with others that read");
+    c.options->add_flag("--exclusive,-x", k->exclusive,
+                        "write: alone, where others use --shared; without either PATH is a mutex");
+    c.options->add_option("--permits", k->permits, "N permits of M: a semaphore")->type_name("N/M");
+    add_run_options(*c.options, *o);
+    c.run = [&p, o, k] {
+        if (k->try_only && o->timeout) {
+            throw failure{usage, "--try does not wait, and --timeout does; give one"};
+        }
+        auto s = supervision_of(*o, "colock run", kind_of(*k), p.words());
+        if (k->try_only) {
+            s.limit = std::chrono::milliseconds{0};
+        }
+        return supervise(s);
+    };
 }
+
 } // namespace colock::cli

@@ -1,0 +1,43 @@
+// What `colock run` says: to people in words, to machines as JSON, a line each, on the standard error.
+#pragma once
+
+#include <colock/queue_view.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace colock::cli {
+
+class events {
+public:
+    // `command` begins each line in words, such as "colock run".
+    events(std::string command, std::string path, bool as_json);
+
+    // Whether the wait is worth a look: on a terminal, or as JSON.
+    [[nodiscard]] bool wants_wait() const noexcept { return json_ || terminal_; }
+
+    // The queue as it is, with the session of this client. On a terminal the line stays, and changes; as JSON, a line for
+    // each change of place or holder.
+    void waiting(const queue_view& queue, std::int64_t own_session);
+    void granted(const std::string& node, const std::string& token);
+    void started(int process);
+    // Something that a person has to know.
+    void note(const std::string& event, const std::string& text);
+    void ended(int status);
+
+private:
+    void wipe();
+    void line(const char* event, boost::json::object fields);
+
+    std::string command_;
+    std::string path_;
+    bool json_;
+    bool terminal_;
+    bool shows_wait_ = false;
+    std::optional<std::string> last_wait_;
+};
+
+} // namespace colock::cli

@@ -1,0 +1,184 @@
+#include "run/guardian.hpp"
+
+#include "run/boot_time.hpp"
+#include "run/guardian_messages.hpp"
+#include "run/process_tree.hpp"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <optional>
+#include <sstream>
+
+namespace colock::cli {
+
+namespace {
+
+// A command that was started, from then on until none of its processes is left.
+struct guarded_run {
+    pid_t command;
+    guardian_policy policy;
+    std::optional<int> status = {}; // of the command, when it has ended
+};
+
+class guardian {
+public:
+    guardian(int supervisor, const guardian_task& task) : supervisor_{supervisor}, task_{task} {}
+
+    [[noreturn]] void serve()
+    {
+        prepare();
+        for (;;) {
+            if (!run_ && !supervisor_there_) {
+                ::_exit(0);
+            }
+            wait();
+            hear_supervisor();
+            reap();
+            act();
+        }
+    }
+
+private:
+    void prepare()
+    {
+        // Not in the supervisor's group: whoever stops or kills that group shall not meet the guardian.
+        ::setpgid(0, 0);
+        adopt_orphans();
+        ::prctl(PR_SET_NAME, "colock-guardian");
+        ::mlockall(
+            MCL_CURRENT); // where it may: it has to react while the machine is short of memory
+        for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP,
+                                 SIGTTIN, SIGTTOU, SIGPIPE, SIGALRM}) {
+            ::signal(number, SIG_IGN);
+        }
+        ::sigset_t child;
+        ::sigemptyset(&child);
+        ::sigaddset(&child, SIGCHLD);
+        ::sigprocmask(SIG_SETMASK, &child, nullptr);
+        children_ = ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+        timer_ = ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    }
+
+    void wait()
+    {
+        ::itimerspec at{};
+        if (run_) {
+            const auto next = run_->policy.next_step(boot_time(), task_.bound.until()).count();
+            at.it_value.tv_sec = next / 1'000'000'000;
+            at.it_value.tv_nsec = std::max(next % 1'000'000'000, std::int64_t{1}); // 0 is "never"
+        }
+        ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &at, nullptr);
+        ::pollfd of[]{{children_, POLLIN, 0},
+                      {timer_, POLLIN, 0},
+                      {supervisor_there_ ? supervisor_ : -1, POLLIN, 0}};
+        ::poll(of, 3, -1);
+        ::signalfd_siginfo ignored;
+        while (::read(children_, &ignored, sizeof ignored) > 0) {
+        }
+    }
+
+    void hear_supervisor()
+    {
+        message m{};
+        while (supervisor_there_) {
+            switch (receive(supervisor_, m)) {
+            case received::nothing: return;
+            case received::end:
+                supervisor_there_ = false;
+                if (run_) {
+                    run_->policy.supervisor_gone(boot_time());
+                }
+                return;
+            case received::message: obey(m);
+            }
+        }
+    }
+
+    void obey(const message& m)
+    {
+        if (m.kind == message_kind::start && !run_) {
+            start(m.text);
+        } else if (m.kind == message_kind::pass_on && run_ && !run_->status) {
+            ::kill(-run_->command, m.value);
+        } else if (m.kind == message_kind::kill && run_) {
+            run_->policy.lost();
+        }
+    }
+
+    void start(const std::string& environment)
+    {
+        std::vector<std::string> lines;
+        std::istringstream in{environment};
+        for (std::string line; std::getline(in, line);) {
+            lines.push_back(line);
+        }
+        const auto started = start_command(task_.command, lines, task_.signals, task_.tty);
+        if (started.id < 0) {
+            send(supervisor_, {message_kind::cannot_start, started.error});
+            return;
+        }
+        run_.emplace(guarded_run{started.id, guardian_policy{task_.terms}});
+        send(supervisor_, {message_kind::started, started.id});
+    }
+
+    // Children, and orphans that have become children.
+    void reap()
+    {
+        int status = 0;
+        pid_t ended;
+        while ((ended = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+            if (!run_ || ended != run_->command) {
+                continue;
+            }
+            if (WIFSTOPPED(status)) {
+                send(supervisor_, {message_kind::stopped, WSTOPSIG(status)});
+                continue;
+            }
+            run_->status = status;
+            run_->policy.command_ended(boot_time());
+            send(supervisor_, {message_kind::ended, status});
+        }
+        if (run_ && ended < 0 &&
+            errno == ECHILD) { // each process that is left has an ancestor here
+            send(supervisor_, {message_kind::over, run_->status.value_or(0)});
+            run_.reset();
+        }
+    }
+
+    void act()
+    {
+        if (!run_) {
+            return;
+        }
+        switch (run_->policy.step(boot_time(), task_.bound.until())) {
+        case guardian_policy::order::nothing: break;
+        case guardian_policy::order::terminate: signal_all_below(::getpid(), SIGTERM); break;
+        case guardian_policy::order::kill: signal_all_below(::getpid(), SIGKILL); break;
+        }
+    }
+
+    const int supervisor_;
+    const guardian_task& task_;
+    bool supervisor_there_ = true;
+    int children_ = -1;
+    int timer_ = -1;
+    std::optional<guarded_run> run_;
+};
+
+} // namespace
+
+void be_guardian(int supervisor, const guardian_task& task)
+{
+    guardian{supervisor, task}.serve();
+}
+
+} // namespace colock::cli

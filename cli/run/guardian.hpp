@@ -1,0 +1,25 @@
+// The guardian: a process between the supervisor, which holds the lock, and the command.
+#pragma once
+
+#include "run/guardian_policy.hpp"
+#include "run/inherited_signals.hpp"
+#include "run/shared_bound.hpp"
+#include "run/start_command.hpp"
+#include "run/terminal.hpp"
+
+namespace colock::cli {
+
+struct guardian_task {
+    command_line command;
+    ending_terms terms;
+    const shared_bound& bound;
+    const inherited_signals& signals;
+    const terminal& tty;
+};
+
+// What the guardian process does until the supervisor has gone and no process of a command is left. It starts the command
+// when it is told to, passes signals on, and tells how the command ends. It needs neither the supervisor nor ZooKeeper to
+// end the command in time. Has no threads.
+[[noreturn]] void be_guardian(int supervisor, const guardian_task& task);
+
+} // namespace colock::cli

@@ -1,0 +1,56 @@
+#include "run/guardian_messages.hpp"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <vector>
+
+namespace colock::cli {
+
+namespace {
+
+struct header {
+    message_kind kind;
+    std::int32_t value;
+};
+
+constexpr std::size_t longest_text = 64 * 1024;
+
+} // namespace
+
+bool send(int socket, const message& m)
+{
+    header h{m.kind, m.value};
+    ::iovec parts[]{{&h, sizeof h}, {const_cast<char*>(m.text.data()), m.text.size()}};
+    ::msghdr all{};
+    all.msg_iov = parts;
+    all.msg_iovlen = 2;
+    ssize_t sent;
+    while ((sent = ::sendmsg(socket, &all, MSG_NOSIGNAL)) < 0 && errno == EINTR) {
+    }
+    return sent >= 0;
+}
+
+received receive(int socket, message& m)
+{
+    header h{};
+    std::vector<char> text(longest_text);
+    ::iovec parts[]{{&h, sizeof h}, {text.data(), text.size()}};
+    ::msghdr all{};
+    all.msg_iov = parts;
+    all.msg_iovlen = 2;
+    ssize_t size;
+    while ((size = ::recvmsg(socket, &all, MSG_DONTWAIT)) < 0 && errno == EINTR) {
+    }
+    if (size < 0) {
+        return errno == EAGAIN || errno == EWOULDBLOCK ? received::nothing : received::end;
+    }
+    if (size < static_cast<ssize_t>(sizeof h)) {
+        return received::end;
+    }
+    m = {h.kind, h.value, {text.data(), static_cast<std::size_t>(size) - sizeof h}};
+    return received::message;
+}
+
+} // namespace colock::cli

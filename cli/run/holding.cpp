@@ -1,0 +1,84 @@
+#include "run/holding.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace colock::cli {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr auto to_tuple = asio::as_tuple(asio::use_awaitable);
+
+asio::awaitable<void> for_ever()
+{
+    asio::steady_timer never{co_await asio::this_coro::executor,
+                             asio::steady_timer::time_point::max()};
+    co_await never.async_wait(asio::use_awaitable);
+}
+
+} // namespace
+
+holding::operator bool() const noexcept
+{
+    return std::visit([](const auto& held) { return static_cast<bool>(held); }, held_);
+}
+
+std::chrono::steady_clock::duration holding::remaining() const noexcept
+{
+    return std::visit([](const auto& held) { return held.remaining(); }, held_);
+}
+
+error_code holding::loss_reason() const noexcept
+{
+    return std::visit([](const auto& held) { return held.loss_reason(); }, held_);
+}
+
+std::string holding::node() const
+{
+    if (const auto* const lock = std::get_if<held_lock>(&held_)) {
+        return lock->node();
+    }
+    const auto& nodes = std::get<permit>(held_).nodes();
+    return nodes.empty() ? "" : nodes.front();
+}
+
+std::string holding::token() const
+{
+    const auto* const lock = std::get_if<held_lock>(&held_);
+    return lock ? to_string(lock->token()) : "";
+}
+
+asio::awaitable<error_code> holding::wait_lost()
+{
+    if (const auto* const lock = std::get_if<held_lock>(&held_)) {
+        co_return co_await lock->async_wait_lost(asio::use_awaitable);
+    }
+    co_return co_await std::get<permit>(held_).async_wait_lost(asio::use_awaitable);
+}
+
+asio::awaitable<void> holding::wait_revoked()
+{
+    if (const auto* const lock = std::get_if<held_lock>(&held_)) {
+        const auto [ec] = co_await lock->async_wait_revoked(to_tuple);
+        if (!ec) {
+            co_return;
+        }
+    }
+    co_await for_ever();
+}
+
+asio::awaitable<error_code> holding::release()
+{
+    if (auto* const lock = std::get_if<held_lock>(&held_)) {
+        const auto [ec] = co_await lock->async_unlock(to_tuple);
+        co_return ec;
+    }
+    const auto [ec] = co_await std::get<permit>(held_).async_release(to_tuple);
+    co_return ec;
+}
+
+} // namespace colock::cli

@@ -1,0 +1,39 @@
+// What the supervisor holds, of whichever kind.
+#pragma once
+
+#include <colock/held_lock.hpp>
+#include <colock/permit.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <string>
+#include <variant>
+
+namespace colock::cli {
+
+class holding {
+public:
+    holding() = default; // nothing
+    explicit holding(held_lock&& held) : held_{std::move(held)} {}
+    explicit holding(permit&& held) : held_{std::move(held)} {}
+
+    [[nodiscard]] explicit operator bool() const noexcept;
+    [[nodiscard]] std::chrono::steady_clock::duration remaining() const noexcept;
+    [[nodiscard]] error_code loss_reason() const noexcept;
+    // Of the node, or of the first permit.
+    [[nodiscard]] std::string node() const;
+    // Empty for permits, which have none.
+    [[nodiscard]] std::string token() const;
+
+    // Gives the reason of the loss. Throws when it is cancelled.
+    boost::asio::awaitable<error_code> wait_lost();
+    // Until a client asks for the lock. Nobody can ask for permits.
+    boost::asio::awaitable<void> wait_revoked();
+    boost::asio::awaitable<error_code> release();
+
+private:
+    std::variant<held_lock, permit> held_;
+};
+
+} // namespace colock::cli

@@ -1,0 +1,53 @@
+// Which lock is wanted, and how it is acquired.
+#pragma once
+
+#include <colock/client.hpp>
+#include <colock/lock_options.hpp>
+#include <colock/queue_view.hpp>
+
+#include "run/holding.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace colock::cli {
+
+struct as_mutex {};
+struct as_reader {}; // of a reader/writer lock
+struct as_writer {};
+struct as_permits {
+    std::int64_t wanted = 1;
+    std::int64_t all = 1;
+};
+struct as_candidate {}; // of an election
+
+using lock_kind = std::variant<as_mutex, as_reader, as_writer, as_permits, as_candidate>;
+
+struct lock_choice {
+    std::string path;
+    lock_kind kind;
+    std::chrono::milliseconds safety_margin{0};
+    std::string owner; // the data of the node: who we are
+};
+
+// How an acquisition has ended: with a lock, with an error, or with neither, because its time was over.
+struct acquired {
+    holding held;
+    error_code error;
+    std::string why; // the diagnostics
+};
+
+// Waits for the time that is given, for as long as it takes when none is, and not at all when it is zero. Cancellation:
+// terminal.
+boost::asio::awaitable<acquired> acquire(client& zk, const lock_choice& choice,
+                                         std::optional<std::chrono::milliseconds> limit);
+
+// The queue in which such an acquisition waits.
+boost::asio::awaitable<queue_view> view(client& zk, const lock_choice& choice);
+
+} // namespace colock::cli

@@ -1,0 +1,107 @@
+#include "run/process_tree.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace colock::cli {
+
+namespace {
+
+struct process {
+    pid_t id;
+    pid_t parent;
+};
+
+// "1234 (any name) S 1 ...": the name may contain blanks and parentheses.
+pid_t parent_in(std::string_view stat)
+{
+    const auto name_end = stat.rfind(") ");
+    if (name_end == stat.npos || stat.size() < name_end + 5) {
+        return 0;
+    }
+    pid_t parent = 0;
+    const auto* const begin = stat.data() + name_end + 4;
+    std::from_chars(begin, stat.data() + stat.size(), parent);
+    return parent;
+}
+
+std::vector<process> all_processes()
+{
+    std::vector<process> all;
+    const std::unique_ptr<::DIR, int (*)(::DIR*)> proc{::opendir("/proc"), &::closedir};
+    while (const auto* const entry = proc ? ::readdir(proc.get()) : nullptr) {
+        const std::string_view name{entry->d_name};
+        pid_t id = 0;
+        const auto [end, ec] = std::from_chars(name.data(), name.data() + name.size(), id);
+        if (ec != std::errc{} || end != name.data() + name.size()) {
+            continue;
+        }
+        const int file =
+            ::open(("/proc/" + std::string{name} + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
+        if (file < 0) {
+            continue; // it has gone
+        }
+        char text[512];
+        const auto size = ::read(file, text, sizeof text);
+        ::close(file);
+        if (size > 0) {
+            all.push_back({id, parent_in({text, static_cast<std::size_t>(size)})});
+        }
+    }
+    return all;
+}
+
+} // namespace
+
+void adopt_orphans() noexcept
+{
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+std::vector<pid_t> children_of(pid_t parent)
+{
+    std::vector<pid_t> children;
+    for (const auto& p : all_processes()) {
+        if (p.parent == parent) {
+            children.push_back(p.id);
+        }
+    }
+    return children;
+}
+
+int signal_all_below(pid_t parent, int number, const std::vector<pid_t>& spared)
+{
+    const auto all = all_processes();
+    std::vector<pid_t> below{parent};
+    for (std::size_t i = 0; i < below.size(); ++i) {
+        for (const auto& p : all) {
+            if (p.parent == below[i] && std::ranges::find(spared, p.id) == spared.end()) {
+                below.push_back(p.id);
+            }
+        }
+    }
+    int refused = 0;
+    for (std::size_t i = 1; i < below.size(); ++i) {
+        if (::kill(below[i], number) != 0 && errno == EPERM) {
+            ++refused;
+        } else if (number == SIGTERM) {
+            ::kill(below[i], SIGCONT);
+        }
+    }
+    return refused;
+}
+
+} // namespace colock::cli

@@ -1,0 +1,22 @@
+// The processes below one process.
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+namespace colock::cli {
+
+// From now on, a process below this one whose parent ends becomes a child of this one. So whatever a command starts stays
+// below the process that watches over it, also in sessions and groups of its own.
+void adopt_orphans() noexcept;
+
+// The children of a process.
+[[nodiscard]] std::vector<pid_t> children_of(pid_t parent);
+
+// Sends a signal to each process below this one, but not to those below `spared`. SIGTERM is followed by SIGCONT, or a
+// stopped process would not hear of it. Gives the number of processes that this process may not signal: those of another
+// user.
+int signal_all_below(pid_t parent, int number, const std::vector<pid_t>& spared = {});
+
+} // namespace colock::cli

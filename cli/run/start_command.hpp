@@ -1,0 +1,33 @@
+// Starts the command, in a process group of its own.
+#pragma once
+
+#include "run/inherited_signals.hpp"
+#include "run/terminal.hpp"
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace colock::cli {
+
+struct command_line {
+    std::string file; // a path, as find_command() gives it
+    std::vector<std::string> words;
+};
+
+// The command line for these words: found in PATH where the first one has no slash; with `shell`, one for `sh -c`. Throws
+// failure when there is no such command, or it is not executable.
+[[nodiscard]] command_line find_command(std::vector<std::string> words, bool shell);
+
+struct started_command {
+    pid_t id = -1;
+    int error = 0; // errno, when it could not be started
+};
+
+// Only in a process without threads. The command is killed when this process ends in any way.
+[[nodiscard]] started_command start_command(const command_line& command,
+                                            const std::vector<std::string>& environment,
+                                            const inherited_signals& signals, const terminal& tty);
+
+} // namespace colock::cli

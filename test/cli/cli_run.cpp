@@ -1,0 +1,404 @@
+// `colock run` and `colock elect`: statuses, environment, kinds of locks, signals, bad input.
+#include <support/admin_session.hpp>
+#include <support/one_server.hpp>
+#include <support/tcp_proxy.hpp>
+#include <support/wait_until.hpp>
+
+#include "colock_process.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <string>
+#include <vector>
+
+using namespace colock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto patience = 60s;
+
+struct scene {
+    std::string path = own_node() + "/lock";
+    std::string servers = one_server::get().connect_string();
+    temporary_directory files;
+
+    std::vector<std::string> with(std::vector<std::string> before, std::vector<std::string> command)
+    {
+        before.insert(before.begin(), "run");
+        before.push_back(path);
+        before.push_back("--");
+        before.insert(before.end(), command.begin(), command.end());
+        return before;
+    }
+    colock_result run(std::vector<std::string> options, std::vector<std::string> command,
+                      std::vector<std::string> environment = {})
+    {
+        return run_colock(servers, with(std::move(options), std::move(command)),
+                          std::move(environment));
+    }
+    colock_result shell(const std::string& line) { return run({}, {"sh", "-c", line}); }
+
+    std::size_t queue()
+    {
+        admin_session admin{servers};
+        return admin.exists(path) ? admin.children(path).size() : 0;
+    }
+    bool queue_has(std::size_t number)
+    {
+        return wait_until([&] { return queue() == number; }, patience);
+    }
+    // A command that says that it runs, by a file, and goes on until another file is there.
+    std::vector<std::string> holding()
+    {
+        return {"sh", "-c",
+                "touch " + files.path() + "/runs; while [ ! -e " + files.path() +
+                    "/enough ]; do sleep 0.01; done"};
+    }
+    bool runs()
+    {
+        return wait_until([&] { return ::access((files.path() + "/runs").c_str(), F_OK) == 0; },
+                          patience);
+    }
+    void enough() { std::ofstream{files.path() + "/enough"}; }
+};
+
+bool is_gone(const std::string& pid_file)
+{
+    const auto pid = std::stol(file_text(pid_file));
+    return wait_until([&] { return ::kill(static_cast<pid_t>(pid), 0) != 0; }, patience);
+}
+
+bool has(const std::string& text, const std::string& part)
+{
+    return text.find(part) != text.npos;
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(cli_run, scene, *boost::unit_test::fixture<one_server>())
+
+BOOST_AUTO_TEST_CASE(the_status_is_that_of_the_command_and_nothing_is_left)
+{
+    BOOST_TEST(shell("exit 0").status == 0);
+    BOOST_TEST(shell("exit 7").status == 7);
+    BOOST_TEST(shell("kill -9 $$").status == 128 + 9);
+    BOOST_TEST(shell("exit 7").err == "");
+    BOOST_TEST(queue() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_command_has_its_streams_and_finds_the_lock_in_its_environment)
+{
+    colock_process p{servers, with({}, {"sh", "-c", "cat; echo to err >&2; env | grep COLOCK_"})};
+    BOOST_TEST(p.process().write_input("from a pipe\n"));
+    p.process().close_input();
+    BOOST_TEST(p.status() == 0);
+    BOOST_TEST(p.err() == "to err\n");
+    const auto out = p.out();
+    BOOST_TEST(out.starts_with("from a pipe\n"));
+    BOOST_TEST(has(out, "COLOCK_PATH=" + path + '\n'));
+    BOOST_TEST(has(out, "COLOCK_NODE=" + path + "/_c_"));
+    BOOST_TEST(has(out, "COLOCK_TOKEN=0000"));
+    const auto at = out.find("COLOCK_SAFE_UNTIL=");
+    BOOST_REQUIRE(at != out.npos);
+    const auto bound = std::stod(out.substr(at + 18));
+    const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+    BOOST_TEST(bound > now.count() - 60);
+    BOOST_TEST(bound < now.count() + 15);
+}
+
+BOOST_AUTO_TEST_CASE(busy_and_timed_out_have_statuses_of_their_own)
+{
+    colock_process holder{servers, with({"--name", "nightly backup"}, holding())};
+    BOOST_REQUIRE(runs());
+
+    const auto busy = run({"--try"}, {"true"});
+    BOOST_TEST(busy.status == 123);
+    BOOST_TEST(is_one_line(busy.err));
+    const auto late = run({"--timeout", "200ms"}, {"true"});
+    BOOST_TEST(late.status == 124);
+    BOOST_TEST(is_one_line(late.err));
+    BOOST_TEST(has(late.err, "(nightly backup)"), late.err);
+    BOOST_TEST(run({"--try", "-E", "0"}, {"true"}).status == 0);
+    BOOST_TEST(run({"--timeout", "0.1", "-E", "9"}, {"true"}).status == 9);
+    BOOST_TEST(queue() == 1);
+
+    enough();
+    BOOST_TEST(holder.status() == 0);
+    BOOST_TEST(queue() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(readers_share_and_a_writer_is_alone)
+{
+    colock_process reader{servers, with({"--shared"}, holding())};
+    BOOST_REQUIRE(runs());
+    BOOST_TEST(run({"--shared", "--try"}, {"true"}).status == 0);
+    BOOST_TEST(run({"--exclusive", "--try"}, {"true"}).status == 123);
+    // The path is a reader/writer lock: a mutex would not exclude the reader.
+    const auto other_kind = run({}, {"true"});
+    BOOST_TEST(other_kind.status == 122);
+    BOOST_TEST(is_one_line(other_kind.err));
+    enough();
+    BOOST_TEST(reader.status() == 0);
+    BOOST_TEST(run({"--exclusive", "--try"}, {"true"}).status == 0);
+}
+
+BOOST_AUTO_TEST_CASE(permits_are_those_of_a_semaphore)
+{
+    colock_process first{servers, with({"--permits", "2/3"}, holding())};
+    BOOST_REQUIRE(runs());
+    BOOST_TEST(run({"--permits", "1/3", "--try"}, {"true"}).status == 0);
+    BOOST_TEST(run({"--permits", "2/3", "--try"}, {"true"}).status == 123);
+    const auto other_number = run({"--permits", "1/4"}, {"true"});
+    BOOST_TEST(other_number.status == 122);
+    BOOST_TEST(is_one_line(other_number.err));
+    enough();
+    BOOST_TEST(first.status() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(one_candidate_leads_and_the_next_one_follows)
+{
+    const auto elect = [&](const std::string& mark) {
+        return std::vector<std::string>{"elect",
+                                        path,
+                                        "--",
+                                        "sh",
+                                        "-c",
+                                        "echo " + mark + " >>" + files.path() + "/terms; touch " +
+                                            files.path() + "/runs; while [ ! -e " + files.path() +
+                                            "/enough ]; do sleep 0.01; done"};
+    };
+    colock_process a{servers, elect("a")};
+    BOOST_REQUIRE(runs());
+    colock_process b{servers, elect("b")};
+    BOOST_TEST(queue_has(2));
+    BOOST_TEST(file_text(files.path() + "/terms") == "a\n");
+    a.process().send_signal(SIGTERM);
+    BOOST_TEST(a.status() == 128 + SIGTERM);
+    enough();
+    BOOST_TEST(b.status() == 0);
+    BOOST_TEST(file_text(files.path() + "/terms") == "a\nb\n");
+    BOOST_TEST(queue() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(signals_go_to_the_command)
+{
+    colock_process p{servers, with({}, {"sh", "-c",
+                                        "trap 'echo told; exit 3' USR1; touch " + files.path() +
+                                            "/runs; while :; do sleep 0.01; done"})};
+    BOOST_REQUIRE(runs());
+    p.process().send_signal(SIGUSR1);
+    BOOST_TEST(p.status() == 3);
+    BOOST_TEST(p.out() == "told\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_ends_a_wait_and_its_node_is_gone)
+{
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+        scene s;
+        s.path += std::to_string(number);
+        colock_process holder{servers, s.with({}, s.holding())};
+        BOOST_REQUIRE(s.runs());
+        colock_process waiter{servers, s.with({}, {"true"})};
+        BOOST_TEST(s.queue_has(2));
+        waiter.process().send_signal(number);
+        BOOST_TEST(waiter.status() == 128 + number);
+        BOOST_TEST(s.queue() == 1);
+        s.enough();
+        BOOST_TEST(holder.status() == 0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_the_command_leaves_behind_is_ended_before_the_release)
+{
+    const auto pid = files.path() + "/pid";
+    const auto since = std::chrono::steady_clock::now();
+    const auto r = shell("setsid sh -c 'echo $$ >" + pid + "; exec sleep 1000' & while [ ! -s " +
+                         pid + " ]; do sleep 0.01; done; exit 4");
+    BOOST_TEST(r.status == 4);
+    BOOST_TEST(is_gone(pid));
+    BOOST_TEST((std::chrono::steady_clock::now() - since < 3s)); // SIGTERM was enough
+    BOOST_TEST(queue() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(G5_a_killed_supervisor_takes_the_command_and_its_family_with_it)
+{
+    colock_process p{servers, with({"--grace", "100ms"},
+                                   {"sh", "-c",
+                                    "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ >" +
+                                        files.path() + "/pid; touch " + files.path() +
+                                        "/runs; while :; do sleep 0.01; done'"})};
+    BOOST_REQUIRE(runs());
+    p.process().send_signal(SIGKILL);
+    BOOST_TEST(p.status() == 128 + SIGKILL);
+    BOOST_TEST(is_gone(files.path() + "/pid"));
+}
+
+BOOST_AUTO_TEST_CASE(a_killed_guardian_ends_the_command_and_the_lock_is_free)
+{
+    colock_process p{servers, with({}, {"sh", "-c",
+                                        "setsid sh -c 'trap \"\" TERM; echo $$ >" + files.path() +
+                                            "/pid; touch " + files.path() +
+                                            "/runs; while :; do sleep 0.01; done' & echo $PPID >" +
+                                            files.path() + "/guardian; wait"})};
+    BOOST_REQUIRE(runs());
+    BOOST_REQUIRE(
+        wait_until([&] { return !file_text(files.path() + "/guardian").empty(); }, patience));
+    ::kill(static_cast<pid_t>(std::stol(file_text(files.path() + "/guardian"))), SIGKILL);
+    BOOST_TEST(p.status() == 125);
+    BOOST_TEST(is_one_line(p.err()));
+    BOOST_TEST(is_gone(files.path() + "/pid"));
+    BOOST_TEST(queue() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_deleted_node_kills_at_once_and_the_lock_can_be_taken_again)
+{
+    colock_process p{servers,
+                     with({"--retry", "1"}, {"sh", "-c",
+                                             "trap '' TERM; echo $COLOCK_NODE >>" + files.path() +
+                                                 "/nodes; [ $(wc -l <" + files.path() +
+                                                 "/nodes) = 2 ] || while :; do sleep 0.01; done"})};
+    const auto nodes = [&] { return file_text(files.path() + "/nodes"); };
+    BOOST_REQUIRE(wait_until([&] { return nodes().ends_with('\n'); }, patience));
+    const auto node = nodes().substr(0, nodes().size() - 1);
+    const auto since = std::chrono::steady_clock::now();
+    admin_session{servers}.remove(node);
+    BOOST_TEST(p.status() == 0);                                 // the second run
+    BOOST_TEST((std::chrono::steady_clock::now() - since < 3s)); // no grace
+    BOOST_TEST(has(p.err(), "lost"));
+    BOOST_TEST(queue() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_client_that_asks_for_the_lock_is_heard)
+{
+    colock_process p{servers, with({}, {"sh", "-c",
+                                        "trap 'exit 6' TERM; echo $COLOCK_NODE >" + files.path() +
+                                            "/runs; while :; do sleep 0.01; done"})};
+    BOOST_REQUIRE(runs());
+    BOOST_REQUIRE(wait_until([&] { return !file_text(files.path() + "/runs").empty(); }, patience));
+    auto node = file_text(files.path() + "/runs");
+    node.pop_back();
+    admin_session{servers}.set(node, "__REVOKE__");
+    BOOST_TEST(p.status() == 6);
+    BOOST_TEST(has(p.err(), "asks for the lock"));
+}
+
+BOOST_AUTO_TEST_CASE(json_tells_a_machine_what_happens)
+{
+    const auto r = run({"--json"}, {"sh", "-c", "exit 2"});
+    BOOST_TEST(r.status == 2);
+    BOOST_TEST(has(r.err, R"({"event":"granted","path":")" + path));
+    BOOST_TEST(has(r.err, R"({"event":"started",)"));
+    BOOST_TEST(has(r.err, R"({"event":"ended","path":")" + path + R"(","status":2})"));
+}
+
+BOOST_AUTO_TEST_CASE(a_command_that_would_wait_for_itself_is_refused)
+{
+    const auto r = run({}, {COLOCK_PROGRAM, "run", path, "--", "true"});
+    BOOST_TEST(r.status == 125);
+    BOOST_TEST(has(r.err, "wait for itself"));
+    BOOST_TEST(run({}, {COLOCK_PROGRAM, "run", path + "2", "--", "true"}).status == 0);
+}
+
+BOOST_AUTO_TEST_CASE(bad_input_gets_one_line_and_a_status)
+{
+    struct bad_input {
+        std::vector<std::string> arguments;
+        int status;
+        std::string says;
+    };
+    std::ofstream{files.path() + "/text"} << "no program\n";
+    std::ofstream{files.path() + "/digest"} << "digest\n";
+    const std::vector<bad_input> all{
+        {with({}, {"there-is-no-such-command"}), 127, "there is no command"},
+        {with({}, {files.path() + "/text"}), 126, "not executable"},
+        {with({}, {files.path()}), 126, "not executable"},
+        {{"run", path}, 125, "there is no command"},
+        {{"run", path, "--"}, 125, "there is no command"},
+        {{"run", path, "true"}, 125, "true"},
+        {{"run", "--", "true"}, 125, "PATH"},
+        {{"run", "no/path", "--", "true"}, 125, "no/path"},
+        {{"run", path + "/", "--", "true"}, 125, path},
+        {with({"--try", "--timeout", "1"}, {"true"}), 125, "--timeout"},
+        {with({"--shared", "--exclusive"}, {"true"}), 125, "--exclusive"},
+        {with({"--shared", "--permits", "1/2"}, {"true"}), 125, "--permits"},
+        {with({"--permits", "3/2"}, {"true"}), 125, "2/5"},
+        {with({"--permits", "many"}, {"true"}), 125, "2/5"},
+        {with({"--timeout", "soon"}, {"true"}), 125, "500ms"},
+        {with({"--timeout", "-1"}, {"true"}), 125, "--timeout"},
+        {with({"--grace", "3s", "--safety-margin", "1s"}, {"true"}), 125, "--safety-margin"},
+        {with({"--grace", "60s"}, {"true"}), 125, "--session-timeout"},
+        {with({"-E", "300"}, {"true"}), 125, "-E"},
+        {with({"--nonsense"}, {"true"}), 125, "--nonsense"},
+        {with({"--auth", files.path() + "/none"}, {"true"}), 125, "cannot read"},
+        {with({"--auth", files.path()}, {"true"}), 125, files.path()},
+        {with({"--auth", files.path() + "/digest"}, {"true"}), 125, "line 1"},
+        {with({"--acl", "mine"}, {"true"}), 125, "--acl"},
+        {with({"--acl", "creator"}, {"true"}), 125, "--auth"},
+        {with({"--tls-cert", files.path() + "/text"}, {"true"}), 125, "--tls-key"},
+        {with({"--tls-ca", files.path() + "/text"}, {"true"}), 125, "--tls-ca"},
+        {with({"--tls-server-name", "x"}, {"true"}), 125, "--tls"},
+        {with({"--servers", "127.0.0.1:x"}, {"true"}), 125, "127.0.0.1:x"},
+        {with({"--servers", servers + "/no-chroot"}, {"true"}), 122, "no-chroot"},
+    };
+    for (const auto& bad : all) {
+        const auto r = run_colock(servers, bad.arguments);
+        BOOST_TEST_CONTEXT(bad.says << ": " << r.err)
+        {
+            BOOST_TEST(r.status == bad.status);
+            BOOST_TEST(is_one_line(r.err));
+            BOOST_TEST(has(r.err, bad.says));
+            BOOST_TEST(r.out == "");
+        }
+    }
+    BOOST_TEST(queue() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(unreachable_servers_fail_within_the_time_out)
+{
+    tcp_proxy silent{servers};
+    silent.stall(true);
+    for (const auto& where : {std::string{"127.0.0.1:1"}, silent.connect_string()}) {
+        const auto since = std::chrono::steady_clock::now();
+        const auto r = run({"--servers", where, "--timeout", "500ms"}, {"true"});
+        BOOST_TEST(r.status == 121);
+        BOOST_TEST(is_one_line(r.err));
+        BOOST_TEST((std::chrono::steady_clock::now() - since < 3s));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_that_others_protect_is_refused)
+{
+    admin_session admin{servers};
+    const auto closed = own_node() + "/closed";
+    admin.create(closed, "", admin_session::mode::persistent, {{1, "world", "anyone"}});
+    const auto r = run_colock(servers, {"run", closed + "/lock", "--", "true"});
+    BOOST_TEST(r.status == 122);
+    BOOST_TEST(is_one_line(r.err));
+    BOOST_TEST(has(r.err, "--auth"), r.err);
+}
+
+BOOST_AUTO_TEST_CASE(secrets_come_from_a_file_or_the_environment_and_protect_the_nodes)
+{
+    std::ofstream{files.path() + "/auth"} << "# who we are\ndigest me:Xq7vaLt\n";
+    colock_process p{servers,
+                     with({"--auth", files.path() + "/auth", "--acl", "creator"}, holding())};
+    BOOST_REQUIRE(runs());
+    admin_session other{servers};
+    BOOST_CHECK_THROW(other.children(path), admin_error);
+    other.add_auth("digest", "me:Xq7vaLt");
+    BOOST_TEST(other.children(path).size() == 1);
+    const auto command_line = file_text("/proc/" + std::to_string(p.pid()) + "/cmdline");
+    BOOST_TEST(!has(command_line, "Xq7vaLt"));
+    enough();
+    BOOST_TEST(p.status() == 0);
+    BOOST_TEST(run({"--acl", "creator"}, {"true"}, {"COLOCK_AUTH=digest me:Xq7vaLt"}).status == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

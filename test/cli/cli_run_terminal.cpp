@@ -1,0 +1,186 @@
+// `colock run` on a terminal: what a user sees, types, stops and closes.
+#include <support/admin_session.hpp>
+#include <support/one_server.hpp>
+#include <support/pseudo_terminal.hpp>
+#include <support/wait_until.hpp>
+
+#include "colock_process.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <string>
+#include <vector>
+
+using namespace colock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto patience = 60s;
+
+struct scene {
+    std::string path = own_node() + "/lock";
+    std::string servers = one_server::get().connect_string();
+    temporary_directory files;
+
+    std::vector<std::string> words(const std::string& line)
+    {
+        return {COLOCK_PROGRAM, "run", path, "--", "sh", "-c", line};
+    }
+    std::vector<std::string> environment() { return {"COLOCK_SERVERS=" + servers, "PS1=$ "}; }
+    bool queue_has(std::size_t number)
+    {
+        admin_session admin{servers};
+        return wait_until(
+            [&] { return (admin.exists(path) ? admin.children(path).size() : 0) == number; },
+            patience);
+    }
+    // Holds the lock until `release()`.
+    std::string holding()
+    {
+        return "while [ ! -e " + files.path() + "/enough ]; do sleep 0.01; done";
+    }
+    void release() { std::ofstream{files.path() + "/enough"}; }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(cli_run_terminal, scene, *boost::unit_test::fixture<one_server>())
+
+BOOST_AUTO_TEST_CASE(a_wait_shows_the_place_and_the_holder_and_then_goes)
+{
+    colock_process holder{servers, {"run", "--name", "nightly", path, "--", "sh", "-c", holding()}};
+    BOOST_REQUIRE(queue_has(1));
+    colock_process second{servers, {"run", path, "--", "true"}};
+    BOOST_REQUIRE(queue_has(2));
+    pseudo_terminal waiter{words("echo it is my turn"), environment(), {.columns = 200}};
+    BOOST_TEST(waiter.wait_for("waiting for " + path.substr(0, 20)), waiter.output());
+    BOOST_TEST(waiter.wait_for("2 before this one; held by"), waiter.output());
+    BOOST_TEST(waiter.wait_for("\r"), waiter.output()); // the next second
+    release();
+    BOOST_TEST(waiter.wait_for("\r\033[Kit is my turn"), waiter.output());
+    BOOST_TEST(waiter.wait_for_exit()->success());
+    BOOST_TEST(holder.status() == 0);
+    BOOST_TEST(second.status() == 0);
+    BOOST_TEST(second.err() == ""); // silent on a pipe
+}
+
+BOOST_AUTO_TEST_CASE(a_narrow_terminal_shows_the_end_of_the_path)
+{
+    colock_process holder{servers, {"run", path, "--", "sh", "-c", holding()}};
+    BOOST_REQUIRE(queue_has(1));
+    pseudo_terminal waiter{words("true"), environment(), {.columns = 72}};
+    BOOST_TEST(waiter.wait_for("path/lock: next in the queue; held by "), waiter.output());
+    release();
+    BOOST_TEST(holder.status() == 0);
+    BOOST_TEST(waiter.wait_for_exit()->success());
+}
+
+BOOST_AUTO_TEST_CASE(the_command_reads_from_the_terminal)
+{
+    pseudo_terminal terminal{words("printf 'name? '; read -r name; echo hello $name"),
+                             environment()};
+    BOOST_REQUIRE(terminal.wait_for("name? "));
+    terminal.send("world\r");
+    BOOST_TEST(terminal.wait_for("hello world"), terminal.output());
+    BOOST_TEST(terminal.wait_for_exit()->success());
+}
+
+BOOST_AUTO_TEST_CASE(ctrl_c_goes_to_the_command)
+{
+    pseudo_terminal terminal{
+        words("trap 'echo caught; exit 5' INT; echo ready; while :; do sleep 0.01; done"),
+        environment()};
+    BOOST_REQUIRE(terminal.wait_for("ready"));
+    terminal.send("\x03");
+    BOOST_TEST(terminal.wait_for("caught"), terminal.output());
+    const auto ended = terminal.wait_for_exit();
+    BOOST_REQUIRE(ended.has_value());
+    BOOST_TEST(ended->code == 5);
+    BOOST_TEST(queue_has(0));
+}
+
+BOOST_AUTO_TEST_CASE(ctrl_c_ends_a_wait)
+{
+    colock_process holder{servers, {"run", path, "--", "sh", "-c", holding()}};
+    BOOST_REQUIRE(queue_has(1));
+    pseudo_terminal waiter{words("true"), environment()};
+    BOOST_REQUIRE(queue_has(2));
+    waiter.send("\x03");
+    const auto ended = waiter.wait_for_exit();
+    BOOST_REQUIRE(ended.has_value());
+    BOOST_TEST(ended->code == 128 + SIGINT);
+    BOOST_TEST(queue_has(1));
+    release();
+    BOOST_TEST(holder.status() == 0);
+}
+
+// A loop of a shell ends, as it does without colock.
+BOOST_AUTO_TEST_CASE(ctrl_c_ends_the_loop_of_a_script)
+{
+    pseudo_terminal shell{{"bash", "-c",
+                           "for i in 1 2 3; do " COLOCK_PROGRAM " run " + path +
+                               " -- sh -c 'echo turn'\" $i\"'; sleep 1000'; done; echo not here"},
+                          environment()};
+    BOOST_REQUIRE(shell.wait_for("turn 1"));
+    shell.send("\x03");
+    const auto ended = shell.wait_for_exit();
+    BOOST_REQUIRE(ended.has_value());
+    BOOST_TEST(!ended->success());
+    BOOST_TEST(shell.output().find("turn 2") == std::string::npos);
+    BOOST_TEST(queue_has(0));
+}
+
+BOOST_AUTO_TEST_CASE(a_shell_can_stop_it_and_go_on)
+{
+    pseudo_terminal shell{{"bash", "--norc", "-i"}, environment()};
+    BOOST_REQUIRE(shell.wait_for("$ "));
+    shell.send(COLOCK_PROGRAM " run " + path +
+               " -- sh -c 'echo be''gun; read -r x; echo got $x'\r");
+    BOOST_REQUIRE(shell.wait_for("begun"));
+    shell.send("\x1a");
+    BOOST_TEST(shell.wait_for("unless it goes on within"), shell.output());
+    BOOST_TEST(shell.wait_for("Stopped"), shell.output());
+    BOOST_TEST(shell.wait_for("$ "));
+    shell.send("fg\r");
+    BOOST_TEST(shell.wait_for("got $x'"), shell.output()); // the shell says what goes on
+    shell.send("more\r");
+    BOOST_TEST(shell.wait_for("got more"), shell.output());
+    shell.send("echo status $?\r");
+    BOOST_TEST(shell.wait_for("status 0"), shell.output());
+    BOOST_TEST(queue_has(0));
+}
+
+BOOST_AUTO_TEST_CASE(a_terminal_that_goes_away_leaves_nothing)
+{
+    pseudo_terminal terminal{words("echo $$ >" + files.path() + "/pid; exec sleep 1000"),
+                             environment()};
+    BOOST_REQUIRE(wait_until([&] { return !file_text(files.path() + "/pid").empty(); }, patience));
+    terminal.hang_up();
+    const auto ended = terminal.wait_for_exit();
+    BOOST_REQUIRE(ended.has_value());
+    BOOST_TEST(ended->code == 128 + SIGHUP);
+    const auto pid = static_cast<pid_t>(std::stol(file_text(files.path() + "/pid")));
+    BOOST_TEST(wait_until([&] { return ::kill(pid, 0) != 0; }, patience));
+    BOOST_TEST(queue_has(0));
+}
+
+BOOST_AUTO_TEST_CASE(a_terminal_that_goes_away_ends_a_wait)
+{
+    colock_process holder{servers, {"run", path, "--", "sh", "-c", holding()}};
+    BOOST_REQUIRE(queue_has(1));
+    pseudo_terminal waiter{words("true"), environment()};
+    BOOST_REQUIRE(queue_has(2));
+    waiter.hang_up();
+    BOOST_TEST(waiter.wait_for_exit().has_value());
+    BOOST_TEST(queue_has(1));
+    release();
+    BOOST_TEST(holder.status() == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
