@@ -99,10 +99,9 @@ void events::waiting(const queue_view& queue, std::int64_t own_session)
         }
         return;
     }
-    auto text = "waiting for " + printable(path_) + ": " + place(before) + "; held by " +
-                printable(who(holder)) + " for " + shown(age(holder));
-    text.resize(std::min(text.size(), width() - 1));
-    write("\r\033[K" + text);
+    const auto rest =
+        ": " + place(before) + "; held by " + printable(who(holder)) + " for " + shown(age(holder));
+    write("\r\033[K" + line_of("waiting for ", printable(path_), rest, width() - 1));
     shows_wait_ = true;
 }
 

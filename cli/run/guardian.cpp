@@ -116,6 +116,11 @@ private:
 
     void start(const std::string& environment)
     {
+        if (boot_time() >=
+            task_.bound.until()) { // the supervisor was stopped when it wanted to start
+            send(supervisor_, {message_kind::cannot_start, ETIME});
+            return;
+        }
         std::vector<std::string> lines;
         std::istringstream in{environment};
         for (std::string line; std::getline(in, line);) {

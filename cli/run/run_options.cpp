@@ -71,7 +71,8 @@ void add_run_options(CLI::App& to, run_options& o)
                   throw CLI::ValidationError{"--timeout", e.what()};
               }
           },
-          "give up after this time, without a connection or without the lock")
+          "give up after this time, without a connection or without the lock;\n"
+          "without it, give up after 10 s without a connection, and wait for the lock")
         ->type_name("TIME");
     add_duration(to, "--grace", o.grace, "from SIGTERM to SIGKILL when the command is ended")
         ->default_str("3s");
@@ -126,7 +127,7 @@ supervision supervision_of(const run_options& o, std::string program, lock_kind 
     s.servers = to_client_options(o.servers);
     s.servers.acl = acl_of(o.acl, s.servers);
     if (o.timeout) {
-        s.servers.connect_timeout = std::max(1ms, std::min(s.servers.connect_timeout, *o.timeout));
+        s.servers.connect_timeout = std::max(1ms, *o.timeout);
     }
     s.lock = {o.path, kind, margin, owner_of(o, words)};
     s.words = words;

@@ -113,7 +113,7 @@ private:
     void pass_on_end_by_terminal(int status)
     {
         const int number = status - signalled;
-        if (terminal_.is_ours() && runs_once_ && (number == SIGINT || number == SIGQUIT)) {
+        if (terminal_.is_ours() && ran_ && (number == SIGINT || number == SIGQUIT)) {
             signals_.clear();
             ::kill(0, number);
         }
@@ -125,11 +125,14 @@ private:
             if (ec) {
                 return;
             }
-            if (runs_) {
-                guardian_.tell({message_kind::pass_on, number});
-            } else if (number != SIGWINCH && number != SIGTSTP) {
-                stopped_by_ = number;
-                stop_.emit(asio::cancellation_type::terminal);
+            switch (phase_) {
+            case phase::running: guardian_.tell({message_kind::pass_on, number}); break;
+            case phase::releasing: break; // which takes no longer than the lock is safe
+            case phase::waiting:
+                if (number != SIGWINCH && number != SIGTSTP) {
+                    stopped_by_ = number;
+                    stop_.emit(asio::cancellation_type::terminal);
+                }
             }
             hear_signals();
         });
@@ -145,21 +148,21 @@ private:
                 co_return no_lock();
             }
             const auto result = co_await run_under(*held);
-            if (result.start_error) {
-                throw failure{not_executable,
-                              "\"" + what_.words.front() +
-                                  "\" cannot be started: " + std::strerror(result.start_error)};
+            if (result.loss && (retry == what_.retries || result.guardian_lost)) {
+                throw failure{lost, "the command was ended because the lock was lost (" +
+                                        result.loss.message() + "); do not rely on what it did"};
             }
             if (result.guardian_lost) {
                 throw failure{usage,
                               "somebody killed the guardian, so the command was killed, too"};
             }
+            if (result.start_error) {
+                throw failure{not_executable,
+                              "\"" + what_.words.front() +
+                                  "\" cannot be started: " + std::strerror(result.start_error)};
+            }
             if (!result.loss) {
                 co_return status_of(result.wait_status);
-            }
-            if (retry == what_.retries) {
-                throw failure{lost, "the command was ended because the lock was lost (" +
-                                        result.loss.message() + "); do not rely on what it did"};
             }
             say_.note("retry", "the command is started again with the next lock");
         }
@@ -244,26 +247,39 @@ private:
 
     asio::awaitable<run_result> run_under(holding& held)
     {
-        renew(held);
         loss_.clear();
-        guardian_.tell({message_kind::start, 0, environment(held)});
-        // None but the first ever returns.
-        auto first = co_await (hear_guardian() || renew_for_ever(held) || watch_loss(held) ||
-                               pass_on_revocation(held));
-        runs_ = false;
-        auto result = std::get<0>(first);
+        run_result result;
+        if (renew(held)) {
+            phase_ = phase::running; // a signal reaches the guardian behind the start
+            guardian_.tell({message_kind::start, 0, environment(held)});
+            try {
+                // None but the first ever returns.
+                auto first = co_await (hear_guardian() || renew_for_ever(held) ||
+                                       watch_loss(held) || pass_on_revocation(held));
+                result = std::get<0>(first);
+            } catch (...) {
+                guardian_.end_by_force(); // nothing may run when the lock goes
+                throw;
+            }
+        }
+        phase_ = phase::releasing;
         const auto gone = held.loss_reason();
         const auto released = co_await held.release();
         result.loss = loss_ ? loss_ : gone ? gone : released;
+        phase_ = phase::waiting;
         co_return result;
     }
 
-    // The time that is left is asked for last: should this process be stopped in between, the bound is too early, which is
-    // safe.
-    void renew(const holding& held)
+    // False when the lock is lost: then the bound stays as it was, in the past. The time that is left is asked for last. Should
+    // this process be stopped in between, the bound is too early, which is safe.
+    bool renew(const holding& held)
     {
         const auto now = boot_time();
-        bound_.renew(now + held.remaining());
+        const auto remaining = held.remaining();
+        if (remaining > remaining.zero()) {
+            bound_.renew(now + remaining);
+        }
+        return remaining > remaining.zero();
     }
 
     asio::awaitable<void> renew_for_ever(holding& held)
@@ -284,7 +300,10 @@ private:
         if (loss_ != errc::safe_until_passed) {
             guardian_.tell({message_kind::kill});
         }
-        asio::steady_timer patience{context_, what_.terms.margin - ending_terms::for_sigkill / 2};
+        asio::steady_timer patience{context_,
+                                    loss_ == errc::safe_until_passed
+                                        ? what_.terms.margin - ending_terms::for_sigkill / 2
+                                        : ending_terms::for_sigkill};
         co_await patience.async_wait(asio::use_awaitable);
         guardian_.end_by_force(); // somebody has stopped it
         patience.expires_at(steady::time_point::max());
@@ -314,7 +333,7 @@ private:
             switch (said->kind) {
             case message_kind::started:
                 group = said->value;
-                runs_ = runs_once_ = true;
+                ran_ = true;
                 if (!inherited_.ignored(SIGTSTP)) {
                     signals_.add(SIGTSTP);
                 }
@@ -370,8 +389,12 @@ private:
     steady::time_point deadline_;
     events say_;
     std::string why_busy_;
-    bool runs_ = false; // a command: signals are for it
-    bool runs_once_ = false;
+    enum class phase {
+        waiting,
+        running,
+        releasing
+    } phase_ = phase::waiting; // whom signals are for
+    bool ran_ = false;         // a command
     error_code loss_;
 };
 

@@ -259,6 +259,42 @@ BOOST_AUTO_TEST_CASE(G1_two_thousand_turns_under_the_write_lock)
     take_turns_together("rw-turns");
 }
 
+#ifdef COLOCK_PROGRAM
+BOOST_AUTO_TEST_CASE(G1_shells_under_colock_run_and_their_threads_count_right)
+{
+    constexpr int shells = 4, runs = 50, threads = 3, turns = 200;
+    admin().create("/counter", "0");
+    std::vector<peer*> their_threads;
+    for (int i = 0; i != threads; ++i) {
+        their_threads.push_back(&theirs());
+    }
+    std::list<subprocess> our_shells;
+    const auto hosts = server.connect_string();
+    for (int i = 0; i != shells; ++i) {
+        const std::string line =
+            "for i in $(seq " + std::to_string(runs) + "); do " COLOCK_PROGRAM " run " + path +
+            " -- " COLOCK_COUNTER_TURN " " + hosts + " /counter || exit 1; done";
+        our_shells.emplace_back(std::vector<std::string>{"sh", "-c", line},
+                                subprocess_options{.environment = {"COLOCK_SERVERS=" + hosts}});
+    }
+    for (auto* each : their_threads) {
+        each->tell("turns " + path + ' ' + std::to_string(turns) + " /counter");
+    }
+    for (auto* each : their_threads) {
+        BOOST_TEST(each->expect("done", 300s) == std::to_string(turns));
+    }
+    for (auto& shell : our_shells) {
+        BOOST_TEST(shell.wait().success());
+    }
+    const auto counted = admin().get("/counter");
+    BOOST_TEST(counted == std::to_string(shells * runs + threads * turns));
+    std::cout << "figure: " << shells * runs << " runs of colock run in " << shells
+              << " shells beside " << threads * turns << " turns of Curator: " << counted
+              << " counted\n";
+    BOOST_TEST(queue_has(0));
+}
+#endif
+
 BOOST_AUTO_TEST_CASE(readers_of_both_hold_it_together_and_writers_of_both_wait)
 {
     auto &a = ours(), &b = theirs();
