@@ -6,6 +6,7 @@ int main(int argc, char** argv)
     colock::cli::program p;
     add_run(p);
     add_elect(p);
+    add_ls(p);
     add_why(p);
     return p.run(argc, argv);
 }

@@ -323,7 +323,7 @@ private:
 culprit find_culprit(std::span<const seen_lock> asked_for, const std::vector<seen_lock>& all,
                      const session_facts& facts, const expectations& expect)
 {
-    if (const auto circle = find_deadlock(all); !circle.empty()) {
+    if (const auto circle = find_deadlock(all, asked_for.size()); !circle.empty()) {
         return {cause::deadlock, circle.front().lock->path, circle.front().entry->path,
                 deadlock_words(circle) +
                     ": a deadlock; end one of them, or `colock break` one of the locks"};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <span>
 
 namespace colock::cli {
 
@@ -91,14 +92,38 @@ std::vector<std::size_t> circle_from(const std::vector<contender_node>& all, std
     return {};
 }
 
+// For whom contenders of these locks wait, themselves included.
+std::vector<bool> reached_from_locks(const std::vector<contender_node>& all,
+                                     std::span<const seen_lock> locks)
+{
+    std::vector<bool> reached(all.size());
+    std::deque<std::size_t> next;
+    for (std::size_t i = 0; i != all.size(); ++i) {
+        if (std::ranges::any_of(locks, [&](const seen_lock& l) { return &l == all[i].ref.lock; })) {
+            reached[i] = true;
+            next.push_back(i);
+        }
+    }
+    for (; !next.empty(); next.pop_front()) {
+        for (const auto to : all[next.front()].waits_for) {
+            if (!reached[to]) {
+                reached[to] = true;
+                next.push_back(to);
+            }
+        }
+    }
+    return reached;
+}
+
 } // namespace
 
-std::vector<contender_ref> find_deadlock(const std::vector<seen_lock>& locks)
+std::vector<contender_ref> find_deadlock(const std::vector<seen_lock>& locks, std::size_t asked_for)
 {
     const auto all = graph_of(locks);
+    const auto concerned = reached_from_locks(all, {locks.data(), asked_for});
     std::vector<std::size_t> best;
     for (std::size_t i = 0; i != all.size(); ++i) {
-        if (!all[i].ref.entry->holds) {
+        if (!concerned[i] || !all[i].ref.entry->holds) {
             continue; // every circle has a holder, with whom its words begin
         }
         const auto circle = circle_from(all, i);

@@ -106,14 +106,14 @@ struct look_scene {
         return text;
     }
 
-    /// A node of a contender that the operator's session has.
+    /// A node of a contender of the crowd, or of the operator while there is none.
     std::string
     enter(const std::string& directory, const std::string& name,
           const std::string& data = "host=elsewhere pid=7 program=worker",
           const std::vector<admin_session::acl_entry>& acl = admin_session::open_to_all())
     {
-        return admin.create(directory + '/' + name, data, admin_session::mode::ephemeral_sequential,
-                            acl);
+        return (crowd ? *crowd : admin)
+            .create(directory + '/' + name, data, admin_session::mode::ephemeral_sequential, acl);
     }
 
     std::size_t children(const std::string& path)
@@ -152,6 +152,7 @@ struct look_scene {
     }
 
     admin_session admin{look_server().connect_string(), patient()};
+    std::unique_ptr<admin_session> crowd;
     std::string root;
     int paths = 0;
     unsigned guids = 0;
