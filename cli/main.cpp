@@ -8,5 +8,7 @@ int main(int argc, char** argv)
     add_elect(p);
     add_ls(p);
     add_why(p);
+    add_revoke(p);
+    add_break(p);
     return p.run(argc, argv);
 }
