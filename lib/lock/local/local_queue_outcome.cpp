@@ -36,6 +36,9 @@ void local_queue::admit(waiter* op, outcome& out, std::uint64_t waited_since)
     if (!out.holder) {
         out.holder = holder_;
     }
+    if (observed_ != nullptr) {
+        observe_grant(*op, out);
+    }
     ++out.holder->users;
 }
 
@@ -44,6 +47,9 @@ void local_queue::carry_out(outcome& out)
 {
     if (out.self) {
         out.self->report();
+    }
+    if (out.has_ended) {
+        tell_of_ended_holds(out);
     }
     const bool more = out.reconcile || out.on_the_strand;
     const auto self = more && !out.self ? shared_from_this() : std::move(out.self);
