@@ -411,6 +411,7 @@ std::uint64_t client::connection_id() const noexcept
 client_stats client::stats() const
 {
     const auto& c = core_->count;
+    const std::uint64_t granted = c.locks_granted;
     client_stats s{.connect_attempts = c.connect_attempts,
                    .connections = c.connections,
                    .sessions = c.sessions,
@@ -419,7 +420,7 @@ client_stats client::stats() const
                    .replies = c.replies,
                    .watch_events = c.watch_events,
                    .wakeups = c.wakeups,
-                   .locks_granted = c.locks_granted,
+                   .locks_granted = granted + c.granted_inside,
                    .locks_released = c.locks_released,
                    .locks_lost = c.locks_lost,
                    .bodies_cancelled = c.bodies_cancelled,
@@ -435,7 +436,7 @@ client_stats client::stats() const
                    .safe_for = std::max(core_->safe_until() - detail::boot_clock::now(),
                                         std::chrono::nanoseconds{0})};
     if (const auto* const t = core_->telemetry()) {
-        t->add_to(s);
+        t->add_to(s, granted);
     }
     return s;
 }

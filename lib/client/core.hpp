@@ -195,10 +195,11 @@ public:
         std::atomic<std::uint64_t> connect_attempts{0}, connections{0}, sessions{0}, expirations{0},
             requests{0}, replies{0}, watch_events{0}, wakeups{0}, locks_granted{0},
             locks_released{0}, locks_lost{0}, bodies_cancelled{0}, bodies_overdue{0},
-            granted_by_servers{0}, session_expired{0}, node_deleted{0}, safe_until_passed{0},
+            granted_by_servers{0}, granted_inside{0}, session_expired{0}, node_deleted{0}, safe_until_passed{0},
             client_closed{0};
         std::atomic<std::size_t> in_flight{0}, waiting{0}, contenders{0};
     };
+    // Grants are in two of them: those of an acquisition of the user, and those that only an acquisition knows.
     counters count;
     // Grants that are lost for this reason.
     void count_losses(const error_code& why, std::uint64_t n) noexcept;

@@ -78,7 +78,6 @@ void telemetry::end(observation& o, acquisition_outcome outcome, const error_cod
     const auto waited = now - nanoseconds{o.began};
     const bool counts = o.of->kind != acquisition_kind::multi_lock;
     if (granted && counts) {
-        granted_.fetch_add(1, std::memory_order_relaxed);
         if (o.source == grant_source::handed_over) {
             handed_over_.fetch_add(1, std::memory_order_relaxed);
         }
@@ -135,11 +134,10 @@ void telemetry::end_hold(const observed_path& of, bool shared, const observed_ho
     }
 }
 
-void telemetry::add_to(client_stats& s) const noexcept
+void telemetry::add_to(client_stats& s, std::uint64_t granted) const noexcept
 {
-    // The ends before the beginnings: so those that wait are never fewer than none.
     auto& a = s.acquisitions;
-    a.granted = granted_;
+    a.granted = granted;
     a.busy = busy_;
     a.timed_out = timed_out_;
     a.cancelled = cancelled_;

@@ -49,7 +49,7 @@ public:
     }
 
     // Whether the calling thread is within a call of an observer.
-    [[nodiscard]] static bool is_telling() noexcept { return telling_ != 0; }
+    [[nodiscard]] static bool is_telling() noexcept { return telling_; }
 
     [[nodiscard]] bool keeps_times() const noexcept { return keeps_times_; }
 
@@ -63,7 +63,8 @@ public:
                   std::chrono::nanoseconds margin) noexcept;
     void answered(const heartbeat_answer& a) noexcept;
 
-    void add_to(client_stats& s) const noexcept;
+    // Behind the other counters: so there are no more ends than beginnings. `granted`: so many were.
+    void add_to(client_stats& s, std::uint64_t granted) const noexcept;
 
 private:
     class times {
@@ -80,12 +81,12 @@ private:
     template <class Call>
     void tell(Call&& call) noexcept
     {
-        ++telling_;
+        const bool within = std::exchange(telling_, true); // another client's call
         call(*told_);
-        --telling_;
+        telling_ = within;
     }
 
-    static inline thread_local int telling_ = 0;
+    static inline thread_local bool telling_ = false;
 
     const std::shared_ptr<observer> told_; // may be null
     const bool keeps_times_;
@@ -93,7 +94,7 @@ private:
     // A multi_lock as a whole does not count beside its parts.
     static constexpr std::uint64_t first_joint = std::uint64_t{1} << 63;
     std::atomic<std::uint64_t> joint_{0};
-    std::atomic<std::uint64_t> granted_{0}, busy_{0}, timed_out_{0}, cancelled_{0}, failed_{0}, dropped_{0},
+    std::atomic<std::uint64_t> busy_{0}, timed_out_{0}, cancelled_{0}, failed_{0}, dropped_{0},
         handed_over_{0};
     times wait_, hold_, margin_, heartbeat_;
 };

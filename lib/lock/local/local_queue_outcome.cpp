@@ -56,10 +56,12 @@ void local_queue::carry_out(outcome& out)
     if (!out.admitted.empty() && !out.core) {
         out.core = core_;
     }
+    const bool inside = kind_ == lock_kind::semaphore_queue;
     while (!out.admitted.empty()) {
         operation_ptr<error_code, unique_lock> op{&out.admitted.front()};
         out.admitted.pop_front();
-        out.core->count.locks_granted.fetch_add(1, std::memory_order_relaxed);
+        (inside ? out.core->count.granted_inside : out.core->count.locks_granted)
+            .fetch_add(1, std::memory_order_relaxed);
         const auto turn = op->tag;
         // As a rule there is but one, which needs no references of its own.
         if (out.admitted.empty()) {

@@ -142,7 +142,7 @@ private:
         case kind::unwatch_list: list_watch_.reset(); break;
         case kind::unwatch_limit: limit_watch_.reset(); break;
         case kind::agreed: state_->compared = true; break;
-        case kind::give_back: permit_for(c.leases) = {}; break;
+        case kind::give_back: permit_for(c.leases, false) = {}; break;
         case kind::granted:
             if (logs()) {
                 log("granted " + what() + " after " + time_words(boot_clock::now() - began_));
@@ -450,7 +450,7 @@ private:
         complete({}, access::make<permit>(core_));
     }
 
-    [[nodiscard]] permit permit_for(const std::vector<std::string>& names)
+    [[nodiscard]] permit permit_for(const std::vector<std::string>& names, bool wanted)
     {
         std::vector<std::string> nodes;
         for (const auto& each : names) {
@@ -460,13 +460,14 @@ private:
             core_, state_, "semaphore " + of_.path, of_.path, nodes, of_.options.safety_margin);
         kept->begin();
         core_->count.granted_by_servers.fetch_add(1, std::memory_order_relaxed);
-        core_->count.locks_granted.fetch_add(1, std::memory_order_relaxed);
+        (wanted ? core_->count.locks_granted : core_->count.granted_inside)
+            .fetch_add(1, std::memory_order_relaxed);
         return access::make<permit>(core_, kept, std::move(nodes));
     }
 
     void grant(const std::vector<std::string>& names)
     {
-        auto p = permit_for(names);
+        auto p = permit_for(names, static_cast<bool>(op_));
         if (op_ && op_->observed.of != nullptr) {
             auto& o = op_->observed;
             o.granted = boot_clock::now().count();
