@@ -52,8 +52,9 @@ private:
 class process {
 public:
     explicit process(const std::string& hosts)
-        : client_{context_, {.hosts = hosts}},
-          observed_{context_, {.hosts = hosts, .observer = std::make_shared<sink>()}},
+        : client_{context_, {.hosts = hosts}}, observed_{context_,
+                                                         {.hosts = hosts,
+                                                          .observer = std::make_shared<sink>()}},
           timed_{context_,
                  {.hosts = hosts, .observer = std::make_shared<sink>(), .histograms = true}},
           token_{context_.get_executor(), 1}

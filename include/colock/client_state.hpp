@@ -44,11 +44,13 @@ struct loss_stats {
 
 /// Times; counted with `client_options::histograms`, else empty.
 struct time_stats {
-    histogram wait; ///< Of acquisitions that were granted: from the initiating function to the grant.
+    histogram
+        wait; ///< Of acquisitions that were granted: from the initiating function to the grant.
     histogram hold; ///< From the grant until the lock was released or lost.
     /// What was left until `safe_until()` when a hold ended, 0 when the bound had passed: the remaining safety margin.
     histogram margin;
-    histogram heartbeat; ///< Round trips of heartbeats. A client sends some only while it sends nothing else.
+    histogram
+        heartbeat; ///< Round trips of heartbeats. A client sends some only while it sends nothing else.
 };
 
 /// Counters since the client was made, and figures of the moment.

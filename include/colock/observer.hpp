@@ -30,16 +30,16 @@ enum class acquisition_outcome {
     timed_out, ///< The deadline passed while there was a connection.
     cancelled, ///< By its cancellation slot.
     failed,    ///< With `acquisition_end::error`.
-    dropped,   ///< Its handler is never called: the execution context or the client is being destroyed.
+    dropped, ///< Its handler is never called: the execution context or the client is being destroyed.
 };
 
 /// How a lock came to the caller.
 enum class grant_source {
-    none,        ///< It was not granted.
-    free,        ///< The servers granted it, and no other contender stood before it, as far as this client saw.
+    none, ///< It was not granted.
+    free, ///< The servers granted it, and no other contender stood before it, as far as this client saw.
     handed_over, ///< Through the server: the client's contender has waited for another one.
-    handed_off,  ///< In memory: another user of this client released it to this one. No server was asked.
-    kept_node,   ///< In memory: the client had the node, for other readers or because of `lock_options::linger`.
+    handed_off, ///< In memory: another user of this client released it to this one. No server was asked.
+    kept_node, ///< In memory: the client had the node, for other readers or because of `lock_options::linger`.
 };
 
 /// What an acquisition is about.

@@ -334,12 +334,12 @@ void client_core::tell_of_beat(const zk::reply& r, bool proves, std::chrono::nan
         return;
     }
     const auto now = boot_clock::now();
-    post([self = shared_from_this(),
-          a = heartbeat_answer{.proves = proves,
-                               .round_trip = now - sent,
-                               .margin = heartbeat_.safe_until() - now}] {
-        self->telemetry_->answered(a);
-    });
+    post(
+        [self = shared_from_this(), a = heartbeat_answer{.proves = proves,
+                                                         .round_trip = now - sent,
+                                                         .margin = heartbeat_.safe_until() - now}] {
+            self->telemetry_->answered(a);
+        });
 }
 
 void client_core::count_losses(const error_code& why, std::uint64_t n) noexcept

@@ -195,8 +195,8 @@ public:
         std::atomic<std::uint64_t> connect_attempts{0}, connections{0}, sessions{0}, expirations{0},
             requests{0}, replies{0}, watch_events{0}, wakeups{0}, locks_granted{0},
             locks_released{0}, locks_lost{0}, bodies_cancelled{0}, bodies_overdue{0},
-            granted_by_servers{0}, granted_inside{0}, session_expired{0}, node_deleted{0}, safe_until_passed{0},
-            client_closed{0};
+            granted_by_servers{0}, granted_inside{0}, session_expired{0}, node_deleted{0},
+            safe_until_passed{0}, client_closed{0};
         std::atomic<std::size_t> in_flight{0}, waiting{0}, contenders{0};
     };
     // Grants are in two of them: those of an acquisition of the user, and those that only an acquisition knows.
@@ -320,7 +320,7 @@ private:
     void own_watches_due();
 
     const asio::any_io_executor executor_;
-    client_options options_;                // not changed before the end
+    client_options options_; // not changed before the end
     const std::unique_ptr<detail::telemetry> telemetry_;
     std::optional<zk::strand_type> strand_; // empty once the context is gone
     std::atomic<bool> context_gone_{false};

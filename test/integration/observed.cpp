@@ -80,36 +80,41 @@ BOOST_AUTO_TEST_CASE(each_kind_is_told_with_its_path_and_its_hold)
     const std::vector<std::pair<kind, std::function<std::shared_ptr<void>(const std::string&)>>>
         kinds{{kind::mutex,
                [&](auto& p) {
-                   return std::make_shared<unique_lock>(
-                       take<unique_lock>([&](auto& o) { mutex{c, p}.async_lock(o.handler()); }));
+                   return std::make_shared<unique_lock>(take<unique_lock>([&](auto& o) {
+                       mutex{c, p}.async_lock(o.handler());
+                   }));
                }},
               {kind::recursive_mutex,
                [&](auto& p) {
                    recursive_mutex m{c, p};
-                   auto outer = take<recursive_lock>(
-                       [&](auto& o) { m.async_lock(me, o.handler()); });
+                   auto outer =
+                       take<recursive_lock>([&](auto& o) { m.async_lock(me, o.handler()); });
                    const auto inner = take<recursive_lock>(
                        [&](auto& o) { m.async_lock(me, o.handler()); }); // is no acquisition
                    return std::make_shared<recursive_lock>(std::move(outer));
                }},
               {kind::shared_mutex,
                [&](auto& p) {
-                   return std::make_shared<unique_lock>(take<unique_lock>(
-                       [&](auto& o) { shared_mutex{c, p}.async_lock(o.handler()); }));
+                   return std::make_shared<unique_lock>(take<unique_lock>([&](auto& o) {
+                       shared_mutex{c, p}.async_lock(o.handler());
+                   }));
                }},
               {kind::single_node_mutex,
                [&](auto& p) {
-                   return std::make_shared<unique_lock>(take<unique_lock>(
-                       [&](auto& o) { single_node_mutex{c, p}.async_lock(o.handler()); }));
+                   return std::make_shared<unique_lock>(take<unique_lock>([&](auto& o) {
+                       single_node_mutex{c, p}.async_lock(o.handler());
+                   }));
                }},
               {kind::election,
                [&](auto& p) {
-                   return std::make_shared<leadership>(take<leadership>(
-                       [&](auto& o) { election{c, p, "me"}.async_campaign(o.handler()); }));
+                   return std::make_shared<leadership>(take<leadership>([&](auto& o) {
+                       election{c, p, "me"}.async_campaign(o.handler());
+                   }));
                }},
               {kind::semaphore, [&](auto& p) {
-                   return std::make_shared<permit>(take<permit>(
-                       [&](auto& o) { semaphore{c, p, 3}.async_acquire(2, o.handler()); }));
+                   return std::make_shared<permit>(take<permit>([&](auto& o) {
+                       semaphore{c, p, 3}.async_acquire(2, o.handler());
+                   }));
                }}};
     for (const auto& [k, hold] : kinds) {
         const auto path = d + "-" + std::to_string(static_cast<int>(k));
@@ -147,8 +152,8 @@ BOOST_AUTO_TEST_CASE(a_multi_lock_is_one_acquisition_and_its_parts_are_others)
         });
         const auto told = heard->all();
         BOOST_TEST(told.size() >= 3U); // it may take them one by one
-        const auto whole = std::ranges::find(told, acquisition_kind::multi_lock,
-                                             &recorder::acquisition::kind);
+        const auto whole =
+            std::ranges::find(told, acquisition_kind::multi_lock, &recorder::acquisition::kind);
         BOOST_REQUIRE((whole != told.end()));
         for (const auto& each : told) {
             BOOST_TEST(each.end.has_value());
@@ -251,16 +256,17 @@ BOOST_AUTO_TEST_CASE(each_reason_of_a_loss_is_told)
         auto& c = connect_observed({.session_timeout = 4s});
         std::vector<unique_lock> guards;
         for (const auto* name : {"/x", "/y"}) {
-            guards.push_back(take<unique_lock>(
-                [&](auto& o) { mutex{c, directory + name}.async_lock(o.handler()); }));
+            guards.push_back(take<unique_lock>([&](auto& o) {
+                mutex{c, directory + name}.async_lock(o.handler());
+            }));
         }
         auto p = take<permit>([&](auto& o) {
             semaphore{c, directory + "/z", 2}.async_acquire(2, o.handler());
         });
         auto half = p.split(1);
         how(c, guards);
-        BOOST_TEST(until([&] { return c.stats().locks_lost == (why == errc::node_deleted ? 1U : 3U); },
-                         20s));
+        BOOST_TEST(until(
+            [&] { return c.stats().locks_lost == (why == errc::node_deleted ? 1U : 3U); }, 20s));
         std::uint64_t lost = 0;
         for (const auto& each : heard->all()) {
             lost += each.hold_end && each.hold_end->loss == why ? 1 : 0;
@@ -275,12 +281,13 @@ BOOST_AUTO_TEST_CASE(each_reason_of_a_loss_is_told)
         return c.stats().losses;
     };
     BOOST_TEST(lose(errc::session_expired, [&](client& c, auto&) {
-                   BOOST_TEST(!kill_session(server.connect_string(), c.session_id(),
-                                            password_of(c)));
+                   BOOST_TEST(
+                       !kill_session(server.connect_string(), c.session_id(), password_of(c)));
                }).session_expired == 3U);
     BOOST_TEST(lose(errc::client_closed, [&](client& c, auto&) { close(c); }).client_closed == 3U);
     BOOST_TEST(lose(errc::node_deleted, [&](client&, auto& guards) {
-                   until([&] { return false; }, 50ms); // the node is watched from ten milliseconds on
+                   until([&] { return false; },
+                         50ms); // the node is watched from ten milliseconds on
                    admin.remove(guards.front().node());
                }).node_deleted == 1U);
 }
@@ -360,7 +367,7 @@ BOOST_AUTO_TEST_CASE(all_is_told_when_the_context_is_destroyed)
         outcome<unique_lock> first, second, third;
         m.async_lock(first.handler());
         outlives = value_of(own, first);
-        m.async_lock(second.handler()); // waits here
+        m.async_lock(second.handler());                              // waits here
         mutex{*c, directory + "-other"}.async_lock(third.handler()); // is on its way to the servers
         outcome<permit> acquired;
         semaphore{*c, directory + "-s", 2}.async_acquire(acquired.handler());
@@ -379,8 +386,9 @@ BOOST_AUTO_TEST_CASE(an_observer_may_start_operations_and_release_guards)
 {
     auto& c = connect_observed();
     std::vector<outcome<unique_lock>> started;
-    unique_lock kept = take<unique_lock>(
-        [&](auto& o) { mutex{c, directory + "-kept"}.async_lock(o.handler()); });
+    unique_lock kept = take<unique_lock>([&](auto& o) {
+        mutex{c, directory + "-kept"}.async_lock(o.handler());
+    });
     mutex again{c, directory};
     heard->also = [&, depth = 0]() mutable {
         if (depth == 0 && started.size() < 30) {
@@ -389,7 +397,9 @@ BOOST_AUTO_TEST_CASE(an_observer_may_start_operations_and_release_guards)
             switch (started.size() % 3) {
             case 0: again.async_lock(o.handler()); break;
             case 1: again.async_try_lock(o.handler()); break;
-            case 2: mutex{c, directory + "-b", {.max_local_grants = 0}}.async_lock(o.handler()); break;
+            case 2:
+                mutex{c, directory + "-b", {.max_local_grants = 0}}.async_lock(o.handler());
+                break;
             }
             kept = {};
             --depth;
@@ -422,10 +432,12 @@ BOOST_AUTO_TEST_CASE(histograms_count_what_the_observer_hears)
         BOOST_TEST(unlock(held) == error_code{});
     }
     const auto held = hold(c);
-    BOOST_TEST(until([&] {
-        const auto b = heard->beats();
-        return b.size() >= 3 && std::ranges::any_of(b, &heartbeat_answer::proves);
-    }, 20s));
+    BOOST_TEST(until(
+        [&] {
+            const auto b = heard->beats();
+            return b.size() >= 3 && std::ranges::any_of(b, &heartbeat_answer::proves);
+        },
+        20s));
     const auto t = c.stats().times;
     std::chrono::nanoseconds waited{0}, kept{0};
     for (const auto& each : heard->all()) {

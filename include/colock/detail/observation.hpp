@@ -57,11 +57,13 @@ struct guards<multi_guard> {
     static constexpr bool value = true;
 };
 template <class Guard>
-struct may_be_observed<error_code, Guard> : guards<Guard> {};
+struct may_be_observed<error_code, Guard> : guards<Guard> {
+};
 
 // The part of an operation for its observation.
 template <bool>
-struct observed_part {};
+struct observed_part {
+};
 template <>
 struct observed_part<true> {
     observation observed;

@@ -53,8 +53,7 @@ local_queue::local_queue(std::shared_ptr<local_queue> in_table, bool shared)
     : contender_owner{in_table->core_, in_table->path_, in_table->options_, in_table->kind_,
                       shared},
       queue_in_table_{std::move(in_table)}, observed_{queue_in_table_->observed_},
-      logs_{queue_in_table_->logs_},
-      users_here_{queue_in_table_->users_here_},
+      logs_{queue_in_table_->logs_}, users_here_{queue_in_table_->users_here_},
       notes_wait_times_{queue_in_table_->notes_wait_times_}, cohort_{rules_of(*this)}
 {
     listens_ = logs_ || observed_ != nullptr;

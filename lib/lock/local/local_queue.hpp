@@ -158,7 +158,7 @@ private:
     // The queue of this path in the client's table; null in that queue itself.
     const std::shared_ptr<local_queue> queue_in_table_;
     const std::unique_ptr<const observed_path> own_observed_path_; // of the queue in the table
-    const observed_path* const observed_;             // null when nobody observes
+    const observed_path* const observed_;                          // null when nobody observes
     const bool logs_;                                 // whatever happens here, in the user's log
     const std::shared_ptr<users_of_path> users_here_; // null when the log shall not suspect anybody
     const bool notes_wait_times_;                     // notes since when each waiter waits

@@ -212,8 +212,8 @@ error_code local_queue::end_turn(grant& held, outcome& out)
 }
 
 // Counts how the user's turn has ended. Returns whether it was the last one.
-bool local_queue::take_user_off(contender_driver& driver, std::uint64_t turn,
-                                const error_code& why, outcome& out)
+bool local_queue::take_user_off(contender_driver& driver, std::uint64_t turn, const error_code& why,
+                                outcome& out)
 {
     if (users_here_ && !shared_ && holder_.get() == &driver) { // else drop_holder() did it
         users_here_->leave();

@@ -176,7 +176,9 @@ private:
             });
         };
         const bool explains = op_ && op_->told() != nullptr;
-        state_->queue_lock().lock(acquiring<unique_lock>::make({.link = locking_, .explains = explains, .done = done}), until_);
+        state_->queue_lock().lock(
+            acquiring<unique_lock>::make({.link = locking_, .explains = explains, .done = done}),
+            until_);
     }
 
     void unlock_queue()
@@ -530,7 +532,7 @@ private:
     const std::int64_t count_;
     const std::chrono::nanoseconds began_ = boot_clock::now();
     std::optional<asked_holder> asked_; // who has a permit
-    bool waited_ = false; // for permits
+    bool waited_ = false;               // for permits
     bool wait_logged_ = false;
     machine protocol_;
     commands commands_; // to be performed
