@@ -394,8 +394,9 @@ BOOST_AUTO_TEST_CASE(nested_commands_that_wait_for_each_other)
     // Each goes on when both have their first lock.
     const auto nested = [&](const std::string& outer, const std::string& inner) {
         return std::vector<std::string>{
-            "run", "--tick", "100ms", outer, "--", "/bin/sh", "-c",
-            "read line; \"$0\" run --tick 100ms \"$1\" -- true", COLOCK_PROGRAM, inner};
+            "run",          "--tick",  "100ms", outer,
+            "--",           "/bin/sh", "-c",    "read line; \"$0\" run --tick 100ms \"$1\" -- true",
+            COLOCK_PROGRAM, inner};
     };
     colock_process p{servers, nested(a, b)};
     colock_process q{servers, nested(b, a)};
