@@ -11,5 +11,10 @@ int main(int argc, char** argv)
     add_why(p);
     add_revoke(p);
     add_break(p);
+    add_doctor(p);
+    add_bench(p);
+    add_help(p);
+    add_man(p);
+    add_completion(p);
     return p.run(argc, argv);
 }

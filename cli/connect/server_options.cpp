@@ -7,6 +7,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -67,6 +68,7 @@ std::vector<credential> credentials_of(const server_options& options)
 
 void add_server_options(CLI::App& to, server_options& options)
 {
+    const auto before = to.get_options();
     to.add_option("--servers", options.servers, "the servers, \"host:port,...\", and the chroot")
         ->envname("COLOCK_SERVERS")
         ->type_name("HOSTS")
@@ -78,7 +80,7 @@ void add_server_options(CLI::App& to, server_options& options)
         ->envname("COLOCK_TICK")
         ->default_str("2s");
     to.add_option("--auth", options.auth_file,
-                  "a file with who we are, a line \"digest user:password\" each;\n"
+                  "a file with who we are, a line \"digest user:password\" each; "
                   "without it COLOCK_AUTH may hold such a line")
         ->envname("COLOCK_AUTH_FILE")
         ->type_name("FILE");
@@ -98,10 +100,16 @@ void add_server_options(CLI::App& to, server_options& options)
                   "the name that the servers' certificates have to be for")
         ->envname("COLOCK_TLS_SERVER_NAME")
         ->type_name("NAME");
-    to.add_option("--tls-verify", options.tls_verify, "full, any-name or off")
+    to.add_option("--tls-verify", options.tls_verify,
+                  "what the servers' certificates are checked for")
         ->envname("COLOCK_TLS_VERIFY")
-        ->type_name("HOW")
+        ->type_name("full|any-name|off")
         ->capture_default_str();
+    for (auto* option : to.get_options()) {
+        if (std::ranges::find(before, option) == before.end()) {
+            option->group("Servers and identity");
+        }
+    }
 }
 
 client_options to_client_options(const server_options& options)

@@ -184,12 +184,6 @@ std::string last_name(const std::string& path)
     return path.substr(path.rfind('/') + 1);
 }
 
-std::string parent_of(const std::string& path)
-{
-    const auto slash = path.rfind('/');
-    return slash == 0 || slash == path.npos ? "/" : path.substr(0, slash);
-}
-
 std::string join(const std::string& parent, const std::string& name)
 {
     return parent.ends_with('/') ? parent + name : parent + '/' + name;

@@ -4,6 +4,7 @@
 #include <colock/client.hpp>
 #include <colock/queue_view.hpp>
 
+#include "connect/node_path.hpp"
 #include "look/lock_kind.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -60,7 +61,6 @@ struct seen_lock {
 
 // The last name of a path; its parent, "/" above the top.
 [[nodiscard]] std::string last_name(const std::string& path);
-[[nodiscard]] std::string parent_of(const std::string& path);
 [[nodiscard]] std::string join(const std::string& parent, const std::string& name);
 
 // The path of the lock in whose queue the node stands, however far below.

@@ -1,82 +1,109 @@
 #include "program/help.hpp"
 
+#include "program/failure.hpp"
+#include "program/page.hpp"
 #include "program/program.hpp"
+#include "program/wrap.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
 
 namespace colock::cli {
 
 namespace {
 
-std::string padded(std::string_view text, std::size_t width)
+constexpr std::size_t text_column = 26;
+
+std::string row(const std::string& name, const std::string& text, std::size_t column = text_column)
 {
-    std::string out{text};
-    out.resize(std::max(width, out.size() + 2), ' ');
+    return wrapped(text, column, "  " + name);
+}
+
+std::string rows(const std::string& heading, const std::vector<shown_row>& all, std::size_t column)
+{
+    std::string out;
+    for (const auto& [name, text] : all) {
+        out += row(name, text, column);
+    }
+    return out.empty() ? out : '\n' + heading + ":\n" + out;
+}
+
+std::string options_of(const page& p)
+{
+    std::string out;
+    std::string group;
+    for (const auto& option : p.options) {
+        if (option.group != group) {
+            group = option.group;
+            out += '\n' + group + ":\n";
+        }
+        // Long names stand in one column, with or without a short one before them.
+        const bool is_long_alone = option.names.front().starts_with("--");
+        out += row((is_long_alone ? "    " : "") + heading_of(option), whole_text_of(option));
+    }
     return out;
 }
 
 } // namespace
 
-std::string exit_status_table()
+std::string help_of(const page& p)
 {
-    return "Exit status: that of the command, 128 and the number when a signal ended it, or\n"
-           "  120  the lock was lost before the command and its processes had ended\n"
-           "  121  no ZooKeeper server could be reached, or spoken to\n"
-           "  122  refused: a permission is missing, or the path is a lock of another kind\n"
-           "  123  --try: somebody has the lock (-E changes it)\n"
-           "  124  --timeout has passed (-E changes it)\n"
-           "  125  bad usage, an unreadable file, or a fault of colock\n"
-           "  126  the command is not executable\n"
-           "  127  there is no such command\n";
+    std::string out = wrapped(p.name + ": " + p.summary);
+    out += '\n' + wrapped(p.synopsis, 7 + p.name.size() + 1, "usage: " + p.name);
+    bool as_it_is = false;
+    for (const auto& text : paragraphs(p.description)) {
+        const bool is_line = text.starts_with(' ');
+        out += as_it_is && is_line ? "" : "\n";
+        out += is_line ? text + '\n' : wrapped(text);
+        as_it_is = is_line;
+    }
+    out += rows("Commands", p.commands, 14);
+    if (!p.arguments.empty()) {
+        out += "\nArguments:\n";
+        for (const auto& argument : p.arguments) {
+            out += row(heading_of(argument), whole_text_of(argument));
+        }
+    }
+    out += options_of(p);
+    out += rows("Exit status", p.statuses, 14);
+    if (!p.examples.empty()) {
+        out += "\nExamples:\n";
+        for (const auto& e : p.examples) {
+            out += "  $ " + std::string{e.line} + '\n' + wrapped(e.what, 6);
+        }
+    }
+    return out;
 }
 
 std::string help_of(const program& p)
 {
-    std::string out = "colock: distributed locks on ZooKeeper, for the shell\n\n"
-                      "usage: colock COMMAND [options] ...\n\n";
-    for (const auto& c : p.commands()) {
-        out += "  " + padded(c.text.name, 12) + std::string{c.text.summary} + '\n';
-    }
-    out += "\n`colock COMMAND --help` tells the rest, with examples. The servers are those of "
-           "--servers,\n"
-           "or of the variable COLOCK_SERVERS: \"host:2181,other:2181/chroot\".\n";
-    return out;
+    auto whole = page_of(p);
+    whole.statuses.clear(); // each command has its own
+    return help_of(whole) +
+           "\n`colock COMMAND --help` says more of a command, `man colock-COMMAND` all.\n"
+           "The servers are those of --servers, or of the variable COLOCK_SERVERS:\n"
+           "\"host:2181,other:2181/chroot\".\n";
 }
 
 std::string help_of(const command& c)
 {
-    std::string out = std::string{c.text.summary} + "\n\nusage: colock " +
-                      std::string{c.text.name} + ' ' + std::string{c.text.synopsis} + "\n\n" +
-                      std::string{c.text.description};
-    out += '\n';
-    for (const auto* option : c.options->get_options()) {
-        auto name = option->get_name(option->get_positional(), !option->get_positional());
-        if (!option->get_type_name().empty() && !option->get_positional()) {
-            name += ' ' + option->get_type_name();
-        }
-        auto text = option->get_description();
-        if (!option->get_envname().empty()) {
-            text += " [" + option->get_envname() + ']';
-        }
-        if (!option->get_default_str().empty()) {
-            text += " (" + option->get_default_str() + ')';
-        }
-        // One that is too long for its column has a line of its own.
-        constexpr std::size_t column = 28;
-        out += "  ";
-        out += name.size() + 2 > column ? name + "\n  " + std::string(column, ' ')
-                                        : padded(name, column);
-        for (const auto ch : text) {
-            out += ch;
-            if (ch == '\n') {
-                out += std::string(column + 2, ' ');
-            }
-        }
-        out += '\n';
-    }
-    out += "\nExamples:\n";
-    for (const auto& e : c.text.examples) {
-        out += "  " + std::string{e.line} + "\n      " + std::string{e.what} + '\n';
-    }
-    return out;
+    return help_of(page_of(c));
+}
+
+void add_help(program& p)
+{
+    auto& c = p.add({.name = "help",
+                     .synopsis = "[COMMAND]",
+                     .summary = "say what a command does",
+                     .description = "The same as `colock COMMAND --help`.",
+                     .examples = {{"colock help run", "Say what `colock run` does."}}});
+    const auto name = std::make_shared<std::string>();
+    c.options->add_option("COMMAND", *name, "of which command; without it, list the commands");
+    c.run = [&p, name] {
+        std::cout << (name->empty() ? help_of(p) : help_of(p.find(*name)));
+        return success;
+    };
 }
 
 } // namespace colock::cli

@@ -7,11 +7,10 @@ namespace colock::cli {
 
 class program;
 struct command;
+struct page;
 
 [[nodiscard]] std::string help_of(const program& p);
 [[nodiscard]] std::string help_of(const command& c);
-
-// The statuses that are colock's own, a line each.
-[[nodiscard]] std::string exit_status_table();
+[[nodiscard]] std::string help_of(const page& p);
 
 } // namespace colock::cli

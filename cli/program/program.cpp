@@ -1,5 +1,6 @@
 #include "program/program.hpp"
 
+#include <colock/log.hpp>
 #include <colock/version.hpp>
 
 #include "program/exit_status.hpp"
@@ -17,7 +18,9 @@ namespace colock::cli {
 program::program() : app_{"Distributed locks on ZooKeeper, for the shell", "colock"}
 {
     app_.require_subcommand(1);
-    app_.set_version_flag("--version", "colock " COLOCK_VERSION_STRING);
+    app_.set_help_flag("-h,--help", "say this");
+    app_.set_version_flag("--version", "colock " COLOCK_VERSION_STRING,
+                          "say which version this is");
 }
 
 command& program::add(command_text text)
@@ -26,6 +29,17 @@ command& program::add(command_text text)
     c.text = std::move(text);
     c.options = app_.add_subcommand(std::string{c.text.name}, std::string{c.text.summary});
     return c;
+}
+
+const command& program::find(std::string_view name) const
+{
+    for (const auto& c : commands_) {
+        if (c.text.name == name) {
+            return c;
+        }
+    }
+    throw failure{usage,
+                  "there is no command \"" + printable(name) + "\"; `colock help` lists them"};
 }
 
 int program::run(int argc, char** argv)
@@ -38,7 +52,8 @@ int program::run(int argc, char** argv)
         words_.assign(divider + 1, own.end());
         own.erase(divider, own.end());
     }
-    std::ranges::reverse(own); // as CLI11 wants them
+    const auto first = own.empty() ? std::string{} : own.front();
+    std::ranges::reverse(own); // as CLI11 wants them, which takes them away, too
 
     std::string said_by = "colock";
     const auto chosen = [&]() -> command* {
@@ -63,13 +78,16 @@ int program::run(int argc, char** argv)
         std::cout << e.what() << '\n';
         return success;
     } catch (const CLI::ParseError& e) {
-        if (own.empty() && argc <= 1) {
+        if (argc <= 1) {
             std::cerr << help_of(*this);
             return usage;
         }
         auto* const c = chosen();
         if (c) {
             said_by += ' ' + std::string{c->text.name};
+        } else if (!first.empty() && !first.starts_with('-')) {
+            return say("there is no command \"" + printable(first) + "\"; `colock help` lists them",
+                       usage);
         }
         return say(std::string{e.what()} + "; `" + said_by + " --help` tells what there is", usage);
     } catch (const failure& e) {

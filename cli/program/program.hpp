@@ -17,13 +17,20 @@ struct example {
     std::string_view what; // what it does
 };
 
-// What --help and the man page of a command say, besides its options.
+struct meaning {
+    std::string_view name; // such as an exit status
+    std::string_view what;
+};
+
+// What --help and the man page of a command say, besides its options. Between backticks stands what is typed as it is.
 struct command_text {
     std::string_view name;
     std::string_view synopsis; // behind the name: "[options] PATH -- COMMAND [ARGUMENT...]"
     std::string_view summary;  // one line
-    std::string_view description;
+    std::string_view
+        description; // paragraphs, which are wrapped; lines that begin with a blank are not
     std::vector<example> examples;
+    std::vector<meaning> statuses = {}; // its own, in place of the usual ones: see page.cpp
 };
 
 // A command: its text, its options, and what it does.
@@ -50,6 +57,8 @@ public:
     [[nodiscard]] bool has_words() const noexcept { return has_words_; }
 
     [[nodiscard]] const std::list<command>& commands() const noexcept { return commands_; }
+    // Throws failure when there is none.
+    [[nodiscard]] const command& find(std::string_view name) const;
     [[nodiscard]] const CLI::App& app() const noexcept { return app_; }
 
 private:
@@ -69,6 +78,7 @@ void add_revoke(program& p);
 void add_break(program& p);
 void add_doctor(program& p);
 void add_bench(program& p);
+void add_help(program& p);
 void add_completion(program& p);
 void add_man(program& p);
 

@@ -1,0 +1,194 @@
+#include "health/access_look.hpp"
+
+#include "health/scratch.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace colock::cli {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr auto recipe = "; docs/security.md has the recipe: an identity, creator_acl(), and "
+                        "async_ensure_lock_root";
+
+// "create, delete and write"
+std::string words_for(std::int32_t permissions)
+{
+    static constexpr std::array names{
+        std::pair{permission_create, "create"}, std::pair{permission_delete, "delete"},
+        std::pair{permission_write, "write"}, std::pair{permission_admin, "change the list"},
+        std::pair{permission_read, "read"}};
+    std::vector<std::string> words;
+    for (const auto& [bit, name] : names) {
+        if (permissions & bit) {
+            words.emplace_back(name);
+        }
+    }
+    std::string out;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        out += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+    }
+    return out;
+}
+
+// The hash of a digest is nobody's business.
+std::string name_of(const acl_entry& e)
+{
+    const auto id = e.scheme == "digest" ? e.id.substr(0, e.id.find(':')) : e.id;
+    return e.scheme + ':' + id;
+}
+
+bool is_everybody(const acl_entry& e)
+{
+    return (e.scheme == "world" && e.id == "anyone") || (e.scheme == "ip" && e.id.ends_with("/0"));
+}
+
+// The entry that lets everybody do more than read, if there is one.
+const acl_entry* open_entry(const access_control_list& list,
+                            std::int32_t harmful = permission_all & ~permission_read)
+{
+    const auto at = std::ranges::find_if(
+        list, [&](const auto& e) { return is_everybody(e) && (e.permissions & harmful); });
+    return at == list.end() ? nullptr : &*at;
+}
+
+std::string all_of(const access_control_list& list)
+{
+    std::string out;
+    for (const auto& e : list) {
+        out += (out.empty() ? "" : "; ") + name_of(e) + " may " +
+               (e.permissions == permission_all ? "do all" : words_for(e.permissions));
+    }
+    return out;
+}
+
+struct reading {
+    error_code error;
+    access_control_list list;
+    node_stat stat;
+};
+
+asio::awaitable<reading> read_list(client& zk, std::string path)
+{
+    auto [ec, found] = co_await zk.async_get_acl(path, asio::as_tuple(asio::use_awaitable));
+    if (ec == asio::error::operation_aborted) {
+        throw boost::system::system_error{ec};
+    }
+    reading r;
+    r.error = ec;
+    r.list = std::move(found.acl);
+    r.stat = found.stat;
+    co_return r;
+}
+
+void say_unread(const std::string& path, const error_code& ec, findings& found)
+{
+    found.add(verdict::unknown, "access",
+              "cannot read the list of " + path + ": " + ec.message() +
+                  "; use --auth with an identity that may read it");
+}
+
+// Whoever may write to the parent may delete a node without children, and make it anew.
+asio::awaitable<void> look_at_parent(client& zk, std::string path, findings& found)
+{
+    const auto keep = child_of(path, ".keep");
+    const auto kept = co_await read_list(zk, keep);
+    if (!kept.error) {
+        if (const auto* const e = open_entry(kept.list)) {
+            found.add(verdict::warning, "access",
+                      name_of(*e) + " may " + words_for(e->permissions) + " at " + keep +
+                          ": give it the list of " + path);
+        } else {
+            found.add(verdict::ok, "access",
+                      path + " is a root that stays: " + keep + " keeps others from deleting it");
+        }
+        co_return;
+    }
+    const auto parent = parent_of(path);
+    const auto above = co_await read_list(zk, parent);
+    if (above.error) {
+        say_unread(parent, above.error, found);
+    } else if (const auto* const e = open_entry(above.list, permission_delete)) {
+        found.add(verdict::warning, "access",
+                  name_of(*e) + " may delete in " + parent + ", so also " + path +
+                      " while it is empty, and make it anew" + recipe);
+    } else {
+        found.add(verdict::ok, "access", "nobody else may delete in " + parent);
+    }
+}
+
+asio::awaitable<void> look_below(client& zk, std::string path, findings& found)
+{
+    constexpr std::size_t most = 100;
+    auto [ec, below] = co_await zk.async_children(path, asio::as_tuple(asio::use_awaitable));
+    if (ec) {
+        found.add(verdict::unknown, "access", "cannot list " + path + ": " + ec.message());
+        co_return;
+    }
+    if (path == "/") {
+        std::erase(below.names, "zookeeper"); // the servers' own
+    }
+    const auto looked_at = std::min(most, below.names.size());
+    std::size_t open = 0;
+    std::size_t unread = 0;
+    std::string first;
+    for (std::size_t i = 0; i < looked_at; ++i) {
+        const auto child = child_of(path, below.names[i]);
+        const auto one = co_await read_list(zk, child);
+        if (one.error && one.error != zookeeper_errc::no_node) {
+            ++unread;
+        } else if (const auto* const e = open_entry(one.list)) {
+            if (open++ == 0) {
+                first = name_of(*e) + " may " + words_for(e->permissions) + " at " + child;
+            }
+        }
+    }
+    const auto of = " of " + std::to_string(looked_at) + " nodes in " + path;
+    if (open > 0) {
+        found.add(verdict::warning, "access",
+                  std::to_string(open) + of + " have open lists, the first: " + first +
+                      "; set client_options::acl, or --auth, where they are made");
+    }
+    if (unread > 0) {
+        found.add(verdict::unknown, "access",
+                  std::to_string(unread) + of + " have lists that we may not read");
+    }
+}
+
+} // namespace
+
+asio::awaitable<void> look_at_access(client& zk, std::string path, findings& found)
+{
+    const auto own = co_await read_list(zk, path);
+    if (own.error == zookeeper_errc::no_node) {
+        found.add(verdict::unknown, "access",
+                  "there is no node " + path +
+                      " yet; whoever may create it decides who may use it" + recipe);
+        co_return;
+    }
+    if (own.error) {
+        say_unread(path, own.error, found);
+        co_return;
+    }
+    if (const auto* const e = open_entry(own.list)) {
+        found.add(verdict::warning, "access",
+                  name_of(*e) + " may " + words_for(e->permissions) + " at " + path +
+                      ", and so disturb its locks" + recipe);
+    } else {
+        found.add(verdict::ok, "access", "at " + path + ' ' + all_of(own.list));
+    }
+    if (path != "/") {
+        co_await look_at_parent(zk, path, found);
+    }
+    co_await look_below(zk, path, found);
+}
+
+} // namespace colock::cli

@@ -1,0 +1,214 @@
+#include "health/certificate_look.hpp"
+
+#include "connect/duration.hpp"
+#include "connect/four_letter_word.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <openssl/bio.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+namespace colock::cli {
+
+namespace asio = boost::asio;
+namespace ssl = asio::ssl;
+using tcp = asio::ip::tcp;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto soon = std::chrono::days{14};
+
+struct facts {
+    std::string subject;
+    std::string issuer;
+    std::chrono::seconds left{0}; // until it expires
+    bool is_for_name = false;
+};
+
+std::string text_of(const X509_NAME* name)
+{
+    const std::unique_ptr<BIO, decltype(&BIO_free)> out{BIO_new(BIO_s_mem()), &BIO_free};
+    X509_NAME_print_ex(out.get(), name, 0, XN_FLAG_RFC2253);
+    char* text = nullptr;
+    const auto size = BIO_get_mem_data(out.get(), &text);
+    return size > 0 ? std::string(text, static_cast<std::size_t>(size)) : "(no name)";
+}
+
+facts facts_of(X509* certificate, const std::string& name)
+{
+    facts f;
+    f.subject = text_of(X509_get_subject_name(certificate));
+    f.issuer = text_of(X509_get_issuer_name(certificate));
+    int days = 0;
+    int seconds = 0;
+    if (ASN1_TIME_diff(&days, &seconds, nullptr, X509_get0_notAfter(certificate))) {
+        f.left = std::chrono::days{days} + std::chrono::seconds{seconds};
+    }
+    boost::system::error_code no_address;
+    asio::ip::make_address(name, no_address);
+    f.is_for_name =
+        (no_address ? X509_check_host(certificate, name.c_str(), name.size(), 0, nullptr)
+                    : X509_check_ip_asc(certificate, name.c_str(), 0)) == 1;
+    return f;
+}
+
+std::string days(std::chrono::seconds left)
+{
+    return std::to_string(std::chrono::duration_cast<std::chrono::days>(left).count()) + " days";
+}
+
+// What a handshake leaves behind. The limit closes the socket.
+struct handshake {
+    handshake(const asio::any_io_executor& on, ssl::context& context)
+        : stream{on, context}, names{on}, limit{on}
+    {
+    }
+
+    ssl::stream<tcp::socket> stream;
+    tcp::resolver names;
+    asio::steady_timer limit;
+    std::optional<facts> server;
+    std::string fault; // why the certificate is not to be trusted
+};
+
+void prepare(const std::shared_ptr<handshake>& h, const std::string& name)
+{
+    boost::system::error_code no_address;
+    asio::ip::make_address(name, no_address);
+    if (no_address) {
+        SSL_set_tlsext_host_name(h->stream.native_handle(), name.c_str());
+    }
+    h->stream.set_verify_mode(ssl::verify_peer);
+    h->stream.set_verify_callback([h = h.get(), name](bool good, ssl::verify_context& context) {
+        auto* const store = context.native_handle();
+        if (!good && h->fault.empty()) {
+            h->fault = X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
+        }
+        if (X509_STORE_CTX_get_error_depth(store) == 0) {
+            h->server = facts_of(X509_STORE_CTX_get_current_cert(store), name);
+        }
+        return true; // to see the rest; nothing is sent here but the handshake
+    });
+    h->limit.expires_after(3s);
+    h->limit.async_wait([weak = std::weak_ptr{h}](const boost::system::error_code& ec) {
+        if (const auto self = weak.lock(); self && !ec) {
+            boost::system::error_code ignored;
+            self->names.cancel();
+            self->stream.lowest_layer().close(ignored);
+        }
+    });
+}
+
+asio::awaitable<std::string> shake_hands(handshake& h, const endpoint& at)
+{
+    const auto [unknown, found] =
+        co_await h.names.async_resolve(at.host, at.port, asio::as_tuple(asio::use_awaitable));
+    if (unknown) {
+        co_return unknown.message();
+    }
+    const auto [refused, to] = co_await asio::async_connect(h.stream.lowest_layer(), found,
+                                                            asio::as_tuple(asio::use_awaitable));
+    if (refused) {
+        co_return refused.message();
+    }
+    const auto [ec] = co_await h.stream.async_handshake(ssl::stream_base::client,
+                                                        asio::as_tuple(asio::use_awaitable));
+    co_return ec ? ec.message() : std::string{};
+}
+
+void judge(const handshake& h, const client_options& options, const endpoint& at,
+           const std::string& failed, findings& found)
+{
+    const auto who = shown(at) + ": ";
+    if (!h.server) {
+        found.add(verdict::unknown, "certificate",
+                  who + "no certificate: " + (failed.empty() ? "none was shown" : failed) +
+                      "; see whether this is its secureClientPort");
+        return;
+    }
+    const auto& s = *h.server;
+    const auto what = who + s.subject + ", issued by " + s.issuer;
+    const bool is_checked = options.tls_verify != tls_verification::off;
+    if (s.left <= 0s) {
+        found.add(verdict::error, "certificate",
+                  what + ", expired " + days(-s.left) + " ago; renew it");
+    } else if (!h.fault.empty()) {
+        found.add(is_checked ? verdict::error : verdict::warning, "certificate",
+                  what + ", is not to be trusted: " + h.fault +
+                      "; name the authority that has issued it in --tls-ca");
+    } else if (!s.is_for_name) {
+        const auto is_fault = options.tls_verify == tls_verification::full;
+        found.add(is_fault ? verdict::error : verdict::warning, "certificate",
+                  what +
+                      ", is not for this name; give it one for it, or name one that it is for in "
+                      "--tls-server-name");
+    } else if (s.left < soon) {
+        found.add(verdict::warning, "certificate",
+                  what + ", expires in " + days(s.left) + "; renew it");
+    } else if (options.tls_verify != tls_verification::full) {
+        found.add(verdict::warning, "certificate",
+                  what + ", is good for " + days(s.left) +
+                      ", but --tls-verify does not have its name checked; leave that out");
+    } else {
+        found.add(verdict::ok, "certificate",
+                  what + ", is for this name, and good for " + days(s.left));
+    }
+}
+
+void judge_own(const client_options& options, findings& found)
+{
+    auto* const own = SSL_CTX_get0_certificate(options.tls->native_handle());
+    if (!own) {
+        return;
+    }
+    const auto f = facts_of(own, {});
+    const auto what = "ours: " + f.subject + ", issued by " + f.issuer;
+    if (f.left <= 0s) {
+        found.add(verdict::error, "certificate",
+                  what + ", expired " + days(-f.left) + " ago; renew it");
+    } else if (f.left < soon) {
+        found.add(verdict::warning, "certificate",
+                  what + ", expires in " + days(f.left) + "; renew it");
+    } else {
+        found.add(verdict::ok, "certificate", what + ", is good for " + days(f.left));
+    }
+}
+
+} // namespace
+
+asio::awaitable<void> look_at_certificates(const client_options& options, findings& found)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    for (const auto& at : endpoints_of(options.hosts)) {
+        const auto h = std::make_shared<handshake>(executor, *options.tls);
+        const auto name = options.tls_server_name.empty() ? at.host : options.tls_server_name;
+        prepare(h, name);
+        const auto failed = co_await shake_hands(*h, at);
+        h->limit.cancel();
+        ++found.requests;
+        if ((co_await asio::this_coro::cancellation_state).cancelled() !=
+            asio::cancellation_type::none) {
+            throw boost::system::system_error{asio::error::operation_aborted};
+        }
+        judge(*h, options, at, failed, found);
+    }
+    judge_own(options, found);
+}
+
+} // namespace colock::cli

@@ -1,0 +1,169 @@
+// colock doctor: whether servers, network and permissions suit locks.
+#include <colock/client.hpp>
+#include <colock/diagnostics.hpp>
+
+#include "connect/duration.hpp"
+#include "connect/server_options.hpp"
+#include "health/access_look.hpp"
+#include "health/certificate_look.hpp"
+#include "health/findings.hpp"
+#include "health/leftover_look.hpp"
+#include "health/server_look.hpp"
+#include "health/session_look.hpp"
+#include "health/until_signal.hpp"
+#include "program/failure.hpp"
+#include "program/program.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <memory>
+
+namespace colock::cli {
+
+namespace asio = boost::asio;
+
+namespace {
+
+struct doctor_options {
+    server_options servers;
+    std::string path;
+    std::chrono::milliseconds old = std::chrono::hours{24};
+    bool json = false;
+};
+
+void judge_granted(const client& zk, const client_options& options, findings& found)
+{
+    const auto granted = zk.session_timeout();
+    if (granted != options.session_timeout) {
+        return; // judge_limits has said so
+    }
+    found.add(verdict::ok, "connection",
+              "a session of " + shown(granted) +
+                  (options.chroot.empty() ? "" : " in " + options.chroot) +
+                  (options.credentials.empty() ? "" : ", as who we are"));
+}
+
+asio::awaitable<void> look_inside(client& zk, const doctor_options& o, findings& found)
+{
+    auto place = o.path;
+    if (place.empty()) {
+        place = "/";
+    }
+    co_await look_at_session(zk, place, found);
+    if (o.path.empty()) {
+        found.add(verdict::unknown, "access",
+                  "name the PATH of your locks to have permissions and leftovers looked at");
+        co_return;
+    }
+    co_await look_at_access(zk, o.path, found);
+    co_await look_for_leftovers(zk, o.path, o.old, found);
+}
+
+asio::awaitable<void> look_by_client(const client_options& options, const doctor_options& o,
+                                     findings& found)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    client zk{executor, options};
+    diagnostics why;
+    const auto token = bind_diagnostics(why, asio::as_tuple(asio::use_awaitable));
+    const auto [ec] = co_await zk.async_connect(token);
+    if (ec == asio::error::operation_aborted) {
+        throw boost::system::system_error{ec};
+    }
+    if (ec) {
+        found.add(verdict::error, "connection", failure_of(ec, why.message()).what());
+        co_return;
+    }
+    ++found.sessions;
+    judge_granted(zk, options, found);
+    std::exception_ptr failed;
+    try {
+        co_await look_inside(zk, o, found);
+    } catch (const boost::system::system_error&) {
+        failed = std::current_exception();
+    }
+    if (failed) {
+        co_await keep_on();
+    }
+    co_await zk.async_close(asio::as_tuple(asio::use_awaitable));
+    found.requests += zk.stats().requests;
+    if (failed) {
+        std::rethrow_exception(failed);
+    }
+}
+
+asio::awaitable<int> examine(const client_options& options, const doctor_options& o)
+{
+    findings found{!o.json};
+    if (options.tls) {
+        co_await look_at_certificates(options, found);
+    }
+    const auto servers = co_await look_at_servers(options, found);
+    if (std::ranges::any_of(servers, &server_facts::answers)) {
+        judge_roles(servers, options.tls != nullptr, found);
+        judge_sessions(servers, options, found);
+        co_await look_by_client(options, o, found);
+    }
+    std::cout << (o.json ? found.json() : found.summary()) << std::endl;
+    co_return found.count(verdict::error) == 0 ? success : not_found_here;
+}
+
+// What cannot be right for any server, before any is asked.
+void check(const doctor_options& o)
+{
+    if (o.path.empty()) {
+        return;
+    }
+    if (!o.path.starts_with('/') || o.path.find("//") != o.path.npos ||
+        (o.path.size() > 1 && o.path.ends_with('/'))) {
+        throw failure{usage, "\"" + o.path + "\" is no path; write it like /locks/orders"};
+    }
+}
+
+} // namespace
+
+void add_doctor(program& p)
+{
+    auto& c = p.add(
+        {.name = "doctor",
+         .synopsis = "[options] [PATH]",
+         .summary = "look whether servers, network and permissions suit locks",
+         .description =
+             "Asks each server by itself, and all together, and prints a line for each finding: "
+             "`ok`, `warning`, `error`, or `unknown` where it was not told. Each says what was "
+             "found, and what to do.\n\n"
+             "It looks whether each server answers, and who leads; how long requests take; which "
+             "sessions are granted, and whether `--tick` fits; whether there are containers; at "
+             "certificates; at clocks. With PATH also at who may disturb the locks there, and at "
+             "nodes that look left over: contenders without a session, old ones, empty "
+             "directories.\n\n"
+             "It needs a few hundred requests, and says how many they were. The nodes that it "
+             "makes "
+             "it removes, also when it is interrupted; when it is killed, the servers do.",
+         .examples = {{"colock doctor", "Look at the server of this machine."},
+                      {"colock doctor --servers a,b,c --auth ~/.colock /locks/orders",
+                       "Look at three servers, and at who may use the locks below /locks/orders."},
+                      {"colock doctor --json | jq '.findings[] | select(.verdict == \"error\")'",
+                       "Errors only, for a program."}},
+         .statuses = {{"0", "There is no error; there may be warnings."},
+                      {"1", "There is an error."}}});
+    const auto o = std::make_shared<doctor_options>();
+    c.options->add_option("PATH", o->path, "where the locks are: a lock, or what is above several");
+    add_duration(*c.options, "--old", o->old, "from which age on a node in a queue looks left over")
+        ->default_str("24h");
+    c.options->add_flag("--json", o->json, "print one JSON object");
+    add_server_options(*c.options, o->servers);
+    c.run = [o] {
+        check(*o);
+        const auto options = to_client_options(o->servers);
+        return run_until_signal([&] { return examine(options, *o); });
+    };
+}
+
+} // namespace colock::cli

@@ -1,0 +1,75 @@
+#include "health/findings.hpp"
+
+#include <colock/log.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <iostream>
+
+namespace colock::cli {
+
+namespace json = boost::json;
+
+const char* name_of(verdict v)
+{
+    switch (v) {
+    case verdict::ok: return "ok";
+    case verdict::warning: return "warning";
+    case verdict::error: return "error";
+    case verdict::unknown: break;
+    }
+    return "unknown";
+}
+
+void findings::add(verdict is, std::string subject, const std::string& text)
+{
+    all_.push_back({is, std::move(subject), printable(text)});
+    if (at_once_) {
+        const auto& f = all_.back();
+        std::string line = name_of(f.is);
+        line.resize(9, ' ');
+        line += f.subject;
+        line.resize(std::max<std::size_t>(21, line.size() + 1), ' ');
+        std::cout << line << f.text << std::endl;
+    }
+}
+
+std::size_t findings::count(verdict is) const
+{
+    return static_cast<std::size_t>(std::ranges::count(all_, is, &finding::is));
+}
+
+std::string findings::summary() const
+{
+    const auto counted = [this](verdict v, const std::string& what) {
+        const auto n = count(v);
+        return (n ? std::to_string(n) : "no") + ' ' + what + (n == 1 ? "" : "s");
+    };
+    return counted(verdict::error, "error") + ", " + counted(verdict::warning, "warning") + "; " +
+           std::to_string(requests) + " requests in " + std::to_string(sessions) + " sessions";
+}
+
+std::string findings::json() const
+{
+    json::array list;
+    for (const auto& f : all_) {
+        json::object one;
+        one["verdict"] = name_of(f.is);
+        one["subject"] = f.subject;
+        one["text"] = f.text;
+        list.push_back(std::move(one));
+    }
+    json::object whole;
+    whole["findings"] = std::move(list);
+    whole["errors"] = count(verdict::error);
+    whole["warnings"] = count(verdict::warning);
+    whole["unknown"] = count(verdict::unknown);
+    whole["requests"] = requests;
+    whole["sessions"] = sessions;
+    return json::serialize(whole);
+}
+
+} // namespace colock::cli

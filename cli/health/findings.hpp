@@ -1,0 +1,44 @@
+// What a look at the servers has found, for people and for programs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace colock::cli {
+
+enum class verdict { ok, warning, error, unknown };
+
+[[nodiscard]] const char* name_of(verdict v);
+
+struct finding {
+    verdict is = verdict::ok;
+    std::string subject; // one word: "server", "tick"
+    std::string text;    // one line: what was found, and what to do
+};
+
+class findings {
+public:
+    // `at_once`: each is printed when it is found.
+    explicit findings(bool at_once) : at_once_{at_once} {}
+
+    void add(verdict is, std::string subject, const std::string& text);
+
+    [[nodiscard]] std::size_t count(verdict is) const;
+    [[nodiscard]] const std::vector<finding>& all() const noexcept { return all_; }
+
+    // What was sent to find them.
+    std::uint64_t requests = 0;
+    std::uint64_t sessions = 0;
+
+    // The last line, for people.
+    [[nodiscard]] std::string summary() const;
+    [[nodiscard]] std::string json() const;
+
+private:
+    bool at_once_;
+    std::vector<finding> all_;
+};
+
+} // namespace colock::cli

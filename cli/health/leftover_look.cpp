@@ -1,0 +1,143 @@
+#include "health/leftover_look.hpp"
+
+#include "connect/duration.hpp"
+#include "health/scratch.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <deque>
+
+namespace colock::cli {
+
+namespace asio = boost::asio;
+using std::chrono::milliseconds;
+
+namespace {
+
+// How many there are, and the first few by name.
+class names {
+public:
+    void add(const std::string& name)
+    {
+        if (count_++ < shown_most) {
+            text_ += (text_.empty() ? "" : ", ") + name;
+        }
+    }
+    [[nodiscard]] bool empty() const { return count_ == 0; }
+    [[nodiscard]] std::string text() const
+    {
+        return text_ +
+               (count_ > shown_most ? " and " + std::to_string(count_ - shown_most) + " more" : "");
+    }
+
+private:
+    static constexpr std::size_t shown_most = 3;
+    std::size_t count_ = 0;
+    std::string text_;
+};
+
+struct leftovers {
+    names without_session;
+    names old;
+    names empty;
+    std::size_t nodes = 0;
+    std::size_t contenders = 0;
+    std::size_t unread = 0;
+    bool all = true;
+    bool missing = false;
+};
+
+void judge(const std::string& path, const std::string& name, const node_stat& stat,
+           milliseconds oldest, leftovers& l)
+{
+    const bool is_old = milliseconds{stat.ctime} < oldest;
+    if (is_contender_name(name)) {
+        ++l.contenders;
+        if (stat.ephemeral_owner == 0) {
+            l.without_session.add(path);
+        } else if (is_old) {
+            l.old.add(path);
+        }
+    } else if (stat.ephemeral_owner == 0 && stat.num_children == 0 && stat.cversion > 0 && is_old) {
+        l.empty.add(path); // which had children
+    }
+}
+
+asio::awaitable<void> walk(client& zk, std::string top, milliseconds oldest, leftovers& l)
+{
+    constexpr std::size_t most = 1000;
+    std::deque<std::string> left{top};
+    for (; !left.empty(); left.pop_front()) {
+        if (l.nodes == most) {
+            l.all = false;
+            co_return;
+        }
+        ++l.nodes;
+        const auto path = left.front();
+        const auto [ec, found] =
+            co_await zk.async_children(path, asio::as_tuple(asio::use_awaitable));
+        if (ec == asio::error::operation_aborted) {
+            throw boost::system::system_error{ec};
+        }
+        if (ec == zookeeper_errc::no_node && path == top) {
+            l.missing = true;
+            co_return;
+        }
+        if (ec) {
+            l.unread += ec != zookeeper_errc::no_node;
+            continue;
+        }
+        judge(path, path.substr(path.rfind('/') + 1), found.stat, oldest, l);
+        for (const auto& name : found.names) {
+            if (path != "/" || name != "zookeeper") { // the servers' own
+                left.push_back(child_of(path, name));
+            }
+        }
+    }
+}
+
+} // namespace
+
+asio::awaitable<void> look_for_leftovers(client& zk, std::string path, milliseconds old,
+                                         findings& found)
+{
+    const auto now = std::chrono::duration_cast<milliseconds>(
+        std::chrono::system_clock::now().time_since_epoch());
+    leftovers l;
+    co_await walk(zk, path, now - old, l);
+    if (l.missing) {
+        co_return; // look_at_access has said so
+    }
+    if (!l.without_session.empty()) {
+        found.add(verdict::warning, "leftover",
+                  "contenders without a session, which block their lock for ever: " +
+                      l.without_session.text() + "; `colock break` removes them");
+    }
+    if (!l.old.empty()) {
+        found.add(verdict::warning, "leftover",
+                  "contenders older than " + shown(old) + ": " + l.old.text() +
+                      "; `colock why` says whose they are");
+    }
+    if (!l.empty.empty()) {
+        found.add(verdict::warning, "leftover",
+                  "empty now, and older than " + shown(old) + ": " + l.empty.text() +
+                      "; unless they are in use they are directories of locks that are no "
+                      "containers, which stay for ever: remove them");
+    }
+    if (l.unread > 0 || !l.all) {
+        found.add(verdict::unknown, "leftover",
+                  "looked at " + std::to_string(l.nodes - l.unread) + " nodes below " + path +
+                      ", " +
+                      (l.all ? "others may not be read: use --auth"
+                             : "there are more: name a "
+                               "PATH further down"));
+    } else if (l.without_session.empty() && l.old.empty() && l.empty.empty()) {
+        found.add(verdict::ok, "leftover",
+                  "nothing looks left over: " + std::to_string(l.nodes) + " nodes, " +
+                      std::to_string(l.contenders) + " of them contenders");
+    }
+}
+
+} // namespace colock::cli

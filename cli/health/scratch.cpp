@@ -1,0 +1,104 @@
+#include "health/scratch.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <random>
+
+namespace colock::cli {
+
+namespace asio = boost::asio;
+
+bool is_contender_name(std::string_view name)
+{
+    constexpr std::size_t digits = 10;
+    if (name.size() <= digits) {
+        return false;
+    }
+    const auto number = name.substr(name.size() - digits);
+    if (!std::ranges::all_of(number, [](char c) { return (c >= '0' && c <= '9') || c == '-'; })) {
+        return false;
+    }
+    const auto begins = name.substr(0, name.size() - digits);
+    static constexpr std::array markers{"lock-",    "lease-",   "latch-",    "__WRIT__",
+                                        "__READ__", "__lock__", "__rlock__", "_lock_",
+                                        "READ-",    "WRITE-",   "read-",     "write-"};
+    return begins.starts_with("x-") || std::ranges::any_of(markers, [&](const char* marker) {
+               return begins.ends_with(marker);
+           });
+}
+
+std::string child_of(const std::string& path, std::string_view name)
+{
+    return (path == "/" ? "" : path) + '/' + std::string{name};
+}
+
+std::string unique_name(std::string_view beginning)
+{
+    std::random_device random;
+    std::string name{beginning};
+    for (int i = 0; i < 16; ++i) {
+        name += "0123456789abcdef"[random() % 16];
+    }
+    return name;
+}
+
+asio::awaitable<std::string> place_for_scratch(client& zk, std::string path)
+{
+    for (;; path = parent_of(path)) {
+        const auto [ec, found] =
+            co_await zk.async_children(path, asio::as_tuple(asio::use_awaitable));
+        const bool is_lock = std::ranges::any_of(found.names, is_contender_name);
+        if (path == "/" || (!is_lock && ec != zookeeper_errc::no_node)) {
+            co_return path;
+        }
+    }
+}
+
+asio::awaitable<node_stat> make_scratch(client& zk, std::string path)
+{
+    const auto made =
+        co_await zk.async_create(path, std::string{}, create_mode::container, asio::use_awaitable);
+    co_await zk.async_create(child_of(path, "alive"), std::string{}, create_mode::ephemeral,
+                             asio::use_awaitable);
+    co_return made.stat;
+}
+
+namespace {
+
+// Others may still add nodes: the last requests of a session that is about to end.
+asio::awaitable<void> remove_all(client& zk, std::string path)
+{
+    for (;;) {
+        const auto [ec, found] =
+            co_await zk.async_children(path, asio::as_tuple(asio::use_awaitable));
+        if (ec) {
+            co_return;
+        }
+        for (const auto& name : found.names) {
+            co_await remove_all(zk, child_of(path, name));
+        }
+        const auto [refused] = co_await zk.async_remove(path, asio::as_tuple(asio::use_awaitable));
+        if (refused != zookeeper_errc::not_empty && !outcome_unknown(refused)) {
+            co_return;
+        }
+    }
+}
+
+} // namespace
+
+asio::awaitable<void> remove_scratch(client& zk, std::string path)
+{
+    using namespace asio::experimental::awaitable_operators;
+    const auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer limit{executor, std::chrono::seconds{10}};
+    co_await (remove_all(zk, path) || limit.async_wait(asio::use_awaitable));
+}
+
+} // namespace colock::cli

@@ -1,0 +1,33 @@
+// Nodes that a command makes for itself, and removes.
+#pragma once
+
+#include <colock/client.hpp>
+
+#include "connect/node_path.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace colock::cli {
+
+// Whether a node with this name stands in a queue, of colock or of another library: a word for it, and ten digits.
+[[nodiscard]] bool is_contender_name(std::string_view name);
+
+[[nodiscard]] std::string child_of(const std::string& path, std::string_view name);
+
+// A name that nobody else has.
+[[nodiscard]] std::string unique_name(std::string_view beginning);
+
+// The place at or above `path` where a node disturbs no lock: one that exists and has no contenders.
+[[nodiscard]] boost::asio::awaitable<std::string> place_for_scratch(client& zk, std::string path);
+
+// Makes a container at `path` with an ephemeral node `alive` in it: when this process is killed the node goes with its session,
+// and the servers remove the container some time later. Gives the metadata of the container.
+[[nodiscard]] boost::asio::awaitable<node_stat> make_scratch(client& zk, std::string path);
+
+// Removes the node and all below it. Tries until a time has passed, for a connection may be broken. Throws nothing.
+[[nodiscard]] boost::asio::awaitable<void> remove_scratch(client& zk, std::string path);
+
+} // namespace colock::cli

@@ -1,0 +1,313 @@
+#include "health/server_look.hpp"
+
+#include <colock/client.hpp>
+#include <colock/diagnostics.hpp>
+
+#include "connect/duration.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <charconv>
+#include <string_view>
+
+namespace colock::cli {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+namespace {
+
+// How long one server may take for one thing.
+constexpr milliseconds patience = 3s;
+
+constexpr milliseconds long_session = 24h;
+
+struct granted {
+    error_code error;
+    std::string why;
+    milliseconds timeout{0};
+    milliseconds took{0};
+};
+
+// A session that ends at once.
+asio::awaitable<granted> try_session(const client_options& options, findings& found)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    client one{executor, options};
+    granted g;
+    diagnostics why;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto token = bind_diagnostics(why, asio::as_tuple(asio::use_awaitable));
+    const auto [ec] = co_await one.async_connect(token);
+    g.took = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
+    g.error = ec;
+    g.why = why.message();
+    if (!ec) {
+        g.timeout = one.session_timeout();
+        ++found.sessions;
+        co_await one.async_close(asio::as_tuple(asio::use_awaitable));
+    }
+    found.requests += one.stats().requests;
+    if (ec == asio::error::operation_aborted) {
+        throw boost::system::system_error{ec};
+    }
+    co_return g;
+}
+
+std::string_view line_behind(std::string_view answer, std::string_view key)
+{
+    const auto at = answer.find(key);
+    if (at == answer.npos) {
+        return {};
+    }
+    answer.remove_prefix(at + key.size());
+    return answer.substr(0, answer.find('\n'));
+}
+
+asio::awaitable<std::string> ask(endpoint at, std::string word)
+{
+    try {
+        auto answer = co_await ask_server(at.host, at.port, word, patience);
+        co_return is_refusal(answer) ? std::string{} : answer;
+    } catch (const boost::system::system_error& e) {
+        if (e.code() == asio::error::operation_aborted) {
+            throw;
+        }
+        co_return std::string{};
+    }
+}
+
+asio::awaitable<void> ask_what_it_is(server_facts& server, findings& found)
+{
+    const auto srvr = co_await ask(server.at, "srvr");
+    ++found.requests;
+    server.mode = line_behind(srvr, "Mode: ");
+    const auto version = line_behind(srvr, "Zookeeper version: ");
+    server.version = version.substr(0, version.find_first_of("-, "));
+
+    const auto conf = co_await ask(server.at, "conf");
+    ++found.requests;
+    const auto text = line_behind(conf, "tickTime=");
+    long ticks = 0;
+    if (std::from_chars(text.data(), text.data() + text.size(), ticks).ec == std::errc{} &&
+        ticks > 0) {
+        server.tick = milliseconds{ticks};
+        server.tick_is_told = true;
+    }
+}
+
+// A client gives a server up that does not answer within the session that it asks for, so this one asks for ever less.
+asio::awaitable<void> find_shortest(server_facts& server, const client_options& chosen,
+                                    findings& found)
+{
+    auto options = chosen;
+    for (const auto asked : {1000ms, 200ms, 40ms}) {
+        options.session_timeout = asked;
+        const auto short_one = co_await try_session(options, found);
+        if (short_one.error) {
+            server.shortest = {};
+            co_return;
+        }
+        server.shortest = short_one.timeout;
+        if (short_one.timeout > asked) {
+            co_return;
+        }
+    }
+}
+
+asio::awaitable<void> look_at(server_facts& server, const client_options& chosen, findings& found)
+{
+    auto options = chosen;
+    options.session_timeout = long_session;
+    const auto longest = co_await try_session(options, found);
+    if (longest.error) {
+        found.add(verdict::error, "server",
+                  shown(server.at) + " does not answer: " + longest.why +
+                      "; start it, or correct --servers");
+        co_return;
+    }
+    server.answers = true;
+    server.longest = longest.timeout;
+    co_await find_shortest(server, options, found);
+    if (!options.tls) {
+        co_await ask_what_it_is(server, found);
+    }
+    // Servers derive the limits from their tick unless they are told otherwise.
+    if (!server.tick && server.longest == 10 * server.shortest) {
+        server.tick = server.shortest / 2;
+    }
+    found.add(verdict::ok, "server",
+              shown(server.at) + " answers in " + shown(longest.took) +
+                  (server.version.empty() ? "" : ", ZooKeeper " + server.version) +
+                  (server.mode.empty() ? "" : ", " + server.mode));
+}
+
+} // namespace
+
+asio::awaitable<std::vector<server_facts>> look_at_servers(const client_options& options,
+                                                           findings& found)
+{
+    std::vector<server_facts> all;
+    for (const auto& at : endpoints_of(options.hosts)) {
+        all.push_back({.at = at});
+        auto one = options;
+        one.hosts = shown(at);
+        one.chroot.clear();
+        one.credentials.clear();
+        one.connect_timeout = std::min(one.connect_timeout, patience);
+        co_await look_at(all.back(), one, found);
+    }
+    co_return all;
+}
+
+void judge_roles(const std::vector<server_facts>& servers, bool tls, findings& found)
+{
+    if (tls) {
+        found.add(verdict::unknown, "leader",
+                  "the servers say who leads at their plain port only; ask there with `srvr`");
+        return;
+    }
+    std::size_t leaders = 0;
+    std::size_t voters = 0;
+    std::size_t standalone = 0;
+    std::size_t silent = 0;
+    std::string leader;
+    for (const auto& s : servers) {
+        if (!s.answers) {
+            continue;
+        }
+        silent += s.mode.empty();
+        standalone += s.mode == "standalone";
+        voters += s.mode == "leader" || s.mode == "follower";
+        if (s.mode == "leader") {
+            ++leaders;
+            leader = shown(s.at);
+        }
+    }
+    if (leaders > 1 || standalone > 1 || (standalone > 0 && voters > 0)) {
+        found.add(
+            verdict::error, "leader",
+            "these servers do not belong together, so two clients can hold one lock; name the "
+            "servers of one ensemble in --servers");
+    } else if (standalone == 1) {
+        found.add(verdict::warning, "leader",
+                  "one server alone: there are no locks while it is down; three servers outlast "
+                  "the loss of one");
+    } else if (silent > 0 && leaders == 0) {
+        found.add(verdict::unknown, "leader",
+                  "a server does not say whether it leads; allow `srvr` in "
+                  "4lw.commands.whitelist");
+    } else if (leaders == 0) {
+        found.add(verdict::warning, "leader",
+                  "none of these servers leads; name all servers in --servers, so that clients "
+                  "find those that are up");
+    } else if (voters == 2) {
+        found.add(verdict::warning, "leader",
+                  leader + " leads one follower: no more may fail; name all servers in --servers, "
+                           "or add one");
+    } else {
+        found.add(verdict::ok, "leader",
+                  leader + " leads " + std::to_string(voters - 1) + " followers");
+    }
+}
+
+namespace {
+
+void judge_tick(const std::vector<server_facts>& servers, milliseconds ours, findings& found)
+{
+    milliseconds largest{0};
+    bool all_known = true;
+    bool told = true;
+    bool observers = false;
+    for (const auto& s : servers) {
+        if (s.answers) {
+            all_known = all_known && s.tick;
+            told = told && s.tick_is_told;
+            largest = std::max(largest, s.tick.value_or(0ms));
+            observers = observers || s.mode == "observer";
+        }
+    }
+    const auto option = "--tick " + std::to_string(largest.count()) + "ms";
+    if (largest > ours) {
+        found.add(verdict::error, "tick",
+                  "tickTime is " + shown(largest) + ", and clients are told " + shown(ours) +
+                      ": a holder may be told of its loss too late; set " + option +
+                      ", and client_options::tick in programs");
+    } else if (!all_known) {
+        found.add(verdict::unknown, "tick",
+                  "tickTime cannot be told from the limits of sessions, which are set by hand; "
+                  "compare the servers' configuration with --tick " +
+                      std::to_string(ours.count()) +
+                      "ms, or allow `conf` in "
+                      "4lw.commands.whitelist");
+    } else if (observers && ours < 2 * largest) {
+        found.add(verdict::warning, "tick",
+                  "tickTime is " + shown(largest) +
+                      ", and there is an observer: with observerMasterPort clients have to be told "
+                      "twice that");
+    } else {
+        found.add(verdict::ok, "tick",
+                  "tickTime is " + shown(largest) + (told ? "" : ", by the limits of sessions") +
+                      (ours > largest
+                           ? "; clients are told " + shown(ours) +
+                                 ", which is safe, and ends safe_until earlier than need be"
+                           : ", as clients are told"));
+    }
+}
+
+void judge_limits(const std::vector<server_facts>& servers, milliseconds asked, findings& found)
+{
+    milliseconds shortest = milliseconds::max();
+    milliseconds longest = milliseconds::max();
+    milliseconds longest_of_all{0};
+    milliseconds shortest_of_all{0};
+    for (const auto& s : servers) {
+        if (s.answers) {
+            shortest = std::min(shortest, s.shortest);
+            shortest_of_all = std::max(shortest_of_all, s.shortest);
+            longest = std::min(longest, s.longest);
+            longest_of_all = std::max(longest_of_all, s.longest);
+        }
+    }
+    const auto from = shortest_of_all > 0ms ? " from " + shown(shortest_of_all) : std::string{};
+    const auto range = "sessions last" + from + " up to " + shown(longest);
+    if (longest != longest_of_all && asked > longest) {
+        found.add(verdict::error, "session",
+                  "maxSessionTimeout differs among the servers, and " + shown(asked) +
+                      " is above the least, " + shown(longest) +
+                      ": a holder may be told of its loss too late; set it alike, or set a shorter "
+                      "--session-timeout");
+    } else if (longest != longest_of_all || shortest != shortest_of_all) {
+        found.add(verdict::warning, "session",
+                  range + ", and the limits differ among the servers; set minSessionTimeout and "
+                          "maxSessionTimeout alike");
+    } else if (asked > longest) {
+        found.add(verdict::warning, "session",
+                  range + ": of " + shown(asked) + " the servers grant " + shown(longest) +
+                      "; raise maxSessionTimeout if locks have to outlast a longer silence");
+    } else if (asked < shortest_of_all) {
+        found.add(verdict::warning, "session",
+                  range + ": of " + shown(asked) + " the servers make " + shown(shortest_of_all) +
+                      "; so long a lock outlives a holder that was killed");
+    } else {
+        found.add(verdict::ok, "session",
+                  range + "; " + shown(asked) +
+                      " is granted as it was asked, and so long a lock outlives a holder that was "
+                      "killed");
+    }
+}
+
+} // namespace
+
+void judge_sessions(const std::vector<server_facts>& servers, const client_options& options,
+                    findings& found)
+{
+    judge_tick(servers, options.tick, found);
+    judge_limits(servers, options.session_timeout, found);
+}
+
+} // namespace colock::cli

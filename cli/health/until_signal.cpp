@@ -1,0 +1,67 @@
+#include "health/until_signal.hpp"
+
+#include "program/exit_status.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <exception>
+#include <optional>
+
+namespace colock::cli {
+
+namespace asio = boost::asio;
+
+int run_until_signal(std::function<asio::awaitable<int>()> body)
+{
+    asio::io_context context{1};
+    asio::cancellation_signal stop;
+    asio::signal_set signals{context, SIGINT, SIGTERM, SIGHUP};
+    std::optional<int> signal;
+    std::chrono::steady_clock::time_point signalled_at;
+    std::exception_ptr failed;
+    int status = 0;
+
+    std::function<void()> wait_for_signal = [&] {
+        signals.async_wait([&](const boost::system::error_code& ec, int number) {
+            if (ec) {
+                return;
+            }
+            // timeout(1), for one, sends each signal twice.
+            constexpr std::chrono::seconds twice{1};
+            if (signal && std::chrono::steady_clock::now() - signalled_at >= twice) {
+                context.stop();
+                return;
+            }
+            wait_for_signal();
+            if (signal) {
+                return;
+            }
+            signal = number;
+            signalled_at = std::chrono::steady_clock::now();
+            stop.emit(asio::cancellation_type::terminal);
+        });
+    };
+    wait_for_signal();
+    asio::co_spawn(context, body(),
+                   asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr e, int result) {
+                       failed = e;
+                       status = result;
+                       signals.cancel();
+                   }));
+    context.run();
+    if (signal) {
+        return signalled + *signal;
+    }
+    if (failed) {
+        std::rethrow_exception(failed);
+    }
+    return status;
+}
+
+} // namespace colock::cli

@@ -1,0 +1,24 @@
+// A body that cleans up, however it ends.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <functional>
+
+namespace colock::cli {
+
+// Runs the body and gives its status, or throws what it throws. SIGINT, SIGTERM and SIGHUP cancel it, and the status is that of
+// the signal then; it cleans up behind `keep_on()`. A signal a second
+// later, or more, ends it at once.
+int run_until_signal(std::function<boost::asio::awaitable<int>()> body);
+
+// `co_await keep_on();`: from here on no signal cancels what the body waits for, so that it can remove what it has made.
+[[nodiscard]] inline auto keep_on()
+{
+    // No coroutine: a body that is cancelled cannot await one.
+    return boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+}
+
+} // namespace colock::cli

@@ -1,0 +1,92 @@
+// `colock bench`: what it says, and that it leaves nothing behind.
+#include <support/admin_session.hpp>
+#include <support/wait_until.hpp>
+#include <support/zookeeper_server.hpp>
+
+#include "colock_process.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <csignal>
+
+namespace colock::test {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+struct scene {
+    zookeeper_server server{zookeeper_options{}};
+    std::int64_t nodes = server.node_count();
+
+    colock_result bench(std::vector<std::string> arguments)
+    {
+        arguments.insert(arguments.begin(), "bench");
+        return run_colock(server.connect_string(), std::move(arguments));
+    }
+    void check_nothing_is_left()
+    {
+        BOOST_TEST(server.node_count() == nodes);
+        BOOST_TEST(server.sessions().empty());
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(health_bench)
+
+BOOST_FIXTURE_TEST_CASE(each_figure_comes_with_its_meaning, scene)
+{
+    const auto r = bench({"--seconds", "1", "--json"});
+    BOOST_TEST(r.status == 0, r.err);
+    const auto said = boost::json::parse(r.out);
+    const std::vector<std::string> names{"read",        "write",       "lock_unlock",
+                                         "hand_over_2", "hand_over_8", "hand_off_in_memory"};
+    const auto& results = said.at("results").as_array();
+    BOOST_TEST_REQUIRE(results.size() == names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        BOOST_TEST(results[i].at("name").as_string().c_str() == names[i]);
+        BOOST_TEST(results[i].at("samples").to_number<int>() > 0);
+        BOOST_TEST(!results[i].at("meaning").as_string().empty());
+        const auto* const figure = i < 3 ? "median_ms" : "per_second";
+        BOOST_TEST(results[i].at(figure).to_number<double>() > 0);
+    }
+    const auto text = bench({"--seconds", "1"});
+    BOOST_TEST(text.status == 0);
+    BOOST_TEST(text.out.find("\nhand-over among 8 clients: ") != text.out.npos, text.out);
+    check_nothing_is_left();
+}
+
+BOOST_FIXTURE_TEST_CASE(a_path_of_others_is_left_alone, scene)
+{
+    admin_session admin{server.connect_string()};
+    admin.create_path("/theirs/child");
+    const auto there = bench({"--path", "/theirs"});
+    BOOST_TEST(there.status == 122);
+    BOOST_TEST(is_one_line(there.err), there.err);
+    const auto nowhere = bench({"--path", "/not/there"});
+    BOOST_TEST(nowhere.status == 122);
+    BOOST_TEST(is_one_line(nowhere.err), nowhere.err);
+    BOOST_TEST(admin.exists("/theirs/child").has_value());
+    const auto own = bench({"--path", "/theirs/own", "--seconds", "0.6"});
+    BOOST_TEST(own.status == 0, own.err);
+    BOOST_TEST(!admin.exists("/theirs/own").has_value());
+}
+
+BOOST_FIXTURE_TEST_CASE(an_interrupt_leaves_nothing, scene)
+{
+    // In each of its parts: behind the figure that the one before has given.
+    for (const auto* figure : {"about ", "\nread", "\nwrite", "\nlock and", "\nhand-over among 2",
+                               "\nhand-over among 8"}) {
+        colock_process p{server.connect_string(), {"bench", "--seconds", "3"}};
+        BOOST_TEST(wait_until([&] { return p.out().find(figure) != std::string::npos; }, 30s));
+        p.process().send_signal(SIGINT);
+        BOOST_TEST(p.status() == 128 + SIGINT);
+        check_nothing_is_left();
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test

@@ -1,0 +1,281 @@
+// `colock doctor`, with servers that suit and with others that do not.
+#include <support/admin_session.hpp>
+#include <support/certificates.hpp>
+#include <support/loopback_port.hpp>
+#include <support/wait_until.hpp>
+#include <support/zookeeper_server.hpp>
+
+#include "colock_process.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+
+namespace colock::test {
+
+namespace json = boost::json;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct one_plain_server {
+    void setup() { server() = std::make_unique<zookeeper_server>(zookeeper_options{}); }
+    void teardown() { server().reset(); }
+
+    static std::unique_ptr<zookeeper_server>& server()
+    {
+        static std::unique_ptr<zookeeper_server> running;
+        return running;
+    }
+};
+BOOST_TEST_GLOBAL_FIXTURE(one_plain_server);
+
+zookeeper_server& server()
+{
+    return *one_plain_server::server();
+}
+
+struct looked {
+    int status = -1;
+    json::object said;
+    std::string err;
+
+    // "warning: text" of each finding about the subject, a line each.
+    std::string about(std::string_view subject) const
+    {
+        std::string out;
+        for (const auto& f : said.at("findings").as_array()) {
+            if (f.at("subject").as_string() == subject) {
+                out += std::string{f.at("verdict").as_string()} + ": " +
+                       std::string{f.at("text").as_string()} + '\n';
+            }
+        }
+        return out;
+    }
+    std::int64_t count(const char* what) const { return said.at(what).to_number<std::int64_t>(); }
+};
+
+looked look(const std::string& servers, std::vector<std::string> arguments = {},
+            std::vector<std::string> environment = {})
+{
+    arguments.insert(arguments.begin(), {"doctor", "--json"});
+    const auto r = run_colock(servers, std::move(arguments), std::move(environment));
+    looked l;
+    l.status = r.status;
+    l.err = r.err;
+    BOOST_TEST_REQUIRE(!r.out.empty(), r.err);
+    l.said = json::parse(r.out).as_object();
+    return l;
+}
+
+bool has(const std::string& text, std::string_view part)
+{
+    return text.find(part) != text.npos;
+}
+
+// Nodes and sessions; the latter but for those of a look that was interrupted while it connected, which time out.
+void check_nothing_is_left(std::int64_t nodes_before)
+{
+    BOOST_TEST(wait_until([&] { return server().node_count() == nodes_before; },
+                          std::chrono::seconds{20}));
+    BOOST_TEST(wait_until([] { return server().sessions().empty(); }, std::chrono::seconds{60}));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(health_doctor)
+
+BOOST_AUTO_TEST_CASE(a_server_that_suits_gets_no_error)
+{
+    const auto nodes = server().node_count();
+    const auto r = run_colock(server().connect_string(), {"doctor"});
+    BOOST_TEST(r.status == 0);
+    BOOST_TEST(r.err.empty());
+    BOOST_TEST(has(r.out, "ok       server      " + server().connect_string() + " answers"), r.out);
+    BOOST_TEST(has(r.out, "\nno errors, 1 warning; "), r.out);
+
+    const auto l = look(server().connect_string());
+    BOOST_TEST(l.status == 0);
+    BOOST_TEST(has(l.about("leader"), "warning: one server alone"));
+    BOOST_TEST(has(l.about("tick"), "ok: tickTime is 2.0 s"));
+    BOOST_TEST(has(l.about("session"), "ok: sessions last from 4.0 s up to 40.0 s"));
+    BOOST_TEST(has(l.about("latency"), "ok: a read takes "));
+    BOOST_TEST(has(l.about("container"), "ok: "));
+    BOOST_TEST(has(l.about("clock"), "ok: "));
+    BOOST_TEST(has(l.about("suspend"), "ok: "));
+    BOOST_TEST(has(l.about("access"), "unknown: name the PATH"));
+    BOOST_TEST(l.count("requests") > 100);
+    BOOST_TEST(l.count("requests") < 500);
+    check_nothing_is_left(nodes);
+}
+
+BOOST_AUTO_TEST_CASE(ticks_and_sessions_that_do_not_fit_are_told)
+{
+    const auto short_tick = look(server().connect_string(), {"--tick", "1s"});
+    BOOST_TEST(short_tick.status == 1);
+    BOOST_TEST(has(short_tick.about("tick"), "error: tickTime is 2.0 s"));
+    BOOST_TEST(has(short_tick.about("tick"), "set --tick 2000ms"));
+    BOOST_TEST(
+        has(look(server().connect_string(), {"--tick", "3s"}).about("tick"), "which is safe"));
+    const auto long_session = look(server().connect_string(), {"--session-timeout", "2m"});
+    BOOST_TEST(long_session.status == 0);
+    BOOST_TEST(has(long_session.about("session"), "warning: "));
+    BOOST_TEST(has(long_session.about("session"), "the servers grant 40.0 s"));
+    BOOST_TEST(has(look(server().connect_string(), {"--session-timeout", "1s"}).about("session"),
+                   "of 1.0 s the servers make 4.0 s"));
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_does_not_tell_its_tick_is_not_guessed_at)
+{
+    zookeeper_options silent;
+    silent.tick_time = 200ms;
+    silent.max_session_timeout = 30s;
+    silent.config_lines = {"4lw.commands.whitelist=srvr, ruok"};
+    const zookeeper_server quiet{silent};
+    const auto l = look(quiet.connect_string());
+    BOOST_TEST(l.status == 0);
+    BOOST_TEST(has(l.about("tick"), "unknown: "), l.about("tick"));
+}
+
+BOOST_AUTO_TEST_CASE(each_server_that_is_away_is_named_with_the_reason)
+{
+    const auto nobody = "127.0.0.1:" + std::to_string(loopback_port{}.number());
+    const auto none = run_colock(nobody, {"doctor"});
+    BOOST_TEST(none.status == 1);
+    BOOST_TEST(has(none.out, "error    server      " + nobody), none.out);
+    BOOST_TEST(has(none.out, "refuses connections"), none.out);
+
+    const auto l = look(nobody + ',' + server().connect_string());
+    BOOST_TEST(l.status == 1);
+    BOOST_TEST(has(l.about("server"), "error: " + nobody));
+    BOOST_TEST(has(l.about("server"), "ok: " + server().connect_string()));
+    BOOST_TEST(has(l.about("connection"), "ok: "));
+
+    const auto lost = look(server().connect_string() + "/no/chroot");
+    BOOST_TEST(lost.status == 1);
+    BOOST_TEST(has(lost.about("connection"), "error: "), lost.about("connection"));
+}
+
+BOOST_AUTO_TEST_CASE(three_servers_have_roles)
+{
+    zookeeper_ensemble three;
+    const auto leader = three[three.wait_for_leader()].connect_string();
+    const auto l = look(three.connect_string());
+    BOOST_TEST(l.status == 0);
+    BOOST_TEST(has(l.about("leader"), "ok: " + leader + " leads 2 followers"), l.about("leader"));
+    const auto follower = three[three.followers().front()].connect_string();
+    BOOST_TEST(has(look(follower).about("leader"), "warning: none of these servers leads"));
+    const auto mixed = look(follower + ',' + server().connect_string());
+    BOOST_TEST(mixed.status == 1);
+    BOOST_TEST(has(mixed.about("leader"), "error: these servers do not belong together"));
+}
+
+BOOST_AUTO_TEST_CASE(open_lists_are_named)
+{
+    admin_session admin{server().connect_string()};
+    admin.create_path("/open/lock");
+    const auto l = look(server().connect_string(), {"/open/lock"});
+    BOOST_TEST(l.status == 0);
+    BOOST_TEST(has(l.about("access"), "warning: world:anyone may create, delete, write, change the "
+                                      "list and read at /open/lock"),
+               l.about("access"));
+    BOOST_TEST(has(l.about("access"), "may delete in /open"), l.about("access"));
+    BOOST_TEST(has(look(server().connect_string(), {"/not/there"}).about("access"),
+                   "unknown: there is no node /not/there yet"));
+}
+
+BOOST_AUTO_TEST_CASE(the_recipe_gets_no_warning_and_names_no_hash)
+{
+    admin_session admin{server().connect_string()};
+    admin.add_auth("digest", "orders:secret");
+    const std::vector<admin_session::acl_entry> ours{{31, "auth", ""}};
+    admin.create("/orders", {}, admin_session::mode::persistent, ours);
+    admin.create("/orders/.keep", {}, admin_session::mode::persistent, ours);
+    const auto l =
+        look(server().connect_string(), {"/orders"}, {"COLOCK_AUTH=digest orders:secret"});
+    BOOST_TEST(l.status == 0);
+    BOOST_TEST(l.about("access") == "ok: at /orders digest:orders may do all\n"
+                                    "ok: /orders is a root that stays: /orders/.keep keeps others "
+                                    "from deleting it\n");
+    const auto stranger = look(server().connect_string(), {"/orders"});
+    BOOST_TEST(has(stranger.about("access"), "unknown: cannot read the list of /orders"));
+    BOOST_TEST(has(stranger.about("container"), "unknown: no node can be made in /orders"));
+    BOOST_TEST(!has(json::serialize(l.said), "secret"));
+}
+
+BOOST_AUTO_TEST_CASE(what_looks_left_over_is_named)
+{
+    using mode = admin_session::mode;
+    admin_session admin{server().connect_string()};
+    admin.create_path("/left/stuck");
+    const auto stuck = admin.create("/left/stuck/x-lock-", {}, mode::persistent_sequential);
+    admin.create_path("/left/used/child");
+    admin.remove("/left/used/child");
+    const auto kept = admin.create("/left/used/y-lock-", {}, mode::ephemeral_sequential);
+    admin.create_path("/left/empty/child");
+    admin.remove("/left/empty/child");
+
+    const auto new_ones = look(server().connect_string(), {"/left"});
+    BOOST_TEST(has(new_ones.about("leftover"), "without a session, which block their lock for "
+                                               "ever: " +
+                                                   stuck + ';'),
+               new_ones.about("leftover"));
+    BOOST_TEST(!has(new_ones.about("leftover"), kept));
+    const auto old_ones = look(server().connect_string(), {"/left", "--old", "0"});
+    BOOST_TEST(has(old_ones.about("leftover"), kept), old_ones.about("leftover"));
+    BOOST_TEST(has(old_ones.about("leftover"), ": /left/empty;"), old_ones.about("leftover"));
+    admin.remove_tree("/left");
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_left_after_an_interrupt)
+{
+    const auto nodes = server().node_count();
+    for (const int number : {SIGINT, SIGTERM}) {
+        colock_process p{server().connect_string(), {"doctor"}};
+        BOOST_TEST(wait_until([&] { return has(p.out(), "container"); }, 30s));
+        p.process().send_signal(number);
+        const auto status = p.status();
+        BOOST_TEST((status == 128 + number || status == 0)); // it may have been quicker
+        check_nothing_is_left(nodes);
+    }
+}
+
+#ifdef COLOCK_TEST_TLS
+BOOST_AUTO_TEST_CASE(certificates_are_looked_at)
+{
+    const auto authority = std::make_shared<const certificate_authority>();
+    zookeeper_options options;
+    options.tls = authority;
+    const zookeeper_server secure{options};
+    const auto own = authority->issue({.name = "client"});
+    const std::vector<std::string> ours{
+        "--tls-ca", authority->certificate_file(), "--tls-cert", own.file, "--tls-key", own.key};
+    const auto l = look(secure.secure_connect_string(), ours);
+    BOOST_TEST(l.status == 0);
+    BOOST_TEST(has(l.about("certificate"), "CN="), l.about("certificate"));
+    BOOST_TEST(has(l.about("certificate"), "is for this name"), l.about("certificate"));
+    BOOST_TEST(has(l.about("certificate"), "ours: CN=client"), l.about("certificate"));
+    BOOST_TEST(has(l.about("leader"), "unknown: "));
+    BOOST_TEST(has(l.about("tick"), "ok: tickTime is 2.0 s, by the limits"));
+
+    auto named = ours;
+    named.insert(named.end(), {"--tls-server-name", "zk1.example"});
+    const auto misnamed = look(secure.secure_connect_string(), named);
+    BOOST_TEST(misnamed.status == 1);
+    BOOST_TEST(has(misnamed.about("certificate"), "error: "));
+    BOOST_TEST(has(misnamed.about("certificate"), "is not for this name"));
+
+    const certificate_authority foreign;
+    auto others = ours;
+    others[1] = foreign.certificate_file();
+    const auto distrusted = look(secure.secure_connect_string(), others);
+    BOOST_TEST(distrusted.status == 1);
+    BOOST_TEST(has(distrusted.about("certificate"), "is not to be trusted: "));
+}
+#endif
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test
