@@ -282,7 +282,9 @@ private:
             text += ", and " + std::to_string(waiting) + (waiting == 1 ? " waits" : " wait");
         }
         if (known.state == health::unknown) {
-            text += "; whether it lives cannot be known";
+            text += known.process.state == process_state::running
+                        ? "; its process runs; whether the servers hear it cannot be known"
+                        : "; whether it lives cannot be known";
         }
         return make(is_long ? cause::long_queue : cause::held, is_long ? "" : e.path,
                     std::move(text));

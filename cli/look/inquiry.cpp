@@ -3,9 +3,13 @@
 #include "look/words.hpp"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <utility>
 
@@ -88,6 +92,42 @@ asio::awaitable<void> read_nodes_of_holders(client& zk, std::vector<seen_lock>& 
     }
 }
 
+// A holder that lets go and ends, or whose client is just connecting again, looks dead for a moment.
+constexpr std::chrono::milliseconds before_second_look{100};
+
+bool a_holder_seems_dead(const inquiry& all)
+{
+    return std::ranges::any_of(all.locks, [&](const seen_lock& lock) {
+        return std::ranges::any_of(lock.queue.holders(), [&](const queue_entry& e) {
+            return examine(e, all.facts).state == health::dead;
+        });
+    });
+}
+
+asio::awaitable<void> pause(std::chrono::milliseconds time)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer timer{executor, time};
+    co_await timer.async_wait(asio::use_awaitable);
+}
+
+asio::awaitable<void> look_at_all(client& zk, const std::vector<std::string>& paths,
+                                  const session_questions& how, inquiry& into)
+{
+    into.locks.clear();
+    for (const auto& path : paths) {
+        auto seen = co_await look_at(zk, path);
+        into.locks.push_back(std::move(seen));
+    }
+    const auto sessions = sessions_of(into.locks);
+    const auto asked = into.facts.questions;
+    into.facts = {};
+    if (!sessions.empty()) {
+        into.facts = co_await ask_sessions(zk, how, sessions);
+    }
+    into.facts.questions += asked;
+}
+
 } // namespace
 
 asio::awaitable<inquiry> inquire(client& zk, const client_options& options,
@@ -101,18 +141,15 @@ asio::awaitable<inquiry> inquire(client& zk, const client_options& options,
     if (ec) {
         throw boost::system::system_error{ec};
     }
-    for (const auto& path : what.paths) {
-        all.locks.push_back(co_await look_at(zk, path));
-    }
-    all.asked_for = all.locks.size();
-
     session_questions how;
     how.options = options;
     how.admin_port = what.admin_port;
-    const auto sessions = sessions_of(all.locks);
-    if (!sessions.empty()) {
-        all.facts = co_await ask_sessions(zk, how, sessions);
+    co_await look_at_all(zk, what.paths, how, all);
+    if (a_holder_seems_dead(all)) {
+        co_await pause(before_second_look);
+        co_await look_at_all(zk, what.paths, how, all);
     }
+    all.asked_for = all.locks.size();
     for (std::size_t followed = 0; followed != most_followed;) {
         const auto more = related_paths(all.locks, all.facts);
         if (more.empty()) {

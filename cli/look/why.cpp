@@ -214,12 +214,14 @@ const std::string& description()
         }
         t +=
             "\nIt changes nothing. It reads the first " + std::to_string(most_nodes_read) +
-            " nodes of a queue, however long that is, and sends at\nmost " +
-            std::to_string(most_requests_a_path) + " requests a path, also for up to " +
+            " nodes of a queue, however long that is, and sends at most\n" +
+            std::to_string(most_requests_a_path) +
+            " requests a path; twice that when a holder seems dead, for it looks again; and as "
+            "many for each\nof up to " +
             std::to_string(most_followed) +
-            " other locks that the contenders hold or wait for. It asks the\nservers for their "
-            "connections by the four-letter words cons and dump; where zoo.cfg does not let\nthem "
-            "(4lw.commands.whitelist=srvr,cons,dump) or the servers speak TLS, it asks their "
+            " other locks that the contenders hold or wait for. It asks the servers for their\n"
+            "connections by the four-letter words cons and dump. Where zoo.cfg does not let them\n"
+            "(4lw.commands.whitelist=srvr,cons,dump), or the servers speak TLS, it asks their "
             "AdminServers.\n\nExit status: 0 when the holder works or nobody holds the lock, 1 for "
             "another cause, 122 for a\npermission.\n";
         return t;
