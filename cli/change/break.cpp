@@ -235,10 +235,7 @@ asio::awaitable<void> tell_next(client& zk, const break_options& o)
 
 asio::awaitable<int> take_away(client& zk, const client_options& options, const break_options& o)
 {
-    const auto [ec] = co_await zk.async_sync(o.path, no_throw);
-    if (ec) {
-        throw failure_of(ec);
-    }
+    co_await catch_up(zk, o.path);
     const auto seen = co_await look_at(zk, o.path, std::numeric_limits<std::size_t>::max());
     require_lock(seen);
     auto targets = chosen(seen, o);

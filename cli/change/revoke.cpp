@@ -86,10 +86,7 @@ asio::awaitable<void> after(std::chrono::milliseconds time)
 
 asio::awaitable<int> revoke(client& zk, const revoke_options& o)
 {
-    const auto [ec] = co_await zk.async_sync(o.path, no_throw);
-    if (ec) {
-        throw failure_of(ec);
-    }
+    co_await catch_up(zk, o.path);
     const auto seen = co_await look_at(zk, o.path, std::numeric_limits<std::size_t>::max());
     const auto path = printable(o.path);
     if (seen.unlisted) {

@@ -2,11 +2,9 @@
 
 #include "look/words.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/system/system_error.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -128,6 +126,34 @@ asio::awaitable<void> look_at_all(client& zk, const std::vector<std::string>& pa
     into.facts.questions += asked;
 }
 
+// Looks at the locks that those seen so far have to do with, and so on.
+asio::awaitable<void> follow(client& zk, inquiry& all)
+{
+    std::set<std::string> visited;
+    for (std::size_t looks = 0; looks != most_followed;) {
+        auto more = related_paths(all.locks, all.facts);
+        std::erase_if(more, [&](const std::string& path) { return visited.contains(path); });
+        if (more.empty()) {
+            break;
+        }
+        for (std::size_t i = 0; i != more.size() && looks != most_followed; ++i, ++looks) {
+            visited.insert(more[i]);
+            // Waiters of a semaphore stand in `locks` below it.
+            auto path = last_name(more[i]) == "locks" ? parent_of(more[i]) : more[i];
+            auto next = co_await look_at(zk, path);
+            const bool is_semaphore = next.what == kind::semaphore;
+            if (path != more[i] && !is_semaphore && looks + 1 != most_followed) {
+                ++looks;
+                path = more[i];
+                next = co_await look_at(zk, path);
+            }
+            if (std::ranges::find(all.locks, path, &seen_lock::path) == all.locks.end()) {
+                all.locks.push_back(std::move(next));
+            }
+        }
+    }
+}
+
 } // namespace
 
 asio::awaitable<inquiry> inquire(client& zk, const client_options& options,
@@ -135,12 +161,7 @@ asio::awaitable<inquiry> inquire(client& zk, const client_options& options,
 {
     inquiry all;
     const auto before = zk.stats().requests;
-    // The newest state, not what this server happens to know.
-    const auto [ec] =
-        co_await zk.async_sync(what.paths.front(), asio::as_tuple(asio::use_awaitable));
-    if (ec) {
-        throw boost::system::system_error{ec};
-    }
+    co_await catch_up(zk, what.paths.front());
     session_questions how;
     how.options = options;
     how.admin_port = what.admin_port;
@@ -150,16 +171,7 @@ asio::awaitable<inquiry> inquire(client& zk, const client_options& options,
         co_await look_at_all(zk, what.paths, how, all);
     }
     all.asked_for = all.locks.size();
-    for (std::size_t followed = 0; followed != most_followed;) {
-        const auto more = related_paths(all.locks, all.facts);
-        if (more.empty()) {
-            break;
-        }
-        for (std::size_t i = 0; i != more.size() && followed != most_followed; ++i, ++followed) {
-            auto next = co_await look_at(zk, more[i]);
-            all.locks.push_back(std::move(next));
-        }
-    }
+    co_await follow(zk, all);
     co_await read_nodes_of_holders(zk, all.locks, all.facts);
     all.reads = zk.stats().requests - before;
 

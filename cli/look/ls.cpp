@@ -8,7 +8,6 @@
 #include "program/failure.hpp"
 #include "program/program.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
@@ -143,10 +142,7 @@ std::string lines_of(const seen_lock& seen, bool whole)
 
 asio::awaitable<int> list(client& zk, const ls_options& o)
 {
-    const auto [ec] = co_await zk.async_sync(o.path, asio::as_tuple(asio::use_awaitable));
-    if (ec) {
-        throw failure_of(ec);
-    }
+    co_await catch_up(zk, o.path);
     const auto top = co_await look_at(zk, o.path, walk::everything);
     walk w{zk, o};
     const bool alone = top.is_lock() && !o.recursive;

@@ -144,6 +144,10 @@ BOOST_AUTO_TEST_CASE(circles_of_waiting)
     // Two commands of one shell, one of which waits for the other: that ends.
     BOOST_TEST(size({lock_at("/a", {of_session(1)}),
                      lock_at("/b", {under(2, "/a/n0"), under(3, "/a/n0")})}) == 0U);
+    // The waiters of a semaphore once more, in the directory where they stand.
+    auto pool = lock_at("/s", {of_session(1), of_session(1)});
+    pool.what = kind::semaphore;
+    BOOST_TEST(size({pool, lock_at("/s/locks", {of_session(2), of_session(1)})}) == 0U);
     // Nested commands in a circle.
     BOOST_TEST(size({lock_at("/a", {of_session(1), under(4, "/b/n0")}),
                      lock_at("/b", {of_session(2), under(3, "/a/n0")})}) == 4U);

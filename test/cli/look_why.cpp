@@ -448,6 +448,7 @@ BOOST_AUTO_TEST_CASE(paths_without_a_lock_say_what_to_do)
     BOOST_TEST(contains(free.out, "culprit: none"), free.out);
     const auto bad = colock({"why", "no-slash"});
     BOOST_TEST(bad.status == 125);
+    BOOST_TEST(contains(bad.err, "no-slash"), bad.err);
     BOOST_TEST(is_one_line(bad.err), bad.err);
 }
 
