@@ -5,6 +5,7 @@
 #include "connect/run_client.hpp"
 #include "look/culprit.hpp"
 #include "look/look_at.hpp"
+#include "look/patience.hpp"
 #include "look/screen.hpp"
 #include "look/words.hpp"
 #include "program/exit_status.hpp"
@@ -307,7 +308,9 @@ void add_break(program& p)
     add_server_options(*c.options, o->servers);
     c.run = [o] {
         const auto options = to_client_options(o->servers);
-        return run_client(options, [&](client& zk) { return take_away(zk, options, *o); });
+        return run_client(options, [&](client& zk) {
+            return while_connected(zk, options, take_away(zk, options, *o));
+        });
     };
 }
 

@@ -6,6 +6,7 @@
 #include "connect/duration.hpp"
 #include "connect/run_client.hpp"
 #include "look/look_at.hpp"
+#include "look/patience.hpp"
 #include "look/words.hpp"
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"
@@ -141,8 +142,9 @@ void add_revoke(program& p)
     add_duration(*c.options, "--wait", o->wait, "wait until they have let go, for that long");
     add_server_options(*c.options, o->servers);
     c.run = [o] {
-        return run_client(to_client_options(o->servers),
-                          [o](client& zk) { return revoke(zk, *o); });
+        const auto options = to_client_options(o->servers);
+        return run_client(options,
+                          [&](client& zk) { return while_connected(zk, options, revoke(zk, *o)); });
     };
 }
 

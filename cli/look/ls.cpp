@@ -3,6 +3,7 @@
 
 #include "connect/run_client.hpp"
 #include "look/look_at.hpp"
+#include "look/patience.hpp"
 #include "look/words.hpp"
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"
@@ -210,7 +211,9 @@ void add_ls(program& p)
     c.options->add_flag("--json", o->as_json, "print one JSON document");
     add_server_options(*c.options, o->servers);
     c.run = [o] {
-        return run_client(to_client_options(o->servers), [o](client& zk) { return list(zk, *o); });
+        const auto options = to_client_options(o->servers);
+        return run_client(options,
+                          [&](client& zk) { return while_connected(zk, options, list(zk, *o)); });
     };
 }
 

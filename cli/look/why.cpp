@@ -4,6 +4,7 @@
 #include "connect/duration.hpp"
 #include "connect/run_client.hpp"
 #include "look/inquiry.hpp"
+#include "look/patience.hpp"
 #include "look/words.hpp"
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"
@@ -262,7 +263,9 @@ void add_why(program& p)
         }
         o->what.admin_port = o->admin_port == "0" ? "" : o->admin_port;
         const auto options = to_client_options(o->servers);
-        return run_client(options, [&](client& zk) { return tell(zk, options, *o); });
+        return run_client(options, [&](client& zk) {
+            return while_connected(zk, options, tell(zk, options, *o));
+        });
     };
 }
 

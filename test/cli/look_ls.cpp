@@ -1,4 +1,6 @@
 // `colock ls`: what it finds, and what it says where there is nothing.
+#include <support/tcp_proxy.hpp>
+
 #include "look_scene.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -86,6 +88,22 @@ BOOST_AUTO_TEST_CASE(where_there_is_no_lock_one_line_says_what_to_do)
     BOOST_TEST(contains(refused.err, "lacks READ on " + root + "/hidden; use --auth"));
     const auto below = colock({"ls", root});
     BOOST_TEST((below.status == 122 && is_one_line(below.err)), below.err);
+}
+
+BOOST_AUTO_TEST_CASE(servers_that_do_not_come_back_end_it)
+{
+    for (const auto* command : {"ls", "why"}) {
+        tcp_proxy proxy{look_server().connect_string()};
+        const auto held = proxy.on_request({opcode::sync}, reaction::hold);
+        colock_process p{proxy.connect_string(),
+                         {command, "--session-timeout", "1s", root},
+                         {"COLOCK_TICK=100ms", "COLOCK_AUTH="}};
+        BOOST_TEST(held.wait(long_enough));
+        proxy.refuse(true, refusal::close_at_once);
+        proxy.cut();
+        BOOST_TEST(p.status() == 121, p.err());
+        BOOST_TEST(is_one_line(p.err()), p.err());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(text_of_others_cannot_reach_the_terminal)
