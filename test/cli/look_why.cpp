@@ -362,7 +362,8 @@ BOOST_AUTO_TEST_CASE(twenty_situations)
 
 BOOST_AUTO_TEST_CASE(a_hundred_situations_soak, *boost::unit_test::disabled())
 {
-    random.seed(7);
+    const auto* const seed = std::getenv("COLOCK_TEST_SEED");
+    random.seed(seed ? static_cast<unsigned>(std::atoi(seed)) : 7U);
     run(100, 95);
 }
 
