@@ -5,6 +5,8 @@
 #include "connect/run_client.hpp"
 #include "look/culprit.hpp"
 #include "look/look_at.hpp"
+#include "look/patience.hpp"
+#include "look/screen.hpp"
 #include "look/words.hpp"
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"
@@ -12,7 +14,6 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -125,7 +126,10 @@ asio::awaitable<bool> confirmed()
 {
     std::cerr << "Break it? [y/N] " << std::flush;
     const auto executor = co_await asio::this_coro::executor;
-    asio::posix::stream_descriptor input{executor, ::dup(STDIN_FILENO)};
+    auto input = open_terminal(executor);
+    if (!input.is_open()) {
+        co_return false;
+    }
     std::string line;
     constexpr std::size_t longest = 1024;
     auto into = asio::dynamic_buffer(line, longest);
@@ -232,10 +236,7 @@ asio::awaitable<void> tell_next(client& zk, const break_options& o)
 
 asio::awaitable<int> take_away(client& zk, const client_options& options, const break_options& o)
 {
-    const auto [ec] = co_await zk.async_sync(o.path, no_throw);
-    if (ec) {
-        throw failure_of(ec);
-    }
+    co_await catch_up(zk, o.path);
     const auto seen = co_await look_at(zk, o.path, std::numeric_limits<std::size_t>::max());
     require_lock(seen);
     auto targets = chosen(seen, o);
@@ -307,7 +308,9 @@ void add_break(program& p)
     add_server_options(*c.options, o->servers);
     c.run = [o] {
         const auto options = to_client_options(o->servers);
-        return run_client(options, [&](client& zk) { return take_away(zk, options, *o); });
+        return run_client(options, [&](client& zk) {
+            return while_connected(zk, options, take_away(zk, options, *o));
+        });
     };
 }
 

@@ -6,6 +6,7 @@
 #include "connect/duration.hpp"
 #include "connect/run_client.hpp"
 #include "look/look_at.hpp"
+#include "look/patience.hpp"
 #include "look/words.hpp"
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"
@@ -86,10 +87,7 @@ asio::awaitable<void> after(std::chrono::milliseconds time)
 
 asio::awaitable<int> revoke(client& zk, const revoke_options& o)
 {
-    const auto [ec] = co_await zk.async_sync(o.path, no_throw);
-    if (ec) {
-        throw failure_of(ec);
-    }
+    co_await catch_up(zk, o.path);
     const auto seen = co_await look_at(zk, o.path, std::numeric_limits<std::size_t>::max());
     const auto path = printable(o.path);
     if (seen.unlisted) {
@@ -144,8 +142,9 @@ void add_revoke(program& p)
     add_duration(*c.options, "--wait", o->wait, "wait until they have let go, for that long");
     add_server_options(*c.options, o->servers);
     c.run = [o] {
-        return run_client(to_client_options(o->servers),
-                          [o](client& zk) { return revoke(zk, *o); });
+        const auto options = to_client_options(o->servers);
+        return run_client(options,
+                          [&](client& zk) { return while_connected(zk, options, revoke(zk, *o)); });
     };
 }
 

@@ -282,7 +282,9 @@ private:
             text += ", and " + std::to_string(waiting) + (waiting == 1 ? " waits" : " wait");
         }
         if (known.state == health::unknown) {
-            text += "; whether it lives cannot be known";
+            text += known.process.state == process_state::running
+                        ? "; its process runs; whether the servers hear it cannot be known"
+                        : "; whether it lives cannot be known";
         }
         return make(is_long ? cause::long_queue : cause::held, is_long ? "" : e.path,
                     std::move(text));
@@ -324,9 +326,13 @@ culprit find_culprit(std::span<const seen_lock> asked_for, const std::vector<see
                      const session_facts& facts, const expectations& expect)
 {
     if (const auto circle = find_deadlock(all, asked_for.size()); !circle.empty()) {
+        // A process may wait in one task, and let go in another; a shell does not.
+        const bool is_certain = std::ranges::any_of(
+            circle, [](const contender_ref& c) { return c.entry->owner().under.has_value(); });
         return {cause::deadlock, circle.front().lock->path, circle.front().entry->path,
-                deadlock_words(circle) +
-                    ": a deadlock; end one of them, or `colock break` one of the locks"};
+                deadlock_words(circle) + ": a deadlock" +
+                    (is_certain ? "" : ", unless they do both independently") +
+                    "; end one of them, or `colock break` one of the locks"};
     }
     std::optional<culprit> gravest;
     for (const auto& lock : asked_for) {

@@ -46,10 +46,21 @@ bool waits_for(const contender_node& a, const contender_node& b)
     return !y.holds && a.ref.lock != b.ref.lock && same_process(a, b);
 }
 
+// The queue in `locks` below a semaphore: its contenders are waiters of the semaphore, too.
+bool is_part_of_semaphore(const seen_lock& lock, const std::vector<seen_lock>& all)
+{
+    return std::ranges::any_of(all, [&](const seen_lock& other) {
+        return other.what == kind::semaphore && lock.path == join(other.path, "locks");
+    });
+}
+
 std::vector<contender_node> graph_of(const std::vector<seen_lock>& locks)
 {
     std::vector<contender_node> all;
     for (const auto& lock : locks) {
+        if (is_part_of_semaphore(lock, locks)) {
+            continue;
+        }
         for (const auto& entry : lock.queue.entries) {
             if (!entry.unread && !entry.unreadable) {
                 all.push_back({{&lock, &entry}, entry.owner(), {}});

@@ -2,10 +2,12 @@
 
 #include "look/words.hpp"
 
-#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <utility>
 
@@ -88,6 +90,70 @@ asio::awaitable<void> read_nodes_of_holders(client& zk, std::vector<seen_lock>& 
     }
 }
 
+// A holder that lets go and ends, or whose client is just connecting again, looks dead for a moment.
+constexpr std::chrono::milliseconds before_second_look{100};
+
+bool a_holder_seems_dead(const inquiry& all)
+{
+    return std::ranges::any_of(all.locks, [&](const seen_lock& lock) {
+        return std::ranges::any_of(lock.queue.holders(), [&](const queue_entry& e) {
+            return examine(e, all.facts).state == health::dead;
+        });
+    });
+}
+
+asio::awaitable<void> pause(std::chrono::milliseconds time)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer timer{executor, time};
+    co_await timer.async_wait(asio::use_awaitable);
+}
+
+asio::awaitable<void> look_at_all(client& zk, const std::vector<std::string>& paths,
+                                  const session_questions& how, inquiry& into)
+{
+    into.locks.clear();
+    for (const auto& path : paths) {
+        auto seen = co_await look_at(zk, path);
+        into.locks.push_back(std::move(seen));
+    }
+    const auto sessions = sessions_of(into.locks);
+    const auto asked = into.facts.questions;
+    into.facts = {};
+    if (!sessions.empty()) {
+        into.facts = co_await ask_sessions(zk, how, sessions);
+    }
+    into.facts.questions += asked;
+}
+
+// Looks at the locks that those seen so far have to do with, and so on.
+asio::awaitable<void> follow(client& zk, inquiry& all)
+{
+    std::set<std::string> visited;
+    for (std::size_t looks = 0; looks != most_followed;) {
+        auto more = related_paths(all.locks, all.facts);
+        std::erase_if(more, [&](const std::string& path) { return visited.contains(path); });
+        if (more.empty()) {
+            break;
+        }
+        for (std::size_t i = 0; i != more.size() && looks != most_followed; ++i, ++looks) {
+            visited.insert(more[i]);
+            // Waiters of a semaphore stand in `locks` below it.
+            auto path = last_name(more[i]) == "locks" ? parent_of(more[i]) : more[i];
+            auto next = co_await look_at(zk, path);
+            const bool is_semaphore = next.what == kind::semaphore;
+            if (path != more[i] && !is_semaphore && looks + 1 != most_followed) {
+                ++looks;
+                path = more[i];
+                next = co_await look_at(zk, path);
+            }
+            if (std::ranges::find(all.locks, path, &seen_lock::path) == all.locks.end()) {
+                all.locks.push_back(std::move(next));
+            }
+        }
+    }
+}
+
 } // namespace
 
 asio::awaitable<inquiry> inquire(client& zk, const client_options& options,
@@ -95,34 +161,17 @@ asio::awaitable<inquiry> inquire(client& zk, const client_options& options,
 {
     inquiry all;
     const auto before = zk.stats().requests;
-    // The newest state, not what this server happens to know.
-    const auto [ec] =
-        co_await zk.async_sync(what.paths.front(), asio::as_tuple(asio::use_awaitable));
-    if (ec) {
-        throw boost::system::system_error{ec};
-    }
-    for (const auto& path : what.paths) {
-        all.locks.push_back(co_await look_at(zk, path));
-    }
-    all.asked_for = all.locks.size();
-
+    co_await catch_up(zk, what.paths.front());
     session_questions how;
     how.options = options;
     how.admin_port = what.admin_port;
-    const auto sessions = sessions_of(all.locks);
-    if (!sessions.empty()) {
-        all.facts = co_await ask_sessions(zk, how, sessions);
+    co_await look_at_all(zk, what.paths, how, all);
+    if (a_holder_seems_dead(all)) {
+        co_await pause(before_second_look);
+        co_await look_at_all(zk, what.paths, how, all);
     }
-    for (std::size_t followed = 0; followed != most_followed;) {
-        const auto more = related_paths(all.locks, all.facts);
-        if (more.empty()) {
-            break;
-        }
-        for (std::size_t i = 0; i != more.size() && followed != most_followed; ++i, ++followed) {
-            auto next = co_await look_at(zk, more[i]);
-            all.locks.push_back(std::move(next));
-        }
-    }
+    all.asked_for = all.locks.size();
+    co_await follow(zk, all);
     co_await read_nodes_of_holders(zk, all.locks, all.facts);
     all.reads = zk.stats().requests - before;
 

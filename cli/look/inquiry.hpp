@@ -29,7 +29,7 @@ struct inquiry_options {
     std::string admin_port;
 };
 
-// Sends (paths + most_followed) * most_requests_a_path + 1 requests at most.
+// Looks a second time when a holder seems dead. Sends (2 * paths + most_followed) * most_requests_a_path + 1 requests at most.
 [[nodiscard]] boost::asio::awaitable<inquiry> inquire(client& zk, const client_options& options,
                                                       const inquiry_options& what);
 

@@ -1,5 +1,9 @@
 #include "look/look_at.hpp"
 
+#include <colock/diagnostics.hpp>
+
+#include "program/failure.hpp"
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
@@ -110,6 +114,15 @@ asio::awaitable<void> look_at_list(client& zk, seen_lock& seen)
 bool seen_lock::may_be_free_lock() const
 {
     return exists && !is_lock() && !unlisted && children == 0;
+}
+
+asio::awaitable<void> catch_up(client& zk, std::string path)
+{
+    diagnostics why;
+    const auto [ec] = co_await zk.async_sync(path, bind_diagnostics(why, no_throw));
+    if (ec) {
+        throw failure_of(ec, why.message());
+    }
 }
 
 asio::awaitable<seen_lock> look_at(client& zk, std::string path, std::size_t most_read)

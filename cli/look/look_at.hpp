@@ -50,6 +50,10 @@ struct seen_lock {
     [[nodiscard]] std::size_t waiting() const { return queue.waiters().size(); }
 };
 
+// Lets the server catch up with the leader, so that looks behind it show the newest state. Throws failure, also for a path that
+// is malformed.
+[[nodiscard]] boost::asio::awaitable<void> catch_up(client& zk, std::string path);
+
 // Reads `most_read` nodes of each queue at most, those of the holders first. Waits while there is no connection. Throws
 // boost::system::system_error for what is no answer about the path, such as a client that was closed; a path that does not
 // exist and a missing permission are facts, not errors.

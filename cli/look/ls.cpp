@@ -3,12 +3,12 @@
 
 #include "connect/run_client.hpp"
 #include "look/look_at.hpp"
+#include "look/patience.hpp"
 #include "look/words.hpp"
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"
 #include "program/program.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
@@ -143,10 +143,7 @@ std::string lines_of(const seen_lock& seen, bool whole)
 
 asio::awaitable<int> list(client& zk, const ls_options& o)
 {
-    const auto [ec] = co_await zk.async_sync(o.path, asio::as_tuple(asio::use_awaitable));
-    if (ec) {
-        throw failure_of(ec);
-    }
+    co_await catch_up(zk, o.path);
     const auto top = co_await look_at(zk, o.path, walk::everything);
     walk w{zk, o};
     const bool alone = top.is_lock() && !o.recursive;
@@ -214,7 +211,9 @@ void add_ls(program& p)
     c.options->add_flag("--json", o->as_json, "print one JSON document");
     add_server_options(*c.options, o->servers);
     c.run = [o] {
-        return run_client(to_client_options(o->servers), [o](client& zk) { return list(zk, *o); });
+        const auto options = to_client_options(o->servers);
+        return run_client(options,
+                          [&](client& zk) { return while_connected(zk, options, list(zk, *o)); });
     };
 }
 

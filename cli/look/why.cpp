@@ -4,6 +4,7 @@
 #include "connect/duration.hpp"
 #include "connect/run_client.hpp"
 #include "look/inquiry.hpp"
+#include "look/patience.hpp"
 #include "look/words.hpp"
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"
@@ -214,12 +215,14 @@ const std::string& description()
         }
         t +=
             "\nIt changes nothing. It reads the first " + std::to_string(most_nodes_read) +
-            " nodes of a queue, however long that is, and sends at\nmost " +
-            std::to_string(most_requests_a_path) + " requests a path, also for up to " +
+            " nodes of a queue, however long that is, and sends at most\n" +
+            std::to_string(most_requests_a_path) +
+            " requests a path; twice that when a holder seems dead, for it looks again; and as "
+            "many for each\nof up to " +
             std::to_string(most_followed) +
-            " other locks that the contenders hold or wait for. It asks the\nservers for their "
-            "connections by the four-letter words cons and dump; where zoo.cfg does not let\nthem "
-            "(4lw.commands.whitelist=srvr,cons,dump) or the servers speak TLS, it asks their "
+            " other locks that the contenders hold or wait for. It asks the servers for their\n"
+            "connections by the four-letter words cons and dump. Where zoo.cfg does not let them\n"
+            "(4lw.commands.whitelist=srvr,cons,dump), or the servers speak TLS, it asks their "
             "AdminServers.\n\nExit status: 0 when the holder works or nobody holds the lock, 1 for "
             "another cause, 122 for a\npermission.\n";
         return t;
@@ -260,7 +263,9 @@ void add_why(program& p)
         }
         o->what.admin_port = o->admin_port == "0" ? "" : o->admin_port;
         const auto options = to_client_options(o->servers);
-        return run_client(options, [&](client& zk) { return tell(zk, options, *o); });
+        return run_client(options, [&](client& zk) {
+            return while_connected(zk, options, tell(zk, options, *o));
+        });
     };
 }
 

@@ -43,13 +43,11 @@ class holder_process {
 public:
     holder_process(const std::string& kind, std::vector<std::string> paths,
                    std::chrono::milliseconds timeout = 20s, const std::string& owner = "-",
-                   bool wait = true)
-        : process_{words(kind, std::move(paths), timeout, owner),
+                   const std::string& servers = look_server().connect_string())
+        : process_{words(servers, kind, std::move(paths), timeout, owner),
                    {.capture_output = true, .open_input = true}}
     {
-        if (wait) {
-            wait_until_held();
-        }
+        wait_until_held();
     }
 
     void wait_until_held()
@@ -64,12 +62,13 @@ public:
     subprocess& process() { return process_; }
 
 private:
-    static std::vector<std::string> words(const std::string& kind, std::vector<std::string> paths,
+    static std::vector<std::string> words(const std::string& servers, const std::string& kind,
+                                          std::vector<std::string> paths,
                                           std::chrono::milliseconds timeout,
                                           const std::string& owner)
     {
-        std::vector<std::string> all{COLOCK_LOOK_HOLDER, look_server().connect_string(),
-                                     std::to_string(timeout.count()), owner, kind};
+        std::vector<std::string> all{COLOCK_LOOK_HOLDER, servers, std::to_string(timeout.count()),
+                                     owner, kind};
         all.insert(all.end(), paths.begin(), paths.end());
         return all;
     }
@@ -88,7 +87,7 @@ struct look_scene {
     look_scene(const look_scene&) = delete;
     look_scene& operator=(const look_scene&) = delete;
 
-    std::string fresh_path() { return root + "/l" + std::to_string(++paths); }
+    std::string fresh_path() { return root + "/l" + std::to_string(++numbers); }
 
     static admin_session::options patient() { return {.session_timeout = 120s}; }
 
@@ -151,10 +150,22 @@ struct look_scene {
                           std::move(environment));
     }
 
+    /// Of a `pseudo_terminal`.
+    static std::vector<std::string> words(std::vector<std::string> arguments)
+    {
+        arguments.insert(arguments.begin(), COLOCK_PROGRAM);
+        return arguments;
+    }
+    static std::vector<std::string> environment()
+    {
+        return {"COLOCK_SERVERS=" + look_server().connect_string(), "COLOCK_TICK=100ms",
+                "COLOCK_AUTH=", "TERM=xterm"};
+    }
+
     admin_session admin{look_server().connect_string(), patient()};
     std::unique_ptr<admin_session> crowd;
     std::string root;
-    int paths = 0;
+    int numbers = 0;
     unsigned guids = 0;
 };
 
