@@ -60,6 +60,8 @@ private:
                                  SIGTTIN, SIGTTOU, SIGPIPE, SIGALRM}) {
             ::signal(number, SIG_IGN);
         }
+        // Where SIGCHLD is ignored, the kernel reaps children itself, and nobody learns how they ended.
+        ::signal(SIGCHLD, SIG_DFL);
         ::sigset_t child;
         ::sigemptyset(&child);
         ::sigaddset(&child, SIGCHLD);

@@ -289,6 +289,16 @@ BOOST_AUTO_TEST_CASE(a_client_that_asks_for_the_lock_is_heard)
     BOOST_TEST(has(p.err(), "asks for the lock"));
 }
 
+BOOST_AUTO_TEST_CASE(the_status_is_known_where_sigchld_is_ignored)
+{
+    const auto since = std::chrono::steady_clock::now();
+    subprocess p{
+        {"env", "--ignore-signal=CHLD", COLOCK_PROGRAM, "run", path, "--", "sh", "-c", "exit 7"},
+        {.environment = {"COLOCK_SERVERS=" + servers}}};
+    BOOST_TEST(p.wait().code == 7);
+    BOOST_TEST((std::chrono::steady_clock::now() - since < 5s)); // before the bound
+}
+
 BOOST_AUTO_TEST_CASE(json_tells_a_machine_what_happens)
 {
     const auto r = run({"--json"}, {"sh", "-c", "exit 2"});
