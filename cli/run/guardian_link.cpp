@@ -1,5 +1,6 @@
 #include "run/guardian_link.hpp"
 
+#include "program/failure.hpp"
 #include "run/process_tree.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -23,6 +24,11 @@ namespace asio = boost::asio;
 guardian_link::guardian_link(const guardian_task& task)
     : patience_{task.terms.grace + std::chrono::seconds{1}}, not_ours_{children_of(::getpid())}
 {
+    if (!sees_processes()) {
+        throw failure{usage,
+                      "/proc does not show the processes of this PID namespace, so they could "
+                      "not be ended in time; mount it (unshare has --mount-proc)"};
+    }
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
         throw std::system_error{errno, std::generic_category(), "socketpair"};

@@ -18,7 +18,7 @@ namespace colock::cli {
 
 class guardian_link {
 public:
-    // Forks the guardian; therefore before this process has threads. Throws std::system_error.
+    // Forks the guardian; therefore before this process has threads. Throws failure, std::system_error.
     explicit guardian_link(const guardian_task& task);
     guardian_link(const guardian_link&) = delete;
     guardian_link& operator=(const guardian_link&) = delete;

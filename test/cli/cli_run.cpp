@@ -299,6 +299,20 @@ BOOST_AUTO_TEST_CASE(the_status_is_known_where_sigchld_is_ignored)
     BOOST_TEST((std::chrono::steady_clock::now() - since < 5s)); // before the bound
 }
 
+// Below another /proc no process of the command would be found.
+BOOST_AUTO_TEST_CASE(a_foreign_proc_is_refused)
+{
+    subprocess possible{{"unshare", "--map-root-user", "--pid", "--fork", "true"}};
+    if (!possible.wait().success()) {
+        BOOST_TEST_MESSAGE("no PID namespaces here");
+        return;
+    }
+    subprocess p{{"unshare", "--map-root-user", "--pid", "--fork", COLOCK_PROGRAM, "run", path,
+                  "--", "true"},
+                 {.environment = {"COLOCK_SERVERS=" + servers}}};
+    BOOST_TEST(p.wait().code == 125);
+}
+
 BOOST_AUTO_TEST_CASE(json_tells_a_machine_what_happens)
 {
     const auto r = run({"--json"}, {"sh", "-c", "exit 2"});
