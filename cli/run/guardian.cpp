@@ -111,6 +111,9 @@ private:
             start(m.text);
         } else if (m.kind == message_kind::pass_on && run_ && !run_->status) {
             ::kill(-run_->command, m.value);
+            if (asks_to_end(m.value)) {
+                ::kill(-run_->command, SIGCONT); // a stopped command would not hear of it
+            }
         } else if (m.kind == message_kind::kill && run_) {
             run_->policy.lost();
         }
@@ -147,12 +150,13 @@ private:
                 continue;
             }
             if (WIFSTOPPED(status)) {
-                send(supervisor_, {message_kind::stopped, WSTOPSIG(status)});
+                // A stopped supervisor reads nothing; this process has a bound to watch.
+                send_or_drop(supervisor_, {message_kind::stopped, WSTOPSIG(status)});
                 continue;
             }
             run_->status = status;
             run_->policy.command_ended(boot_time());
-            send(supervisor_, {message_kind::ended, status});
+            send_or_drop(supervisor_, {message_kind::ended, status});
         }
         if (run_ && ended < 0 &&
             errno == ECHILD) { // each process that is left has an ancestor here

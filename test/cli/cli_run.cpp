@@ -313,6 +313,26 @@ BOOST_AUTO_TEST_CASE(a_foreign_proc_is_refused)
     BOOST_TEST(p.wait().code == 125);
 }
 
+BOOST_AUTO_TEST_CASE(a_stopped_command_keeps_the_lock_goes_on_and_hears_of_its_end)
+{
+    const auto stopped = [](pid_t process) {
+        const auto stat = file_text("/proc/" + std::to_string(process) + "/stat");
+        return has(stat, ") T ");
+    };
+    colock_process p{servers, with({}, {"sh", "-c",
+                                        "echo $$ >" + files.path() + "/pid; touch " + files.path() +
+                                            "/runs; kill -STOP $$; echo goes on; kill -STOP $$"})};
+    BOOST_REQUIRE(runs());
+    const auto command = static_cast<pid_t>(std::stol(file_text(files.path() + "/pid")));
+    BOOST_REQUIRE(wait_until([&] { return stopped(command); }, patience));
+    ::kill(command, SIGCONT);
+    BOOST_REQUIRE(wait_until([&] { return has(p.out(), "goes on"); }, patience));
+    BOOST_REQUIRE(wait_until([&] { return stopped(command); }, patience));
+    BOOST_TEST(!stopped(p.pid()));
+    p.process().send_signal(SIGTERM);
+    BOOST_TEST(p.status() == 128 + SIGTERM);
+}
+
 BOOST_AUTO_TEST_CASE(json_tells_a_machine_what_happens)
 {
     const auto r = run({"--json"}, {"sh", "-c", "exit 2"});
