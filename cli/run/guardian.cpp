@@ -27,6 +27,7 @@ struct guarded_run {
     pid_t command;
     guardian_policy policy;
     std::optional<int> status = {}; // of the command, when it has ended
+    bool behind_bound = false;
 };
 
 class guardian {
@@ -160,7 +161,8 @@ private:
         }
         if (run_ && ended < 0 &&
             errno == ECHILD) { // each process that is left has an ancestor here
-            send(supervisor_, {message_kind::over, run_->status.value_or(0)});
+            send(supervisor_,
+                 {message_kind::over, run_->status.value_or(0), run_->behind_bound ? "late" : ""});
             run_.reset();
         }
     }
@@ -170,7 +172,10 @@ private:
         if (!run_) {
             return;
         }
-        switch (run_->policy.step(boot_time(), task_.bound.until())) {
+        const auto now = boot_time();
+        const auto bound = task_.bound.until();
+        run_->behind_bound = run_->behind_bound || now >= bound;
+        switch (run_->policy.step(now, bound)) {
         case guardian_policy::order::nothing: break;
         case guardian_policy::order::terminate: signal_all_below(::getpid(), SIGTERM); break;
         case guardian_policy::order::kill: signal_all_below(::getpid(), SIGKILL); break;

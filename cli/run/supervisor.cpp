@@ -24,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -60,6 +61,7 @@ volatile std::sig_atomic_t continued = 0;
 // How one run of the command has ended.
 struct run_result {
     int wait_status = 0;
+    bool late = false; // something was left at the bound
     bool guardian_lost = false;
     int start_error = 0;  // errno, when the command could not be started
     error_code loss = {}; // why the lock was lost, if it was
@@ -94,6 +96,7 @@ public:
         asio::co_spawn(
             context_, work(),
             asio::bind_cancellation_slot(stop_.slot(), [&](std::exception_ptr e, int result) {
+                phase_ = phase::releasing; // what has happened is not changed by a signal
                 failed = e;
                 status = result;
                 zk_.async_close([this](const error_code&) { signals_.cancel(); });
@@ -137,6 +140,7 @@ private:
             if (ec) {
                 return;
             }
+            asked_to_end_ = asked_to_end_ || asks_to_end(number);
             switch (phase_) {
             case phase::running: guardian_.tell({message_kind::pass_on, number}); break;
             case phase::releasing: break; // which takes no longer than the lock is safe
@@ -160,7 +164,7 @@ private:
                 co_return no_lock();
             }
             const auto result = co_await run_under(*held);
-            if (result.loss && (retry == what_.retries || result.guardian_lost)) {
+            if (result.loss && (retry == what_.retries || result.guardian_lost || asked_to_end_)) {
                 throw failure{lost, "the command was ended because the lock was lost (" +
                                         result.loss.message() + "); do not rely on what it did"};
             }
@@ -176,6 +180,7 @@ private:
             if (!result.loss) {
                 co_return status_of(result.wait_status);
             }
+            phase_ = phase::waiting;
             say_.note("retry", "the command is started again with the next lock");
         }
     }
@@ -275,12 +280,17 @@ private:
             }
         }
         phase_ = phase::releasing;
-        const auto gone = held.loss_reason();
-        take_terminal_back();
-        const auto released = co_await held.release();
-        result.loss = loss_ ? loss_ : gone ? gone : released;
+        // From here on nothing runs: a release that fails does no harm to what the command did.
+        if (!loss_) {
+            loss_ = held.loss_reason();
+        }
+        if (!loss_ && (result.late || held.remaining() == held.remaining().zero())) {
+            loss_ = errc::safe_until_passed;
+        }
+        result.loss = loss_;
         was_killed_ = result.loss || result.guardian_lost || WIFSIGNALED(result.wait_status);
-        phase_ = phase::waiting;
+        take_terminal_back();
+        co_await held.release();
         co_return result;
     }
 
@@ -352,12 +362,14 @@ private:
                 say_.started(said->value);
                 break;
             case message_kind::cannot_start:
-                result.start_error = said->value;
+                result.late = said->value == ETIME;
+                result.start_error = result.late ? 0 : said->value;
                 co_return result;
             case message_kind::stopped: stop_with(said->value); break;
             case message_kind::ended: take_terminal_back(); break;
             case message_kind::over:
                 result.wait_status = said->value;
+                result.late = !said->text.empty();
                 co_return result;
             default: break;
             }
@@ -439,6 +451,7 @@ private:
     pid_t group_ = 0;           // of the last command
     bool had_terminal_ = false; // that group
     bool was_killed_ = false;   // the last command, or something of it
+    bool asked_to_end_ = false; // by a signal
     error_code loss_;
 };
 

@@ -299,18 +299,37 @@ BOOST_AUTO_TEST_CASE(the_status_is_known_where_sigchld_is_ignored)
     BOOST_TEST((std::chrono::steady_clock::now() - since < 5s)); // before the bound
 }
 
-// Below another /proc no process of the command would be found.
-BOOST_AUTO_TEST_CASE(a_foreign_proc_is_refused)
+// The release fails, but the command had ended before the lock was lost.
+BOOST_AUTO_TEST_CASE(a_command_that_has_done_its_work_is_not_started_again)
 {
-    subprocess possible{{"unshare", "--map-root-user", "--pid", "--fork", "true"}};
-    if (!possible.wait().success()) {
-        BOOST_TEST_MESSAGE("no PID namespaces here");
-        return;
-    }
-    subprocess p{{"unshare", "--map-root-user", "--pid", "--fork", COLOCK_PROGRAM, "run", path,
-                  "--", "true"},
-                 {.environment = {"COLOCK_SERVERS=" + servers}}};
-    BOOST_TEST(p.wait().code == 125);
+    tcp_proxy proxy{servers};
+    auto command = holding();
+    command.back() = "echo run >>" + files.path() + "/runs_of_it; " + command.back() + "; exit 3";
+    colock_process p{
+        proxy.connect_string(),
+        with({"--session-timeout", "6s", "--grace", "100ms", "--retry", "1"}, command)};
+    BOOST_REQUIRE(runs());
+    proxy.stall(true);
+    enough();
+    BOOST_TEST(p.status() == 3);
+    BOOST_TEST(p.err() == "");
+    BOOST_TEST(file_text(files.path() + "/runs_of_it") == "run\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_command_that_was_asked_to_end_is_not_started_again)
+{
+    colock_process p{servers,
+                     with({"--retry", "1"}, {"sh", "-c",
+                                             "trap 'echo told' TERM; echo $COLOCK_NODE >" +
+                                                 files.path() + "/node; touch " + files.path() +
+                                                 "/runs; while :; do sleep 0.01; done"})};
+    BOOST_REQUIRE(runs());
+    p.process().send_signal(SIGTERM);
+    BOOST_REQUIRE(wait_until([&] { return p.out() == "told\n"; }, patience));
+    auto node = file_text(files.path() + "/node");
+    node.pop_back();
+    admin_session{servers}.remove(node);
+    BOOST_TEST(p.status() == 120);
 }
 
 BOOST_AUTO_TEST_CASE(a_stopped_command_keeps_the_lock_goes_on_and_hears_of_its_end)
@@ -331,6 +350,20 @@ BOOST_AUTO_TEST_CASE(a_stopped_command_keeps_the_lock_goes_on_and_hears_of_its_e
     BOOST_TEST(!stopped(p.pid()));
     p.process().send_signal(SIGTERM);
     BOOST_TEST(p.status() == 128 + SIGTERM);
+}
+
+// Below another /proc no process of the command would be found.
+BOOST_AUTO_TEST_CASE(a_foreign_proc_is_refused)
+{
+    subprocess possible{{"unshare", "--map-root-user", "--pid", "--fork", "true"}};
+    if (!possible.wait().success()) {
+        BOOST_TEST_MESSAGE("no PID namespaces here");
+        return;
+    }
+    subprocess p{{"unshare", "--map-root-user", "--pid", "--fork", COLOCK_PROGRAM, "run", path,
+                  "--", "true"},
+                 {.environment = {"COLOCK_SERVERS=" + servers}}};
+    BOOST_TEST(p.wait().code == 125);
 }
 
 BOOST_AUTO_TEST_CASE(json_tells_a_machine_what_happens)
