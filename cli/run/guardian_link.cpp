@@ -93,6 +93,13 @@ asio::awaitable<std::optional<message>> guardian_link::next()
     }
 }
 
+void guardian_link::keep_going() const noexcept
+{
+    if (guardian_ > 0) {
+        ::kill(guardian_, SIGCONT);
+    }
+}
+
 void guardian_link::end_by_force()
 {
     if (guardian_ < 0) {

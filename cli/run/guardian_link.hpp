@@ -31,6 +31,9 @@ public:
     // False when the guardian is gone.
     bool tell(const message& m) { return send(socket_, m); }
 
+    // Continues the guardian, should somebody have stopped it.
+    void keep_going() const noexcept;
+
     // What the guardian says next; empty when it is gone.
     boost::asio::awaitable<std::optional<message>> next();
 

@@ -313,6 +313,7 @@ private:
             next.expires_after(100ms);
             co_await next.async_wait(asio::use_awaitable);
             renew(held);
+            guardian_.keep_going();
         }
     }
 

@@ -257,6 +257,12 @@ BOOST_AUTO_TEST_CASE(a_killed_guardian_ends_the_command_and_the_lock_is_free)
     BOOST_TEST(queue() == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_stopped_guardian_is_continued)
+{
+    BOOST_TEST(shell("kill -STOP $PPID; exit 4").status == 4);
+    BOOST_TEST(queue() == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_deleted_node_kills_at_once_and_the_lock_can_be_taken_again)
 {
     colock_process p{servers,
