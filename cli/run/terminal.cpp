@@ -83,7 +83,7 @@ void terminal::restore_modes() const noexcept
 {
     if (modes_ && in_foreground()) {
         const without_sigttou now;
-        ::tcsetattr(file_, TCSADRAIN, &*modes_);
+        ::tcsetattr(file_, TCSANOW, &*modes_); // does not wait for whoever reads
     }
 }
 

@@ -168,6 +168,7 @@ BOOST_AUTO_TEST_CASE(a_job_in_the_background_does_not_take_the_terminal)
     // One that waits for the first one.
     shell.send(COLOCK_PROGRAM " run " + path + " -- sh -c 'echo se''cond'\r");
     BOOST_REQUIRE(queue_has(2));
+    BOOST_REQUIRE(shell.wait_for("waiting for"));
     shell.send("\x1a");
     BOOST_REQUIRE(shell.wait_for("Stopped"));
     shell.send("bg 1; bg 2\r");
