@@ -27,6 +27,7 @@ struct guarded_run {
     pid_t command;
     guardian_policy policy;
     std::optional<int> status = {}; // of the command, when it has ended
+    bool behind_bound = false;
 };
 
 class guardian {
@@ -60,6 +61,8 @@ private:
                                  SIGTTIN, SIGTTOU, SIGPIPE, SIGALRM}) {
             ::signal(number, SIG_IGN);
         }
+        // Where SIGCHLD is ignored, the kernel reaps children itself, and nobody learns how they ended.
+        ::signal(SIGCHLD, SIG_DFL);
         ::sigset_t child;
         ::sigemptyset(&child);
         ::sigaddset(&child, SIGCHLD);
@@ -109,6 +112,9 @@ private:
             start(m.text);
         } else if (m.kind == message_kind::pass_on && run_ && !run_->status) {
             ::kill(-run_->command, m.value);
+            if (asks_to_end(m.value)) {
+                ::kill(-run_->command, SIGCONT); // a stopped command would not hear of it
+            }
         } else if (m.kind == message_kind::kill && run_) {
             run_->policy.lost();
         }
@@ -145,16 +151,18 @@ private:
                 continue;
             }
             if (WIFSTOPPED(status)) {
-                send(supervisor_, {message_kind::stopped, WSTOPSIG(status)});
+                // A stopped supervisor reads nothing; this process has a bound to watch.
+                send_or_drop(supervisor_, {message_kind::stopped, WSTOPSIG(status)});
                 continue;
             }
             run_->status = status;
             run_->policy.command_ended(boot_time());
-            send(supervisor_, {message_kind::ended, status});
+            send_or_drop(supervisor_, {message_kind::ended, status});
         }
         if (run_ && ended < 0 &&
             errno == ECHILD) { // each process that is left has an ancestor here
-            send(supervisor_, {message_kind::over, run_->status.value_or(0)});
+            send(supervisor_,
+                 {message_kind::over, run_->status.value_or(0), run_->behind_bound ? "late" : ""});
             run_.reset();
         }
     }
@@ -164,7 +172,10 @@ private:
         if (!run_) {
             return;
         }
-        switch (run_->policy.step(boot_time(), task_.bound.until())) {
+        const auto now = boot_time();
+        const auto bound = task_.bound.until();
+        run_->behind_bound = run_->behind_bound || now >= bound;
+        switch (run_->policy.step(now, bound)) {
         case guardian_policy::order::nothing: break;
         case guardian_policy::order::terminate: signal_all_below(::getpid(), SIGTERM); break;
         case guardian_policy::order::kill: signal_all_below(::getpid(), SIGKILL); break;

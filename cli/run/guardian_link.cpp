@@ -1,5 +1,6 @@
 #include "run/guardian_link.hpp"
 
+#include "program/failure.hpp"
 #include "run/process_tree.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -24,6 +25,11 @@ namespace asio = boost::asio;
 guardian_link::guardian_link(const guardian_task& task)
     : patience_{task.terms.grace + std::chrono::seconds{1}}, not_ours_{children_of(::getpid())}
 {
+    if (!sees_processes()) {
+        throw failure{usage,
+                      "/proc does not show the processes of this PID namespace, so they could "
+                      "not be ended in time; mount it (unshare has --mount-proc)"};
+    }
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
         throw std::system_error{errno, std::generic_category(), "socketpair"};
@@ -78,6 +84,13 @@ asio::awaitable<std::optional<message>> guardian_link::next()
         }
         co_await readable.async_wait(asio::posix::stream_descriptor::wait_read,
                                      asio::use_awaitable);
+    }
+}
+
+void guardian_link::keep_going() const noexcept
+{
+    if (guardian_ > 0) {
+        ::kill(guardian_, SIGCONT);
     }
 }
 

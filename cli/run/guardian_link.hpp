@@ -16,7 +16,7 @@ namespace colock::cli {
 
 class guardian_link {
 public:
-    // Forks the guardian; therefore before this process has threads. Throws std::system_error.
+    // Forks the guardian; therefore before this process has threads. Throws failure, std::system_error.
     explicit guardian_link(const guardian_task& task);
     guardian_link(const guardian_link&) = delete;
     guardian_link& operator=(const guardian_link&) = delete;
@@ -25,6 +25,9 @@ public:
 
     // False when the guardian is gone.
     bool tell(const message& m) { return send(socket_, m); }
+
+    // Continues the guardian, should somebody have stopped it.
+    void keep_going() const noexcept;
 
     // What the guardian says next; empty when it is gone.
     boost::asio::awaitable<std::optional<message>> next();

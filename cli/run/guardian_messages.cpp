@@ -17,9 +17,7 @@ struct header {
 
 constexpr std::size_t longest_text = 64 * 1024;
 
-} // namespace
-
-bool send(int socket, const message& m)
+bool send_with(int socket, const message& m, int flags)
 {
     header h{m.kind, m.value};
     ::iovec parts[]{{&h, sizeof h}, {const_cast<char*>(m.text.data()), m.text.size()}};
@@ -27,9 +25,21 @@ bool send(int socket, const message& m)
     all.msg_iov = parts;
     all.msg_iovlen = 2;
     ssize_t sent;
-    while ((sent = ::sendmsg(socket, &all, MSG_NOSIGNAL)) < 0 && errno == EINTR) {
+    while ((sent = ::sendmsg(socket, &all, flags)) < 0 && errno == EINTR) {
     }
     return sent >= 0;
+}
+
+} // namespace
+
+bool send(int socket, const message& m)
+{
+    return send_with(socket, m, MSG_NOSIGNAL);
+}
+
+void send_or_drop(int socket, const message& m)
+{
+    send_with(socket, m, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 received receive(int socket, message& m)

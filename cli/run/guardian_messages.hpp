@@ -17,7 +17,7 @@ enum class message_kind : std::int32_t {
     cannot_start, // `value`: errno
     stopped,      // `value`: the signal by which the command was stopped
     ended,        // `value`: the wait status of the command; something it has started may be left
-    over,         // `value`: the same; nothing is left
+    over, // `value`: the same; nothing is left. `text`: empty when that was so before the bound
 };
 
 struct message {
@@ -28,6 +28,8 @@ struct message {
 
 // Blocks for no longer than the other side takes to read. False when there is no other side.
 bool send(int socket, const message& m);
+// Does not block: the message is lost when the other side, which may be stopped, has read nothing for long.
+void send_or_drop(int socket, const message& m);
 
 enum class received { nothing, message, end };
 // Does not block. `end`: the other side is gone.

@@ -11,6 +11,12 @@ namespace colock::cli {
 inline constexpr std::array passed_on{SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM,
                                       SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP};
 
+// Whoever sends one of these does not want the command to go on.
+[[nodiscard]] inline bool asks_to_end(int number) noexcept
+{
+    return number == SIGHUP || number == SIGINT || number == SIGQUIT || number == SIGTERM;
+}
+
 class inherited_signals {
 public:
     // To be made before anything else looks at signals.

@@ -11,6 +11,9 @@ namespace colock::cli {
 // below the process that watches over it, also in sessions and groups of its own.
 void adopt_orphans() noexcept;
 
+// Whether /proc is that of this process's PID namespace. Below another one, or none, no process is found.
+[[nodiscard]] bool sees_processes() noexcept;
+
 // The children of a process.
 [[nodiscard]] std::vector<pid_t> children_of(pid_t parent);
 

@@ -35,7 +35,9 @@ found look_at(const std::string& path)
                          int report)
 {
     ::setpgid(0, 0);
-    tty.give_to(::getpid());
+    if (tty.is_for_command()) {
+        tty.give_to(::getpid());
+    }
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) { // it has ended before that
         ::_exit(usage);

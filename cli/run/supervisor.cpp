@@ -24,6 +24,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -54,9 +56,12 @@ std::string until_as_text(steady::duration remaining)
     return text;
 }
 
+volatile std::sig_atomic_t continued = 0;
+
 // How one run of the command has ended.
 struct run_result {
     int wait_status = 0;
+    bool late = false; // something was left at the bound
     bool guardian_lost = false;
     int start_error = 0;  // errno, when the command could not be started
     error_code loss = {}; // why the lock was lost, if it was
@@ -90,12 +95,16 @@ public:
         asio::co_spawn(
             context_, work(),
             asio::bind_cancellation_slot(stop_.slot(), [&](std::exception_ptr e, int result) {
+                phase_ = phase::releasing; // what has happened is not changed by a signal
                 failed = e;
                 status = result;
                 zk_.async_close([this](const error_code&) { signals_.cancel(); });
             }));
         context_.run();
-        terminal_.take_back();
+        take_terminal_back();
+        if (was_killed_) {
+            terminal_.restore_modes();
+        }
         if (stopped_by_) {
             status = signalled + *stopped_by_;
         } else if (failed) {
@@ -107,14 +116,20 @@ public:
     }
 
 private:
+    void take_terminal_back() { had_terminal_ = terminal_.take_back(group_) || had_terminal_; }
+
     // Ctrl-C went to the command's group alone. The others on this side of the terminal, such as a script that would start
     // the next command, hear of it now.
     void pass_on_end_by_terminal(int status)
     {
         const int number = status - signalled;
-        if (terminal_.is_ours() && ran_ && (number == SIGINT || number == SIGQUIT)) {
+        if (terminal_.in_foreground() && group_ != 0 && (number == SIGINT || number == SIGQUIT)) {
             signals_.clear();
-            ::kill(0, number);
+            if (had_terminal_) {
+                ::kill(0, number);
+            } else {
+                ::raise(number);
+            }
         }
     }
 
@@ -124,6 +139,7 @@ private:
             if (ec) {
                 return;
             }
+            asked_to_end_ = asked_to_end_ || asks_to_end(number);
             switch (phase_) {
             case phase::running: guardian_.tell({message_kind::pass_on, number}); break;
             case phase::releasing: break; // which takes no longer than the lock is safe
@@ -147,7 +163,7 @@ private:
                 co_return no_lock();
             }
             const auto result = co_await run_under(*held);
-            if (result.loss && (retry == what_.retries || result.guardian_lost)) {
+            if (result.loss && (retry == what_.retries || result.guardian_lost || asked_to_end_)) {
                 throw failure{lost, "the command was ended because the lock was lost (" +
                                         result.loss.message() + "); do not rely on what it did"};
             }
@@ -163,6 +179,7 @@ private:
             if (!result.loss) {
                 co_return status_of(result.wait_status);
             }
+            phase_ = phase::waiting;
             say_.note("retry", "the command is started again with the next lock");
         }
     }
@@ -262,10 +279,17 @@ private:
             }
         }
         phase_ = phase::releasing;
-        const auto gone = held.loss_reason();
-        const auto released = co_await held.release();
-        result.loss = loss_ ? loss_ : gone ? gone : released;
-        phase_ = phase::waiting;
+        // From here on nothing runs: a release that fails does no harm to what the command did.
+        if (!loss_) {
+            loss_ = held.loss_reason();
+        }
+        if (!loss_ && (result.late || held.remaining() == held.remaining().zero())) {
+            loss_ = errc::safe_until_passed;
+        }
+        result.loss = loss_;
+        was_killed_ = result.loss || result.guardian_lost || WIFSIGNALED(result.wait_status);
+        take_terminal_back();
+        co_await held.release();
         co_return result;
     }
 
@@ -288,6 +312,7 @@ private:
             next.expires_after(100ms);
             co_await next.async_wait(asio::use_awaitable);
             renew(held);
+            guardian_.keep_going();
         }
     }
 
@@ -321,7 +346,6 @@ private:
     asio::awaitable<run_result> hear_guardian()
     {
         run_result result;
-        pid_t group = 0;
         for (;;) {
             const auto said = co_await guardian_.next();
             if (!said) {
@@ -331,37 +355,68 @@ private:
             }
             switch (said->kind) {
             case message_kind::started:
-                group = said->value;
-                ran_ = true;
+                group_ = said->value;
                 if (!inherited_.ignored(SIGTSTP)) {
                     signals_.add(SIGTSTP);
                 }
                 say_.started(said->value);
                 break;
-            case message_kind::cannot_start: result.start_error = said->value; co_return result;
-            case message_kind::stopped: stop_with(group); break;
-            case message_kind::ended: terminal_.take_back(); break;
-            case message_kind::over: result.wait_status = said->value; co_return result;
+            case message_kind::cannot_start:
+                result.late = said->value == ETIME;
+                result.start_error = result.late ? 0 : said->value;
+                co_return result;
+            case message_kind::stopped: stop_with(said->value); break;
+            case message_kind::ended: take_terminal_back(); break;
+            case message_kind::over:
+                result.wait_status = said->value;
+                result.late = !said->text.empty();
+                co_return result;
             default: break;
             }
         }
     }
 
-    // The command was stopped from the terminal: so is the job that the shell knows, until `fg` or `bg`.
-    void stop_with(pid_t group)
+    void stop_with(int number)
     {
-        if (terminal_.is_ours()) {
-            terminal_.take_back();
-            say_.note("stopped",
-                      "stopped; the lock is lost, and the command killed, unless it goes on "
-                      "within " +
-                          shown(bound_.until() - boot_time()));
+        if (number == SIGSTOP) {
+            return; // by somebody who will continue it
         }
-        ::raise(SIGSTOP);
-        if (terminal_.is_ours() && terminal_.in_foreground()) {
-            terminal_.give_to(group);
+        const bool asks_for_terminal = number == SIGTTIN || number == SIGTTOU;
+        if (!asks_for_terminal || !terminal_.in_foreground()) {
+            take_terminal_back();
+            if (terminal_.in_foreground()) {
+                say_.note("stopped",
+                          "stopped; the lock is lost, and the command killed, unless it goes on "
+                          "within " +
+                              shown(bound_.until() - boot_time()));
+            }
+            // Where no shell could continue it, the kernel stops nobody. Then the command goes on after Ctrl-Z.
+            if (!stop_own_group() && asks_for_terminal) {
+                return;
+            }
         }
+        terminal_.give_to(group_);
         guardian_.tell({message_kind::pass_on, SIGCONT});
+    }
+
+    // The command was stopped from the terminal: so is the job that the shell knows, until `fg` or `bg`. True when it was
+    // continued.
+    bool stop_own_group()
+    {
+        if (inherited_.ignored(SIGTSTP)) {
+            return false;
+        }
+        continued = 0;
+        struct sigaction note {};
+        note.sa_handler = [](int) { continued = 1; };
+        note.sa_flags = SA_RESTART;
+        struct sigaction before {};
+        ::sigaction(SIGCONT, &note, &before);
+        signals_.remove(SIGTSTP);
+        ::kill(0, SIGTSTP);
+        signals_.add(SIGTSTP);
+        ::sigaction(SIGCONT, &before, nullptr);
+        return continued != 0;
     }
 
     [[nodiscard]] std::string environment(const holding& held) const
@@ -392,8 +447,11 @@ private:
         waiting,
         running,
         releasing
-    } phase_ = phase::waiting; // whom signals are for
-    bool ran_ = false;         // a command
+    } phase_ = phase::waiting;  // whom signals are for
+    pid_t group_ = 0;           // of the last command
+    bool had_terminal_ = false; // that group
+    bool was_killed_ = false;   // the last command, or something of it
+    bool asked_to_end_ = false; // by a signal
     error_code loss_;
 };
 

@@ -257,6 +257,12 @@ BOOST_AUTO_TEST_CASE(a_killed_guardian_ends_the_command_and_the_lock_is_free)
     BOOST_TEST(queue() == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_stopped_guardian_is_continued)
+{
+    BOOST_TEST(shell("kill -STOP $PPID; exit 4").status == 4);
+    BOOST_TEST(queue() == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_deleted_node_kills_at_once_and_the_lock_can_be_taken_again)
 {
     colock_process p{servers,
@@ -287,6 +293,83 @@ BOOST_AUTO_TEST_CASE(a_client_that_asks_for_the_lock_is_heard)
     admin_session{servers}.set(node, "__REVOKE__");
     BOOST_TEST(p.status() == 6);
     BOOST_TEST(has(p.err(), "asks for the lock"));
+}
+
+BOOST_AUTO_TEST_CASE(the_status_is_known_where_sigchld_is_ignored)
+{
+    const auto since = std::chrono::steady_clock::now();
+    subprocess p{
+        {"env", "--ignore-signal=CHLD", COLOCK_PROGRAM, "run", path, "--", "sh", "-c", "exit 7"},
+        {.environment = {"COLOCK_SERVERS=" + servers}}};
+    BOOST_TEST(p.wait().code == 7);
+    BOOST_TEST((std::chrono::steady_clock::now() - since < 5s)); // before the bound
+}
+
+// The release fails, but the command had ended before the lock was lost.
+BOOST_AUTO_TEST_CASE(a_command_that_has_done_its_work_is_not_started_again)
+{
+    tcp_proxy proxy{servers};
+    auto command = holding();
+    command.back() = "echo run >>" + files.path() + "/runs_of_it; " + command.back() + "; exit 3";
+    colock_process p{
+        proxy.connect_string(),
+        with({"--session-timeout", "6s", "--grace", "100ms", "--retry", "1"}, command)};
+    BOOST_REQUIRE(runs());
+    proxy.stall(true);
+    enough();
+    BOOST_TEST(p.status() == 3);
+    BOOST_TEST(p.err() == "");
+    BOOST_TEST(file_text(files.path() + "/runs_of_it") == "run\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_command_that_was_asked_to_end_is_not_started_again)
+{
+    colock_process p{servers,
+                     with({"--retry", "1"}, {"sh", "-c",
+                                             "trap 'echo told' TERM; echo $COLOCK_NODE >" +
+                                                 files.path() + "/node; touch " + files.path() +
+                                                 "/runs; while :; do sleep 0.01; done"})};
+    BOOST_REQUIRE(runs());
+    p.process().send_signal(SIGTERM);
+    BOOST_REQUIRE(wait_until([&] { return p.out() == "told\n"; }, patience));
+    auto node = file_text(files.path() + "/node");
+    node.pop_back();
+    admin_session{servers}.remove(node);
+    BOOST_TEST(p.status() == 120);
+}
+
+BOOST_AUTO_TEST_CASE(a_stopped_command_keeps_the_lock_goes_on_and_hears_of_its_end)
+{
+    const auto stopped = [](pid_t process) {
+        const auto stat = file_text("/proc/" + std::to_string(process) + "/stat");
+        return has(stat, ") T ");
+    };
+    colock_process p{servers, with({}, {"sh", "-c",
+                                        "echo $$ >" + files.path() + "/pid; touch " + files.path() +
+                                            "/runs; kill -STOP $$; echo goes on; kill -STOP $$"})};
+    BOOST_REQUIRE(runs());
+    const auto command = static_cast<pid_t>(std::stol(file_text(files.path() + "/pid")));
+    BOOST_REQUIRE(wait_until([&] { return stopped(command); }, patience));
+    ::kill(command, SIGCONT);
+    BOOST_REQUIRE(wait_until([&] { return has(p.out(), "goes on"); }, patience));
+    BOOST_REQUIRE(wait_until([&] { return stopped(command); }, patience));
+    BOOST_TEST(!stopped(p.pid()));
+    p.process().send_signal(SIGTERM);
+    BOOST_TEST(p.status() == 128 + SIGTERM);
+}
+
+// Below another /proc no process of the command would be found.
+BOOST_AUTO_TEST_CASE(a_foreign_proc_is_refused)
+{
+    subprocess possible{{"unshare", "--map-root-user", "--pid", "--fork", "true"}};
+    if (!possible.wait().success()) {
+        BOOST_TEST_MESSAGE("no PID namespaces here");
+        return;
+    }
+    subprocess p{{"unshare", "--map-root-user", "--pid", "--fork", COLOCK_PROGRAM, "run", path,
+                  "--", "true"},
+                 {.environment = {"COLOCK_SERVERS=" + servers}}};
+    BOOST_TEST(p.wait().code == 125);
 }
 
 BOOST_AUTO_TEST_CASE(json_tells_a_machine_what_happens)

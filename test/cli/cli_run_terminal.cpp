@@ -156,6 +156,104 @@ BOOST_AUTO_TEST_CASE(a_shell_can_stop_it_and_go_on)
     BOOST_TEST(queue_has(0));
 }
 
+// The shell has the terminal then: one from which it was taken would end.
+BOOST_AUTO_TEST_CASE(a_job_in_the_background_does_not_take_the_terminal)
+{
+    pseudo_terminal shell{{"bash", "--norc", "-i"}, environment()};
+    BOOST_REQUIRE(shell.wait_for("$ "));
+    shell.send(COLOCK_PROGRAM " run " + path + " -- sh -c 'echo be''gun; " + holding() + "'\r");
+    BOOST_REQUIRE(shell.wait_for("begun"));
+    shell.send("\x1a");
+    BOOST_REQUIRE(shell.wait_for("Stopped"));
+    // One that waits for the first one.
+    shell.send(COLOCK_PROGRAM " run " + path + " -- sh -c 'echo se''cond'\r");
+    BOOST_REQUIRE(queue_has(2));
+    BOOST_REQUIRE(shell.wait_for("waiting for"));
+    shell.send("\x1a");
+    BOOST_REQUIRE(shell.wait_for("Stopped"));
+    shell.send("bg 1; bg 2\r");
+    release();
+    BOOST_TEST(shell.wait_for("second"), shell.output());
+    shell.send("wait; echo al''ive\r");
+    BOOST_TEST(shell.wait_for("alive"), shell.output());
+    BOOST_TEST(queue_has(0));
+}
+
+BOOST_AUTO_TEST_CASE(a_job_of_the_background_gets_the_terminal_by_fg)
+{
+    pseudo_terminal shell{{"bash", "--norc", "-i"}, environment()};
+    BOOST_REQUIRE(shell.wait_for("$ "));
+    shell.send(COLOCK_PROGRAM " run " + path +
+               " -- sh -c 'echo be''gun; read -r x; echo got $x' &\r");
+    BOOST_REQUIRE(shell.wait_for("begun"));
+    shell.send("fg\r");
+    BOOST_REQUIRE(shell.wait_for("got $x'")); // the shell says what goes on
+    shell.send("more\r");
+    BOOST_TEST(shell.wait_for("got more"), shell.output());
+    BOOST_TEST(queue_has(0));
+}
+
+BOOST_AUTO_TEST_CASE(a_pipeline_shares_the_terminal)
+{
+    pseudo_terminal shell{{"bash", "--norc", "-i"}, environment()};
+    BOOST_REQUIRE(shell.wait_for("$ "));
+    const std::string run = COLOCK_PROGRAM " run " + path + " -- sh -c ";
+    shell.send(run + "'echo be''gun' | sh -c 'cat; read -r x </dev/tty; echo pager got $x'\r");
+    BOOST_REQUIRE(shell.wait_for("begun"));
+    shell.send("a\r");
+    BOOST_TEST(shell.wait_for("pager got a"), shell.output());
+    shell.send(run + "'echo be''gun; read -r x; echo reader got $x' | cat\r");
+    BOOST_REQUIRE(shell.wait_for("begun"));
+    shell.send("b\r");
+    BOOST_TEST(shell.wait_for("reader got b"), shell.output());
+    shell.send("echo in | " + run +
+               "'cat; echo be''gun; read -r x </dev/tty; echo asker got $x'\r");
+    BOOST_REQUIRE(shell.wait_for("begun"));
+    shell.send("c\r");
+    BOOST_TEST(shell.wait_for("asker got c"), shell.output());
+}
+
+BOOST_AUTO_TEST_CASE(ctrl_z_stops_a_script_with_it)
+{
+    std::ofstream{files.path() + "/script"}
+        << COLOCK_PROGRAM " run " + path + " -- sh -c 'echo begun; read -r x; echo got $x'\n";
+    pseudo_terminal shell{{"bash", "--norc", "-i"}, environment()};
+    BOOST_REQUIRE(shell.wait_for("$ "));
+    shell.send("sh " + files.path() + "/script\r");
+    BOOST_REQUIRE(shell.wait_for("begun"));
+    shell.send("\x1a");
+    BOOST_REQUIRE(shell.wait_for("Stopped"));
+    BOOST_REQUIRE(shell.wait_for("$ "));
+    shell.send("fg\r");
+    BOOST_REQUIRE(shell.wait_for("/script")); // the shell says what goes on
+    shell.send("more\r");
+    BOOST_TEST(shell.wait_for("got more"), shell.output());
+}
+
+// As below `ssh -t`: the kernel would not stop the command either.
+BOOST_AUTO_TEST_CASE(ctrl_z_stops_nothing_that_no_shell_could_continue)
+{
+    pseudo_terminal terminal{words("echo begun; read -r x; echo got $x"), environment()};
+    BOOST_REQUIRE(terminal.wait_for("begun"));
+    terminal.send("\x1a");
+    BOOST_REQUIRE(terminal.wait_for("colock run: stopped"));
+    terminal.send("more\r");
+    BOOST_TEST(terminal.wait_for("got more"), terminal.output());
+    BOOST_TEST(terminal.wait_for_exit()->success());
+}
+
+BOOST_AUTO_TEST_CASE(a_killed_command_leaves_the_terminal_as_it_was)
+{
+    pseudo_terminal terminal{{"sh", "-c",
+                              COLOCK_PROGRAM " run " + path +
+                                  " -- sh -c 'stty raw -echo; kill -9 $$'; echo en''ded; cat"},
+                             environment()};
+    BOOST_REQUIRE(terminal.wait_for("ended"));
+    BOOST_TEST(terminal.is_in_line_mode());
+    terminal.send("\x04");
+    BOOST_TEST(terminal.wait_for_exit().has_value());
+}
+
 BOOST_AUTO_TEST_CASE(a_terminal_that_goes_away_leaves_nothing)
 {
     pseudo_terminal terminal{words("echo $$ >" + files.path() + "/pid; exec sleep 1000"),
