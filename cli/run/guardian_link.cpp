@@ -2,7 +2,8 @@
 
 #include "run/process_tree.hpp"
 
-#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <poll.h>
@@ -48,11 +49,7 @@ guardian_link::~guardian_link()
         return;
     }
     // The guardian ends what is left, and then itself.
-    if (readable_) {
-        readable_.reset();
-    } else {
-        ::close(socket_);
-    }
+    ::close(socket_);
     const int process = static_cast<int>(::syscall(SYS_pidfd_open, guardian_, 0));
     ::pollfd ended{process, POLLIN, 0};
     const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(patience_);
@@ -65,13 +62,10 @@ guardian_link::~guardian_link()
     }
 }
 
-void guardian_link::attach(const asio::any_io_executor& executor)
-{
-    readable_.emplace(executor, socket_);
-}
-
 asio::awaitable<std::optional<message>> guardian_link::next()
 {
+    // Not a member: this object lives longer than the execution context.
+    asio::posix::stream_descriptor readable{co_await asio::this_coro::executor, ::dup(socket_)};
     std::optional<message> next;
     for (;;) {
         message m{};
@@ -82,8 +76,8 @@ asio::awaitable<std::optional<message>> guardian_link::next()
         if (what != received::nothing) {
             co_return next;
         }
-        co_await readable_->async_wait(asio::posix::stream_descriptor::wait_read,
-                                       asio::use_awaitable);
+        co_await readable.async_wait(asio::posix::stream_descriptor::wait_read,
+                                     asio::use_awaitable);
     }
 }
 

@@ -4,9 +4,7 @@
 #include "run/guardian.hpp"
 #include "run/guardian_messages.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 
 #include <sys/types.h>
 
@@ -25,9 +23,6 @@ public:
     // Does not return before all processes of a command are gone, by end_by_force() at the latest.
     ~guardian_link();
 
-    // From now on next() may be used.
-    void attach(const boost::asio::any_io_executor& executor);
-
     // False when the guardian is gone.
     bool tell(const message& m) { return send(socket_, m); }
 
@@ -44,7 +39,6 @@ private:
     const std::vector<pid_t> not_ours_;
     pid_t guardian_ = -1;
     int socket_ = -1;
-    std::optional<boost::asio::posix::stream_descriptor> readable_; // owns socket_
 };
 
 } // namespace colock::cli

@@ -79,7 +79,6 @@ public:
 
     int run()
     {
-        guardian_.attach(context_.get_executor());
         for (const int number : passed_on) {
             if (number != SIGTSTP && !inherited_.ignored(number)) { // a wait is stopped as usual
                 signals_.add(number);

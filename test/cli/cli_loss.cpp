@@ -19,6 +19,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace colock::test;
@@ -158,8 +159,10 @@ void killed_supervisor(int number)
     report("colock killed", s.end(), number);
 }
 
-// Of etcd's own command: a lease of two seconds, and the link to etcd is cut.
-void etcdctl_behind_a_cut_link(int number)
+enum class disturbance { link_cut, server_stopped, program_stopped };
+
+// What the command of etcd's own `etcdctl lock` does, with a lease of two seconds.
+void etcdctl(disturbance what, int number)
 {
     if (find_program("etcd").empty() || find_program("etcdctl").empty()) {
         std::cout << "etcd and etcdctl are not here\n";
@@ -175,15 +178,15 @@ void etcdctl_behind_a_cut_link(int number)
                      url(others), "--initial-advertise-peer-urls", url(others), "--initial-cluster",
                      "default=" + url(others)},
                     {.output_file = directory.path() + "/log"}};
-    const auto etcdctl = [&](const std::string& endpoint, std::vector<std::string> words) {
-        words.insert(words.begin(), {"etcdctl", "--endpoints", endpoint});
-        return words;
+    const auto words = [&](const std::string& endpoint, std::vector<std::string> behind) {
+        behind.insert(behind.begin(), {"etcdctl", "--endpoints", endpoint});
+        return behind;
     };
     const subprocess_options api{.environment = {"ETCDCTL_API=3"},
                                  .output_file = directory.path() + "/log"};
     BOOST_REQUIRE(wait_until(
         [&] {
-            subprocess health{etcdctl(url(clients), {"endpoint", "health"}), api};
+            subprocess health{words(url(clients), {"endpoint", "health"}), api};
             return health.wait().success();
         },
         patience));
@@ -192,26 +195,40 @@ void etcdctl_behind_a_cut_link(int number)
     std::list<subprocess> holders, waiters;
     const auto journal = [&](int i) { return directory.path() + "/j" + std::to_string(i); };
     for (int i = 0; i != number; ++i) {
-        holders.emplace_back(etcdctl("http://" + proxy.connect_string(),
-                                     {"lock", "--ttl", "2", "lock-" + std::to_string(i),
-                                      COLOCK_JOURNAL_WRITER, journal(i), "holder", "15000"}),
+        holders.emplace_back(words("http://" + proxy.connect_string(),
+                                   {"lock", "--ttl", "2", "lock-" + std::to_string(i),
+                                    COLOCK_JOURNAL_WRITER, journal(i), "holder", "15000"}),
                              api);
         BOOST_REQUIRE(wait_until([&] { return !read_journal(journal(i)).empty(); }, patience));
         waiters.emplace_back(
-            etcdctl(url(clients), {"lock", "--ttl", "2", "lock-" + std::to_string(i),
-                                   COLOCK_JOURNAL_WRITER, journal(i), "waiter", "50"}),
+            words(url(clients), {"lock", "--ttl", "2", "lock-" + std::to_string(i),
+                                 COLOCK_JOURNAL_WRITER, journal(i), "waiter", "50"}),
             api);
     }
-    proxy.stall(true);
+    switch (what) {
+    case disturbance::link_cut: proxy.stall(true); break;
+    case disturbance::server_stopped:
+        etcd.stop();
+        // Longer than the lease: that is what is tried here.
+        std::this_thread::sleep_for(3s);
+        etcd.resume();
+        break;
+    case disturbance::program_stopped:
+        for (auto& holder : holders) {
+            holder.stop();
+        }
+    }
     int ran_on = 0;
     for (auto& waiter : waiters) {
-        waiter.wait();
+        waiter.wait_for(20s);
     }
     for (int i = 0; i != number; ++i) {
         ran_on += overlaps(read_journal(journal(i))) > 0;
     }
-    std::cout << "figure: etcdctl lock, link cut: its command ran on beside the next holder's in "
-              << ran_on << " of " << number << '\n';
+    constexpr const char* names[] = {"link cut", "server stopped", "etcdctl stopped"};
+    std::cout << "figure: etcdctl lock, " << names[static_cast<int>(what)]
+              << ": its command ran on beside the next holder's in " << ran_on << " of " << number
+              << '\n';
     proxy.stall(false);
 }
 
@@ -249,7 +266,9 @@ BOOST_AUTO_TEST_CASE(G5_fifty_of_each_soak, *boost::unit_test::disabled())
 BOOST_AUTO_TEST_CASE(etcdctl_soak, *boost::unit_test::disabled())
 {
     for (int round = 0; round != 10; ++round) {
-        etcdctl_behind_a_cut_link(5);
+        etcdctl(disturbance::link_cut, 5);
+        etcdctl(disturbance::server_stopped, 5);
+        etcdctl(disturbance::program_stopped, 5);
     }
 }
 
