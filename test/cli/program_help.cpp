@@ -215,10 +215,10 @@ BOOST_AUTO_TEST_CASE(zsh_and_fish_complete)
         BOOST_TEST(said.empty(), said);
         const auto completed = [&](const std::string& line) {
             // Without the description behind a tab.
-            return said_by(
-                {"fish", "--no-config", "-c",
-                 "source " + fish + "; complete -C '" + line + "' | string replace -r '\\t.*' ''; true"},
-                directory.path(), {"HOME=" + directory.path()});
+            return said_by({"fish", "--no-config", "-c",
+                            "source " + fish + "; complete -C '" + line +
+                                "' | string replace -r '\\t.*' ''; true"},
+                           directory.path(), {"HOME=" + directory.path()});
         };
         BOOST_TEST(completed("colock doct") == "doctor\n");
         BOOST_TEST(completed("colock doctor --js") == "--json\n");
