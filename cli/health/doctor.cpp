@@ -46,7 +46,7 @@ void judge_granted(const client& zk, const client_options& options, findings& fo
     found.add(verdict::ok, "connection",
               "a session of " + shown(granted) +
                   (options.chroot.empty() ? "" : " in " + options.chroot) +
-                  (options.credentials.empty() ? "" : ", as who we are"));
+                  (options.credentials.empty() ? "" : "; the servers take our identity"));
 }
 
 asio::awaitable<void> look_inside(client& zk, const doctor_options& o, findings& found)
