@@ -6,6 +6,10 @@ int main(int argc, char** argv)
     colock::cli::program p;
     add_run(p);
     add_elect(p);
+    add_ls(p);
+    add_why(p);
+    add_revoke(p);
+    add_break(p);
     add_doctor(p);
     add_bench(p);
     add_help(p);

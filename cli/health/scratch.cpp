@@ -34,12 +34,6 @@ bool is_contender_name(std::string_view name)
            });
 }
 
-std::string parent_of(const std::string& path)
-{
-    const auto slash = path.rfind('/');
-    return slash == 0 || slash == path.npos ? "/" : path.substr(0, slash);
-}
-
 std::string child_of(const std::string& path, std::string_view name)
 {
     return (path == "/" ? "" : path) + '/' + std::string{name};

@@ -3,6 +3,8 @@
 
 #include <colock/client.hpp>
 
+#include "connect/node_path.hpp"
+
 #include <boost/asio/awaitable.hpp>
 
 #include <string>
@@ -13,8 +15,6 @@ namespace colock::cli {
 // Whether a node with this name stands in a queue, of colock or of another library: a word for it, and ten digits.
 [[nodiscard]] bool is_contender_name(std::string_view name);
 
-// "/a/b" of "/a/b/c", "/" of "/a".
-[[nodiscard]] std::string parent_of(const std::string& path);
 [[nodiscard]] std::string child_of(const std::string& path, std::string_view name);
 
 // A name that nobody else has.

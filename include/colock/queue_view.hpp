@@ -13,6 +13,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,6 +29,9 @@ struct owner_info {
     std::optional<std::string> host;    ///< The name of its machine.
     std::optional<std::int64_t> pid;    ///< Its number there.
     std::optional<std::string> program; ///< Its name.
+    /// The path of the node under which it runs: that of the `colock run` that has started it, and holds another lock
+    /// meanwhile.
+    std::optional<std::string> under = {};
     std::string
         text; ///< The data as it is, which other libraries and other users write as they like.
 
@@ -38,7 +42,8 @@ struct owner_info {
 /// `host=<name> pid=<number> program=<name>`, one line. Since when a node is there the server knows.
 [[nodiscard]] COLOCK_DECL const std::string& default_owner_data();
 
-/// Reads what `default_owner_data` writes. Of other data only `text` is set.
+/// Reads what `default_owner_data` writes, and what the program `colock run` writes, which has one more field:
+/// `host=<name> pid=<number> under=<path> program=<name>`. Of other data only `text` is set.
 [[nodiscard]] COLOCK_DECL owner_info parse_owner(std::string_view data);
 
 /// Replaces the data of a node to ask its owner to let the lock go; the same text as in Apache Curator. `async_revoke`
@@ -62,11 +67,20 @@ struct queue_entry {
     /// Why the node could not be read, such as `zookeeper_errc::no_auth`. Only its name is known then, and what
     /// follows from the name.
     error_code unreadable;
+    /// The node was not read, because of `view_options::most_read`. Only its name is known, and what follows from it.
+    bool unread = false;
 
     /// A client has asked for the lock; the request replaced what the owner had written.
     [[nodiscard]] bool is_revoked() const { return data == revocation_request; }
     /// What the data tell of the owner.
     [[nodiscard]] owner_info owner() const { return parse_owner(data); }
+};
+
+/// How far a view looks. A queue may have thousands of nodes, each of which is a request.
+struct view_options {
+    /// The most nodes that are read, in the order of the queue: the holders first, unless more share the lock. The rest
+    /// of the entries are `queue_entry::unread`. Of a semaphore: of the permits, and again of the waiters.
+    std::size_t most_read = std::numeric_limits<std::size_t>::max();
 };
 
 /// A queue as it was found, in its order.
@@ -99,9 +113,11 @@ concept queueing = std::same_as<Lock, mutex> || std::same_as<Lock, recursive_mut
 
 struct COLOCK_DECL queue_queries {
     static void view(const std::shared_ptr<client_core>& core,
-                     operation_ptr<error_code, queue_view> op, std::string path, layout names);
+                     operation_ptr<error_code, queue_view> op, std::string path, layout names,
+                     view_options options);
     static void view_permits(const std::shared_ptr<client_core>& core,
-                             operation_ptr<error_code, queue_view> op, std::string path);
+                             operation_ptr<error_code, queue_view> op, std::string path,
+                             view_options options);
     static void wait_position(const std::shared_ptr<client_core>& core,
                               operation_ptr<error_code, std::size_t> op, std::string node,
                               layout names, std::optional<std::size_t> seen);
@@ -141,7 +157,31 @@ auto async_view_queue(const client& zk, std::string path, layout names,
 {
     return detail::start_operation<CompletionToken, void(error_code, queue_view)>(
         detail::initiate<error_code, queue_view>{detail::access::core(zk)}, token,
-        &detail::queue_queries::view, std::move(path), std::move(names));
+        &detail::queue_queries::view, std::move(path), std::move(names), view_options{});
+}
+
+/// Looks into the queue of the lock at `path`, and reads `options.most_read` nodes at most: the cost is that of one list,
+/// however long the queue is. At completion `view` has all holders and waiters, in order; those behind the last one that
+/// was read with their names only. A contender that leaves meanwhile is left out, and no other is read in its place.
+/// Otherwise as without options.
+///
+/// Completion signature: `void(error_code, queue_view view)`.
+/// Errors:
+///  - `errc::invalid_path`: the path is malformed. `errc::invalid_option`: so is the layout.
+///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directory.
+///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - `operation_aborted`: cancelled, or the client was destroyed.
+///
+/// Cancellation: terminal, partial, total: completes at once.
+/// Executor: the handler's associated one, by default the client's; never within this function.
+/// Thread safety: may be called from several threads at once.
+template <class CompletionToken = boost::asio::deferred_t>
+auto async_view_queue(const client& zk, std::string path, layout names, view_options options,
+                      CompletionToken&& token = CompletionToken())
+{
+    return detail::start_operation<CompletionToken, void(error_code, queue_view)>(
+        detail::initiate<error_code, queue_view>{detail::access::core(zk)}, token,
+        &detail::queue_queries::view, std::move(path), std::move(names), options);
 }
 
 /// Looks into the queue of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`. At completion `view` has
@@ -163,7 +203,31 @@ auto async_view_queue(const Lock& lock, CompletionToken&& token = CompletionToke
     auto at = detail::place_of(lock);
     return detail::start_operation<CompletionToken, void(error_code, queue_view)>(
         detail::initiate<error_code, queue_view>{std::move(at.core)}, token,
-        &detail::queue_queries::view, std::move(at.path), std::move(at.names));
+        &detail::queue_queries::view, std::move(at.path), std::move(at.names), view_options{});
+}
+
+/// Looks into the queue of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`, and reads `options.most_read` nodes at
+/// most. At completion `view` has all holders and waiters, in order; those behind the last one that was read with their
+/// names only. The function that takes a path says more. The object need not live on.
+///
+/// Completion signature: `void(error_code, queue_view view)`.
+/// Errors:
+///  - `errc::invalid_path`, `errc::invalid_option`: the path, or the layout, of the object is malformed.
+///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directory.
+///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - `operation_aborted`: cancelled, or the client was destroyed.
+///
+/// Cancellation: terminal, partial, total: completes at once.
+/// Executor: the handler's associated one, by default the client's; never within this function.
+/// Thread safety: may be called from several threads at once.
+template <detail::queueing Lock, class CompletionToken = boost::asio::deferred_t>
+auto async_view_queue(const Lock& lock, view_options options,
+                      CompletionToken&& token = CompletionToken())
+{
+    auto at = detail::place_of(lock);
+    return detail::start_operation<CompletionToken, void(error_code, queue_view)>(
+        detail::initiate<error_code, queue_view>{std::move(at.core)}, token,
+        &detail::queue_queries::view, std::move(at.path), std::move(at.names), options);
 }
 
 /// Looks into a semaphore. At completion `view.holders()` are the nodes of the permits that are held, one for each
@@ -187,7 +251,31 @@ auto async_view_queue(const semaphore& of, CompletionToken&& token = CompletionT
     auto at = detail::place_of(of);
     return detail::start_operation<CompletionToken, void(error_code, queue_view)>(
         detail::initiate<error_code, queue_view>{std::move(at.core)}, token,
-        &detail::queue_queries::view_permits, std::move(at.path));
+        &detail::queue_queries::view_permits, std::move(at.path), view_options{});
+}
+
+/// Looks into a semaphore, and reads `options.most_read` nodes of permits, and as many of waiters, at most. At completion
+/// `view.holders()` are all permits that are held, and `view.waiters()` all acquisitions that wait; those behind the last
+/// one that was read with their names only. Otherwise as without options. The object need not live on.
+///
+/// Completion signature: `void(error_code, queue_view view)`.
+/// Errors:
+///  - `errc::invalid_path`: the path of the object is malformed.
+///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directories.
+///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - `operation_aborted`: cancelled, or the client was destroyed.
+///
+/// Cancellation: terminal, partial, total: completes at once.
+/// Executor: the handler's associated one, by default the client's; never within this function.
+/// Thread safety: may be called from several threads at once.
+template <class CompletionToken = boost::asio::deferred_t>
+auto async_view_queue(const semaphore& of, view_options options,
+                      CompletionToken&& token = CompletionToken())
+{
+    auto at = detail::place_of(of);
+    return detail::start_operation<CompletionToken, void(error_code, queue_view)>(
+        detail::initiate<error_code, queue_view>{std::move(at.core)}, token,
+        &detail::queue_queries::view_permits, std::move(at.path), options);
 }
 
 /// Waits until the position of a contender is another than `seen`. At completion `position` is what it is then.

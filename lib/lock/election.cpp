@@ -113,7 +113,7 @@ void election_path::leader(const std::shared_ptr<client_core>& core,
 {
     const auto q = make_query(core, std::move(op));
     q->start([raw = q.get(), path = std::move(path)] {
-        read_queue(raw->shared_from_this(), path, curator_latch_layout(), 1,
+        read_queue(raw->shared_from_this(), path, curator_latch_layout(), 1, 1,
                    [raw](queue_view&& found) {
                        if (found.entries.empty()) {
                            raw->finish({}, {});
@@ -132,7 +132,7 @@ void election_path::participants(const std::shared_ptr<client_core>& core,
 {
     const auto q = make_query(core, std::move(op));
     q->start([raw = q.get(), path = std::move(path)] {
-        read_queue(raw->shared_from_this(), path, curator_latch_layout(), everybody,
+        read_queue(raw->shared_from_this(), path, curator_latch_layout(), everybody, everybody,
                    [raw](queue_view&& found) {
                        std::vector<std::string> all;
                        for (auto& each : found.entries) {

@@ -8,12 +8,14 @@
 #include <charconv>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace colock {
 
 namespace {
 
-constexpr std::string_view host_key = "host=", pid_key = " pid=", program_key = " program=";
+constexpr std::string_view host_key = "host=", pid_key = " pid=", under_key = " under=/",
+                           program_key = " program=";
 
 std::string in_one_line(std::string text)
 {
@@ -44,7 +46,12 @@ owner_info parse_owner(std::string_view data)
     if (!data.starts_with(host_key) || program_at == data.npos) {
         return o;
     }
-    const auto digits = data.substr(pid_at + pid_key.size(), program_at - pid_at - pid_key.size());
+    auto digits = data.substr(pid_at + pid_key.size(), program_at - pid_at - pid_key.size());
+    std::optional<std::string> under;
+    if (const auto at = digits.find(under_key); at != digits.npos) {
+        under = digits.substr(at + under_key.size() - 1); // with its '/'
+        digits = digits.substr(0, at);
+    }
     std::int64_t pid = 0;
     const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), pid);
     if (ec != std::errc{} || end != digits.data() + digits.size()) {
@@ -52,6 +59,7 @@ owner_info parse_owner(std::string_view data)
     }
     o.host = data.substr(host_key.size(), pid_at - host_key.size());
     o.pid = pid;
+    o.under = std::move(under);
     o.program = data.substr(program_at + program_key.size()); // the last one: it may contain blanks
     return o;
 }

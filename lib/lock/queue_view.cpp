@@ -68,11 +68,12 @@ void take_answer(queue_entry& entry, zk::reply&& r)
 }
 
 void queue_queries::view(const std::shared_ptr<client_core>& core,
-                         operation_ptr<error_code, queue_view> op, std::string path, layout names)
+                         operation_ptr<error_code, queue_view> op, std::string path, layout names,
+                         view_options options)
 {
     const auto q = make_query(core, std::move(op));
-    q->start([raw = q.get(), path = std::move(path), names = std::move(names)] {
-        read_queue(raw->shared_from_this(), path, names, everybody,
+    q->start([raw = q.get(), path = std::move(path), names = std::move(names), options] {
+        read_queue(raw->shared_from_this(), path, names, everybody, options.most_read,
                    [raw](queue_view&& found) { raw->finish({}, std::move(found)); });
     });
 }
@@ -84,14 +85,15 @@ queue_place place_of(const semaphore& of)
 
 // The leases are listed behind the waiters: who is granted permits in between is among both, instead of among neither.
 void queue_queries::view_permits(const std::shared_ptr<client_core>& core,
-                                 operation_ptr<error_code, queue_view> op, std::string path)
+                                 operation_ptr<error_code, queue_view> op, std::string path,
+                                 view_options options)
 {
     struct parts {
         std::vector<queue_entry> leases, waiters;
         std::size_t open = 2;
     };
     const auto q = make_query(core, std::move(op));
-    q->start([raw = q.get(), path = std::move(path), found = std::make_shared<parts>()] {
+    q->start([raw = q.get(), path = std::move(path), options, found = std::make_shared<parts>()] {
         const auto take = [raw, found](std::vector<queue_entry> parts::*into, bool holds) {
             return [raw, found, into, holds](queue_view&& part) {
                 for (auto& each : part.entries) {
@@ -108,10 +110,10 @@ void queue_queries::view_permits(const std::shared_ptr<client_core>& core,
         };
         const auto self = raw->shared_from_this();
         read_queue(self, protocol::join_path(path, "locks"), curator_layout(), everybody,
-                   take(&parts::waiters, false));
+                   options.most_read, take(&parts::waiters, false));
         if (!raw->is_over()) {
             read_queue(self, protocol::join_path(path, "leases"), protocol::permits::lease_layout(),
-                       everybody, take(&parts::leases, true));
+                       everybody, options.most_read, take(&parts::leases, true));
         }
     });
 }

@@ -19,8 +19,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::require(owner.text == text);
     fuzz::require(owner.host.has_value() == owner.pid.has_value() &&
                   owner.host.has_value() == owner.program.has_value());
+    fuzz::require(!owner.under || (owner.host && owner.under->starts_with('/')));
     if (owner.host) {
         auto again = parse_owner("host=" + *owner.host + " pid=" + std::to_string(*owner.pid) +
+                                 (owner.under ? " under=" + *owner.under : "") +
                                  " program=" + *owner.program);
         again.text = owner.text; // the number may have been written in another way
         fuzz::require(again == owner);

@@ -55,6 +55,66 @@ BOOST_AUTO_TEST_CASE(who_has_it_and_who_waits_in_order)
     admin.remove(directory + "/not-a-contender");
 }
 
+BOOST_AUTO_TEST_CASE(a_bounded_view_reads_the_first_nodes_only)
+{
+    admin.create(directory);
+    constexpr std::size_t count = 300;
+    for (std::size_t i = 0; i != count; ++i) {
+        admin.create(directory + "/other-lock-", "data",
+                     admin_session::mode::persistent_sequential);
+    }
+    auto& c = connect();
+    const auto look = [&](std::size_t most) {
+        const auto before = c.stats().requests;
+        outcome<queue_view> o;
+        async_view_queue(c, directory, curator_layout(), view_options{.most_read = most},
+                         o.handler());
+        auto found = value_of(io, o);
+        BOOST_TEST(c.stats().requests - before == 1 + std::min(most, count));
+        BOOST_TEST_REQUIRE(found.entries.size() == count);
+        for (std::size_t i = 0; i != count; ++i) {
+            const auto& e = found.entries[i];
+            BOOST_TEST(e.unread == (i >= most));
+            BOOST_TEST(e.data.empty() == (i >= most));
+            BOOST_TEST(e.holds == (i == 0));
+            BOOST_TEST(e.number == static_cast<std::int64_t>(i));
+        }
+        return found;
+    };
+    for (const std::size_t most : {0, 1, 65, 300, 1000}) {
+        look(most);
+    }
+    BOOST_TEST(look(0).holders().size() == 1U);
+
+    outcome<queue_view> by_object;
+    async_view_queue(mutex{c, directory}, view_options{.most_read = 2}, by_object.handler());
+    BOOST_TEST(value_of(io, by_object).entries[2].unread);
+    admin.remove_tree(directory);
+}
+
+BOOST_AUTO_TEST_CASE(a_bounded_view_of_a_semaphore_reads_so_many_of_each)
+{
+    admin.create(directory);
+    for (const auto* part : {"/locks/x-lock-", "/leases/x-lease-"}) {
+        const std::string path = directory + part;
+        admin.create(path.substr(0, path.rfind('/')));
+        for (int i = 0; i != 5; ++i) {
+            admin.create(path, "data", admin_session::mode::persistent_sequential);
+        }
+    }
+    auto& c = connect();
+    const auto before = c.stats().requests;
+    outcome<queue_view> o;
+    async_view_queue(semaphore{c, directory, 5}, view_options{.most_read = 2}, o.handler());
+    const auto found = value_of(io, o);
+    BOOST_TEST(c.stats().requests - before == 2 + 2 * 2U);
+    BOOST_TEST((found.holders().size() == 5U && found.waiters().size() == 5U));
+    for (const auto part : {found.holders(), found.waiters()}) {
+        BOOST_TEST((!part[1].unread && part[2].unread));
+    }
+    admin.remove_tree(directory);
+}
+
 BOOST_AUTO_TEST_CASE(readers_before_the_first_writer_have_it)
 {
     auto& a = connect();

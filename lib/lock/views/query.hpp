@@ -182,14 +182,15 @@ void list_queue(const std::shared_ptr<query<Results...>>& of, const std::string&
             });
 }
 
-// Lists a queue, and reads what the first contenders say about themselves. Leaves out contenders that have gone meanwhile. What
+// Lists a queue, keeps the first contenders up to a limit, and reads what the first of them say about themselves. Leaves out contenders that have gone meanwhile. What
 // is under way keeps it and the query alive.
 template <class Inquiry, class Then>
 class queue_reading final : public std::enable_shared_from_this<queue_reading<Inquiry, Then>> {
 public:
-    queue_reading(Inquiry& of, std::string path, layout l, std::size_t limit, Then then)
-        : of_{of}, path_{std::move(path)}, layout_{std::move(l)}, limit_{limit}, then_{std::move(
-                                                                                     then)}
+    queue_reading(Inquiry& of, std::string path, layout l, std::size_t limit, std::size_t most_read,
+                  Then then)
+        : of_{of}, path_{std::move(path)}, layout_{std::move(l)}, limit_{limit},
+          most_read_{most_read}, then_{std::move(then)}
     {
     }
 
@@ -212,7 +213,11 @@ private:
         view_ = std::move(found);
         shortened_ = view_.entries.size() > limit_;
         view_.entries.resize(std::min(view_.entries.size(), limit_));
-        gone_.assign(view_.entries.size(), false);
+        to_read_ = std::min(view_.entries.size(), most_read_);
+        for (auto i = to_read_; i != view_.entries.size(); ++i) {
+            view_.entries[i].unread = true;
+        }
+        gone_.assign(to_read_, false);
         asked_ = 0;
         go_on();
     }
@@ -224,7 +229,7 @@ private:
         }
         const client_core::batch together{*of_.core()};
         reading_ = true;
-        for (std::size_t n = 0; n != most_at_once && asked_ != view_.entries.size() &&
+        for (std::size_t n = 0; n != most_at_once && asked_ != to_read_ &&
                                 under_way_ != most_under_way && !of_.is_over();
              ++n) {
             read(asked_++);
@@ -233,7 +238,7 @@ private:
         if (under_way_ != 0 || of_.is_over()) {
             return; // the next answer goes on
         }
-        if (asked_ == view_.entries.size()) {
+        if (asked_ == to_read_) {
             finish();
         } else {
             of_.core()->post([self = this->shared_from_this(), of = of_.shared_from_this()] {
@@ -268,7 +273,10 @@ private:
     void finish()
     {
         std::size_t i = 0;
-        std::erase_if(view_.entries, [&](const auto&) { return gone_[i++]; });
+        std::erase_if(view_.entries, [&](const auto&) {
+            const auto at = i++;
+            return at < gone_.size() && gone_[at];
+        });
         if (view_.entries.empty() && shortened_) {
             begin(); // somebody else is the first one now
             return;
@@ -281,9 +289,11 @@ private:
     const std::string path_;
     const layout layout_;
     const std::size_t limit_;
+    const std::size_t most_read_;
     Then then_;
     queue_view view_;
     std::vector<bool> gone_;
+    std::size_t to_read_ = 0;
     std::size_t asked_ = 0; // of the entries, in their order
     std::size_t under_way_ = 0;
     bool reading_ = false; // an answer that comes at once leaves the next read to the loop
@@ -292,10 +302,10 @@ private:
 
 template <class... Results, class Then>
 void read_queue(const std::shared_ptr<query<Results...>>& of, const std::string& path,
-                const layout& l, std::size_t limit, Then then)
+                const layout& l, std::size_t limit, std::size_t most_read, Then then)
 {
     using reading = queue_reading<query<Results...>, Then>;
-    std::make_shared<reading>(*of, path, l, limit, std::move(then))->begin();
+    std::make_shared<reading>(*of, path, l, limit, most_read, std::move(then))->begin();
 }
 
 } // namespace colock::detail

@@ -1,0 +1,314 @@
+// `colock break`: takes a lock away from its holder.
+#include <colock/diagnostics.hpp>
+#include <colock/log.hpp>
+
+#include "connect/run_client.hpp"
+#include "look/culprit.hpp"
+#include "look/look_at.hpp"
+#include "look/words.hpp"
+#include "program/exit_status.hpp"
+#include "program/failure.hpp"
+#include "program/program.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace colock::cli {
+
+namespace {
+
+namespace asio = boost::asio;
+constexpr auto no_throw = asio::as_tuple(asio::use_awaitable);
+
+struct break_options {
+    server_options servers;
+    std::string path;
+    std::string node;
+    std::string admin_port = "8080";
+    bool all = false;
+    bool yes = false;
+};
+
+std::vector<queue_entry> chosen(const seen_lock& seen, const break_options& o)
+{
+    const auto& entries = seen.queue.entries;
+    const auto path = printable(o.path);
+    if (!o.node.empty()) {
+        const auto at = std::ranges::find_if(
+            entries, [&](const queue_entry& e) { return e.name == o.node || e.path == o.node; });
+        if (at == entries.end()) {
+            throw failure{not_found_here, printable(o.node) + " is no contender of " + path +
+                                              "; `colock ls -l " + path + "` shows them"};
+        }
+        return {*at};
+    }
+    const auto holders = seen.queue.holders();
+    if (holders.empty()) {
+        throw failure{not_found_here, "nobody holds " + path + "; there is nothing to break"};
+    }
+    if (holders.size() > 1 && !o.all) {
+        throw failure{usage, std::to_string(holders.size()) + " hold " + path +
+                                 "; say --all, or --node with one of those that `colock ls -l` "
+                                 "shows"};
+    }
+    return {holders.begin(), holders.end()};
+}
+
+void require_lock(const seen_lock& seen)
+{
+    const auto path = printable(seen.path);
+    if (!seen.exists) {
+        throw failure{not_found_here, path + " does not exist"};
+    }
+    if (seen.unlisted) {
+        throw failure{refused, "this client lacks READ on " + printable(seen.unlisted_path) +
+                                   "; use --auth with an identity that may"};
+    }
+    if (!seen.is_lock()) {
+        throw failure{refused, path + " is no lock, so nothing is deleted there"};
+    }
+}
+
+std::string_view life_of(health h)
+{
+    switch (h) {
+    case health::alive: return "its session is alive";
+    case health::silent: return "its session is there, but silent";
+    case health::stopped: return "it is stopped";
+    case health::dead: return "it seems dead";
+    case health::by_hand: return "it has no session";
+    case health::unreadable:
+    case health::unknown: break;
+    }
+    return "whether it lives cannot be known";
+}
+
+std::string warning(const std::vector<queue_entry>& targets, const session_facts& facts)
+{
+    std::string text;
+    for (const auto& e : targets) {
+        const auto known = examine(e, facts);
+        text += (e.holds ? "holder " : "waiter ") + who(e);
+        if (!e.unreadable) {
+            text += ", for " + age_words(e) + ", token " + token_words(e) + "...";
+        }
+        text += "\n  node " + printable(e.path) + "\n  " + std::string{life_of(known.state)} +
+                (known.words.empty() ? "" : ": " + known.words) + '\n';
+    }
+    for (const auto& note : facts.notes) {
+        text += "note: " + printable(note) + '\n';
+    }
+    return text +
+           "The next holder gets the lock at once, with a greater fencing token. The old one may "
+           "go "
+           "on until it\nnotices: stores that check tokens refuse it, others do not. `colock run` "
+           "kills its command at once.\n";
+}
+
+// True when the user says so. The client goes on meanwhile.
+asio::awaitable<bool> confirmed()
+{
+    std::cerr << "Break it? [y/N] " << std::flush;
+    const auto executor = co_await asio::this_coro::executor;
+    asio::posix::stream_descriptor input{executor, ::dup(STDIN_FILENO)};
+    std::string line;
+    constexpr std::size_t longest = 1024;
+    auto into = asio::dynamic_buffer(line, longest);
+    const auto [ec, n] = co_await asio::async_read_until(input, into, '\n', no_throw);
+    if (ec == asio::error::operation_aborted) {
+        throw boost::system::system_error{ec};
+    }
+    co_return !ec && (line == "y\n" || line == "yes\n" || line == "Y\n");
+}
+
+// Nobody can hide that a node exists, since when, and whose it is.
+asio::awaitable<void> complete(client& zk, queue_entry& e)
+{
+    if (!e.unreadable) {
+        co_return;
+    }
+    const auto [ec, found] = co_await zk.async_exists(e.path, no_throw);
+    if (!ec && found) {
+        e.czxid = found->czxid;
+        e.session = found->ephemeral_owner;
+    }
+}
+
+enum class outcome { broken, gone, another };
+
+// The path of a single node is that of the next holder, too, whose node begins with version 0. Writing the same data again
+// tells whose node it is, and gives it a version that a successor's has not.
+asio::awaitable<outcome> mark(client& zk, const queue_entry& e, std::int32_t& version)
+{
+    diagnostics why;
+    const auto [ec, stat] =
+        co_await zk.async_set(e.path, e.data, version, bind_diagnostics(why, no_throw));
+    if (ec == zookeeper_errc::no_node) {
+        co_return outcome::gone;
+    }
+    if (ec == zookeeper_errc::bad_version) {
+        co_return outcome::another;
+    }
+    if (ec) {
+        throw failure_of(ec, why.message());
+    }
+    version = stat.version;
+    co_return stat.czxid == e.czxid ? outcome::broken : outcome::another;
+}
+
+// Deletes the node that was shown, and no other one that has come in its place.
+asio::awaitable<outcome> remove(client& zk, const queue_entry& e, kind what)
+{
+    const auto [exists_ec, found] = co_await zk.async_exists(e.path, no_throw);
+    if (exists_ec) {
+        throw failure_of(exists_ec);
+    }
+    if (!found) {
+        co_return outcome::gone;
+    }
+    if (found->czxid != e.czxid) {
+        co_return outcome::another;
+    }
+    auto version = found->version;
+    if (what == kind::single_node) {
+        const auto marked = co_await mark(zk, e, version);
+        if (marked != outcome::broken) {
+            co_return marked;
+        }
+    }
+    diagnostics why;
+    const auto [ec] = co_await zk.async_remove(e.path, version, bind_diagnostics(why, no_throw));
+    if (ec == zookeeper_errc::no_node) {
+        co_return outcome::gone;
+    }
+    if (ec == zookeeper_errc::bad_version) {
+        co_return outcome::another;
+    }
+    if (ec) {
+        throw failure_of(ec, why.message());
+    }
+    co_return outcome::broken;
+}
+
+asio::awaitable<session_facts> sessions_of(client& zk, const client_options& options,
+                                           const break_options& o,
+                                           const std::vector<queue_entry>& targets)
+{
+    std::set<std::int64_t> sessions;
+    for (const auto& e : targets) {
+        sessions.insert(e.session);
+    }
+    session_questions how;
+    how.options = options;
+    how.admin_port = o.admin_port == "0" ? "" : o.admin_port;
+    co_return co_await ask_sessions(zk, how, sessions);
+}
+
+asio::awaitable<void> tell_next(client& zk, const break_options& o)
+{
+    const auto now = co_await look_at(zk, o.path);
+    const auto holders = now.queue.holders();
+    std::cout << (holders.empty() ? "nobody holds " + printable(o.path) + " now"
+                                  : "now first: " + who(holders.front()) + ", token " +
+                                        token_words(holders.front()) + "...")
+              << '\n'
+              << std::flush;
+}
+
+asio::awaitable<int> take_away(client& zk, const client_options& options, const break_options& o)
+{
+    const auto [ec] = co_await zk.async_sync(o.path, no_throw);
+    if (ec) {
+        throw failure_of(ec);
+    }
+    const auto seen = co_await look_at(zk, o.path, std::numeric_limits<std::size_t>::max());
+    require_lock(seen);
+    auto targets = chosen(seen, o);
+    for (auto& e : targets) {
+        co_await complete(zk, e);
+    }
+    const auto facts = co_await sessions_of(zk, options, o, targets);
+    std::cerr << warning(targets, facts) << std::flush;
+    if (!o.yes) {
+        if (!::isatty(STDIN_FILENO) || !::isatty(STDERR_FILENO)) {
+            throw failure{usage, "nothing was deleted; say --yes where no terminal can ask you"};
+        }
+        const bool sure = co_await confirmed();
+        if (!sure) {
+            std::cerr << "nothing was deleted\n";
+            co_return not_found_here;
+        }
+    }
+    int status = success;
+    for (const auto& e : targets) {
+        const auto came = co_await remove(zk, e, seen.what);
+        std::cout << (came == outcome::broken ? "broke "
+                      : came == outcome::gone ? "had let go already: "
+                                              : "left alone, for another has come: ")
+                  << who(e) << ", " << printable(e.path) << '\n';
+        status = came == outcome::another ? static_cast<int>(refused) : status;
+    }
+    co_await tell_next(zk, o);
+    co_return status;
+}
+
+} // namespace
+
+void add_break(program& p)
+{
+    auto& c = p.add(
+        {.name = "break",
+         .synopsis = "[options] PATH",
+         .summary = "Take a lock away from its holder",
+         .description =
+             "Deletes the node of the holder, after it has shown who that is, whether it lives, "
+             "and "
+             "what will\ncome of it, and after you have agreed. The next holder gets the lock at "
+             "once, with a greater fencing\ntoken. The old one may go on until it notices: stores "
+             "that check tokens are safe from it, others are\nnot. `colock run` kills its command "
+             "at once. `colock revoke` asks instead.\n\nOnly the node that was shown is deleted, "
+             "never that of a successor.\n\nExit status: 0; 1 when nobody holds the lock, or you "
+             "say no; 122 when the path is no lock, a\npermission is missing, or another holder "
+             "has "
+             "come meanwhile; 125 without a terminal and --yes.\n",
+         .examples = {{"colock break /locks/backup", "show the holder, ask, and delete its node"},
+                      {"colock break --yes /locks/backup", "the same in a script"},
+                      {"colock break --all /locks/reports", "all that share the lock"},
+                      {"colock break --node _c_4ae1...-lock-0000000041 /locks/backup",
+                       "one contender, which may also be a waiter"}}});
+    const auto o = std::make_shared<break_options>();
+    c.options->add_option("PATH", o->path, "the path of a lock")->required();
+    auto* const node =
+        c.options->add_option("--node", o->node, "this contender: its name, or its path")
+            ->type_name("NODE");
+    c.options->add_flag("--all", o->all, "all holders, where several share the lock")
+        ->excludes(node);
+    c.options->add_flag("-y,--yes", o->yes, "do not ask");
+    c.options
+        ->add_option("--admin-port", o->admin_port,
+                     "the port of the servers' AdminServers; 0: do not ask them")
+        ->type_name("PORT")
+        ->capture_default_str();
+    add_server_options(*c.options, o->servers);
+    c.run = [o] {
+        const auto options = to_client_options(o->servers);
+        return run_client(options, [&](client& zk) { return take_away(zk, options, *o); });
+    };
+}
+
+} // namespace colock::cli

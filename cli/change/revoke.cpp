@@ -1,0 +1,152 @@
+// `colock revoke`: asks the holders of a lock to let it go.
+#include <colock/diagnostics.hpp>
+#include <colock/log.hpp>
+#include <colock/watch.hpp>
+
+#include "connect/duration.hpp"
+#include "connect/run_client.hpp"
+#include "look/look_at.hpp"
+#include "look/words.hpp"
+#include "program/exit_status.hpp"
+#include "program/failure.hpp"
+#include "program/program.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace colock::cli {
+
+namespace {
+
+namespace asio = boost::asio;
+constexpr auto no_throw = asio::as_tuple(asio::use_awaitable);
+
+struct revoke_options {
+    server_options servers;
+    std::string path;
+    std::chrono::milliseconds wait{0};
+};
+
+// False when the node has gone before.
+asio::awaitable<bool> ask_one(client& zk, kind what, std::string node)
+{
+    const auto [exists_ec, found] = co_await zk.async_exists(node, no_throw);
+    if (!exists_ec && !found) {
+        co_return false;
+    }
+    diagnostics why;
+    error_code ec;
+    if (what == kind::single_node) {
+        const std::string request{revocation_request};
+        const auto [set_ec, stat] =
+            co_await zk.async_set(node, request, any_version, bind_diagnostics(why, no_throw));
+        ec = set_ec;
+    } else {
+        const auto [revoke_ec] = co_await async_revoke(zk, node, bind_diagnostics(why, no_throw));
+        ec = revoke_ec;
+    }
+    if (ec == zookeeper_errc::no_node) {
+        co_return false;
+    }
+    if (ec) {
+        throw failure_of(ec, why.message());
+    }
+    co_return true;
+}
+
+asio::awaitable<void> wait_until_gone(client& zk, std::vector<std::string> nodes)
+{
+    for (const auto& node : nodes) {
+        for (;;) {
+            auto seen = co_await zk.async_watch_exists(node, asio::use_awaitable);
+            if (!seen.value) {
+                break;
+            }
+            co_await seen.changes.async_wait(asio::use_awaitable);
+        }
+    }
+}
+
+asio::awaitable<void> after(std::chrono::milliseconds time)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer timer{executor, time};
+    co_await timer.async_wait(asio::use_awaitable);
+}
+
+asio::awaitable<int> revoke(client& zk, const revoke_options& o)
+{
+    const auto [ec] = co_await zk.async_sync(o.path, no_throw);
+    if (ec) {
+        throw failure_of(ec);
+    }
+    const auto seen = co_await look_at(zk, o.path, std::numeric_limits<std::size_t>::max());
+    const auto path = printable(o.path);
+    if (seen.unlisted) {
+        throw failure{refused, "this client lacks READ on " + printable(seen.unlisted_path) +
+                                   "; use --auth with an identity that may"};
+    }
+    if (seen.queue.holders().empty()) {
+        throw failure{not_found_here,
+                      "nobody holds " + path + "; `colock ls` and `colock why` tell more"};
+    }
+    std::vector<std::string> nodes;
+    for (const auto& e : seen.queue.holders()) {
+        const bool asked = co_await ask_one(zk, seen.what, e.path);
+        std::cout << (asked ? "asked " : "has let go already: ") << who(e) << ", "
+                  << printable(e.path) << '\n';
+        nodes.push_back(e.path);
+    }
+    std::cout << std::flush;
+    if (o.wait.count() == 0) {
+        co_return success;
+    }
+    using namespace asio::experimental::awaitable_operators;
+    const auto first = co_await (wait_until_gone(zk, nodes) || after(o.wait));
+    if (first.index() == 1) {
+        throw failure{timed_out, "not all have let go of " + path + " after " + shown(o.wait) +
+                                     "; `colock why` tells who still has it, `colock break` takes "
+                                     "it away"};
+    }
+    std::cout << "all have let go\n" << std::flush;
+    co_return success;
+}
+
+} // namespace
+
+void add_revoke(program& p)
+{
+    auto& c = p.add(
+        {.name = "revoke",
+         .synopsis = "[options] PATH",
+         .summary = "Ask the holders of a lock to let it go",
+         .description =
+             "Asks all that hold the lock at PATH, and says whom. What comes of it is up to them: "
+             "programs that use\ncolock or Curator can listen for it. The request takes the place "
+             "of what they have written into\ntheir nodes. `colock break` does not ask.\n\n"
+             "Exit status: 0; 1 when nobody holds the lock; 122 when a permission is missing; 124 "
+             "when --wait is\nover and not all have let go.\n",
+         .examples = {{"colock revoke /locks/backup", "ask, and go on at once"},
+                      {"colock revoke --wait 1m /locks/backup",
+                       "ask, and wait for a minute at most until they have let go"}}});
+    const auto o = std::make_shared<revoke_options>();
+    c.options->add_option("PATH", o->path, "the path of a lock")->required();
+    add_duration(*c.options, "--wait", o->wait, "wait until they have let go, for that long");
+    add_server_options(*c.options, o->servers);
+    c.run = [o] {
+        return run_client(to_client_options(o->servers),
+                          [o](client& zk) { return revoke(zk, *o); });
+    };
+}
+
+} // namespace colock::cli

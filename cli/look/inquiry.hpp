@@ -1,0 +1,36 @@
+// All that `colock why` finds out: the locks, those that their holders have to do with, and what the servers know.
+#pragma once
+
+#include "look/culprit.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace colock::cli {
+
+// Locks that are looked at beside those asked for, because a holder waits there, or runs under a node there.
+inline constexpr std::size_t most_followed = 8;
+
+struct inquiry {
+    std::vector<seen_lock> locks;
+    std::size_t asked_for = 0; // the first ones; the others were followed
+    session_facts facts;
+    culprit found;
+    std::uint64_t reads = 0; // that were sent
+};
+
+struct inquiry_options {
+    std::vector<std::string> paths;
+    std::optional<kind> expected;
+    std::string admin_port;
+};
+
+// Sends (paths + most_followed) * most_requests_a_path + 1 requests at most.
+[[nodiscard]] boost::asio::awaitable<inquiry> inquire(client& zk, const client_options& options,
+                                                      const inquiry_options& what);
+
+} // namespace colock::cli

@@ -1,0 +1,203 @@
+#include "look/look_at.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <utility>
+
+namespace colock::cli {
+
+namespace {
+
+namespace asio = boost::asio;
+constexpr auto no_throw = asio::as_tuple(asio::use_awaitable);
+
+bool is_a_fact(const error_code& ec)
+{
+    return !ec || ec == zookeeper_errc::no_node || ec == zookeeper_errc::no_auth;
+}
+
+void require_fact(const error_code& ec)
+{
+    if (!is_a_fact(ec)) {
+        throw boost::system::system_error{ec};
+    }
+}
+
+// The node itself is the lock, and who made it has the lock.
+queue_entry entry_of_node(const std::string& path, const get_result& found)
+{
+    queue_entry e;
+    e.name = last_name(path);
+    e.path = path;
+    e.holds = true;
+    e.data = found.data;
+    e.czxid = found.stat.czxid;
+    e.session = found.stat.ephemeral_owner;
+    e.since = std::chrono::system_clock::time_point{std::chrono::milliseconds{found.stat.ctime}};
+    return e;
+}
+
+// A container has the smallest number there is in place of a session.
+bool has_session(const node_stat& s)
+{
+    return s.ephemeral_owner != 0 && s.ephemeral_owner != std::int64_t{-1} - 0x7fff'ffff'ffff'ffff;
+}
+
+asio::awaitable<queue_view> view(client& zk, std::string path, layout names, std::size_t most_read,
+                                 seen_lock& into)
+{
+    const view_options bounded{.most_read = most_read};
+    auto [ec, found] = co_await async_view_queue(zk, path, names, bounded, no_throw);
+    require_fact(ec);
+    if (ec == zookeeper_errc::no_auth) {
+        into.unlisted = ec;
+        into.unlisted_path = path;
+    }
+    co_return std::move(found);
+}
+
+asio::awaitable<void> look_at_permits(client& zk, seen_lock& seen, std::size_t most_read)
+{
+    // Waiters first: who is granted a permit meanwhile is among both.
+    auto waiting = co_await view(zk, join(seen.path, "locks"), curator_layout(), most_read, seen);
+    auto held = co_await view(zk, join(seen.path, "leases"), lease_layout(), most_read, seen);
+    for (auto& each : held.entries) {
+        each.holds = true;
+    }
+    for (auto& each : waiting.entries) {
+        each.holds = false;
+    }
+    std::ranges::move(waiting.entries, std::back_inserter(held.entries));
+    seen.queue = std::move(held);
+    const auto [ec, leases] = co_await zk.async_get(join(seen.path, "leases"), no_throw);
+    require_fact(ec);
+    constexpr std::string_view key = "permits=";
+    std::int64_t number = 0;
+    const auto& text = leases.data;
+    if (text.starts_with(key)) {
+        const auto* const end = text.data() + text.size();
+        const auto [rest, bad] = std::from_chars(text.data() + key.size(), end, number);
+        if (bad == std::errc{} && rest == end) {
+            seen.permits = number;
+        }
+    }
+}
+
+// Of the path, or the nearest node above it that exists.
+asio::awaitable<void> look_at_list(client& zk, seen_lock& seen)
+{
+    constexpr int highest = 8;
+    auto path = seen.path;
+    for (int i = 0; i != highest; ++i) {
+        const auto [ec, list] = co_await zk.async_get_acl(path, no_throw);
+        require_fact(ec);
+        if (ec != zookeeper_errc::no_node) {
+            seen.acl = list.acl;
+            seen.acl_path = path;
+            co_return;
+        }
+        path = parent_of(path);
+    }
+}
+
+} // namespace
+
+bool seen_lock::may_be_free_lock() const
+{
+    return exists && !is_lock() && !unlisted && children == 0;
+}
+
+asio::awaitable<seen_lock> look_at(client& zk, std::string path, std::size_t most_read)
+{
+    seen_lock seen;
+    seen.path = path;
+    const auto [get_ec, node] = co_await zk.async_get(path, no_throw);
+    require_fact(get_ec);
+    if (get_ec == zookeeper_errc::no_node) {
+        co_await look_at_list(zk, seen);
+        co_return seen;
+    }
+    seen.exists = true;
+    seen.data = node.data;
+    seen.stat = node.stat;
+    if (!get_ec && has_session(node.stat)) {
+        seen.what = kind::single_node;
+        seen.queue.entries.push_back(entry_of_node(path, node));
+        co_return seen;
+    }
+    auto [list_ec, listed] = co_await zk.async_children(path, no_throw);
+    require_fact(list_ec);
+    if (list_ec == zookeeper_errc::no_node) {
+        seen.exists = false;
+        co_return seen;
+    }
+    if (list_ec) {
+        seen.unlisted = list_ec;
+        seen.unlisted_path = path;
+        co_return seen;
+    }
+    seen.stat = listed.stat;
+    seen.children = listed.names.size();
+    seen.others = kinds_among(listed.names);
+    seen.child_names = std::move(listed.names);
+    if (!seen.others.empty()) {
+        auto& main = seen.others.front();
+        seen.what = main.what;
+        seen.names = main.names;
+        if (main.what == kind::named) {
+            constexpr std::size_t mark = 6; // "_lock_"
+            seen.name = main.names.marker.substr(0, main.names.marker.size() - mark);
+        }
+        seen.others.erase(seen.others.begin());
+        if (seen.what == kind::semaphore) {
+            co_await look_at_permits(zk, seen, most_read);
+        } else {
+            seen.queue = co_await view(zk, path, seen.names, most_read, seen);
+        }
+    }
+    if (seen.queue.entries.empty() && !seen.unlisted) {
+        co_await look_at_list(zk, seen);
+    }
+    co_return seen;
+}
+
+asio::awaitable<void> read_later(client& zk, queue_entry& entry)
+{
+    const auto [ec, found] = co_await zk.async_get(entry.path, no_throw);
+    require_fact(ec);
+    entry.unread = false;
+    entry.unreadable = ec;
+    entry.data = found.data;
+    entry.czxid = found.stat.czxid;
+    entry.session = found.stat.ephemeral_owner;
+    entry.since =
+        std::chrono::system_clock::time_point{std::chrono::milliseconds{found.stat.ctime}};
+}
+
+std::string last_name(const std::string& path)
+{
+    return path.substr(path.rfind('/') + 1);
+}
+
+std::string join(const std::string& parent, const std::string& name)
+{
+    return parent.ends_with('/') ? parent + name : parent + '/' + name;
+}
+
+std::string lock_of_node(const std::string& node)
+{
+    const auto name = last_name(node);
+    auto directory = parent_of(node);
+    const auto last = last_name(directory);
+    if (name.find("lease-") != name.npos && last == "leases") {
+        return parent_of(directory);
+    }
+    return directory;
+}
+
+} // namespace colock::cli

@@ -1,0 +1,69 @@
+// What stands at a path: which lock, who has it, who waits.
+#pragma once
+
+#include <colock/client.hpp>
+#include <colock/queue_view.hpp>
+
+#include "connect/node_path.hpp"
+#include "look/lock_kind.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace colock::cli {
+
+// The nodes that a look at one path reads at most, of a semaphore twice that many; and all that it sends, lists included. A
+// queue of 10,000 costs no more than one of ten.
+inline constexpr std::size_t most_nodes_read = 16;
+inline constexpr std::size_t most_nodes_read_later = 4;
+inline constexpr std::size_t most_requests_a_path = 2 * most_nodes_read + most_nodes_read_later + 9;
+
+struct seen_lock {
+    std::string path;
+    bool exists = false;
+    // The kind of its longest queue. kind::none: nobody holds the path or waits there. It may be a lock that is free.
+    kind what = kind::none;
+    std::string name;               // of a named lock
+    layout names;                   // of its queue
+    std::vector<queue_kind> others; // other queues in the same directory
+    queue_view queue;
+    std::optional<std::int64_t> permits; // that a semaphore has, when its directory tells
+    error_code unlisted;                 // why its children are not known
+    std::string unlisted_path;
+    std::size_t children = 0;
+    std::vector<std::string> child_names;
+    std::string data;
+    node_stat stat;
+    // If the queue is empty: the list of the directory, or of the node above it that a contender would create it in; as far
+    // as it could be read.
+    access_control_list acl;
+    std::string acl_path;
+
+    // Nobody is there, but the directory looks like that of a lock: colock has made it, or it is empty.
+    [[nodiscard]] bool may_be_free_lock() const;
+    [[nodiscard]] bool is_lock() const { return what != kind::none; }
+    [[nodiscard]] std::size_t waiting() const { return queue.waiters().size(); }
+};
+
+// Reads `most_read` nodes of each queue at most, those of the holders first. Waits while there is no connection. Throws
+// boost::system::system_error for what is no answer about the path, such as a client that was closed; a path that does not
+// exist and a missing permission are facts, not errors.
+[[nodiscard]] boost::asio::awaitable<seen_lock> look_at(client& zk, std::string path,
+                                                        std::size_t most_read = most_nodes_read);
+
+// Reads an entry of its queue that was not read before.
+[[nodiscard]] boost::asio::awaitable<void> read_later(client& zk, queue_entry& entry);
+
+// The last name of a path; its parent, "/" above the top.
+[[nodiscard]] std::string last_name(const std::string& path);
+[[nodiscard]] std::string join(const std::string& parent, const std::string& name);
+
+// The path of the lock in whose queue the node stands, however far below.
+[[nodiscard]] std::string lock_of_node(const std::string& node);
+
+} // namespace colock::cli

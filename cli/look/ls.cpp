@@ -1,0 +1,221 @@
+// `colock ls`: which locks there are, who has them, how many wait.
+#include <colock/log.hpp>
+
+#include "connect/run_client.hpp"
+#include "look/look_at.hpp"
+#include "look/words.hpp"
+#include "program/exit_status.hpp"
+#include "program/failure.hpp"
+#include "program/program.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace colock::cli {
+
+namespace {
+
+namespace asio = boost::asio;
+namespace json = boost::json;
+
+struct ls_options {
+    server_options servers;
+    std::string path;
+    bool recursive = false;
+    bool whole = false;
+    bool as_json = false;
+};
+
+// A semaphore has queues below it, which are parts of it.
+bool has_parts(const seen_lock& seen)
+{
+    return seen.what == kind::semaphore ||
+           std::ranges::any_of(seen.others, [](auto& k) { return k.what == kind::semaphore; });
+}
+
+// The locks below a path, in the order of their names.
+class walk {
+public:
+    walk(client& zk, const ls_options& o) : zk_{zk}, options_{o} {}
+
+    std::vector<seen_lock> found;
+    std::vector<std::string> unlisted; // what an access control list hides
+
+    asio::awaitable<void> below(const seen_lock& parent, bool deeper)
+    {
+        auto names = parent.child_names;
+        std::ranges::sort(names);
+        for (const auto& name : names) {
+            const bool is_part = has_parts(parent) && (name == "locks" || name == "leases");
+            if (is_part || kind_of(name)) {
+                continue;
+            }
+            const auto path = join(parent.path, name);
+            constexpr std::size_t holders_only = 4;
+            auto seen = co_await look_at(zk_, path, options_.whole ? everything : holders_only);
+            if (seen.unlisted) {
+                unlisted.push_back(path);
+            }
+            if (deeper) {
+                const auto here = seen; // below it, and then it
+                if (here.is_lock()) {
+                    found.push_back(std::move(seen));
+                }
+                co_await below(here, true);
+            } else if (seen.is_lock()) {
+                found.push_back(std::move(seen));
+            }
+        }
+    }
+
+    static constexpr auto everything = std::numeric_limits<std::size_t>::max();
+
+private:
+    client& zk_;
+    const ls_options& options_;
+};
+
+std::string details(const queue_entry& e)
+{
+    if (e.unread || e.unreadable) {
+        return who(e);
+    }
+    return who(e) + ", since " + time_words(e.since) + " (" + age_words(e) + "), token " +
+           token_words(e) + "...";
+}
+
+std::string lines_of(const seen_lock& seen, bool whole)
+{
+    auto text = printable(seen.path) + "  " + kind_words(seen) + "  ";
+    const auto holders = seen.queue.holders();
+    if (seen.permits) {
+        text += std::to_string(holders.size()) + " of " + std::to_string(*seen.permits) +
+                " permits held  ";
+    }
+    text += std::to_string(seen.waiting()) + (seen.waiting() == 1 ? " waits" : " wait") + '\n';
+    std::size_t unread = 0;
+    for (const auto& e : seen.queue.entries) {
+        if (e.unread) {
+            ++unread;
+        } else if (e.holds) {
+            text += "    held by " + details(e) + '\n';
+        } else if (whole) {
+            text += "    waits:  " + details(e) + '\n';
+        }
+    }
+    if (whole && unread != 0) {
+        text += "    and " + std::to_string(unread) + " more\n";
+    }
+    for (const auto& k : seen.others) {
+        text += "    beside it nodes of a " + std::string{words_for(k.what)} + ", such as " +
+                printable(k.example) + '\n';
+    }
+    return text;
+}
+
+[[noreturn]] void refuse(const seen_lock& seen)
+{
+    const auto path = printable(seen.path);
+    if (!seen.exists) {
+        throw failure{not_found_here, path + " does not exist; nobody has used a lock there, or "
+                                             "the path or the chroot of --servers is wrong"};
+    }
+    if (seen.unlisted) {
+        throw failure{refused, path + " cannot be listed: this client lacks READ on " +
+                                   printable(seen.unlisted_path) +
+                                   "; use --auth with an identity that may"};
+    }
+    if (seen.children == 0) {
+        throw failure{not_found_here, path + " has no nodes below it: it is a free lock, or none"};
+    }
+    throw failure{not_found_here, path + " is no lock, and there is none below it; "
+                                         "`colock ls -r` looks further down"};
+}
+
+asio::awaitable<int> list(client& zk, const ls_options& o)
+{
+    const auto [ec] = co_await zk.async_sync(o.path, asio::as_tuple(asio::use_awaitable));
+    if (ec) {
+        throw failure_of(ec);
+    }
+    const auto top = co_await look_at(zk, o.path, walk::everything);
+    walk w{zk, o};
+    const bool alone = top.is_lock() && !o.recursive;
+    if (!alone) {
+        co_await w.below(top, o.recursive);
+    }
+    auto& all = w.found;
+    if (top.is_lock()) {
+        all.insert(all.begin(), top);
+    }
+    if (all.empty() && w.unlisted.empty()) {
+        refuse(top);
+    }
+    if (o.as_json) {
+        json::array locks, unlisted;
+        for (const auto& each : all) {
+            locks.push_back(as_json(each));
+        }
+        for (const auto& path : w.unlisted) {
+            unlisted.emplace_back(plain(path));
+        }
+        json::object document;
+        document["locks"] = std::move(locks);
+        document["unlisted"] = std::move(unlisted);
+        std::cout << json::serialize(document) << '\n';
+    } else {
+        for (const auto& each : all) {
+            std::cout << lines_of(each, o.whole || alone);
+        }
+    }
+    std::cout << std::flush;
+    if (!w.unlisted.empty()) {
+        throw failure{refused, printable(w.unlisted.front()) +
+                                   (w.unlisted.size() == 1 ? "" : " and others") +
+                                   " cannot be listed: this client lacks READ; use --auth with an "
+                                   "identity that may"};
+    }
+    co_return success;
+}
+
+} // namespace
+
+void add_ls(program& p)
+{
+    auto& c = p.add(
+        {.name = "ls",
+         .synopsis = "[options] PATH",
+         .summary = "List locks, who holds them, and how many wait",
+         .description =
+             "Tells of the lock at PATH, with its whole queue, or of all locks one level below it: "
+             "their kind,\ntheir holders (host:pid (program), since when, the first half of the "
+             "fencing token), and how\nmany wait. Recognises the locks of colock, Curator, kazoo, "
+             "go-zookeeper and ZooKeeper's recipe\nby the names of their nodes. A lock that nobody "
+             "holds has no nodes, so it is not listed.\n\nExit status: 0; 1 when there is no lock; "
+             "122 when a permission is missing.\n",
+         .examples = {{"colock ls /locks", "the locks one level below /locks"},
+                      {"colock ls -r /", "all locks that there are"},
+                      {"colock ls /locks/backup", "one lock, with all that wait"},
+                      {"colock ls --json -r /locks | jq '.locks[] | select(.waiting > 10).path'",
+                       "the paths of long queues"}}});
+    const auto o = std::make_shared<ls_options>();
+    c.options->add_option("PATH", o->path, "a lock, or a node with locks below it")->required();
+    c.options->add_flag("-r,--recursive", o->recursive, "look all the way down");
+    c.options->add_flag("-l,--long", o->whole, "show whole queues, each waiter in a line");
+    c.options->add_flag("--json", o->as_json, "print one JSON document");
+    add_server_options(*c.options, o->servers);
+    c.run = [o] {
+        return run_client(to_client_options(o->servers), [o](client& zk) { return list(zk, *o); });
+    };
+}
+
+} // namespace colock::cli

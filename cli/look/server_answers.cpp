@@ -1,0 +1,170 @@
+// Reading what servers answer about their connections and sessions.
+#include "look/session_facts.hpp"
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <charconv>
+
+namespace colock::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+// The value behind "key=" in "a=1,key=2)", up to the next comma or bracket.
+std::string_view value_of(std::string_view fields, std::string_view key)
+{
+    for (std::size_t at = 0; (at = fields.find(key, at)) != fields.npos; at += key.size()) {
+        if (at != 0 && (fields[at - 1] == ',' || fields[at - 1] == '(')) {
+            const auto value = fields.substr(at + key.size());
+            return value.substr(0, value.find_first_of(",)"));
+        }
+    }
+    return {};
+}
+
+template <class Number>
+std::optional<Number> number_in(std::string_view text, int base = 10)
+{
+    Number number = 0;
+    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+    return !text.empty() && ec == std::errc{} && end == text.data() + text.size()
+               ? std::optional{number}
+               : std::nullopt;
+}
+
+// "0x10000fa1b350000"
+std::optional<std::int64_t> session_in(std::string_view text)
+{
+    if (!text.starts_with("0x")) {
+        return std::nullopt;
+    }
+    const auto bits = number_in<std::uint64_t>(text.substr(2), 16);
+    return bits ? std::optional{static_cast<std::int64_t>(*bits)} : std::nullopt;
+}
+
+template <class Each>
+void for_each_line(std::string_view text, Each each)
+{
+    while (!text.empty()) {
+        const auto line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        each(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line);
+    }
+}
+
+} // namespace
+
+// /127.0.0.1:53542[1](queued=0,...,sid=0x10000fa1b350000,...,to=4000,...,lresp=16407792,...)
+std::map<std::int64_t, session_connection> connections_in_cons(std::string_view text)
+{
+    std::map<std::int64_t, session_connection> all;
+    for_each_line(text, [&](std::string_view line) {
+        const auto slash = line.find('/');
+        const auto fields = line.find('(');
+        if (slash == line.npos || fields == line.npos) {
+            return;
+        }
+        const auto session = session_in(value_of(line.substr(fields), "sid="));
+        if (!session || *session == 0) {
+            return; // no client
+        }
+        session_connection c;
+        // An IPv6 address has brackets of its own: "/[0:0:0:0:0:0:0:1]:53542[1](".
+        const auto mark = line.rfind('[', fields);
+        c.address = line.substr(slash + 1, (mark == line.npos ? fields : mark) - slash - 1);
+        c.timeout = std::chrono::milliseconds{
+            number_in<std::int64_t>(value_of(line.substr(fields), "to=")).value_or(0)};
+        c.last_heard = number_in<std::int64_t>(value_of(line.substr(fields), "lresp="));
+        all.insert_or_assign(*session, std::move(c));
+    });
+    return all;
+}
+
+// "Sessions with Ephemerals (2):", then "0x10000fa1b350001:" with a line "\t/path" each.
+std::map<std::int64_t, std::vector<std::string>> nodes_in_dump(std::string_view text)
+{
+    std::map<std::int64_t, std::vector<std::string>> all;
+    const auto begin = text.find("Sessions with Ephemerals");
+    if (begin == text.npos) {
+        return all;
+    }
+    std::optional<std::int64_t> session;
+    for_each_line(text.substr(begin), [&](std::string_view line) {
+        if (line.starts_with("\t/")) {
+            if (session) {
+                all[*session].emplace_back(line.substr(1));
+            }
+        } else {
+            session =
+                line.ends_with(':') ? session_in(line.substr(0, line.size() - 1)) : std::nullopt;
+        }
+    });
+    return all;
+}
+
+std::optional<std::map<std::int64_t, session_connection>> connections_in_json(std::string_view text)
+{
+    boost::system::error_code ec;
+    const auto answer = json::parse({text.data(), text.size()}, ec);
+    if (ec || !answer.is_object() || !answer.as_object().contains("connections")) {
+        return std::nullopt;
+    }
+    std::map<std::int64_t, session_connection> all;
+    for (const auto* list : {"connections", "secure_connections"}) {
+        const auto* const found = answer.as_object().if_contains(list);
+        if (!found || !found->is_array()) {
+            continue;
+        }
+        for (const auto& each : found->as_array()) {
+            const auto* const o = each.if_object();
+            const auto number = [&](const char* key) -> std::optional<std::int64_t> {
+                const auto* const v = o ? o->if_contains(key) : nullptr;
+                return v && v->is_int64() ? std::optional{v->as_int64()} : std::nullopt;
+            };
+            const auto session = number("session_id");
+            if (!session || *session == 0) {
+                continue;
+            }
+            session_connection c;
+            if (const auto* const a = o->if_contains("remote_socket_address");
+                a && a->is_string()) {
+                c.address = std::string_view{a->as_string().data(), a->as_string().size()};
+            }
+            c.timeout = std::chrono::milliseconds{number("session_timeout").value_or(0)};
+            c.last_heard = number("last_response_time");
+            all.insert_or_assign(*session, std::move(c));
+        }
+    }
+    return all;
+}
+
+std::optional<std::map<std::int64_t, std::vector<std::string>>> nodes_in_json(std::string_view text)
+{
+    boost::system::error_code ec;
+    const auto answer = json::parse({text.data(), text.size()}, ec);
+    const auto* const list = !ec && answer.is_object()
+                                 ? answer.as_object().if_contains("session_id_to_ephemeral_paths")
+                                 : nullptr;
+    if (!list || !list->is_object()) {
+        return std::nullopt;
+    }
+    std::map<std::int64_t, std::vector<std::string>> all;
+    for (const auto& [key, paths] : list->as_object()) {
+        const auto session = number_in<std::int64_t>({key.data(), key.size()});
+        if (!session || !paths.is_array()) {
+            continue;
+        }
+        for (const auto& p : paths.as_array()) {
+            if (p.is_string()) {
+                all[*session].emplace_back(p.as_string().data(), p.as_string().size());
+            }
+        }
+    }
+    return all;
+}
+
+} // namespace colock::cli

@@ -1,0 +1,164 @@
+#include "look/words.hpp"
+
+#include <colock/log.hpp>
+
+#include "connect/duration.hpp"
+
+#include <boost/json/array.hpp>
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace colock::cli {
+
+namespace json = boost::json;
+
+std::string plain(const std::string& text)
+{
+    return printable(text);
+}
+
+std::string session_words(std::int64_t session)
+{
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(session));
+    return text;
+}
+
+std::string token_words(const queue_entry& e)
+{
+    char text[24];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(e.czxid));
+    return text;
+}
+
+bool has_session(const queue_entry& e)
+{
+    constexpr std::int64_t container = std::int64_t{-1} - 0x7fff'ffff'ffff'ffff;
+    constexpr int time_to_live = 0xff; // in the highest byte
+    return e.session != 0 && e.session != container &&
+           static_cast<std::uint64_t>(e.session) >> 56 != time_to_live;
+}
+
+std::string who(const queue_entry& e)
+{
+    constexpr std::size_t longest = 96;
+    if (e.unread) {
+        return "a contender that was not read";
+    }
+    if (e.unreadable) {
+        return "a contender whose node cannot be read";
+    }
+    const auto o = e.owner();
+    if (o.host) {
+        return printable(*o.host, longest) + ':' + std::to_string(*o.pid) + " (" +
+               printable(*o.program, longest) + ')';
+    }
+    const auto session =
+        has_session(e) ? "session " + session_words(e.session) : "nobody's session";
+    if (e.is_revoked()) {
+        return session + ", asked to let go";
+    }
+    return e.data.empty() ? session : '"' + printable(e.data, longest) + "\", " + session;
+}
+
+std::string age_words(const queue_entry& e)
+{
+    // The server's clock may be a little ahead.
+    const auto age = std::chrono::system_clock::now() - e.since;
+    return shown(std::max(std::chrono::duration_cast<std::chrono::nanoseconds>(age),
+                          std::chrono::nanoseconds{0}));
+}
+
+std::string time_words(std::chrono::system_clock::time_point t)
+{
+    const auto seconds = std::chrono::system_clock::to_time_t(t);
+    tm parts{};
+    ::gmtime_r(&seconds, &parts);
+    char text[40];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return text;
+}
+
+std::string kind_words(const seen_lock& seen)
+{
+    auto text = std::string{words_for(seen.what)};
+    if (!seen.name.empty()) {
+        text += " \"" + printable(seen.name, 96) + '"';
+    }
+    return text;
+}
+
+json::object as_json(const queue_entry& e)
+{
+    json::object o;
+    o["node"] = plain(e.path);
+    o["shared"] = e.shared;
+    o["holds"] = e.holds;
+    if (e.unread) {
+        o["unread"] = true;
+        return o;
+    }
+    if (e.unreadable) {
+        o["unreadable"] = e.unreadable.message();
+        return o;
+    }
+    const auto owner = e.owner();
+    if (owner.host) {
+        o["host"] = plain(*owner.host);
+        o["pid"] = *owner.pid;
+        o["program"] = plain(*owner.program);
+    }
+    if (owner.under) {
+        o["under"] = plain(*owner.under);
+    }
+    o["data"] = plain(e.data);
+    o["revoked"] = e.is_revoked();
+    if (has_session(e)) {
+        o["session"] = session_words(e.session);
+    } else {
+        o["session"] = nullptr;
+    }
+    o["since"] = time_words(e.since);
+    o["since_ms"] =
+        std::chrono::duration_cast<std::chrono::milliseconds>(e.since.time_since_epoch()).count();
+    o["token_high"] = token_words(e);
+    return o;
+}
+
+json::object as_json(const seen_lock& seen)
+{
+    json::object o;
+    o["path"] = plain(seen.path);
+    o["exists"] = seen.exists;
+    o["kind"] = word_for(seen.what);
+    if (!seen.name.empty()) {
+        o["name"] = plain(seen.name);
+    }
+    if (seen.permits) {
+        o["permits"] = *seen.permits;
+    }
+    if (seen.unlisted) {
+        o["unlisted"] = seen.unlisted.message();
+    }
+    json::array others;
+    for (const auto& k : seen.others) {
+        others.push_back({{"kind", word_for(k.what)}, {"example", plain(k.example)}});
+    }
+    o["others"] = std::move(others);
+    json::array holders, waiters;
+    for (const auto& e : seen.queue.entries) {
+        if (!e.unread) {
+            (e.holds ? holders : waiters).push_back(as_json(e));
+        }
+    }
+    o["holding"] = seen.queue.holders().size();
+    o["waiting"] = seen.waiting();
+    o["holders"] = std::move(holders);
+    o["waiters"] = std::move(waiters);
+    return o;
+}
+
+} // namespace colock::cli

@@ -1,0 +1,43 @@
+// How the looking commands name what they show: contenders, times, tokens; for people and as JSON.
+#pragma once
+
+#include <colock/queue_view.hpp>
+
+#include "look/look_at.hpp"
+
+#include <boost/json/object.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace colock::cli {
+
+// "build3:4711 (backup)"; otherwise what the data are, or the session. Printable.
+[[nodiscard]] std::string who(const queue_entry& e);
+
+// "0x10000fa1b350000"
+[[nodiscard]] std::string session_words(std::int64_t session);
+
+// The high half of the fencing token, 16 hexadecimal digits; the low half counts grants on the holder's client.
+[[nodiscard]] std::string token_words(const queue_entry& e);
+
+// "12.3 s": since the node was created, by the server's clock.
+[[nodiscard]] std::string age_words(const queue_entry& e);
+// "2026-11-24T19:28:00Z"
+[[nodiscard]] std::string time_words(std::chrono::system_clock::time_point t);
+
+// "reader/writer lock", "named lock \"orders\"".
+[[nodiscard]] std::string kind_words(const seen_lock& seen);
+
+// Nodes that are there until somebody deletes them have no session, or the number of a container or a time to live.
+[[nodiscard]] bool has_session(const queue_entry& e);
+
+[[nodiscard]] boost::json::object as_json(const queue_entry& e);
+// Kind, holders, waiters: all that were read, and how many there are.
+[[nodiscard]] boost::json::object as_json(const seen_lock& seen);
+
+// A text of others, for JSON: printable, and so UTF-8.
+[[nodiscard]] std::string plain(const std::string& text);
+
+} // namespace colock::cli
