@@ -7,6 +7,7 @@ int main(int argc, char** argv)
     add_run(p);
     add_elect(p);
     add_ls(p);
+    add_top(p);
     add_why(p);
     add_revoke(p);
     add_break(p);

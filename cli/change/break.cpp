@@ -5,6 +5,7 @@
 #include "connect/run_client.hpp"
 #include "look/culprit.hpp"
 #include "look/look_at.hpp"
+#include "look/screen.hpp"
 #include "look/words.hpp"
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"
@@ -12,7 +13,6 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -125,7 +125,10 @@ asio::awaitable<bool> confirmed()
 {
     std::cerr << "Break it? [y/N] " << std::flush;
     const auto executor = co_await asio::this_coro::executor;
-    asio::posix::stream_descriptor input{executor, ::dup(STDIN_FILENO)};
+    auto input = open_terminal(executor);
+    if (!input.is_open()) {
+        co_return false;
+    }
     std::string line;
     constexpr std::size_t longest = 1024;
     auto into = asio::dynamic_buffer(line, longest);

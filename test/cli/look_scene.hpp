@@ -88,7 +88,7 @@ struct look_scene {
     look_scene(const look_scene&) = delete;
     look_scene& operator=(const look_scene&) = delete;
 
-    std::string fresh_path() { return root + "/l" + std::to_string(++paths); }
+    std::string fresh_path() { return root + "/l" + std::to_string(++numbers); }
 
     static admin_session::options patient() { return {.session_timeout = 120s}; }
 
@@ -151,10 +151,22 @@ struct look_scene {
                           std::move(environment));
     }
 
+    /// Of a `pseudo_terminal`.
+    static std::vector<std::string> words(std::vector<std::string> arguments)
+    {
+        arguments.insert(arguments.begin(), COLOCK_PROGRAM);
+        return arguments;
+    }
+    static std::vector<std::string> environment()
+    {
+        return {"COLOCK_SERVERS=" + look_server().connect_string(), "COLOCK_TICK=100ms",
+                "COLOCK_AUTH=", "TERM=xterm"};
+    }
+
     admin_session admin{look_server().connect_string(), patient()};
     std::unique_ptr<admin_session> crowd;
     std::string root;
-    int paths = 0;
+    int numbers = 0;
     unsigned guids = 0;
 };
 

@@ -387,6 +387,35 @@ BOOST_AUTO_TEST_CASE(a_queue_of_thousands_costs_no_more_than_a_short_one)
     std::cout << "figure: colock why sends " << few << " requests for a queue of 2000 as of 20\n";
 }
 
+BOOST_AUTO_TEST_CASE(nested_commands_that_wait_for_each_other)
+{
+    const auto a = fresh_path(), b = fresh_path();
+    const auto servers = look_server().connect_string();
+    // Each goes on when both have their first lock.
+    const auto nested = [&](const std::string& outer, const std::string& inner) {
+        return std::vector<std::string>{
+            "run",          "--tick",  "100ms", outer,
+            "--",           "/bin/sh", "-c",    "read line; \"$0\" run --tick 100ms \"$1\" -- true",
+            COLOCK_PROGRAM, inner};
+    };
+    colock_process p{servers, nested(a, b)};
+    colock_process q{servers, nested(b, a)};
+    wait_for_children(a, 1);
+    wait_for_children(b, 1);
+    p.process().write_input("go\n");
+    q.process().write_input("go\n");
+    wait_for_children(a, 2);
+    wait_for_children(b, 2);
+    for (const auto& paths : {std::vector<std::string>{a}, {b}, {a, b}}) {
+        std::vector<std::string> words{"why", "--admin-port", "0"};
+        words.insert(words.end(), paths.begin(), paths.end());
+        const auto r = colock(words);
+        BOOST_TEST(r.status == 1);
+        BOOST_TEST(contains(r.out, " and has started "), r.out << r.err);
+        BOOST_TEST(contains(r.out, ": a deadlock; "), r.out);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(the_last_line_names_the_culprit)
 {
     const auto path = fresh_path();

@@ -1,0 +1,340 @@
+// `colock top`: locks as they change hands, on a screen that is drawn again and again.
+#include <colock/client.hpp>
+#include <colock/log.hpp>
+
+#include "connect/duration.hpp"
+#include "connect/run_client.hpp"
+#include "look/look_at.hpp"
+#include "look/screen.hpp"
+#include "look/words.hpp"
+#include "program/exit_status.hpp"
+#include "program/failure.hpp"
+#include "program/program.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <deque>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace colock::cli {
+
+namespace {
+
+namespace asio = boost::asio;
+using std::chrono::steady_clock;
+constexpr auto no_throw = asio::as_tuple(asio::use_awaitable);
+constexpr std::size_t nodes_read = 2;
+
+struct top_options {
+    server_options servers;
+    std::vector<std::string> paths;
+    std::chrono::milliseconds interval = std::chrono::seconds{1};
+};
+
+// How often a lock has changed hands within the last minute. A look sees the node of the holder; the numbers of the nodes
+// tell how many holders there were between two looks.
+class hands {
+public:
+    void seen(const queue_entry& holder, steady_clock::time_point now)
+    {
+        if (began_ == steady_clock::time_point{}) {
+            began_ = now;
+        } else if (holder.czxid != czxid_) {
+            const auto more = holder.number - number_;
+            changes_.push_back({now, more > 0 ? more : 1});
+        }
+        czxid_ = holder.czxid;
+        number_ = holder.number;
+        while (!changes_.empty() && now - changes_.front().when > window) {
+            changes_.pop_front();
+        }
+    }
+
+    // A minute; empty until it was looked at for a second.
+    [[nodiscard]] std::string a_minute(steady_clock::time_point now) const
+    {
+        const auto looked = std::min<steady_clock::duration>(now - began_, window);
+        if (began_ == steady_clock::time_point{} || looked < std::chrono::seconds{1}) {
+            return "-";
+        }
+        std::int64_t sum = 0;
+        for (const auto& c : changes_) {
+            sum += c.count;
+        }
+        char text[32];
+        std::snprintf(text, sizeof text, "%.1f",
+                      static_cast<double>(sum) * 60 /
+                          std::chrono::duration<double>(looked).count());
+        return text;
+    }
+
+private:
+    static constexpr auto window = std::chrono::minutes{1};
+    struct change {
+        steady_clock::time_point when;
+        std::int64_t count = 0;
+    };
+    steady_clock::time_point began_{};
+    std::int64_t czxid_ = 0;
+    std::int64_t number_ = 0;
+    std::deque<change> changes_;
+};
+
+std::string padded(std::string text, std::size_t width)
+{
+    text.resize(std::max(width, text.size()), ' ');
+    return text + "  ";
+}
+
+class table {
+public:
+    table(client& zk, const top_options& o) : zk_{zk}, options_{o} {}
+
+    // Reads everything once. Waits while there is no connection.
+    asio::awaitable<void> look()
+    {
+        std::vector<seen_lock> all;
+        for (const auto& path : options_.paths) {
+            auto top = co_await look_at(zk_, path, nodes_read);
+            if (top.is_lock() || !top.exists || top.unlisted || top.children == 0) {
+                all.push_back(std::move(top));
+                continue;
+            }
+            auto names = top.child_names;
+            std::ranges::sort(names);
+            for (const auto& name : names) {
+                auto below = co_await look_at(zk_, join(path, name), nodes_read);
+                if (below.is_lock() || below.may_be_free_lock()) {
+                    all.push_back(std::move(below));
+                }
+            }
+        }
+        locks_ = std::move(all);
+        looked_ = steady_clock::now();
+        for (const auto& lock : locks_) {
+            const auto holders = lock.queue.holders();
+            if (!holders.empty() && !holders.front().unread && !holders.front().unreadable) {
+                hands_[lock.path].seen(holders.front(), looked_);
+            }
+        }
+        fault_.clear();
+    }
+
+    void failed(const std::string& why) { fault_ = why; }
+
+    [[nodiscard]] std::string text() const
+    {
+        const auto now = steady_clock::now();
+        auto out = connection(now) + "\n\n";
+        std::size_t widest = 4;
+        for (const auto& lock : locks_) {
+            widest = std::max(widest, printable(lock.path).size());
+        }
+        // The kind comes last: lines are cut at the edge of the screen.
+        out += padded("LOCK", widest) + columns("HELD FOR", "WAIT", "PER MIN", "HOLDER", "KIND") +
+               '\n';
+        for (const auto& lock : locks_) {
+            out += padded(printable(lock.path), widest) + line_of(lock, now) + '\n';
+        }
+        return out;
+    }
+
+    [[nodiscard]] bool found_a_lock() const
+    {
+        return std::ranges::any_of(
+            locks_, [](const seen_lock& l) { return l.is_lock() || l.may_be_free_lock(); });
+    }
+
+private:
+    [[nodiscard]] std::string connection(steady_clock::time_point now) const
+    {
+        std::string text = "colock top: ";
+        switch (zk_.state()) {
+        case connection_state::connected: text += "connected"; break;
+        case connection_state::suspended: text += "connection lost, trying again"; break;
+        case connection_state::idle:
+        case connection_state::connecting: text += "connecting"; break;
+        case connection_state::closed: text += "closed"; break;
+        }
+        if (looked_ != steady_clock::time_point{}) {
+            text += ", looked " + shown(now - looked_) + " ago";
+        }
+        return text + (fault_.empty() ? "" : "; " + fault_) + "; q ends";
+    }
+
+    [[nodiscard]] std::string line_of(const seen_lock& lock, steady_clock::time_point now) const
+    {
+        if (!lock.exists) {
+            return "does not exist";
+        }
+        if (lock.unlisted) {
+            return "cannot be listed: " + lock.unlisted.message();
+        }
+        const auto holders = lock.queue.holders();
+        const auto counted = hands_.find(lock.path);
+        std::string age = "-", holder = lock.is_lock() || lock.children == 0 ? "nobody" : "no lock";
+        if (!holders.empty()) {
+            const auto& first = holders.front();
+            age = first.unread || first.unreadable ? "?" : age_words(first);
+            holder = who(first);
+            if (holders.size() > 1) {
+                holder += " and " + std::to_string(holders.size() - 1) + " more";
+            }
+        }
+        return columns(age, std::to_string(lock.waiting()),
+                       counted == hands_.end() ? "-" : counted->second.a_minute(now), holder,
+                       lock.is_lock() ? kind_words(lock) : "");
+    }
+
+    static std::string columns(std::string age, std::string waiting, std::string changes,
+                               std::string holder, std::string kind)
+    {
+        return padded(std::move(age), 11) + padded(std::move(waiting), 5) +
+               padded(std::move(changes), 7) + padded(std::move(holder), 30) + std::move(kind);
+    }
+
+    client& zk_;
+    const top_options& options_;
+    std::vector<seen_lock> locks_;
+    std::map<std::string, hands> hands_;
+    steady_clock::time_point looked_{};
+    std::string fault_;
+};
+
+asio::awaitable<void> pause(std::chrono::milliseconds time)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer timer{executor, time};
+    co_await timer.async_wait(asio::use_awaitable);
+}
+
+bool is_over(const boost::system::system_error& e)
+{
+    return e.code() == asio::error::operation_aborted || e.code() == errc::client_closed;
+}
+
+asio::awaitable<void> keep_looking(table& t, std::chrono::milliseconds interval)
+{
+    for (;;) {
+        try {
+            co_await t.look();
+        } catch (const boost::system::system_error& e) {
+            if (is_over(e)) {
+                throw;
+            }
+            t.failed(printable(e.what(), 256));
+        }
+        co_await pause(interval);
+    }
+}
+
+// Also while a look waits for a connection.
+asio::awaitable<void> keep_drawing(const table& t, screen& s, std::chrono::milliseconds interval)
+{
+    constexpr std::chrono::milliseconds at_first{50};
+    for (auto next = at_first;; next = interval) {
+        s.draw(t.text());
+        co_await pause(std::min(next, interval));
+    }
+}
+
+asio::awaitable<void> wait_for_q()
+{
+    const auto executor = co_await asio::this_coro::executor;
+    auto keys = open_terminal(executor);
+    if (!keys.is_open()) {
+        asio::steady_timer never{executor, asio::steady_timer::time_point::max()};
+        co_await never.async_wait(asio::use_awaitable);
+    }
+    for (char key = 0; key != 'q' && key != 'Q';) {
+        const auto into = asio::buffer(&key, 1);
+        const auto [ec, n] = co_await keys.async_read_some(into, no_throw);
+        if (ec == asio::error::operation_aborted) {
+            throw boost::system::system_error{ec};
+        }
+        if (ec) {
+            co_return; // the terminal has gone
+        }
+    }
+}
+
+// run_client knows SIGINT, SIGTERM and SIGHUP. Returns when the program has to end.
+asio::awaitable<void> obey_signals(const table& t, screen& s)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    asio::signal_set signals{executor, SIGWINCH, SIGTSTP, SIGQUIT};
+    for (;;) {
+        const auto number = co_await signals.async_wait(asio::use_awaitable);
+        if (number == SIGQUIT) {
+            co_return;
+        }
+        if (number == SIGTSTP) {
+            s.stop_process();
+        }
+        s.draw(t.text());
+    }
+}
+
+asio::awaitable<int> watch(client& zk, const top_options& o)
+{
+    table t{zk, o};
+    if (!has_screen()) {
+        co_await t.look();
+        std::cout << t.text() << std::flush;
+        co_return t.found_a_lock() ? success : not_found_here;
+    }
+    using namespace asio::experimental::awaitable_operators;
+    screen s;
+    co_await (wait_for_q() || obey_signals(t, s) || keep_looking(t, o.interval) ||
+              keep_drawing(t, s, o.interval));
+    co_return success;
+}
+
+} // namespace
+
+void add_top(program& p)
+{
+    auto& c = p.add(
+        {.name = "top",
+         .synopsis = "[options] PATH...",
+         .summary = "Watch locks change hands",
+         .description =
+             "Shows who holds each lock, for how long, how many wait, and how often it has changed "
+             "hands within the\nlast minute, counted by the numbers of the nodes. A PATH may have "
+             "locks one level below it. Goes on\nwhile there is no connection, and says so. Ends "
+             "with q or Ctrl-C. Where there is no terminal it\nprints all once.\n\nExit status: 0; "
+             "without a terminal 1 when there is no lock.\n",
+         .examples = {
+             {"colock top /locks", "all locks one level below /locks"},
+             {"colock top --interval 200ms /locks/backup", "one lock, five times a second"},
+             {"colock top /locks | cat", "print once"}}});
+    const auto o = std::make_shared<top_options>();
+    c.options->add_option("PATH", o->paths, "a lock, or a node with locks below it")->required();
+    add_duration(*c.options, "--interval", o->interval, "how often to look and to draw")
+        ->default_str("1s");
+    add_server_options(*c.options, o->servers);
+    c.run = [o] {
+        if (o->interval < std::chrono::milliseconds{10}) {
+            throw failure{usage, "--interval is too short; 10ms is the shortest"};
+        }
+        return run_client(to_client_options(o->servers), [o](client& zk) { return watch(zk, *o); });
+    };
+}
+
+} // namespace colock::cli

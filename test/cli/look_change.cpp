@@ -1,0 +1,177 @@
+// `colock revoke` and `colock break`, on pipes and on a terminal.
+#include <support/pseudo_terminal.hpp>
+
+#include "look_scene.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace colock::test;
+
+namespace {
+
+struct change_scene : look_scene {
+    bool is_gone(const std::string& node)
+    {
+        return wait_until([&] { return !admin.exists(node); }, long_enough);
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(look_change, change_scene)
+
+BOOST_AUTO_TEST_CASE(revoke_says_whom_it_asked)
+{
+    const auto path = fresh_path();
+    const holder_process holder{"mutex", {path}};
+    const auto node = first_node(path);
+    const auto r = colock({"revoke", path});
+    BOOST_TEST(r.status == 0, r.err);
+    BOOST_TEST(r.out.starts_with("asked "), r.out);
+    BOOST_TEST(contains(r.out, "(look_holder), " + node));
+    BOOST_TEST(admin.get(node) == "__REVOKE__");
+    const auto late = colock({"revoke", "--wait", "50ms", path});
+    BOOST_TEST((late.status == 124 && is_one_line(late.err)), late.err);
+    BOOST_TEST(contains(late.err, "not all have let go"));
+}
+
+BOOST_AUTO_TEST_CASE(revoke_waits_until_all_have_let_go)
+{
+    const auto path = fresh_path();
+    admin.create(path);
+    const auto node = enter(path, contender_name("__READ__"));
+    const auto other = enter(path, contender_name("__READ__"));
+    colock_process p{
+        look_server().connect_string(), {"revoke", "--wait", "30s", path}, {"COLOCK_TICK=100ms"}};
+    BOOST_TEST(wait_until([&] { return admin.get(other) == "__REVOKE__"; }, long_enough));
+    admin.remove(node);
+    admin.remove(other);
+    BOOST_TEST(p.status() == 0, p.err());
+    BOOST_TEST(contains(p.out(), "all have let go\n"));
+    const auto none = colock({"revoke", path});
+    BOOST_TEST((none.status == 1 && is_one_line(none.err)), none.err);
+}
+
+BOOST_AUTO_TEST_CASE(break_needs_yes_without_a_terminal)
+{
+    const auto path = fresh_path();
+    holder_process holder{"mutex", {path}};
+    const auto node = first_node(path);
+    const auto waiting = enter(path, contender_name());
+    const auto r = colock({"break", path});
+    BOOST_TEST(r.status == 125);
+    BOOST_TEST(contains(r.err, "its session is alive"), r.err);
+    BOOST_TEST(contains(r.err, "say --yes"), r.err);
+    BOOST_TEST(admin.exists(node).has_value());
+
+    const auto sure = colock({"break", "--yes", path});
+    BOOST_TEST(sure.status == 0, sure.err);
+    BOOST_TEST(contains(sure.out, "broke "), sure.out);
+    BOOST_TEST(contains(sure.out, node));
+    BOOST_TEST(contains(sure.out, "now first: elsewhere:7 (worker)"), sure.out);
+    BOOST_TEST(is_gone(node));
+    BOOST_TEST(admin.exists(waiting).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(break_asks_on_a_terminal)
+{
+    const auto path = fresh_path();
+    holder_process holder{"mutex", {path}};
+    const auto node = first_node(path);
+    holder.process().kill();
+    {
+        pseudo_terminal t{words({"break", path}), environment()};
+        BOOST_TEST(t.wait_for("it seems dead: process "), t.output());
+        BOOST_TEST(t.wait_for("greater fencing token"));
+        BOOST_TEST(t.wait_for("[y/N] "));
+        t.send("\r");
+        const auto ended = t.wait_for_exit();
+        BOOST_TEST((ended && ended->code == 1), t.output());
+        BOOST_TEST(contains(t.output(), "nothing was deleted"));
+        BOOST_TEST(admin.exists(node).has_value());
+    }
+    {
+        pseudo_terminal t{words({"break", path}), environment()};
+        BOOST_TEST(t.wait_for("[y/N] "), t.output());
+        t.send("\x03");
+        const auto ended = t.wait_for_exit();
+        BOOST_TEST((ended && ended->code == 130), t.output());
+        BOOST_TEST(admin.exists(node).has_value());
+    }
+    pseudo_terminal t{words({"break", path}), environment()};
+    BOOST_TEST(t.wait_for("[y/N] "), t.output());
+    t.send("y\r");
+    const auto ended = t.wait_for_exit();
+    BOOST_TEST((ended && ended->code == 0), t.output());
+    BOOST_TEST(is_gone(node));
+}
+
+BOOST_AUTO_TEST_CASE(break_never_deletes_a_successor)
+{
+    // A single node: the path of the next holder is the same.
+    const auto path = fresh_path();
+    admin.create(path, "first", admin_session::mode::ephemeral);
+    pseudo_terminal t{words({"break", path}), environment()};
+    BOOST_TEST(t.wait_for("[y/N] "), t.output());
+    admin.remove(path);
+    admin.create(path, "second", admin_session::mode::ephemeral);
+    t.send("y\r");
+    const auto ended = t.wait_for_exit();
+    BOOST_TEST((ended && ended->code == 122), t.output());
+    BOOST_TEST(contains(t.output(), "left alone"), t.output());
+    BOOST_TEST(admin.get(path) == "second");
+
+    const auto sure = colock({"break", "--yes", path});
+    BOOST_TEST(sure.status == 0, sure.out << sure.err);
+    BOOST_TEST(!admin.exists(path));
+}
+
+BOOST_AUTO_TEST_CASE(break_takes_one_of_several_or_all)
+{
+    const auto path = fresh_path();
+    admin.create(path);
+    const auto first = enter(path, contender_name("__READ__"));
+    const auto second = enter(path, contender_name("__READ__"));
+    const auto third = enter(path, contender_name("__READ__"));
+    const auto waiter = enter(path, contender_name("__WRIT__"));
+    const auto r = colock({"break", "--yes", path});
+    BOOST_TEST((r.status == 125 && is_one_line(r.err)), r.err);
+    const auto name = second.substr(second.rfind('/') + 1);
+    BOOST_TEST(colock({"break", "--yes", "--node", name, path}).status == 0);
+    BOOST_TEST((admin.exists(first) && !admin.exists(second) && admin.exists(third)));
+    BOOST_TEST(colock({"break", "--yes", "--all", path}).status == 0);
+    BOOST_TEST((!admin.exists(first) && !admin.exists(third) && admin.exists(waiter)));
+}
+
+BOOST_AUTO_TEST_CASE(break_refuses_what_is_no_lock)
+{
+    admin.create(root + "/data");
+    admin.create(root + "/data/important");
+    for (const auto& arguments :
+         {std::vector<std::string>{"break", "--yes", root + "/data"},
+          {"break", "--yes", root + "/data/important"},
+          {"break", "--yes", root + "/missing"},
+          {"break", "--yes", "--node", root + "/data/important", root + "/data"}}) {
+        const auto r = colock(arguments);
+        BOOST_TEST((r.status == 122 || r.status == 1), r.err);
+        BOOST_TEST(is_one_line(r.err), r.err);
+    }
+    BOOST_TEST(admin.exists(root + "/data/important").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(break_tells_a_missing_permission)
+{
+    admin_session owner{look_server().connect_string(), patient()};
+    owner.add_auth("digest", "a:b");
+    const auto path = fresh_path();
+    owner.create(path, "", admin_session::mode::persistent,
+                 {{31, "auth", ""}, {1, "world", "anyone"}});
+    const auto node =
+        owner.create(path + '/' + contender_name(), "x", admin_session::mode::ephemeral_sequential);
+    const auto r = colock({"break", "--yes", path});
+    BOOST_TEST(r.status == 122, r.err);
+    BOOST_TEST(contains(r.err, "permission"), r.err);
+    BOOST_TEST(admin.exists(node).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

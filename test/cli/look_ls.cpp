@@ -1,0 +1,106 @@
+// `colock ls`: what it finds, and what it says where there is nothing.
+#include "look_scene.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace colock::test;
+
+BOOST_FIXTURE_TEST_SUITE(look_ls, look_scene)
+
+BOOST_AUTO_TEST_CASE(locks_of_every_kind)
+{
+    const holder_process a{"mutex", {root + "/a"}};
+    const holder_process b{"reader", {root + "/b"}};
+    const holder_process c{"semaphore", {root + "/c"}};
+    const holder_process d{"election", {root + "/d"}};
+    const holder_process e{"single_node", {root + "/e"}};
+    admin.create(root + "/f");
+    enter(root + "/f", kazoo_name(), "10.0.0.7");
+    admin.create(root + "/g");
+    enter(root + "/g", "x-72058668236210177-");
+    admin.create(root + "/h");
+    enter(root + "/h", "00000001-0000-4000-8000-000000000000-orders_lock_");
+    admin.create(root + "/no-lock");
+    enter(root + "/no-lock", "item-");
+
+    const auto r = colock({"ls", root});
+    BOOST_TEST(r.status == 0, r.err);
+    for (const auto* line :
+         {"/a  mutex  0 wait\n    held by ", "/b  reader/writer lock  0 wait\n    held by ",
+          "/c  semaphore  1 of 1 permits held  0 wait\n    held by ",
+          "/d  election  0 wait\n    held by \"a candidate\", session 0x",
+          "/e  lock of a single node  0 wait\n    held by ",
+          "/f  lock of kazoo  0 wait\n    held by \"10.0.0.7\", session 0x",
+          "/g  lock of ZooKeeper's recipe  0 wait\n    held by elsewhere:7 (worker), since ",
+          "/h  named lock \"orders\"  0 wait\n"}) {
+        BOOST_TEST(contains(r.out, root + line), line << " is not in\n" << r.out);
+    }
+    BOOST_TEST(contains(r.out, "(look_holder), since "));
+    BOOST_TEST(!contains(r.out, "no-lock"));
+}
+
+BOOST_AUTO_TEST_CASE(one_lock_with_its_whole_queue)
+{
+    const auto path = fresh_path();
+    const holder_process holder{"mutex", {path}};
+    for (int i = 0; i != 100; ++i) {
+        enter(path, contender_name(), "host=h pid=" + std::to_string(i) + " program=w");
+    }
+    const auto r = colock({"ls", path});
+    BOOST_TEST(contains(r.out, path + "  mutex  100 wait\n"));
+    BOOST_TEST(contains(r.out, "waits:  h:99 (w)"), r.out);
+    const auto json = colock({"ls", "--json", path});
+    BOOST_TEST(json_value(json.out, "kind") == "mutex");
+    BOOST_TEST(json_value(json.out, "waiting") == "100");
+    BOOST_TEST(json_value(json.out, "program") == "look_holder");
+    BOOST_TEST(contains(json.out, first_node(path)));
+}
+
+BOOST_AUTO_TEST_CASE(all_the_way_down)
+{
+    admin.create(root + "/x");
+    admin.create(root + "/x/y");
+    const holder_process deep{"semaphore", {root + "/x/y/z"}};
+    BOOST_TEST(colock({"ls", root}).status == 1);
+    const auto r = colock({"ls", "-r", root});
+    BOOST_TEST(r.status == 0, r.err);
+    BOOST_TEST(contains(r.out, root + "/x/y/z  semaphore"), r.out);
+    BOOST_TEST(!contains(r.out, "leases"));
+}
+
+BOOST_AUTO_TEST_CASE(where_there_is_no_lock_one_line_says_what_to_do)
+{
+    const auto missing = colock({"ls", root + "/missing"});
+    BOOST_TEST((missing.status == 1 && is_one_line(missing.err)), missing.err);
+    BOOST_TEST(contains(missing.err, "does not exist"));
+    const auto empty = colock({"ls", root});
+    BOOST_TEST((empty.status == 1 && is_one_line(empty.err)), empty.err);
+    const auto bad = colock({"ls", "relative"});
+    BOOST_TEST((bad.status == 125 && is_one_line(bad.err)), bad.err);
+
+    admin_session hidden{look_server().connect_string(), patient()};
+    hidden.add_auth("digest", "a:b");
+    hidden.create(root + "/hidden", "", admin_session::mode::persistent, {{31, "auth", ""}});
+    const auto refused = colock({"ls", root + "/hidden"});
+    BOOST_TEST((refused.status == 122 && is_one_line(refused.err)), refused.err);
+    BOOST_TEST(contains(refused.err, "lacks READ on " + root + "/hidden; use --auth"));
+    const auto below = colock({"ls", root});
+    BOOST_TEST((below.status == 122 && is_one_line(below.err)), below.err);
+}
+
+BOOST_AUTO_TEST_CASE(text_of_others_cannot_reach_the_terminal)
+{
+    const auto path = root + "/\xe2\x80\xae"
+                             "evil";
+    admin.create(path);
+    enter(path, contender_name(), "host=\x1b]0;x\x07 pid=1 program=\x1b[2J");
+    for (const auto& arguments :
+         {std::vector<std::string>{"ls", path}, {"ls", "--json", path}, {"why", path}}) {
+        const auto r = colock(arguments);
+        BOOST_TEST(r.status == 0, r.err);
+        BOOST_TEST(!contains(r.out, "\x1b"));
+        BOOST_TEST(!contains(r.out, "\xe2\x80\xae"));
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,150 @@
+// `colock top`: what a user sees, and that the terminal is as it was.
+#include <support/pseudo_terminal.hpp>
+#include <support/tcp_proxy.hpp>
+
+#include "look_scene.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace colock::test;
+
+namespace {
+
+struct top_scene : look_scene {
+    static std::vector<std::string> top(std::vector<std::string> arguments)
+    {
+        arguments.insert(arguments.begin(), {"top", "--interval", "50ms"});
+        return words(std::move(arguments));
+    }
+
+    static void check_restored(pseudo_terminal& t)
+    {
+        BOOST_TEST(t.output().ends_with("\x1b[?25h\x1b[?1049l"));
+        BOOST_TEST(t.is_in_line_mode());
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(look_top, top_scene)
+
+BOOST_AUTO_TEST_CASE(it_draws_until_q)
+{
+    const auto path = fresh_path();
+    const holder_process holder{"mutex", {path}};
+    pseudo_terminal t{top({root}), environment()};
+    BOOST_TEST(t.wait_for("(look_holder)"), t.output());
+    BOOST_TEST(!t.is_in_line_mode());
+    BOOST_TEST(contains(t.screen(), "connected"), t.screen());
+    const auto waiting = enter(path, contender_name());
+    BOOST_TEST(wait_until([&] { return contains(t.screen(), " 1  "); }, long_enough), t.screen());
+    admin.remove(first_node(path));
+    BOOST_TEST(t.wait_for("elsewhere:7 (worker)"), t.screen());
+    t.send("q");
+    const auto ended = t.wait_for_exit();
+    BOOST_TEST((ended && ended->code == 0));
+    check_restored(t);
+}
+
+BOOST_AUTO_TEST_CASE(it_counts_how_often_a_lock_changes_hands)
+{
+    const auto path = fresh_path();
+    admin.create(path);
+    enter(path, contender_name());
+    pseudo_terminal t{top({path}), environment()};
+    BOOST_TEST(t.wait_for("elsewhere:7"), t.output());
+    for (int i = 0; i != 20; ++i) {
+        enter(path, contender_name());
+        admin.remove(first_node(path));
+    }
+    // Twenty within some seconds are many a minute.
+    BOOST_TEST(wait_until(
+                   [&] {
+                       const auto seen = t.screen();
+                       for (const auto* none : {"  -  ", "  0.0  "}) {
+                           if (contains(seen, none)) {
+                               return false;
+                           }
+                       }
+                       return contains(seen, "elsewhere:7");
+                   },
+                   long_enough),
+               t.screen());
+    t.send("q");
+    BOOST_TEST(t.wait_for_exit().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(signals_give_the_terminal_back)
+{
+    const auto path = fresh_path();
+    const holder_process holder{"mutex", {path}};
+    for (const int number : {SIGINT, SIGTERM, SIGQUIT}) {
+        pseudo_terminal t{top({path}), environment()};
+        BOOST_TEST(t.wait_for("(look_holder)"), t.output());
+        t.send_signal(number);
+        const auto ended = t.wait_for_exit();
+        BOOST_TEST((ended && ended->signal == 0), "signal " << number);
+        check_restored(t);
+    }
+    pseudo_terminal t{top({path}), environment()};
+    BOOST_TEST(t.wait_for("(look_holder)"), t.output());
+    t.send("\x03");
+    BOOST_TEST(t.wait_for_exit().has_value());
+    check_restored(t);
+}
+
+BOOST_AUTO_TEST_CASE(a_window_that_is_closed_ends_it)
+{
+    const auto path = fresh_path();
+    const holder_process holder{"mutex", {path}};
+    pseudo_terminal t{top({path}), environment()};
+    BOOST_TEST(t.wait_for("(look_holder)"), t.output());
+    t.hang_up();
+    BOOST_TEST(t.wait_for_exit().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(lines_fit_the_window)
+{
+    const auto path = fresh_path();
+    const holder_process holder{"mutex", {path}};
+    pseudo_terminal t{top({path}), environment(), {24, 40}};
+    BOOST_TEST(t.wait_for("HELD FOR"), t.output());
+    BOOST_TEST(!contains(t.screen(), "(look_holder)"), t.screen());
+    t.resize({24, 200});
+    BOOST_TEST(t.wait_for("(look_holder)"), t.screen());
+}
+
+BOOST_AUTO_TEST_CASE(it_survives_a_lost_connection)
+{
+    const auto path = fresh_path();
+    const holder_process holder{"mutex", {path}};
+    tcp_proxy proxy{look_server().connect_string()};
+    auto where = environment();
+    where[0] = "COLOCK_SERVERS=" + proxy.connect_string();
+    pseudo_terminal t{top({path}), where};
+    BOOST_TEST(t.wait_for("(look_holder)"), t.output());
+    proxy.refuse(true, refusal::close_at_once);
+    proxy.cut();
+    BOOST_TEST(t.wait_for("connection lost, trying again"), t.screen());
+    proxy.refuse(false);
+    BOOST_TEST(t.wait_for("top: connected"), t.screen());
+    t.send("q");
+    const auto ended = t.wait_for_exit();
+    BOOST_TEST((ended && ended->code == 0));
+}
+
+BOOST_AUTO_TEST_CASE(without_a_terminal_it_prints_once)
+{
+    const auto path = fresh_path();
+    const holder_process holder{"mutex", {path}};
+    const auto r = colock({"top", root});
+    BOOST_TEST(r.status == 0, r.err);
+    BOOST_TEST(contains(r.out, path), r.out);
+    BOOST_TEST(contains(r.out, "mutex\n"), r.out);
+    BOOST_TEST(!contains(r.out, "\x1b"));
+    const auto none = colock({"top", root + "/missing"});
+    BOOST_TEST(none.status == 1);
+    BOOST_TEST(contains(none.out, "does not exist"), none.out);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
