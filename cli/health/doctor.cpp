@@ -152,7 +152,9 @@ void add_doctor(program& p)
                       {"colock doctor --json | jq '.findings[] | select(.verdict == \"error\")'",
                        "Errors only, for a program."}},
          .statuses = {{"0", "There is no error; there may be warnings."},
-                      {"1", "There is an error."}}});
+                      {"1", "There is an error, or no server answers."},
+                      {"121", {}},
+                      {"122", {}}}});
     const auto o = std::make_shared<doctor_options>();
     c.options->add_option("PATH", o->path, "where the locks are: a lock, or what is above several");
     add_duration(*c.options, "--old", o->old, "from which age on a node in a queue looks left over")
