@@ -47,6 +47,8 @@ constexpr target targets[] = {
     {"in_process", 0, 64, "grant, released by the guard", bound::at_most, 1000},
     {"in_process", 0, 64, "grant, released by the guard, relative to channel", bound::at_most, 1.5},
     {"in_process", 0, 64, "grant, unlock awaited, relative to channel", bound::at_most, 1.5},
+    {"in_process", 0, 64, "hand-off, observed or not, relative to colock", bound::at_most, 1.1, 1,
+     "colock with observer"},
     {"linger", 0, 1, "cycles a second", bound::at_least, 1e6},
     {"linger", 0, 1, "packets in so many cycles, less heartbeats", bound::at_most, 0},
     {"away", 0, 1, "processor", bound::at_most, 1},

@@ -32,20 +32,45 @@ namespace asio = boost::asio;
 using colock::test::zookeeper_server;
 using channel = asio::experimental::channel<void(colock::error_code)>;
 
+// Adds up what it hears, as one does that counts for itself.
+class sink final : public colock::observer {
+public:
+    void acquisition_began(const colock::acquisition_start&) noexcept override { ++waiting_; }
+    void acquisition_ended(const colock::acquisition_end& e) noexcept override
+    {
+        --waiting_;
+        waited_ += e.waited;
+    }
+    void hold_ended(const colock::hold_end& e) noexcept override { held_ += e.held; }
+
+private:
+    std::int64_t waiting_ = 0;
+    std::chrono::nanoseconds waited_{0}, held_{0};
+};
+
 // One thread, one context, for all contestants.
 class process {
 public:
     explicit process(const std::string& hosts)
-        : client_{context_, {.hosts = hosts}}, token_{context_.get_executor(), 1}
+        : client_{context_, {.hosts = hosts}}, observed_{context_,
+                                                         {.hosts = hosts,
+                                                          .observer = std::make_shared<sink>()}},
+          timed_{context_,
+                 {.hosts = hosts, .observer = std::make_shared<sink>(), .histograms = true}},
+          token_{context_.get_executor(), 1}
     {
-        await(client_.async_connect(asio::deferred));
+        for (auto* each : {&client_, &observed_, &timed_}) {
+            await(each->async_connect(asio::deferred));
+        }
         token_.try_send(colock::error_code{});
     }
     process(const process&) = delete;
     process& operator=(const process&) = delete;
     ~process()
     {
-        client_.async_close([](colock::error_code) {}); // it need not be connected any more
+        for (auto* each : {&client_, &observed_, &timed_}) {
+            each->async_close([](colock::error_code) {}); // it need not be connected any more
+        }
         context_.restart();
         context_.run();
     }
@@ -108,6 +133,8 @@ public:
     }
 
     [[nodiscard]] colock::client& client() noexcept { return client_; }
+    [[nodiscard]] colock::client& observed() noexcept { return observed_; }
+    [[nodiscard]] colock::client& timed() noexcept { return timed_; } // observed, too
 
 private:
     template <class Operation>
@@ -124,7 +151,7 @@ private:
     }
 
     asio::io_context context_;
-    colock::client client_;
+    colock::client client_, observed_, timed_;
     channel token_;
     std::int64_t guarded_ = 0;
 };
@@ -166,6 +193,21 @@ void in_this_process(const run_options& options, report& out)
                   [&] { return std::vector{p.time_of(each.theirs, coroutines, grants)}; }}},
                 {{each.metric, "ns", "channel"}}, {.rounds = options.rounds, .slices = 3});
         }
+        // What observing costs, in turns with the same work of a client that nobody observes.
+        const colock::mutex observed{p.observed(), "/in-process-observed"};
+        const colock::mutex timed{p.timed(), "/in-process-timed"};
+        const auto slice = [&](const colock::mutex& of) {
+            return [&p, &of, coroutines, grants] {
+                return std::vector{
+                    p.time_of([&](int n) { return p.lock(of, n); }, coroutines, grants)};
+            };
+        };
+        compare(out, {"in_process", 0, coroutines},
+                {{"colock with observer", slice(observed)},
+                 {"colock with observer and histograms", slice(timed)},
+                 {"colock", slice(m)}},
+                {{"hand-off, observed or not", "ns", "colock"}},
+                {.rounds = options.rounds, .slices = 3});
         // As the peers' unlock is.
         if (const auto* time =
                 out.find({{"in_process", 0, coroutines, 1}, unlock_awaited}, "colock")) {

@@ -59,7 +59,7 @@ struct seen_lock {
 // Reads an entry of its queue that was not read before.
 [[nodiscard]] boost::asio::awaitable<void> read_later(client& zk, queue_entry& entry);
 
-// The last name of a path; its parent, "/" above the top.
+// The last name of a path.
 [[nodiscard]] std::string last_name(const std::string& path);
 [[nodiscard]] std::string join(const std::string& parent, const std::string& name);
 

@@ -41,12 +41,12 @@ std::string who(const queue_entry& e)
     return e.unreadable ? "somebody whose node cannot be read" : printable(e.data, most);
 }
 
-std::string place(std::size_t before)
+std::string place(std::optional<std::size_t> before, std::size_t all)
 {
-    if (before == 1) {
-        return "next in the queue";
+    if (!before) {
+        return "in a queue of " + std::to_string(all);
     }
-    return std::to_string(before) + " before this one";
+    return *before == 1 ? "next in the queue" : std::to_string(*before) + " before this one";
 }
 
 // In one line of the terminal, if need be without the beginning of the path.
@@ -80,27 +80,34 @@ events::events(std::string command, std::string path, bool as_json)
 
 void events::waiting(const queue_view& queue, std::int64_t own_session)
 {
-    const auto own = std::ranges::find_if(
-        queue.entries, [&](const queue_entry& e) { return !e.holds && e.session == own_session; });
-    if (own == queue.entries.end() || queue.holders().empty()) {
-        return; // not there yet, or about to be granted
+    const auto& all = queue.entries;
+    if (queue.holders().empty() || queue.holders().front().unread) {
+        return; // about to be granted
     }
     const auto& holder = queue.holders().front();
-    const auto before = static_cast<std::size_t>(own - queue.entries.begin());
+    const auto own = std::ranges::find_if(all, [&](const queue_entry& e) {
+        return !e.holds && !e.unread && e.session == own_session;
+    });
+    std::optional<std::size_t> before;
+    if (own != all.end()) {
+        before = static_cast<std::size_t>(own - all.begin());
+    } else if (!all.back().unread) {
+        return; // not there yet
+    }
     if (json_) {
-        json::object fields{{"position", before},
+        json::object fields{{"position", before ? json::value(*before) : json::value()},
                             {"holder", printable(holder.data)},
                             {"holder_node", holder.path},
                             {"held_for_ms", age(holder).count() / 1'000'000}};
-        auto now = std::to_string(before) + holder.path;
+        auto now = (before ? std::to_string(*before) : "") + holder.path;
         if (last_wait_ != now) {
             last_wait_ = std::move(now);
             line("waiting", std::move(fields));
         }
         return;
     }
-    const auto rest =
-        ": " + place(before) + "; held by " + printable(who(holder)) + " for " + shown(age(holder));
+    const auto rest = ": " + place(before, all.size()) + "; held by " + printable(who(holder)) +
+                      " for " + shown(age(holder));
     write("\r\033[K" + line_of("waiting for ", printable(path_), rest, width() - 1));
     shows_wait_ = true;
 }

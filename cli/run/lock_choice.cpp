@@ -130,15 +130,16 @@ asio::awaitable<acquired> acquire(client& zk, const lock_choice& choice,
 
 asio::awaitable<queue_view> view(client& zk, const lock_choice& choice)
 {
+    const view_options few{.most_read = 64}; // one round trip
     if (const auto* const permits = std::get_if<as_permits>(&choice.kind)) {
         semaphore s{zk, choice.path, permits->all};
-        co_return co_await async_view_queue(s, asio::use_awaitable);
+        co_return co_await async_view_queue(s, few, asio::use_awaitable);
     }
     const auto names = std::holds_alternative<as_mutex>(choice.kind) ? curator_layout()
                        : std::holds_alternative<as_candidate>(choice.kind)
                            ? curator_latch_layout()
                            : curator_shared_layout();
-    co_return co_await async_view_queue(zk, choice.path, names, asio::use_awaitable);
+    co_return co_await async_view_queue(zk, choice.path, names, few, asio::use_awaitable);
 }
 
 } // namespace colock::cli

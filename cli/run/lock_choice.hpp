@@ -47,7 +47,7 @@ struct acquired {
 boost::asio::awaitable<acquired> acquire(client& zk, const lock_choice& choice,
                                          std::optional<std::chrono::milliseconds> limit);
 
-// The queue in which such an acquisition waits.
+// The queue in which such an acquisition waits; of the nodes far behind only the names.
 boost::asio::awaitable<queue_view> view(client& zk, const lock_choice& choice);
 
 } // namespace colock::cli

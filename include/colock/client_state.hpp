@@ -2,6 +2,9 @@
 #ifndef COLOCK_CLIENT_STATE_HPP
 #define COLOCK_CLIENT_STATE_HPP
 
+#include <colock/histogram.hpp>
+
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -14,6 +17,40 @@ enum class connection_state {
     connected,  ///< Connected, with a session.
     suspended,  ///< The connection is lost and being repaired. The session may live on.
     closed,     ///< Closed, for good.
+};
+
+/// Acquisitions by what they came to, as `observer` has them. Counted while the client has an observer or
+/// `client_options::histograms`; else all of them are 0.
+struct acquisition_stats {
+    std::uint64_t begun = 0;
+    std::uint64_t granted = 0;
+    std::uint64_t busy = 0; ///< Tries that found somebody else.
+    std::uint64_t timed_out = 0;
+    std::uint64_t cancelled = 0;
+    std::uint64_t failed = 0;  ///< With an error.
+    std::uint64_t dropped = 0; ///< Their handlers are never called: the execution context is gone.
+    std::uint64_t waiting = 0; ///< Now: begun, and not ended.
+    /// Of those that were granted: through the server, when the client's contender had waited for another one.
+    std::uint64_t handed_over = 0;
+};
+
+/// Lost grants by reason; see `held_lock::loss_reason`. Their sum is `client_stats::locks_lost`.
+struct loss_stats {
+    std::uint64_t session_expired = 0;
+    std::uint64_t node_deleted = 0;
+    std::uint64_t safe_until_passed = 0;
+    std::uint64_t client_closed = 0;
+};
+
+/// Times; counted with `client_options::histograms`, else empty.
+struct time_stats {
+    histogram
+        wait; ///< Of acquisitions that were granted: from the initiating function to the grant.
+    histogram hold; ///< From the grant until the lock was released or lost.
+    /// What was left until `safe_until()` when a hold ended, 0 when the bound had passed: the remaining safety margin.
+    histogram margin;
+    histogram
+        heartbeat; ///< Round trips of heartbeats. A client sends some only while it sends nothing else.
 };
 
 /// Counters since the client was made, and figures of the moment.
@@ -40,6 +77,15 @@ struct client_stats {
     std::size_t in_flight = 0;        ///< Requests sent and not yet answered.
     std::size_t waiting = 0;          ///< Requests that wait for a connection.
     std::size_t contenders = 0; ///< Lock nodes that exist, are being made, or are being removed.
+    /// Those of `locks_granted` that a server granted to this client, counted before them. All others were granted in
+    /// memory: another user of this client handed the lock off, or the client had the node anyway.
+    std::uint64_t locks_granted_by_servers = 0;
+    loss_stats losses = {};
+    acquisition_stats acquisitions = {};
+    time_stats times = {};
+    /// For how long the session is safe from now on without a word from the servers; 0 when it may have ended, and without
+    /// a session. A lock counts as lost earlier by its `lock_options::safety_margin`.
+    std::chrono::nanoseconds safe_for{0};
 };
 
 } // namespace colock

@@ -10,6 +10,7 @@
 #include <colock/error.hpp>
 #include <colock/fencing_token.hpp>
 #include <colock/held_lock.hpp>
+#include <colock/histogram.hpp>
 #include <colock/layout.hpp>
 #include <colock/leadership.hpp>
 #include <colock/lock_options.hpp>
@@ -19,6 +20,7 @@
 #include <colock/multi_lock.hpp>
 #include <colock/mutex.hpp>
 #include <colock/node.hpp>
+#include <colock/observer.hpp>
 #include <colock/permit.hpp>
 #include <colock/queue_view.hpp>
 #include <colock/recursive_lock.hpp>

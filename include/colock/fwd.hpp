@@ -4,6 +4,9 @@
 
 namespace colock {
 
+struct acquisition_end;
+struct acquisition_info;
+struct acquisition_start;
 class client;
 struct client_options;
 struct client_stats;
@@ -15,6 +18,9 @@ class election;
 struct election_options;
 class fencing_token;
 class held_lock;
+struct heartbeat_answer;
+struct histogram;
+struct hold_end;
 struct layout;
 class leadership;
 class lock_entry;
@@ -24,6 +30,7 @@ class multi_guard;
 class multi_lock;
 class mutex;
 struct node_stat;
+class observer;
 struct owner_info;
 class permit;
 struct queue_entry;

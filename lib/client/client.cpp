@@ -5,6 +5,8 @@
 #include "protocol/names/path.hpp"
 #include "watch_state.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -409,22 +411,34 @@ std::uint64_t client::connection_id() const noexcept
 client_stats client::stats() const
 {
     const auto& c = core_->count;
-    return {.connect_attempts = c.connect_attempts,
-            .connections = c.connections,
-            .sessions = c.sessions,
-            .expirations = c.expirations,
-            .requests = c.requests,
-            .replies = c.replies,
-            .watch_events = c.watch_events,
-            .wakeups = c.wakeups,
-            .locks_granted = c.locks_granted,
-            .locks_released = c.locks_released,
-            .locks_lost = c.locks_lost,
-            .bodies_cancelled = c.bodies_cancelled,
-            .bodies_overdue = c.bodies_overdue,
-            .in_flight = c.in_flight,
-            .waiting = c.waiting,
-            .contenders = c.contenders};
+    const std::uint64_t granted = c.locks_granted;
+    client_stats s{.connect_attempts = c.connect_attempts,
+                   .connections = c.connections,
+                   .sessions = c.sessions,
+                   .expirations = c.expirations,
+                   .requests = c.requests,
+                   .replies = c.replies,
+                   .watch_events = c.watch_events,
+                   .wakeups = c.wakeups,
+                   .locks_granted = granted + c.granted_inside,
+                   .locks_released = c.locks_released,
+                   .locks_lost = c.locks_lost,
+                   .bodies_cancelled = c.bodies_cancelled,
+                   .bodies_overdue = c.bodies_overdue,
+                   .in_flight = c.in_flight,
+                   .waiting = c.waiting,
+                   .contenders = c.contenders,
+                   .locks_granted_by_servers = c.granted_by_servers,
+                   .losses = {.session_expired = c.session_expired,
+                              .node_deleted = c.node_deleted,
+                              .safe_until_passed = c.safe_until_passed,
+                              .client_closed = c.client_closed},
+                   .safe_for = std::max(core_->safe_until() - detail::boot_clock::now(),
+                                        std::chrono::nanoseconds{0})};
+    if (const auto* const t = core_->telemetry()) {
+        t->add_to(s, granted);
+    }
+    return s;
 }
 
 std::string client::last_error_detail() const

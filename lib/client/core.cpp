@@ -40,6 +40,9 @@ protocol::session::reconnect::settings session_settings(const client_options& o)
 
 client_core::client_core(asio::any_io_executor executor, client_options options)
     : executor_{std::move(executor)}, options_{std::move(options)},
+      telemetry_{options_.observer || options_.histograms
+                     ? std::make_unique<detail::telemetry>(options_.observer, options_.histograms)
+                     : nullptr},
       strand_{zk::strand_base{executor_}}, addresses_{std::make_shared<zk::address_book>(*strand_)},
       reconnect_{session_settings(options_), zk::random_seed()}, tls_{options_.tls},
       credentials_{options_.credentials}, attempt_timer_{*strand_}, deadline_timer_{*strand_},
@@ -304,21 +307,49 @@ void client_core::beat()
     if (orders.check) {
         notify([](session_listener& l) { l.check(); });
     }
+    const auto sent = boot_clock::now();
     if (orders.read) {
         send(make_request({.op = zk::opcode::exists, .path = "/"}, on_loss::fail,
-                          [this](zk::reply&&) {
+                          [this, sent](zk::reply&& r) {
                               heartbeat_.read_answered();
+                              tell_of_beat(r, false, sent);
                               wait_to_beat();
                           }));
     }
     if (orders.write) {
         send(make_request({.op = zk::opcode::multi, .ops = {check_op("/")}}, on_loss::fail,
-                          [this](zk::reply&&) {
+                          [this, sent](zk::reply&& r) {
                               heartbeat_.write_answered();
+                              tell_of_beat(r, true, sent);
                               wait_to_beat();
                           }));
     }
     wait_to_beat();
+}
+
+// Not within the answer to a request, which must not run the user's code.
+void client_core::tell_of_beat(const zk::reply& r, bool proves, std::chrono::nanoseconds sent)
+{
+    if (!telemetry_ || is_loss(r.error)) {
+        return;
+    }
+    const auto now = boot_clock::now();
+    post(
+        [self = shared_from_this(), a = heartbeat_answer{.proves = proves,
+                                                         .round_trip = now - sent,
+                                                         .margin = heartbeat_.safe_until() - now}] {
+            self->telemetry_->answered(a);
+        });
+}
+
+void client_core::count_losses(const error_code& why, std::uint64_t n) noexcept
+{
+    auto& reason = why == errc::session_expired ? count.session_expired
+                   : why == errc::node_deleted  ? count.node_deleted
+                   : why == errc::client_closed ? count.client_closed
+                                                : count.safe_until_passed;
+    reason.fetch_add(n, std::memory_order_relaxed);
+    count.locks_lost.fetch_add(n, std::memory_order_relaxed);
 }
 
 // ---- paths

@@ -13,6 +13,7 @@
 #include "protocol/session/reconnect.hpp"
 #include "reminders.hpp"
 #include "request.hpp"
+#include "telemetry.hpp"
 #include "zk/connection.hpp"
 #include "zk/hosts.hpp"
 #include "zk/old_sockets.hpp"
@@ -86,14 +87,15 @@ public:
     [[nodiscard]] const client_options& options() const noexcept { return options_; }
 
     // Any thread: runs the function on the strand, inside this call when that is possible; but not in the
-    // middle of what the client is telling the user's log.
+    // middle of what the client is telling the user's log or observer.
     template <class Function>
     void dispatch(Function&& function)
     {
         if (context_gone_.load(std::memory_order_acquire)) {
             return;
         }
-        if (logging_.load(std::memory_order_relaxed) && strand_->running_in_this_thread()) {
+        if ((logging_.load(std::memory_order_relaxed) && strand_->running_in_this_thread()) ||
+            (telemetry_ && telemetry::is_telling())) {
             asio::post(*strand_, std::forward<Function>(function));
         } else {
             asio::dispatch(*strand_, std::forward<Function>(function));
@@ -192,10 +194,18 @@ public:
     struct counters {
         std::atomic<std::uint64_t> connect_attempts{0}, connections{0}, sessions{0}, expirations{0},
             requests{0}, replies{0}, watch_events{0}, wakeups{0}, locks_granted{0},
-            locks_released{0}, locks_lost{0}, bodies_cancelled{0}, bodies_overdue{0};
+            locks_released{0}, locks_lost{0}, bodies_cancelled{0}, bodies_overdue{0},
+            granted_by_servers{0}, granted_inside{0}, session_expired{0}, node_deleted{0},
+            safe_until_passed{0}, client_closed{0};
         std::atomic<std::size_t> in_flight{0}, waiting{0}, contenders{0};
     };
+    // Grants are in two of them: those of an acquisition of the user, and those that only an acquisition knows.
     counters count;
+    // Grants that are lost for this reason.
+    void count_losses(const error_code& why, std::uint64_t n) noexcept;
+
+    // Null when nobody observes the client.
+    [[nodiscard]] detail::telemetry* telemetry() const noexcept { return telemetry_.get(); }
 
     // Whether the user's log wants lines of this level.
     [[nodiscard]] bool logs(log_level level) const noexcept
@@ -304,12 +314,14 @@ private:
     void take_note(const request& r, const zk::reply& reply);
     void publish_bound();
     void beat();
+    void tell_of_beat(const zk::reply& r, bool proves, std::chrono::nanoseconds sent);
     void wait_to_beat();
     void wait_for_own_watch();
     void own_watches_due();
 
     const asio::any_io_executor executor_;
-    client_options options_;                // not changed before the end
+    client_options options_; // not changed before the end
+    const std::unique_ptr<detail::telemetry> telemetry_;
     std::optional<zk::strand_type> strand_; // empty once the context is gone
     std::atomic<bool> context_gone_{false};
     mutable std::atomic<bool> logging_{false}; // the user's log is on the strand's stack

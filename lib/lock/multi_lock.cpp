@@ -97,6 +97,10 @@ const std::shared_ptr<detail::client_core>& multi_lock::core() const noexcept
 
 void multi_lock::start_lock(op o, list l, detail::deadline until)
 {
+    if (l->observed) {
+        l->observed->to.begin(o->observed, *l->observed, false,
+                              until != detail::never && until <= std::chrono::steady_clock::now());
+    }
     if (const auto& fault = l->fault) {
         const auto why =
             "multi_lock: " + l->fault_path + (l->fault_path.empty() ? "" : ": ") + fault.message();
@@ -108,7 +112,7 @@ void multi_lock::start_lock(op o, list l, detail::deadline until)
         return;
     }
     const auto core = l->core;
-    core->dispatch([o = std::move(o), l = std::move(l), until]() mutable {
+    core->dispatch([l = std::move(l), o = std::move(o), until]() mutable { // l outlives o
         detail::lock_together(std::move(o), std::move(l), until);
     });
 }

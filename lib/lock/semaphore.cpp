@@ -58,7 +58,9 @@ lock_entry::lock_entry(const semaphore& of, std::int64_t count)
     : face_of{std::make_shared<detail::lock_target>(detail::lock_target{
           access::behind(of)->core, of.path(), access::behind(of)->options,
           [path = access::behind(of), count](detail::acquisition a, detail::deadline until) {
-              path->start_acquire(detail::acquiring<permit>::make(std::move(a)), count, until);
+              auto op = detail::acquiring<permit>::make(std::move(a));
+              path->begin(*op.operator->(), until);
+              path->start_acquire(std::move(op), count, until);
           }})}
 {
 }
@@ -68,7 +70,9 @@ void semaphore::start_acquire(const std::shared_ptr<detail::client_core>& core,
                               std::shared_ptr<const detail::semaphore_path> path,
                               std::int64_t count, detail::deadline until)
 {
-    core->dispatch([op = std::move(op), path = std::move(path), count, until]() mutable {
+    path->begin(*op.operator->(), until);
+    // The path outlives the operation.
+    core->dispatch([path = std::move(path), op = std::move(op), count, until]() mutable {
         path->start_acquire(std::move(op), count, until);
     });
 }

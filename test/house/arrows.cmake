@@ -59,6 +59,13 @@ rule(lib/lock/views "lock/(driver|local|multi|permits)/")
 # The C client is one of the systems that the benchmarks compare.
 rule(bench ${internal})
 rule(cli "[<\"]zookeeper/" "[\"/](lib|protocol|zk|client|lock)/" "[<\"]boost/asio\\.hpp")
+# Inside cli: what all commands share knows none of them, and no command knows another one.
+rule(cli/program "\"(connect|run|look|change|health)/")
+rule(cli/connect "\"(run|look|change|health)/")
+rule(cli/run "\"(look|change|health)/")
+rule(cli/look "\"(run|change|health)/")
+rule(cli/change "\"(run|health)/")
+rule(cli/health "\"(run|look|change)/")
 rule(examples "[<\"]zookeeper/" ${internal})
 
 if(faults)

@@ -4,7 +4,7 @@ cmake_minimum_required(VERSION 3.25)
 get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 set(most 60)
 set(examples as_tuple callbacks elected_leader fenced_sqlite futures hello_lock http_server
-             rate_limiter timed_try tls worker yield)
+             metrics rate_limiter spans timed_try tls worker yield)
 set(others demo turn_taker) # they are for ./dev demo
 
 set(faults 0)

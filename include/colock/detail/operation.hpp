@@ -4,6 +4,7 @@
 
 #include <colock/detail/abi.hpp>
 #include <colock/detail/config.hpp>
+#include <colock/detail/observation.hpp>
 #include <colock/diagnostics.hpp>
 #include <colock/error.hpp>
 #include <colock/log.hpp>
@@ -114,7 +115,8 @@ private:
 };
 
 template <class... Results>
-class operation : public boost::intrusive::list_base_hook<> { // of a waiting room
+class operation : public boost::intrusive::list_base_hook<>, // of a waiting room
+                  public observed_part<may_be_observed<Results...>::value> {
 public:
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
@@ -192,6 +194,11 @@ public:
         if (op_->told() != nullptr) {
             explain_by_code(results...);
         }
+        if constexpr (may_be_observed<Results...>::value) {
+            if (op_->observed.of != nullptr) {
+                end_observation(op_->observed, results...);
+            }
+        }
         unbind(*op_);
         op_.release()->complete(std::move(results)...);
     }
@@ -219,6 +226,11 @@ private:
         void operator()(operation<Results...>* op) const noexcept
         {
             unbind(*op);
+            if constexpr (may_be_observed<Results...>::value) {
+                if (op->observed.of != nullptr) {
+                    drop_observation(op->observed);
+                }
+            }
             op->destroy();
         }
     };

@@ -414,6 +414,7 @@ void contender_driver::tell_of_blockers()
     contenders_ahead now{
         .count = known.count, .all_watched = known.all_watched, .drains = known.drains};
     if (known.holder) {
+        now.holder_node = child(*known.holder);
         const auto at = std::ranges::find_if(
             watches_, [&](const auto& w) { return w->name == *known.holder && w->wanted; });
         if (at != watches_.end() && (*at)->subscribed && (*at)->data) {

@@ -7,6 +7,7 @@
 #include "client/core.hpp"
 #include "client/waiting_list.hpp"
 #include "lock/driver/contenders_ahead.hpp"
+#include "lock/driver/open_holds.hpp"
 #include "lock/lease/lease.hpp"
 #include "protocol/contender.hpp"
 #include "protocol/remote_contention.hpp"
@@ -87,6 +88,7 @@ public:
     std::size_t users = 0; // who hold the lock by it
     bool was_idle = false; // nobody did when it was lost
     bool loss_counted = false;
+    open_holds observed; // of the users
 
 private:
     struct watch_target;

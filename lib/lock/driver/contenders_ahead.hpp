@@ -15,6 +15,8 @@ struct contenders_ahead {
     bool all_watched = false;
     // The data of the node that has the lock, when that is watched and was read.
     std::optional<std::string> holder = {};
+    // The path of that node, also while its data are not known.
+    std::string holder_node = {};
     // An answer on its way tells more.
     bool asking = false;
     // It waits without a place, until the queue has drained.

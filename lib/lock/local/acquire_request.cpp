@@ -18,6 +18,7 @@ public:
     first_of_recursion(operation_ptr<error_code, unique_lock> op, std::shared_ptr<recursion> n)
         : operation{op.cancellation(), op->told()}, op_{std::move(op)}, recursion_{std::move(n)}
     {
+        observed.part_of = op_->observed.part_of;
     }
 
     void complete(error_code&& ec, unique_lock&& held) override

@@ -28,25 +28,35 @@ std::shared_ptr<users_of_path> users_for_log(const client_core& core, lock_kind 
     return wanted ? std::make_shared<users_of_path>() : nullptr;
 }
 
+std::unique_ptr<const observed_path> observed_path_of(const contender_owner& owner)
+{
+    auto* const to = owner.core()->telemetry();
+    return to != nullptr && owner.kind() != lock_kind::semaphore_queue
+               ? std::make_unique<const observed_path>(
+                     observed_path{*to, owner.path(), observed_kind(owner.kind())})
+               : nullptr;
+}
+
 } // namespace
 
 local_queue::local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options,
                          lock_kind kind)
     : contender_owner{std::move(core), std::move(path), std::move(options), kind, false},
+      own_observed_path_{observed_path_of(*this)}, observed_{own_observed_path_.get()},
       logs_{core_->logs(log_level::debug)}, users_here_{users_for_log(*core_, kind_)},
       notes_wait_times_{logs_ || users_here_}, cohort_{rules_of(*this)}
 {
-    listens_ = logs_;
+    listens_ = logs_ || observed_ != nullptr;
 }
 
 local_queue::local_queue(std::shared_ptr<local_queue> in_table, bool shared)
     : contender_owner{in_table->core_, in_table->path_, in_table->options_, in_table->kind_,
                       shared},
-      queue_in_table_{std::move(in_table)}, logs_{queue_in_table_->logs_},
-      users_here_{queue_in_table_->users_here_},
+      queue_in_table_{std::move(in_table)}, observed_{queue_in_table_->observed_},
+      logs_{queue_in_table_->logs_}, users_here_{queue_in_table_->users_here_},
       notes_wait_times_{queue_in_table_->notes_wait_times_}, cohort_{rules_of(*this)}
 {
-    listens_ = logs_;
+    listens_ = logs_ || observed_ != nullptr;
 }
 
 local_queue::~local_queue()
@@ -77,6 +87,9 @@ std::shared_ptr<local_queue> local_queue::readers()
 
 void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until)
 {
+    if (observed_ != nullptr && op->observed.of == nullptr) {
+        observed_->to.begin(op->observed, *observed_, shared_);
+    }
     if (!queue_in_table_ && options_.max_local_grants == 0 &&
         kind_ != lock_kind::single_node_mutex) {
         // Each user has a contender of its own. Where there is no queue, users take turns with the one node instead.
@@ -84,6 +97,7 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
         return;
     }
     if (until != never && until <= std::chrono::steady_clock::now()) {
+        op->observed.tries = true; // read by an observer only
         try_lock(std::move(op));
         return;
     }
@@ -204,8 +218,8 @@ operation_ptr<error_code, unique_lock> local_queue::take(waiter& op) noexcept
         link->waiting = nullptr;
         link->deadline.reset();
     }
-    if (waiting_.empty() && !logs_) { // nobody listens any more
-        listens_.store(false, std::memory_order_relaxed);
+    if (waiting_.empty() && !logs_) { // nobody listens any more, but an observer
+        listens_.store(observed_ != nullptr, std::memory_order_relaxed);
         notes_.reset(); // nobody tells what changes from here on
     }
     return operation_ptr<error_code, unique_lock>{&op};
@@ -234,6 +248,7 @@ void local_queue::withdraw(cancel_link& of, const error_code& answer, bool answe
         }
         auto& leaving = *static_cast<waiter*>(of.waiting);
         note_end_of_wait(leaving, answer);
+        observe_holder(leaving);
         op = take(leaving);
         const auto v = cohort_.withdraw();
         apply(v, out);
@@ -274,14 +289,18 @@ void local_queue::unlock(operation_ptr<error_code> op, grant&& held)
 
 void local_queue::step_down(operation_ptr<error_code, unique_lock> op, grant&& held)
 {
+    if (observed_ != nullptr) {
+        observed_->to.begin(op->observed, *observed_, true);
+    }
     input([&](outcome& out) {
-        take_user_off(*held.driver, held.driver->lost());
+        take_user_off(*held.driver, held.turn, held.driver->lost(), out);
         if (holder_ == held.driver) { // else it is lost
             holder_.reset();
             apply(cohort_.lost(), out);
         }
     });
-    core_->dispatch([op = std::move(op), driver = std::move(held.driver),
+    // The driver first: the queue that it keeps outlives the operation.
+    core_->dispatch([driver = std::move(held.driver), op = std::move(op),
                      turn = held.turn]() mutable { driver->step_down(std::move(op), turn); });
 }
 

@@ -81,6 +81,9 @@ private:
         contenders_ahead ahead;
         std::optional<asked_holder> asked;
         bool logged = false;
+        // For the observer: whether another contender blocked it, and the last one that had the lock.
+        bool blocked = false;
+        std::optional<seen_holder> seen;
     };
 
     void granted(const std::shared_ptr<contender_driver>& driver, protocol::remote_contention c,
@@ -114,6 +117,7 @@ private:
     // Sends the lines of the log. Asks the client to remind this queue if a waiter has come.
     void report();
     void begin_reminders();
+    void tell_of_ended_holds(outcome& out);
     void ask_who_holds();
 
     // Under the mutex.
@@ -121,8 +125,9 @@ private:
               std::chrono::nanoseconds now);
     [[nodiscard]] operation_ptr<error_code, unique_lock> take(waiter& op) noexcept;
     error_code end_turn(grant& held, outcome& out);
-    bool take_user_off(contender_driver& driver, const error_code& why);
-    void count_loss(contender_driver& driver);
+    bool take_user_off(contender_driver& driver, std::uint64_t turn, const error_code& why,
+                       outcome& out);
+    void count_loss(contender_driver& driver, const error_code& why, outcome& out);
     void drop_lost_holder(std::chrono::nanoseconds now, outcome& out);
     void drop_holder(outcome& out);
     void drop_former_holder(outcome& out);
@@ -134,6 +139,11 @@ private:
     void note_wait(waiter& op, std::chrono::nanoseconds now);
     void note_end_of_wait(waiter& op, const error_code& answer);
     void note_grant(std::uint64_t waited_since, outcome& out);
+    // For the observer.
+    void observe_grant(waiter& op, outcome& out);
+    void observe_end_of_hold(const contender_driver& driver, const observed_hold& h,
+                             const error_code& loss, outcome& out);
+    void observe_holder(waiter& op);
     void note_release(bool leaves, bool handed_off);
     void note_failure(const error_code& ec);
     void note_still_waiting(std::chrono::nanoseconds now);
@@ -147,6 +157,8 @@ private:
 
     // The queue of this path in the client's table; null in that queue itself.
     const std::shared_ptr<local_queue> queue_in_table_;
+    const std::unique_ptr<const observed_path> own_observed_path_; // of the queue in the table
+    const observed_path* const observed_;                          // null when nobody observes
     const bool logs_;                                 // whatever happens here, in the user's log
     const std::shared_ptr<users_of_path> users_here_; // null when the log shall not suspect anybody
     const bool notes_wait_times_;                     // notes since when each waiter waits

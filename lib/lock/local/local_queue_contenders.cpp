@@ -25,6 +25,16 @@ void local_queue::granted(const std::shared_ptr<contender_driver>& driver, remot
         holder_ = driver;
         turns_ = std::max(turns_, least_turn);
         const auto v = cohort_.granted(out.time(), c, static_cast<bool>(op));
+        core_->count.granted_by_servers.fetch_add(v.admit + (op ? 1 : 0),
+                                                  std::memory_order_relaxed);
+        out.source = grant_source::free;
+        if (!op && notes_) {
+            out.source = notes_->blocked ? grant_source::handed_over : grant_source::free;
+            if (notes_->seen) {
+                out.seldom_observed = std::make_unique<outcome::seldom>();
+                out.seldom_observed->waited_for = std::move(notes_->seen);
+            }
+        }
         if (op) {
             admit(op.release(), out);
         } else {
@@ -55,6 +65,9 @@ void local_queue::fail_all(const error_code& ec, const std::string& why)
         contender_.reset();
         apply(cohort_.failed(), out);
         note_failure(ec);
+        for (auto& each : waiting_) {
+            observe_holder(each);
+        }
         while (!waiting_.empty()) {
             waiting.push_back(take(waiting_.front()));
         }
@@ -74,7 +87,7 @@ bool local_queue::lost(contender_driver& driver)
         if (holder_.get() == &driver) { // else a user who looked at the clock was here before
             drop_holder(out);
         }
-        count_loss(driver);
+        count_loss(driver, driver.lost(out.time()), out);
         held = !driver.was_idle;
     });
     return held;
@@ -177,7 +190,7 @@ error_code local_queue::end_turn(grant& held, outcome& out)
     if (shared_) {
         shared_turns_.erase(held.turn);
     }
-    const bool last = take_user_off(*driver, why);
+    const bool last = take_user_off(*driver, held.turn, why, out);
     if (why && holder_ == driver) {
         drop_holder(out);
     }
@@ -193,30 +206,37 @@ error_code local_queue::end_turn(grant& held, outcome& out)
     const auto v = cohort_.release(now);
     note_release(v.leave, v.admit != 0);
     out.holder = std::move(driver);
+    out.source = grant_source::handed_off;
     apply(v, out);
     return {};
 }
 
 // Counts how the user's turn has ended. Returns whether it was the last one.
-bool local_queue::take_user_off(contender_driver& driver, const error_code& why)
+bool local_queue::take_user_off(contender_driver& driver, std::uint64_t turn, const error_code& why,
+                                outcome& out)
 {
     if (users_here_ && !shared_ && holder_.get() == &driver) { // else drop_holder() did it
         users_here_->leave();
     }
     if (why) {
-        count_loss(driver);
+        count_loss(driver, why, out);
     } else {
         core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
+        if (observed_ != nullptr) {
+            observe_end_of_hold(driver, driver.observed.take(turn), {}, out);
+        }
     }
     return --driver.users == 0;
 }
 
 // All users who have the lock by this node lose it together, and no other user is let in on it. The first that sees the
 // loss counts it: a guard that lets go, or the client.
-void local_queue::count_loss(contender_driver& driver)
+void local_queue::count_loss(contender_driver& driver, const error_code& why, outcome& out)
 {
     if (!std::exchange(driver.loss_counted, true)) {
-        core_->count.locks_lost.fetch_add(driver.users, std::memory_order_relaxed);
+        core_->count_losses(why, driver.users);
+        driver.observed.take_all(
+            [&](const observed_hold& each) { observe_end_of_hold(driver, each, why, out); });
     }
 }
 

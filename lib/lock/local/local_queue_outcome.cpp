@@ -36,6 +36,9 @@ void local_queue::admit(waiter* op, outcome& out, std::uint64_t waited_since)
     if (!out.holder) {
         out.holder = holder_;
     }
+    if (observed_ != nullptr) {
+        observe_grant(*op, out);
+    }
     ++out.holder->users;
 }
 
@@ -45,15 +48,20 @@ void local_queue::carry_out(outcome& out)
     if (out.self) {
         out.self->report();
     }
+    if (out.has_ended) {
+        tell_of_ended_holds(out);
+    }
     const bool more = out.reconcile || out.on_the_strand;
     const auto self = more && !out.self ? shared_from_this() : std::move(out.self);
     if (!out.admitted.empty() && !out.core) {
         out.core = core_;
     }
+    const bool inside = kind_ == lock_kind::semaphore_queue;
     while (!out.admitted.empty()) {
         operation_ptr<error_code, unique_lock> op{&out.admitted.front()};
         out.admitted.pop_front();
-        out.core->count.locks_granted.fetch_add(1, std::memory_order_relaxed);
+        (inside ? out.core->count.granted_inside : out.core->count.locks_granted)
+            .fetch_add(1, std::memory_order_relaxed);
         const auto turn = op->tag;
         // As a rule there is but one, which needs no references of its own.
         if (out.admitted.empty()) {

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 namespace colock::detail {
 
@@ -31,6 +33,8 @@ struct local_queue::strand_work {
 
 // The changes of an input that are carried out behind the mutex.
 struct local_queue::outcome {
+    outcome() noexcept {} // `ended` is left as it is
+
     waiters admitted;                           // tagged with their turns
     std::shared_ptr<contender_driver> holder;   // for them
     std::shared_ptr<client_core> core;          // likewise; or empty
@@ -46,6 +50,21 @@ struct local_queue::outcome {
 
     // Where another thread may end the last user, and this object, as soon as the mutex has been left.
     std::shared_ptr<local_queue> self;
+
+    // For the observer: the holds that have ended, as a rule one at most; and how those that are admitted are granted.
+    struct ended_hold {
+        observed_hold hold;
+        errc loss;
+        std::chrono::nanoseconds::rep margin;
+    };
+    ended_hold ended; // if there is one
+    bool has_ended = false;
+    grant_source source = grant_source::kept_node;
+    struct seldom {
+        std::vector<ended_hold> ended;
+        std::optional<seen_holder> waited_for;
+    };
+    std::unique_ptr<seldom> seldom_observed;
 
     // The time of the input: the clock is read once.
     std::chrono::nanoseconds time()
@@ -67,7 +86,8 @@ void local_queue::input(Change&& change)
     {
         const std::lock_guard lock{mutex_};
         change(out);
-        out.self = kept_for_log();
+        // Where the driver is not kept that keeps this object.
+        out.self = out.has_ended && !out.holder ? shared_from_this() : kept_for_log();
     }
     carry_out(out);
 }

@@ -169,6 +169,12 @@ void local_queue::blocked(const contender_driver& driver, contenders_ahead now)
         notes_->ahead = std::move(now);
         const auto& known = notes_->ahead;
         const bool waits = known.drains || known.holder || known.count.value_or(0) != 0;
+        if (observed_ != nullptr) {
+            notes_->blocked |= waits || !known.holder_node.empty();
+            if (!known.holder_node.empty()) {
+                notes_->seen = {known.holder_node, known.holder.value_or("")};
+            }
+        }
         if (!logs_ || notes_->logged || !waits || known.asking || waiting_.empty()) {
             return;
         }

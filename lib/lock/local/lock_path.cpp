@@ -5,6 +5,7 @@
 #include "lock/no_lock.hpp"
 #include "protocol/names/path.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace colock::detail {
@@ -50,7 +51,8 @@ std::shared_ptr<local_queue> lock_path::find_queue(fault& why) const
     return found;
 }
 
-std::shared_ptr<local_queue> lock_path::queue_for(operation_ptr<error_code, unique_lock>& op) const
+std::shared_ptr<local_queue> lock_path::queue_for(operation_ptr<error_code, unique_lock>& op,
+                                                  bool shared) const
 {
     if (queue_) {
         return queue_;
@@ -58,6 +60,11 @@ std::shared_ptr<local_queue> lock_path::queue_for(operation_ptr<error_code, uniq
     fault why;
     auto found = find_queue(why); // the other users of the path may have gone
     if (!found) {
+        std::optional<observed_path> fails;
+        if (auto* const to = core->telemetry()) {
+            fails.emplace(observed_path{*to, path, observed_kind(kind)});
+            to->begin(op->observed, *fails, shared);
+        }
         const auto text = "lock " + path + ": " + why.detail;
         core->note_error(text);
         refuse(core, std::move(op), why.error, text);
@@ -69,14 +76,14 @@ void lock_path::lock(operation_ptr<error_code, unique_lock> op, deadline until) 
 {
     if (queue_) { // as a rule; and without counting a reference
         queue_->lock(std::move(op), until);
-    } else if (const auto queue = queue_for(op)) {
+    } else if (const auto queue = queue_for(op, false)) {
         queue->lock(std::move(op), until);
     }
 }
 
 void lock_path::lock_shared(operation_ptr<error_code, unique_lock> op, deadline until) const
 {
-    if (const auto queue = queue_for(op)) {
+    if (const auto queue = queue_for(op, true)) {
         queue->readers()->lock(std::move(op), until);
     }
 }

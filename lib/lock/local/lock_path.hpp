@@ -38,8 +38,8 @@ private:
     struct fault;
     [[nodiscard]] std::shared_ptr<local_queue> find_queue(fault& why) const;
     // The queue; or null, and the operation has completed.
-    [[nodiscard]] std::shared_ptr<local_queue>
-    queue_for(operation_ptr<error_code, unique_lock>& op) const;
+    [[nodiscard]] std::shared_ptr<local_queue> queue_for(operation_ptr<error_code, unique_lock>& op,
+                                                         bool shared) const;
 
     std::shared_ptr<local_queue> queue_; // null when there was a fault
 };

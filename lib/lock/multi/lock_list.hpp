@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,9 @@ public:
             return;
         }
         core = in_order.front().target->core;
+        if (auto* const to = core->telemetry()) {
+            observed.emplace(observed_path{*to, {}, acquisition_kind::multi_lock});
+        }
         const auto foreign = [&](const place& p) { return p.target->core != core; };
         const auto twice = std::ranges::adjacent_find(
             in_order, {}, [](const place& p) -> auto& { return p.target->path; });
@@ -48,6 +52,7 @@ public:
     };
     std::vector<place> in_order; // the canonical one
     std::shared_ptr<client_core> core;
+    std::optional<observed_path> observed; // empty when nobody observes
     error_code fault;
     std::string fault_path;
 };

@@ -18,6 +18,7 @@ namespace colock::detail {
 // An acquisition that is under way.
 struct acquisition {
     std::shared_ptr<cancel_link> link; // to end it early
+    std::uint64_t part_of = 0;         // for the observer: the acquisition of all of them together
     bool explains = false; // the caller has diagnostics: what the lock says goes to `done`
     // What it came to, as the operation of that lock has it, and, if it explains, what an error is about; once, on any
     // thread, perhaps before start() returns.
@@ -60,6 +61,7 @@ private:
         : operation<error_code, Guard>{std::move(a.link), a.explains ? &why_ : nullptr},
           done_{std::move(a.done)}
     {
+        this->observed.part_of = a.part_of;
     }
     ~acquiring() = default;
 

@@ -18,7 +18,7 @@ class multi_operation final : public std::enable_shared_from_this<multi_operatio
 public:
     multi_operation(operation_ptr<error_code, multi_guard> op,
                     std::shared_ptr<const lock_list> list, deadline until)
-        : op_{std::move(op)}, list_{std::move(list)}, core_{list_->core}, until_{until},
+        : list_{std::move(list)}, op_{std::move(op)}, core_{list_->core}, until_{until},
           order_{list_->in_order.size(), time_over()}, locks_(list_->in_order.size())
     {
     }
@@ -93,7 +93,7 @@ private:
     {
         auto& link = locks_[i].link = std::make_shared<cancel_link>(core_);
         list_->in_order[i].target->start(
-            {link, op_ && op_->told() != nullptr,
+            {link, op_ ? op_->observed.id : 0, op_ && op_->told() != nullptr,
              [self = shared_from_this(), i](const error_code& ec, guard_part guard,
                                             std::string why) {
                  self->core_->post([self, i, ec, guard = std::move(guard), why]() mutable {
@@ -199,8 +199,8 @@ private:
         }
     }
 
-    operation_ptr<error_code, multi_guard> op_; // until it has completed
     const std::shared_ptr<const lock_list> list_;
+    operation_ptr<error_code, multi_guard> op_; // until it has completed
     const std::shared_ptr<client_core> core_;
     const deadline until_;
     protocol::several order_;

@@ -142,12 +142,12 @@ private:
         case kind::unwatch_list: list_watch_.reset(); break;
         case kind::unwatch_limit: limit_watch_.reset(); break;
         case kind::agreed: state_->compared = true; break;
-        case kind::give_back: permit_for(c.leases) = {}; break;
+        case kind::give_back: permit_for(c.leases, false) = {}; break;
         case kind::granted:
             if (logs()) {
                 log("granted " + what() + " after " + time_words(boot_clock::now() - began_));
             }
-            complete({}, permit_for(c.leases));
+            grant(c.leases);
             break;
         case kind::busy: refuse(); break;
         case kind::cancelled:
@@ -176,7 +176,9 @@ private:
             });
         };
         const bool explains = op_ && op_->told() != nullptr;
-        state_->queue_lock().lock(acquiring<unique_lock>::make({locking_, explains, done}), until_);
+        state_->queue_lock().lock(
+            acquiring<unique_lock>::make({.link = locking_, .explains = explains, .done = done}),
+            until_);
     }
 
     void unlock_queue()
@@ -301,6 +303,7 @@ private:
     // The waits keep this object alive: a client that is closed ends them last of all.
     void wait_for_change()
     {
+        waited_ = true;
         if (logs() && !std::exchange(wait_logged_, true)) {
             log(waiting_words(what(), reasons(boot_clock::now())));
             core_->remind(weak_from_this(),
@@ -449,7 +452,7 @@ private:
         complete({}, access::make<permit>(core_));
     }
 
-    [[nodiscard]] permit permit_for(const std::vector<std::string>& names)
+    [[nodiscard]] permit permit_for(const std::vector<std::string>& names, bool wanted)
     {
         std::vector<std::string> nodes;
         for (const auto& each : names) {
@@ -458,8 +461,22 @@ private:
         const auto kept = std::make_shared<permit_lease>(
             core_, state_, "semaphore " + of_.path, of_.path, nodes, of_.options.safety_margin);
         kept->begin();
-        core_->count.locks_granted.fetch_add(1, std::memory_order_relaxed);
+        core_->count.granted_by_servers.fetch_add(1, std::memory_order_relaxed);
+        (wanted ? core_->count.locks_granted : core_->count.granted_inside)
+            .fetch_add(1, std::memory_order_relaxed);
         return access::make<permit>(core_, kept, std::move(nodes));
+    }
+
+    void grant(const std::vector<std::string>& names)
+    {
+        auto p = permit_for(names, static_cast<bool>(op_));
+        if (op_ && op_->observed.of != nullptr) {
+            auto& o = op_->observed;
+            o.granted = boot_clock::now().count();
+            o.source = waited_ ? grant_source::handed_over : grant_source::free;
+            access::held(p)->observe(of_.observed, {o.id, o.part_of, o.granted});
+        }
+        complete({}, std::move(p));
     }
 
     void fail(const protocol::permits::command& c)
@@ -515,6 +532,7 @@ private:
     const std::int64_t count_;
     const std::chrono::nanoseconds began_ = boot_clock::now();
     std::optional<asked_holder> asked_; // who has a permit
+    bool waited_ = false;               // for permits
     bool wait_logged_ = false;
     machine protocol_;
     commands commands_; // to be performed

@@ -70,6 +70,7 @@ void permit_lease::discarded() noexcept
     over_ = true;
     lease_.note_loss(errc::client_closed);
     lease_.discard();
+    end_hold(lease_.why());
     const auto unsettled = std::move(unsettled_);
     const auto awaited = std::move(awaited_);
 }
@@ -172,6 +173,7 @@ void permit_lease::release(const std::vector<std::string>& nodes, operation_ptr<
             held->leaving = true;
             if (all_left() && !lease_.is_told()) {
                 core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
+                end_hold({});
             }
             held->watch.reset();
             lease_.end_turn(held->number);
@@ -240,6 +242,14 @@ void permit_lease::answer(departure& of, const error_code& ec)
     update_heartbeat_need();
 }
 
+void permit_lease::end_hold(const error_code& loss) noexcept
+{
+    if (const auto h = std::exchange(hold_, {}); h.id != 0) {
+        const auto now = boot_clock::now();
+        observed_->to.end_hold(*observed_, false, h, now, loss, lease_.remaining(now));
+    }
+}
+
 void permit_lease::end()
 {
     if (std::exchange(over_, true)) {
@@ -297,7 +307,8 @@ void permit_lease::announce_loss()
     }
     update_heartbeat_need();
     if (!all_left()) { // else they count as released
-        core_->count.locks_lost.fetch_add(1, std::memory_order_relaxed);
+        core_->count_losses(lease_.why(), 1);
+        end_hold(lease_.why());
     }
     lease_.tell_waiters(what_);
 }

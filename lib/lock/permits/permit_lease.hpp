@@ -24,6 +24,12 @@ public:
                  std::chrono::nanoseconds safety_margin);
 
     void begin();
+    // From here on: tells the client's observer of the end of this hold.
+    void observe(std::shared_ptr<const observed_path> of, const observed_hold& h)
+    {
+        observed_ = std::move(of);
+        hold_ = h;
+    }
     // Deletes some of them. The operation, if there is one, completes when they are gone, or lost before that.
     void release(const std::vector<std::string>& nodes, operation_ptr<error_code> op);
     // For as long as this one of them is held.
@@ -73,6 +79,7 @@ private:
     void update_heartbeat_need();
     void lose(errc why);
     void announce_loss();
+    void end_hold(const error_code& loss) noexcept;
     void end();
 
     const std::shared_ptr<client_core> core_;
@@ -84,6 +91,8 @@ private:
     std::vector<std::shared_ptr<departure>> awaited_; // whose callers wait for the end of a release
     bool over_ = false;
     lease lease_;
+    std::shared_ptr<const observed_path> observed_; // null when nobody observes
+    observed_hold hold_{};                          // until it has ended
 };
 
 } // namespace colock::detail

@@ -49,6 +49,10 @@ semaphore_path::semaphore_path(std::shared_ptr<client_core> c, std::string p,
                                                                                         std::move(
                                                                                             o)}
 {
+    if (auto* const to = core->telemetry()) {
+        observed = std::make_shared<const observed_path>(
+            observed_path{*to, path, acquisition_kind::semaphore});
+    }
     error_code ignored;
     std::string detail;
     state = find(ignored, detail);
@@ -99,6 +103,14 @@ std::shared_ptr<semaphore_state> semaphore_path::find(error_code& why, std::stri
     return found;
 }
 
+void semaphore_path::begin(operation<error_code, permit>& op, deadline until) const
+{
+    if (observed) {
+        observed->to.begin(op.observed, *observed, false,
+                           until != never && until <= std::chrono::steady_clock::now());
+    }
+}
+
 void semaphore_path::start_acquire(operation_ptr<error_code, permit> op, std::int64_t count,
                                    deadline until) const
 {
@@ -123,6 +135,7 @@ void semaphore_path::start_acquire(operation_ptr<error_code, permit> op, std::in
         op.complete(why, permit{});
         return;
     }
+    op->observed.of = op->observed.of != nullptr ? found->of.observed.get() : nullptr; // lives on
     found->acquire(std::move(op), count, until);
 }
 

@@ -29,6 +29,8 @@ public:
     const std::string counter;
     const lock_options options;
 
+    // Tells the client's observer, if it has one. Any thread.
+    void begin(operation<error_code, permit>& op, deadline until) const;
     // On the strand.
     void start_acquire(operation_ptr<error_code, permit> op, std::int64_t count,
                        deadline until) const;
@@ -38,6 +40,8 @@ public:
 
     // Null when there was a fault. It keeps the state from being forgotten.
     std::shared_ptr<semaphore_state> state;
+
+    std::shared_ptr<const observed_path> observed; // null when nobody observes
 };
 
 class semaphore_state final : public path_entry,

@@ -1,0 +1,82 @@
+// What an operation that acquires something carries along for the client's observer.
+#ifndef COLOCK_DETAIL_OBSERVATION_HPP
+#define COLOCK_DETAIL_OBSERVATION_HPP
+
+#include <colock/detail/config.hpp>
+#include <colock/error.hpp>
+#include <colock/fwd.hpp>
+#include <colock/observer.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+namespace colock::detail {
+
+struct observed_path; // lib/client/telemetry.hpp
+struct seen_holder;
+
+// Trivial but for two pointers' worth: every acquisition has one, also where nobody observes.
+struct observation {
+    observation() noexcept {}
+
+    // Null when nobody observes. It belongs to what the operation waits in, which outlives the operation.
+    const observed_path* of = nullptr;
+    std::uint64_t part_of = 0;
+
+    // What follows is set when `of` is.
+    std::uint64_t id;
+    std::chrono::nanoseconds::rep began;   // of the boot_clock
+    std::chrono::nanoseconds::rep granted; // likewise, once it is
+    std::uint64_t previous;
+    const seen_holder* holder; // or null; owned, and deleted at the end
+    grant_source source;
+    bool shared;
+    bool tries;
+};
+
+// Whether operations with these results acquire something.
+template <class... Results>
+struct may_be_observed {
+    static constexpr bool value = false;
+};
+template <class Guard>
+struct guards {
+    static constexpr bool value = false;
+};
+template <>
+struct guards<unique_lock> {
+    static constexpr bool value = true;
+};
+template <>
+struct guards<permit> {
+    static constexpr bool value = true;
+};
+template <>
+struct guards<multi_guard> {
+    static constexpr bool value = true;
+};
+template <class Guard>
+struct may_be_observed<error_code, Guard> : guards<Guard> {
+};
+
+// The part of an operation for its observation.
+template <bool>
+struct observed_part {
+};
+template <>
+struct observed_part<true> {
+    observation observed;
+};
+
+// The operation is about to complete, or will never do so.
+COLOCK_DECL void end_observation(observation& o, const error_code& ec,
+                                 const unique_lock& held) noexcept;
+COLOCK_DECL void end_observation(observation& o, const error_code& ec, const permit& held) noexcept;
+COLOCK_DECL void end_observation(observation& o, const error_code& ec,
+                                 const multi_guard& held) noexcept;
+COLOCK_DECL void drop_observation(observation& o) noexcept;
+
+} // namespace colock::detail
+
+#endif

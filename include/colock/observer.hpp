@@ -1,0 +1,152 @@
+// An observer hears of each acquisition, of each hold, and of heartbeats: for metrics and for tracing.
+#ifndef COLOCK_OBSERVER_HPP
+#define COLOCK_OBSERVER_HPP
+
+#include <colock/detail/config.hpp>
+#include <colock/error.hpp>
+#include <colock/fencing_token.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+namespace colock {
+
+/// What is acquired.
+enum class acquisition_kind {
+    mutex,
+    recursive_mutex,
+    shared_mutex,
+    single_node_mutex,
+    election,
+    semaphore,
+    multi_lock, ///< The whole: each of its locks and permits is an acquisition of its own, of its own kind.
+};
+
+/// How an acquisition has ended.
+enum class acquisition_outcome {
+    granted,   ///< The caller got the guard.
+    busy,      ///< A try found that somebody else has it, or waits for it.
+    timed_out, ///< The deadline passed while there was a connection.
+    cancelled, ///< By its cancellation slot.
+    failed,    ///< With `acquisition_end::error`.
+    dropped, ///< Its handler is never called: the execution context or the client is being destroyed.
+};
+
+/// How a lock came to the caller.
+enum class grant_source {
+    none, ///< It was not granted.
+    free, ///< The servers granted it, and no other contender stood before it, as far as this client saw.
+    handed_over, ///< Through the server: the client's contender has waited for another one.
+    handed_off, ///< In memory: another user of this client released it to this one. No server was asked.
+    kept_node, ///< In memory: the client had the node, for other readers or because of `lock_options::linger`.
+};
+
+/// What an acquisition is about.
+struct acquisition_info {
+    /// Not 0. No other acquisition of this client has the same.
+    std::uint64_t id = 0;
+    acquisition_kind kind = acquisition_kind::mutex;
+    bool shared = false; ///< For reading, of a `shared_mutex`.
+    /// That of the lock; without the chroot. Empty for a `multi_lock`.
+    std::string_view path = {};
+    /// The acquisition of the `multi_lock` that this one is a part of; or 0.
+    std::uint64_t part_of = 0;
+};
+
+/// An acquisition has begun.
+struct acquisition_start {
+    acquisition_info what;
+};
+
+/// An acquisition has ended.
+struct acquisition_end {
+    acquisition_info what;
+    acquisition_outcome outcome = acquisition_outcome::failed;
+    /// What the caller gets. `operation_aborted` when it was cancelled or dropped.
+    error_code error = {};
+    /// Since it began.
+    std::chrono::nanoseconds waited{0};
+    grant_source source = grant_source::none;
+    /// Of the grant. The default token if it was not granted, and for permits and a `multi_lock`.
+    fencing_token token = {};
+    /// The node by which the lock is held; empty if it was not granted, and for permits and a `multi_lock`.
+    std::string_view node = {};
+    /// The node of the last holder that the acquisition was seen to wait for, another one than its own; or empty. It is
+    /// known when at most two contenders stood before this client's one, in the queue of a lock that is not shared.
+    std::string_view holder_node = {};
+    /// What that node says of its owner: `default_owner_data()` or `lock_options::owner_data` of the holder, at most
+    /// 200 bytes. Others have written it: show it as `printable` only. Empty when it was not read in time.
+    std::string_view holder_owner = {};
+    /// When it was handed off in memory: the acquisition of this client whose hold ended for it. Else 0.
+    std::uint64_t previous = 0;
+};
+
+/// A hold has ended: the lock or the permits of an acquisition that was granted are held no more.
+struct hold_end {
+    acquisition_info what;
+    /// Since it was granted.
+    std::chrono::nanoseconds held{0};
+    /// No error when it was released, also if a server has still to confirm that. Else the reason of the loss, as
+    /// `held_lock::loss_reason` has it.
+    error_code loss = {};
+    /// The time that was left until `safe_until()`: for how much longer the lock would have been safe without a word from
+    /// the servers. Zero or negative when that bound had passed.
+    std::chrono::nanoseconds margin{0};
+};
+
+/// A server has answered a heartbeat. A client sends them only while it sends nothing else that does as well.
+struct heartbeat_answer {
+    bool proves = false; ///< It was a write, which proves that the session lives. Else a read.
+    std::chrono::nanoseconds round_trip{0};
+    /// The time until the session may end, as far as the client knows now; negative if it may have ended. A lock counts as
+    /// lost earlier by its `lock_options::safety_margin`.
+    std::chrono::nanoseconds margin{0};
+};
+
+/// Hears what the acquisitions of a client come to, and how its heartbeats go. Derive from it, override what you want to
+/// hear of, and set `client_options::observer`. docs/metrics.md has examples for Prometheus and OpenTelemetry.
+///
+/// **Once each.** Each acquisition that begins ends exactly once. Each one that is granted has exactly one end of its
+/// hold, whether the guard releases the lock, the lock is lost, or the client is closed or destroyed. A guard that outlives
+/// the execution context ends its hold when it is destroyed. A `multi_lock` as a whole has no hold: its parts have.
+///
+/// - A recursive acquisition by an owner who has the lock is none; the hold ends with the last guard.
+/// - A downgrade ends one hold and is another acquisition, which is granted.
+/// - An acquisition of permits is one, with one hold, which ends with the last of its permits. The lock of the semaphore's
+///   queue is not told.
+/// - A `multi_lock` may acquire, release and acquire its parts again.
+///
+/// **Threads.** The functions are called on any thread that uses the client, its locks or guards, and several may be called
+/// at once: an observer needs its own synchronization. `acquisition_began` is called within the initiating function, in the
+/// caller's thread, so a tracer finds the caller's context there; for the parts of a `multi_lock`, on the client's
+/// strand. `heartbeat_answered` is called on the client's strand. Of one acquisition, `acquisition_began` returns before
+/// `acquisition_ended` is called, and that returns before the handler can run. `hold_ended` is called before the
+/// lock's next holder in this client hears of its grant; when a lock is lost at once, perhaps while
+/// `acquisition_ended` still runs on another thread.
+///
+/// **What a function may do.** It is called in the middle of releases and grants, with no lock of the library held. It must
+/// not throw, and should return soon. It may start operations, also of this client, and may release guards: what has
+/// to run on the client's strand runs behind the call. It must not destroy the client or its execution context, nor run
+/// the latter.
+///
+/// **Lifetime.** The client keeps the observer until it is destroyed, and guards that outlive it do so too. Texts in
+/// events are valid during the call.
+class COLOCK_DECL observer {
+public:
+    virtual ~observer() = default;
+
+    virtual void acquisition_began(const acquisition_start& /*event*/) noexcept {}
+    virtual void acquisition_ended(const acquisition_end& /*event*/) noexcept {}
+    virtual void hold_ended(const hold_end& /*event*/) noexcept {}
+    virtual void heartbeat_answered(const heartbeat_answer& /*event*/) noexcept {}
+
+protected:
+    observer() = default;
+    observer(const observer&) = default;
+    observer& operator=(const observer&) = default;
+};
+
+} // namespace colock
+
+#endif

@@ -1,0 +1,107 @@
+// Prometheus' view of the example: a scrape has the metrics, and the dashboard asks for no others.
+#include <support/wait_until.hpp>
+
+#include "example_scene.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http.hpp>
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+
+using namespace colock::test;
+namespace beast = boost::beast;
+namespace http = beast::http;
+
+namespace {
+
+std::string scrape(std::uint16_t port)
+{
+    boost::asio::io_context io;
+    beast::tcp_stream stream{io};
+    stream.connect(boost::asio::ip::tcp::endpoint{boost::asio::ip::address_v4::loopback(), port});
+    http::request<http::empty_body> request{http::verb::get, "/metrics", 11};
+    request.set(http::field::host, "127.0.0.1");
+    http::write(stream, request);
+    beast::flat_buffer buffer;
+    http::response_parser<http::string_body> response;
+    response.body_limit(1'000'000);
+    http::read(stream, buffer, response);
+    return response.get().body();
+}
+
+double value(const std::string& text, const std::string& metric)
+{
+    const auto at = text.find('\n' + metric + ' ');
+    return at == std::string::npos ? -1 : std::stod(text.substr(at + metric.size() + 2));
+}
+
+std::set<std::string> names(const std::string& text)
+{
+    static const std::regex name{"colock_[a-z_]+"};
+    std::set<std::string> all;
+    for (std::sregex_iterator at{text.begin(), text.end(), name}; at != std::sregex_iterator{};
+         ++at) {
+        all.insert(at->str());
+    }
+    return all;
+}
+
+std::string file(const std::string& name)
+{
+    std::ifstream in{std::string{COLOCK_ROOT} + name};
+    return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(example_metrics, example_scene)
+
+BOOST_AUTO_TEST_CASE(a_scrape_shows_what_the_locks_do)
+{
+    example p{"metrics", {"0", server.connect_string()}};
+    const auto port = static_cast<std::uint16_t>(std::stoi(p.line_after("metrics at port ")));
+    std::string text;
+    BOOST_TEST(wait_until(
+        [&] {
+            text = scrape(port);
+            return value(text, "colock_hold_seconds_count") >= 20;
+        },
+        30s));
+    BOOST_TEST(value(text, "colock_acquisitions_total{outcome=\"granted\"}") >= 20);
+    BOOST_TEST(value(text, "colock_acquisitions_total{outcome=\"failed\"}") == 0);
+    BOOST_TEST(value(text, "colock_grants_total") > value(text, "colock_server_grants_total"));
+    BOOST_TEST(value(text, "colock_losses_total{reason=\"session_expired\"}") == 0);
+    BOOST_TEST(value(text, "colock_hold_seconds_sum") >= 0.2);
+    BOOST_TEST(value(text, "colock_hold_seconds_bucket{le=\"+Inf\"}") ==
+               value(text, "colock_hold_seconds_count"));
+    BOOST_TEST(value(text, "colock_safe_for_seconds") > 1);
+    BOOST_TEST(value(text, "colock_connected") == 1);
+    BOOST_TEST(value(text, "colock_path_granted_total{path=\"/locks/orders\"}") >= 20);
+
+    // The dashboard, and the page, name metrics that are there.
+    const auto exported = names(text);
+    for (const auto* page : {"/examples/metrics/grafana-dashboard.json", "/docs/metrics.md"}) {
+        const auto wanted = names(file(page));
+        BOOST_TEST(wanted.size() > 10U);
+        for (const auto& each : wanted) {
+            BOOST_TEST(exported.contains(each), page << ": " << each);
+        }
+    }
+    // And the page each one of them.
+    const auto told = names(file("/docs/metrics.md"));
+    for (const auto& each : exported) {
+        static const std::regex part{"_(bucket|sum|count)$"};
+        BOOST_TEST(told.contains(std::regex_replace(each, part, "")), each);
+    }
+    p.send_signal(SIGTERM);
+    BOOST_TEST(p.wait().success());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
