@@ -283,15 +283,17 @@ void add_break(program& p)
              "once, with a greater fencing\ntoken. The old one may go on until it notices: stores "
              "that check tokens are safe from it, others are\nnot. `colock run` kills its command "
              "at once. `colock revoke` asks instead.\n\nOnly the node that was shown is deleted, "
-             "never that of a successor.\n\nExit status: 0; 1 when nobody holds the lock, or you "
-             "say no; 122 when the path is no lock, a\npermission is missing, or another holder "
-             "has "
-             "come meanwhile; 125 without a terminal and --yes.\n",
+             "never that of a successor.",
          .examples = {{"colock break /locks/backup", "show the holder, ask, and delete its node"},
                       {"colock break --yes /locks/backup", "the same in a script"},
                       {"colock break --all /locks/reports", "all that share the lock"},
                       {"colock break --node _c_4ae1...-lock-0000000041 /locks/backup",
-                       "one contender, which may also be a waiter"}}});
+                       "one contender, which may also be a waiter"}},
+         .statuses = {{"1", "Nobody holds the lock, or you said no."},
+                      {"122", "Refused: the path is no lock, a permission is missing, or another "
+                              "holder has come meanwhile."},
+                      {"125", "There is neither a terminal nor --yes; bad usage, an unreadable "
+                              "file, or a fault of colock."}}});
     const auto o = std::make_shared<break_options>();
     c.options->add_option("PATH", o->path, "the path of a lock")->required();
     auto* const node =

@@ -131,12 +131,12 @@ void add_revoke(program& p)
          .description =
              "Asks all that hold the lock at PATH, and says whom. What comes of it is up to them: "
              "programs that use\ncolock or Curator can listen for it. The request takes the place "
-             "of what they have written into\ntheir nodes. `colock break` does not ask.\n\n"
-             "Exit status: 0; 1 when nobody holds the lock; 122 when a permission is missing; 124 "
-             "when --wait is\nover and not all have let go.\n",
+             "of what they have written into\ntheir nodes. `colock break` does not ask.",
          .examples = {{"colock revoke /locks/backup", "ask, and go on at once"},
                       {"colock revoke --wait 1m /locks/backup",
-                       "ask, and wait for a minute at most until they have let go"}}});
+                       "ask, and wait for a minute at most until they have let go"}},
+         .statuses = {{"1", "Nobody holds the lock."},
+                      {"124", "The time of `--wait` has passed, and not all have let go."}}});
     const auto o = std::make_shared<revoke_options>();
     c.options->add_option("PATH", o->path, "the path of a lock")->required();
     add_duration(*c.options, "--wait", o->wait, "wait until they have let go, for that long");

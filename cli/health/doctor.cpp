@@ -46,7 +46,7 @@ void judge_granted(const client& zk, const client_options& options, findings& fo
     found.add(verdict::ok, "connection",
               "a session of " + shown(granted) +
                   (options.chroot.empty() ? "" : " in " + options.chroot) +
-                  (options.credentials.empty() ? "" : ", as who we are"));
+                  (options.credentials.empty() ? "" : "; the servers take our identity"));
 }
 
 asio::awaitable<void> look_inside(client& zk, const doctor_options& o, findings& found)
@@ -152,7 +152,9 @@ void add_doctor(program& p)
                       {"colock doctor --json | jq '.findings[] | select(.verdict == \"error\")'",
                        "Errors only, for a program."}},
          .statuses = {{"0", "There is no error; there may be warnings."},
-                      {"1", "There is an error."}}});
+                      {"1", "There is an error, or no server answers."},
+                      {"121", {}},
+                      {"122", {}}}});
     const auto o = std::make_shared<doctor_options>();
     c.options->add_option("PATH", o->path, "where the locks are: a lock, or what is above several");
     add_duration(*c.options, "--old", o->old, "from which age on a node in a queue looks left over")

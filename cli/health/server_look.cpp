@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 namespace {
 
 // How long one server may take for one thing.
-constexpr milliseconds patience = 3s;
+constexpr milliseconds patience = 2s;
 
 constexpr milliseconds long_session = 24h;
 

@@ -197,13 +197,13 @@ void add_ls(program& p)
              "their kind,\ntheir holders (host:pid (program), since when, the first half of the "
              "fencing token), and how\nmany wait. Recognises the locks of colock, Curator, kazoo, "
              "go-zookeeper and ZooKeeper's recipe\nby the names of their nodes. A lock that nobody "
-             "holds has no nodes, so it is not listed.\n\nExit status: 0; 1 when there is no lock; "
-             "122 when a permission is missing.\n",
+             "holds has no nodes, so it is not listed.",
          .examples = {{"colock ls /locks", "the locks one level below /locks"},
                       {"colock ls -r /", "all locks that there are"},
                       {"colock ls /locks/backup", "one lock, with all that wait"},
                       {"colock ls --json -r /locks | jq '.locks[] | select(.waiting > 10).path'",
-                       "the paths of long queues"}}});
+                       "the paths of long queues"}},
+         .statuses = {{"1", "There is no lock."}}});
     const auto o = std::make_shared<ls_options>();
     c.options->add_option("PATH", o->path, "a lock, or a node with locks below it")->required();
     c.options->add_flag("-r,--recursive", o->recursive, "look all the way down");

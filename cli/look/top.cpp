@@ -318,12 +318,12 @@ void add_top(program& p)
              "Shows who holds each lock, for how long, how many wait, and how often it has changed "
              "hands within the\nlast minute, counted by the numbers of the nodes. A PATH may have "
              "locks one level below it. Goes on\nwhile there is no connection, and says so. Ends "
-             "with q or Ctrl-C. Where there is no terminal it\nprints all once.\n\nExit status: 0; "
-             "without a terminal 1 when there is no lock.\n",
-         .examples = {
-             {"colock top /locks", "all locks one level below /locks"},
-             {"colock top --interval 200ms /locks/backup", "one lock, five times a second"},
-             {"colock top /locks | cat", "print once"}}});
+             "with q or Ctrl-C. Where there is no terminal it\nprints all once.",
+         .examples = {{"colock top /locks", "all locks one level below /locks"},
+                      {"colock top --interval 200ms /locks/backup",
+                       "one lock, five times a second"},
+                      {"colock top /locks | cat", "print once"}},
+         .statuses = {{"1", "Without a terminal: there is no lock."}}});
     const auto o = std::make_shared<top_options>();
     c.options->add_option("PATH", o->paths, "a lock, or a node with locks below it")->required();
     add_duration(*c.options, "--interval", o->interval, "how often to look and to draw")

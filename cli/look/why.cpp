@@ -213,18 +213,16 @@ const std::string& description()
             t += "  " + std::string{c.word} + std::string(18 - c.word.size(), ' ') +
                  std::string{c.words} + '\n';
         }
-        t +=
-            "\nIt changes nothing. It reads the first " + std::to_string(most_nodes_read) +
-            " nodes of a queue, however long that is, and sends at most\n" +
-            std::to_string(most_requests_a_path) +
-            " requests a path; twice that when a holder seems dead, for it looks again; and as "
-            "many for each\nof up to " +
-            std::to_string(most_followed) +
-            " other locks that the contenders hold or wait for. It asks the servers for their\n"
-            "connections by the four-letter words cons and dump. Where zoo.cfg does not let them\n"
-            "(4lw.commands.whitelist=srvr,cons,dump), or the servers speak TLS, it asks their "
-            "AdminServers.\n\nExit status: 0 when the holder works or nobody holds the lock, 1 for "
-            "another cause, 122 for a\npermission.\n";
+        t += "\nIt changes nothing. It reads the first " + std::to_string(most_nodes_read) +
+             " nodes of a queue, however long that is, and sends at most\n" +
+             std::to_string(most_requests_a_path) +
+             " requests a path; twice that when a holder seems dead, for it looks again; and as "
+             "many for each\nof up to " +
+             std::to_string(most_followed) +
+             " other locks that the contenders hold or wait for. It asks the servers for their\n"
+             "connections by the four-letter words cons and dump. Where zoo.cfg does not let them\n"
+             "(4lw.commands.whitelist=srvr,cons,dump), or the servers speak TLS, it asks their "
+             "AdminServers.\n";
         return t;
     }();
     return text;
@@ -239,12 +237,13 @@ void add_why(program& p)
          .synopsis = "[options] PATH...",
          .summary = "Tell what keeps a lock from going on, and who",
          .description = description(),
-         .examples = {
-             {"colock why /locks/backup", "who holds it, and whether that process lives"},
-             {"colock why /locks/a /locks/b", "also whether their holders wait for each other"},
-             {"colock why --json /locks/backup | jq -r .cause", "the cause alone, for scripts"},
-             {"colock why --kind mutex /locks/pool",
-              "also whether it is a lock of another kind"}}});
+         .examples =
+             {{"colock why /locks/backup", "who holds it, and whether that process lives"},
+              {"colock why /locks/a /locks/b", "also whether their holders wait for each other"},
+              {"colock why --json /locks/backup | jq -r .cause", "the cause alone, for scripts"},
+              {"colock why --kind mutex /locks/pool", "also whether it is a lock of another kind"}},
+         .statuses = {{"0", "The holder works, or nobody has the lock."},
+                      {"1", "Another cause keeps the lock from going on."}}});
     const auto o = std::make_shared<why_options>();
     c.options->add_option("PATH", o->what.paths, "the path of a lock")->required();
     c.options->add_flag("--json", o->as_json, "print one JSON document");

@@ -25,6 +25,16 @@ std::string in_one_line(std::string text)
     return text;
 }
 
+// "Run a command": behind a name and a colon, or in a table, it is no sentence.
+std::string in_lower_case(std::string_view summary)
+{
+    std::string out{summary};
+    if (out.size() > 1 && out[1] >= 'a' && out[1] <= 'z' && out[0] >= 'A' && out[0] <= 'Z') {
+        out[0] = static_cast<char>(out[0] - 'A' + 'a');
+    }
+    return out;
+}
+
 shown_option shown(const CLI::Option& option)
 {
     shown_option s;
@@ -131,36 +141,33 @@ void add_files(page& to)
 
 void add_statuses(page& to, const command& c)
 {
-    const auto add = [&](const char* status, const char* text) {
-        to.statuses.push_back({status, text});
-    };
-    if (starts_a_command(c)) {
-        add("that of the command", "The command ended by itself.");
-        add("128+N", "Signal N ended the command, or colock while it waited.");
-        add("120", "The lock was lost before the command and its processes had ended.");
-    }
-    for (const auto& own : c.text.statuses) {
-        to.statuses.push_back({std::string{own.name}, std::string{own.what}});
-    }
+    const bool starts = starts_a_command(c);
     const bool asks_servers = find(to, "--servers") != nullptr;
-    if (c.text.statuses.empty() && !starts_a_command(c)) {
-        add("0", "Done.");
-    }
-    if (c.text.statuses.empty() && asks_servers) {
-        add("121", "No ZooKeeper server could be reached, or spoken to.");
-        add("122", "Refused: a permission is missing, or the path is a lock of another kind.");
-    }
-    if (starts_a_command(c)) {
-        add("123", "With `--try`: somebody has the lock. `-E` changes it.");
-        add("124", "The time of `--timeout` has passed. `-E` changes it.");
-    }
-    add("125", "Bad usage, an unreadable file, or a fault of colock.");
-    if (starts_a_command(c)) {
-        add("126", "The command is not executable.");
-        add("127", "There is no such command.");
-    } else if (asks_servers) {
-        add("128+N", "Signal N ended colock.");
-    }
+    auto& all = to.statuses;
+    const auto add = [&](bool is_usual, const char* status, const char* text) {
+        const auto own = std::ranges::find(c.text.statuses, status, &meaning::name);
+        if (own != c.text.statuses.end()) {
+            text = own->what.data();
+        }
+        if (text && (is_usual || own != c.text.statuses.end())) {
+            all.push_back({status, text});
+        }
+    };
+    add(starts, "that of the command", "The command ended by itself.");
+    add(!starts, "0", "Done.");
+    add(false, "1", nullptr);
+    add(starts, "120", "The lock was lost before the command and its processes had ended.");
+    add(asks_servers, "121", "No ZooKeeper server could be reached, or spoken to.");
+    add(asks_servers, "122",
+        "Refused: a permission is missing, or the path is a lock of another kind.");
+    add(starts, "123", "With `--try`: somebody has the lock. `-E` changes it.");
+    add(starts, "124", "The time of `--timeout` has passed. `-E` changes it.");
+    add(true, "125", "Bad usage, an unreadable file, or a fault of colock.");
+    add(starts, "126", "The command is not executable.");
+    add(starts, "127", "There is no such command.");
+    add(starts || asks_servers, "128+N",
+        starts ? "Signal N ended the command, or colock while it waited."
+               : "Signal N ended colock.");
 }
 
 } // namespace
@@ -181,7 +188,7 @@ page page_of(const program& p)
         "looks whether the servers suit. The locks are nodes on ZooKeeper servers, in the same "
         "queues as those of programs that use the library colock, and of Apache Curator.";
     for (const auto& c : p.commands()) {
-        all.commands.push_back({std::string{c.text.name}, std::string{c.text.summary}});
+        all.commands.push_back({std::string{c.text.name}, in_lower_case(c.text.summary)});
     }
     add_options(all, p.app());
     for (const auto& c : p.commands()) { // which share most of them
@@ -207,7 +214,7 @@ page page_of(const command& c)
     page one;
     one.name = "colock " + std::string{c.text.name};
     one.synopsis = c.text.synopsis;
-    one.summary = c.text.summary;
+    one.summary = in_lower_case(c.text.summary);
     one.description = c.text.description;
     add_options(one, *c.options);
     add_environment(one, starts_a_command(c));

@@ -30,7 +30,8 @@ struct command_text {
     std::string_view
         description; // paragraphs, which are wrapped; lines that begin with a blank are not
     std::vector<example> examples;
-    std::vector<meaning> statuses = {}; // its own, in place of the usual ones: see page.cpp
+    // Its own exit statuses, which go before the usual ones of page.cpp; one without words does not occur.
+    std::vector<meaning> statuses = {};
 };
 
 // A command: its text, its options, and what it does.

@@ -79,7 +79,7 @@ BOOST_FIXTURE_TEST_CASE(an_interrupt_leaves_nothing, scene)
     // In each of its parts: behind the figure that the one before has given.
     for (const auto* figure : {"about ", "\nread", "\nwrite", "\nlock and", "\nhand-over among 2",
                                "\nhand-over among 8"}) {
-        colock_process p{server.connect_string(), {"bench", "--seconds", "3"}};
+        colock_process p{server.connect_string(), {"bench", "--seconds", "1.5"}};
         BOOST_TEST(wait_until([&] { return p.out().find(figure) != std::string::npos; }, 30s));
         p.process().send_signal(SIGINT);
         BOOST_TEST(p.status() == 128 + SIGINT);

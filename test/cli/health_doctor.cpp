@@ -1,13 +1,11 @@
 // `colock doctor`, with servers that suit and with others that do not.
 #include <support/admin_session.hpp>
-#include <support/certificates.hpp>
 #include <support/loopback_port.hpp>
 #include <support/wait_until.hpp>
 #include <support/zookeeper_server.hpp>
 
-#include "colock_process.hpp"
+#include "doctor_findings.hpp"
 
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -15,7 +13,6 @@
 
 namespace colock::test {
 
-namespace json = boost::json;
 using namespace std::chrono_literals;
 
 namespace {
@@ -35,44 +32,6 @@ BOOST_TEST_GLOBAL_FIXTURE(one_plain_server);
 zookeeper_server& server()
 {
     return *one_plain_server::server();
-}
-
-struct looked {
-    int status = -1;
-    json::object said;
-    std::string err;
-
-    // "warning: text" of each finding about the subject, a line each.
-    std::string about(std::string_view subject) const
-    {
-        std::string out;
-        for (const auto& f : said.at("findings").as_array()) {
-            if (f.at("subject").as_string() == subject) {
-                out += std::string{f.at("verdict").as_string()} + ": " +
-                       std::string{f.at("text").as_string()} + '\n';
-            }
-        }
-        return out;
-    }
-    std::int64_t count(const char* what) const { return said.at(what).to_number<std::int64_t>(); }
-};
-
-looked look(const std::string& servers, std::vector<std::string> arguments = {},
-            std::vector<std::string> environment = {})
-{
-    arguments.insert(arguments.begin(), {"doctor", "--json"});
-    const auto r = run_colock(servers, std::move(arguments), std::move(environment));
-    looked l;
-    l.status = r.status;
-    l.err = r.err;
-    BOOST_TEST_REQUIRE(!r.out.empty(), r.err);
-    l.said = json::parse(r.out).as_object();
-    return l;
-}
-
-bool has(const std::string& text, std::string_view part)
-{
-    return text.find(part) != text.npos;
 }
 
 // Nodes and sessions; the latter but for those of a look that was interrupted while it connected, which time out.
@@ -202,7 +161,7 @@ BOOST_AUTO_TEST_CASE(the_recipe_gets_no_warning_and_names_no_hash)
     const auto stranger = look(server().connect_string(), {"/orders"});
     BOOST_TEST(has(stranger.about("access"), "unknown: cannot read the list of /orders"));
     BOOST_TEST(has(stranger.about("container"), "unknown: no node can be made in /orders"));
-    BOOST_TEST(!has(json::serialize(l.said), "secret"));
+    BOOST_TEST(!has(boost::json::serialize(l.said), "secret"));
 }
 
 BOOST_AUTO_TEST_CASE(what_looks_left_over_is_named)
@@ -241,40 +200,6 @@ BOOST_AUTO_TEST_CASE(nothing_is_left_after_an_interrupt)
         check_nothing_is_left(nodes);
     }
 }
-
-#ifdef COLOCK_TEST_TLS
-BOOST_AUTO_TEST_CASE(certificates_are_looked_at)
-{
-    const auto authority = std::make_shared<const certificate_authority>();
-    zookeeper_options options;
-    options.tls = authority;
-    const zookeeper_server secure{options};
-    const auto own = authority->issue({.name = "client"});
-    const std::vector<std::string> ours{
-        "--tls-ca", authority->certificate_file(), "--tls-cert", own.file, "--tls-key", own.key};
-    const auto l = look(secure.secure_connect_string(), ours);
-    BOOST_TEST(l.status == 0);
-    BOOST_TEST(has(l.about("certificate"), "CN="), l.about("certificate"));
-    BOOST_TEST(has(l.about("certificate"), "is for this name"), l.about("certificate"));
-    BOOST_TEST(has(l.about("certificate"), "ours: CN=client"), l.about("certificate"));
-    BOOST_TEST(has(l.about("leader"), "unknown: "));
-    BOOST_TEST(has(l.about("tick"), "ok: tickTime is 2.0 s, by the limits"));
-
-    auto named = ours;
-    named.insert(named.end(), {"--tls-server-name", "zk1.example"});
-    const auto misnamed = look(secure.secure_connect_string(), named);
-    BOOST_TEST(misnamed.status == 1);
-    BOOST_TEST(has(misnamed.about("certificate"), "error: "));
-    BOOST_TEST(has(misnamed.about("certificate"), "is not for this name"));
-
-    const certificate_authority foreign;
-    auto others = ours;
-    others[1] = foreign.certificate_file();
-    const auto distrusted = look(secure.secure_connect_string(), others);
-    BOOST_TEST(distrusted.status == 1);
-    BOOST_TEST(has(distrusted.about("certificate"), "is not to be trusted: "));
-}
-#endif
 
 BOOST_AUTO_TEST_SUITE_END()
 
