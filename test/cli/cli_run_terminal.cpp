@@ -8,6 +8,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -40,12 +41,15 @@ struct scene {
             [&] { return (admin.exists(path) ? admin.children(path).size() : 0) == number; },
             patience);
     }
-    // Holds the lock until `release()`.
+    // Holds the lock until `release()`. It starts no process: a shell that is stopped between vfork() and exec() of one never
+    // counts as stopped.
     std::string holding()
     {
-        return "while [ ! -e " + files.path() + "/enough ]; do sleep 0.01; done";
+        const auto pipe = files.path() + "/enough";
+        ::mkfifo(pipe.c_str(), 0600);
+        return "read -r line <" + pipe;
     }
-    void release() { std::ofstream{files.path() + "/enough"}; }
+    void release() { std::ofstream{files.path() + "/enough"} << "enough\n"; }
 };
 
 } // namespace
@@ -123,10 +127,11 @@ BOOST_AUTO_TEST_CASE(ctrl_c_ends_a_wait)
 // A loop of a shell ends, as it does without colock.
 BOOST_AUTO_TEST_CASE(ctrl_c_ends_the_loop_of_a_script)
 {
-    pseudo_terminal shell{{"bash", "-c",
-                           "for i in 1 2 3; do " COLOCK_PROGRAM " run " + path +
-                               " -- sh -c 'echo turn'\" $i\"'; sleep 1000'; done; echo not here"},
-                          environment()};
+    pseudo_terminal shell{
+        {"bash", "-c",
+         "for i in 1 2 3; do " COLOCK_PROGRAM " run " + path +
+             " -- sh -c 'echo turn'\" $i\"'; exec sleep 1000'; done; echo not here"},
+        environment()};
     BOOST_REQUIRE(shell.wait_for("turn 1"));
     shell.send("\x03");
     const auto ended = shell.wait_for_exit();
