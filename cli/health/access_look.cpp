@@ -91,7 +91,7 @@ asio::awaitable<reading> read_list(client& zk, std::string path)
 
 void say_unread(const std::string& path, const error_code& ec, findings& found)
 {
-    found.add(verdict::unknown, "access",
+    found.add(severity::unknown, "access",
               "cannot read the list of " + path + ": " + ec.message() +
                   "; use --auth with an identity that may read it");
 }
@@ -103,11 +103,11 @@ asio::awaitable<void> look_at_parent(client& zk, std::string path, findings& fou
     const auto kept = co_await read_list(zk, keep);
     if (!kept.error) {
         if (const auto* const e = open_entry(kept.list)) {
-            found.add(verdict::warning, "access",
+            found.add(severity::warning, "access",
                       name_of(*e) + " may " + words_for(e->permissions) + " at " + keep +
                           ": give it the list of " + path);
         } else {
-            found.add(verdict::ok, "access",
+            found.add(severity::ok, "access",
                       path + " is a root that stays: " + keep + " keeps others from deleting it");
         }
         co_return;
@@ -117,11 +117,11 @@ asio::awaitable<void> look_at_parent(client& zk, std::string path, findings& fou
     if (above.error) {
         say_unread(parent, above.error, found);
     } else if (const auto* const e = open_entry(above.list, permission_delete)) {
-        found.add(verdict::warning, "access",
+        found.add(severity::warning, "access",
                   name_of(*e) + " may delete in " + parent + ", so also " + path +
                       " while it is empty, and make it anew" + recipe);
     } else {
-        found.add(verdict::ok, "access", "nobody else may delete in " + parent);
+        found.add(severity::ok, "access", "nobody else may delete in " + parent);
     }
 }
 
@@ -130,7 +130,7 @@ asio::awaitable<void> look_below(client& zk, std::string path, findings& found)
     constexpr std::size_t most = 100;
     auto [ec, below] = co_await zk.async_children(path, asio::as_tuple(asio::use_awaitable));
     if (ec) {
-        found.add(verdict::unknown, "access", "cannot list " + path + ": " + ec.message());
+        found.add(severity::unknown, "access", "cannot list " + path + ": " + ec.message());
         co_return;
     }
     if (path == "/") {
@@ -153,12 +153,12 @@ asio::awaitable<void> look_below(client& zk, std::string path, findings& found)
     }
     const auto of = " of " + std::to_string(looked_at) + " nodes in " + path;
     if (open > 0) {
-        found.add(verdict::warning, "access",
+        found.add(severity::warning, "access",
                   std::to_string(open) + of + " have open lists, the first: " + first +
                       "; set client_options::acl, or --auth, where they are made");
     }
     if (unread > 0) {
-        found.add(verdict::unknown, "access",
+        found.add(severity::unknown, "access",
                   std::to_string(unread) + of + " have lists that we may not read");
     }
 }
@@ -169,7 +169,7 @@ asio::awaitable<void> look_at_access(client& zk, std::string path, findings& fou
 {
     const auto own = co_await read_list(zk, path);
     if (own.error == zookeeper_errc::no_node) {
-        found.add(verdict::unknown, "access",
+        found.add(severity::unknown, "access",
                   "there is no node " + path +
                       " yet; whoever may create it decides who may use it" + recipe);
         co_return;
@@ -179,11 +179,11 @@ asio::awaitable<void> look_at_access(client& zk, std::string path, findings& fou
         co_return;
     }
     if (const auto* const e = open_entry(own.list)) {
-        found.add(verdict::warning, "access",
+        found.add(severity::warning, "access",
                   name_of(*e) + " may " + words_for(e->permissions) + " at " + path +
                       ", and so disturb its locks" + recipe);
     } else {
-        found.add(verdict::ok, "access", "at " + path + ' ' + all_of(own.list));
+        found.add(severity::ok, "access", "at " + path + ' ' + all_of(own.list));
     }
     if (path != "/") {
         co_await look_at_parent(zk, path, found);

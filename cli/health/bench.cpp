@@ -4,9 +4,9 @@
 #include <colock/log.hpp>
 
 #include "connect/server_options.hpp"
+#include "connect/until_signal.hpp"
 #include "health/bench_run.hpp"
 #include "health/scratch.hpp"
-#include "health/until_signal.hpp"
 #include "program/failure.hpp"
 #include "program/program.hpp"
 #include "program/wrap.hpp"

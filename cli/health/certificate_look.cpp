@@ -137,7 +137,7 @@ void judge(const handshake& h, const client_options& options, const endpoint& at
 {
     const auto who = shown(at) + ": ";
     if (!h.server) {
-        found.add(verdict::unknown, "certificate",
+        found.add(severity::unknown, "certificate",
                   who + "no certificate: " + (failed.empty() ? "none was shown" : failed) +
                       "; see whether this is its secureClientPort");
         return;
@@ -146,27 +146,27 @@ void judge(const handshake& h, const client_options& options, const endpoint& at
     const auto what = who + s.subject + ", issued by " + s.issuer;
     const bool is_checked = options.tls_verify != tls_verification::off;
     if (s.left <= 0s) {
-        found.add(verdict::error, "certificate",
+        found.add(severity::error, "certificate",
                   what + ", expired " + days(-s.left) + " ago; renew it");
     } else if (!h.fault.empty()) {
-        found.add(is_checked ? verdict::error : verdict::warning, "certificate",
+        found.add(is_checked ? severity::error : severity::warning, "certificate",
                   what + ", is not to be trusted: " + h.fault +
                       "; name the authority that has issued it in --tls-ca");
     } else if (!s.is_for_name) {
         const auto is_fault = options.tls_verify == tls_verification::full;
-        found.add(is_fault ? verdict::error : verdict::warning, "certificate",
+        found.add(is_fault ? severity::error : severity::warning, "certificate",
                   what +
                       ", is not for this name; give it one for it, or name one that it is for in "
                       "--tls-server-name");
     } else if (s.left < soon) {
-        found.add(verdict::warning, "certificate",
+        found.add(severity::warning, "certificate",
                   what + ", expires in " + days(s.left) + "; renew it");
     } else if (options.tls_verify != tls_verification::full) {
-        found.add(verdict::warning, "certificate",
+        found.add(severity::warning, "certificate",
                   what + ", is good for " + days(s.left) +
                       ", but --tls-verify does not have its name checked; leave that out");
     } else {
-        found.add(verdict::ok, "certificate",
+        found.add(severity::ok, "certificate",
                   what + ", is for this name, and good for " + days(s.left));
     }
 }
@@ -180,13 +180,13 @@ void judge_own(const client_options& options, findings& found)
     const auto f = facts_of(own, {});
     const auto what = "ours: " + f.subject + ", issued by " + f.issuer;
     if (f.left <= 0s) {
-        found.add(verdict::error, "certificate",
+        found.add(severity::error, "certificate",
                   what + ", expired " + days(-f.left) + " ago; renew it");
     } else if (f.left < soon) {
-        found.add(verdict::warning, "certificate",
+        found.add(severity::warning, "certificate",
                   what + ", expires in " + days(f.left) + "; renew it");
     } else {
-        found.add(verdict::ok, "certificate", what + ", is good for " + days(f.left));
+        found.add(severity::ok, "certificate", what + ", is good for " + days(f.left));
     }
 }
 

@@ -4,13 +4,13 @@
 
 #include "connect/duration.hpp"
 #include "connect/server_options.hpp"
+#include "connect/until_signal.hpp"
 #include "health/access_look.hpp"
 #include "health/certificate_look.hpp"
 #include "health/findings.hpp"
 #include "health/leftover_look.hpp"
 #include "health/server_look.hpp"
 #include "health/session_look.hpp"
-#include "health/until_signal.hpp"
 #include "program/failure.hpp"
 #include "program/program.hpp"
 
@@ -43,7 +43,7 @@ void judge_granted(const client& zk, const client_options& options, findings& fo
     if (granted != options.session_timeout) {
         return; // judge_limits has said so
     }
-    found.add(verdict::ok, "connection",
+    found.add(severity::ok, "connection",
               "a session of " + shown(granted) +
                   (options.chroot.empty() ? "" : " in " + options.chroot) +
                   (options.credentials.empty() ? "" : "; the servers take our identity"));
@@ -57,7 +57,7 @@ asio::awaitable<void> look_inside(client& zk, const doctor_options& o, findings&
     }
     co_await look_at_session(zk, place, found);
     if (o.path.empty()) {
-        found.add(verdict::unknown, "access",
+        found.add(severity::unknown, "access",
                   "name the PATH of your locks to have permissions and leftovers looked at");
         co_return;
     }
@@ -77,7 +77,7 @@ asio::awaitable<void> look_by_client(const client_options& options, const doctor
         throw boost::system::system_error{ec};
     }
     if (ec) {
-        found.add(verdict::error, "connection", failure_of(ec, why.message()).what());
+        found.add(severity::error, "connection", failure_of(ec, why.message()).what());
         co_return;
     }
     ++found.sessions;
@@ -111,7 +111,7 @@ asio::awaitable<int> examine(const client_options& options, const doctor_options
         co_await look_by_client(options, o, found);
     }
     std::cout << (o.json ? found.json() : found.summary()) << std::endl;
-    co_return found.count(verdict::error) == 0 ? success : not_found_here;
+    co_return found.count(severity::error) == 0 ? success : not_found_here;
 }
 
 // What cannot be right for any server, before any is asked.
@@ -149,7 +149,7 @@ void add_doctor(program& p)
          .examples = {{"colock doctor", "Look at the server of this machine."},
                       {"colock doctor --servers a,b,c --auth ~/.colock /locks/orders",
                        "Look at three servers, and at who may use the locks below /locks/orders."},
-                      {"colock doctor --json | jq '.findings[] | select(.verdict == \"error\")'",
+                      {"colock doctor --json | jq '.findings[] | select(.severity == \"error\")'",
                        "Errors only, for a program."}},
          .statuses = {{"0", "There is no error; there may be warnings."},
                       {"1", "There is an error, or no server answers."},

@@ -13,18 +13,18 @@ namespace colock::cli {
 
 namespace json = boost::json;
 
-const char* name_of(verdict v)
+const char* name_of(severity v)
 {
     switch (v) {
-    case verdict::ok: return "ok";
-    case verdict::warning: return "warning";
-    case verdict::error: return "error";
-    case verdict::unknown: break;
+    case severity::ok: return "ok";
+    case severity::warning: return "warning";
+    case severity::error: return "error";
+    case severity::unknown: break;
     }
     return "unknown";
 }
 
-void findings::add(verdict is, std::string subject, const std::string& text)
+void findings::add(severity is, std::string subject, const std::string& text)
 {
     all_.push_back({is, std::move(subject), printable(text)});
     if (at_once_) {
@@ -37,18 +37,18 @@ void findings::add(verdict is, std::string subject, const std::string& text)
     }
 }
 
-std::size_t findings::count(verdict is) const
+std::size_t findings::count(severity is) const
 {
     return static_cast<std::size_t>(std::ranges::count(all_, is, &finding::is));
 }
 
 std::string findings::summary() const
 {
-    const auto counted = [this](verdict v, const std::string& what) {
+    const auto counted = [this](severity v, const std::string& what) {
         const auto n = count(v);
         return (n ? std::to_string(n) : "no") + ' ' + what + (n == 1 ? "" : "s");
     };
-    return counted(verdict::error, "error") + ", " + counted(verdict::warning, "warning") + "; " +
+    return counted(severity::error, "error") + ", " + counted(severity::warning, "warning") + "; " +
            std::to_string(requests) + " requests in " + std::to_string(sessions) + " sessions";
 }
 
@@ -57,16 +57,16 @@ std::string findings::json() const
     json::array list;
     for (const auto& f : all_) {
         json::object one;
-        one["verdict"] = name_of(f.is);
+        one["severity"] = name_of(f.is);
         one["subject"] = f.subject;
         one["text"] = f.text;
         list.push_back(std::move(one));
     }
     json::object whole;
     whole["findings"] = std::move(list);
-    whole["errors"] = count(verdict::error);
-    whole["warnings"] = count(verdict::warning);
-    whole["unknown"] = count(verdict::unknown);
+    whole["errors"] = count(severity::error);
+    whole["warnings"] = count(severity::warning);
+    whole["unknown"] = count(severity::unknown);
     whole["requests"] = requests;
     whole["sessions"] = sessions;
     return json::serialize(whole);

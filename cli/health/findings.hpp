@@ -8,12 +8,12 @@
 
 namespace colock::cli {
 
-enum class verdict { ok, warning, error, unknown };
+enum class severity { ok, warning, error, unknown };
 
-[[nodiscard]] const char* name_of(verdict v);
+[[nodiscard]] const char* name_of(severity v);
 
 struct finding {
-    verdict is = verdict::ok;
+    severity is = severity::ok;
     std::string subject; // one word: "server", "tick"
     std::string text;    // one line: what was found, and what to do
 };
@@ -23,9 +23,9 @@ public:
     // `at_once`: each is printed when it is found.
     explicit findings(bool at_once) : at_once_{at_once} {}
 
-    void add(verdict is, std::string subject, const std::string& text);
+    void add(severity is, std::string subject, const std::string& text);
 
-    [[nodiscard]] std::size_t count(verdict is) const;
+    [[nodiscard]] std::size_t count(severity is) const;
     [[nodiscard]] const std::vector<finding>& all() const noexcept { return all_; }
 
     // What was sent to find them.

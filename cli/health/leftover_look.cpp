@@ -111,30 +111,30 @@ asio::awaitable<void> look_for_leftovers(client& zk, std::string path, milliseco
         co_return; // look_at_access has said so
     }
     if (!l.without_session.empty()) {
-        found.add(verdict::warning, "leftover",
+        found.add(severity::warning, "leftover",
                   "contenders without a session, which block their lock for ever: " +
                       l.without_session.text() + "; `colock break` removes them");
     }
     if (!l.old.empty()) {
-        found.add(verdict::warning, "leftover",
+        found.add(severity::warning, "leftover",
                   "contenders older than " + shown(old) + ": " + l.old.text() +
                       "; `colock why` says whose they are");
     }
     if (!l.empty.empty()) {
-        found.add(verdict::warning, "leftover",
+        found.add(severity::warning, "leftover",
                   "empty now, and older than " + shown(old) + ": " + l.empty.text() +
                       "; unless they are in use they are directories of locks that are no "
                       "containers, which stay for ever: remove them");
     }
     if (l.unread > 0 || !l.all) {
-        found.add(verdict::unknown, "leftover",
+        found.add(severity::unknown, "leftover",
                   "looked at " + std::to_string(l.nodes - l.unread) + " nodes below " + path +
                       ", " +
                       (l.all ? "others may not be read: use --auth"
                              : "there are more: name a "
                                "PATH further down"));
     } else if (l.without_session.empty() && l.old.empty() && l.empty.empty()) {
-        found.add(verdict::ok, "leftover",
+        found.add(severity::ok, "leftover",
                   "nothing looks left over: " + std::to_string(l.nodes) + " nodes, " +
                       std::to_string(l.contenders) + " of them contenders");
     }

@@ -15,30 +15,6 @@ namespace colock::cli {
 
 namespace asio = boost::asio;
 
-bool is_contender_name(std::string_view name)
-{
-    constexpr std::size_t digits = 10;
-    if (name.size() <= digits) {
-        return false;
-    }
-    const auto number = name.substr(name.size() - digits);
-    if (!std::ranges::all_of(number, [](char c) { return (c >= '0' && c <= '9') || c == '-'; })) {
-        return false;
-    }
-    const auto begins = name.substr(0, name.size() - digits);
-    static constexpr std::array markers{"lock-",    "lease-",   "latch-",    "__WRIT__",
-                                        "__READ__", "__lock__", "__rlock__", "_lock_",
-                                        "READ-",    "WRITE-",   "read-",     "write-"};
-    return begins.starts_with("x-") || std::ranges::any_of(markers, [&](const char* marker) {
-               return begins.ends_with(marker);
-           });
-}
-
-std::string child_of(const std::string& path, std::string_view name)
-{
-    return (path == "/" ? "" : path) + '/' + std::string{name};
-}
-
 std::string unique_name(std::string_view beginning)
 {
     std::random_device random;

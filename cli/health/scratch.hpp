@@ -3,7 +3,8 @@
 
 #include <colock/client.hpp>
 
-#include "connect/node_path.hpp"
+#include "names/lock_kind.hpp"
+#include "names/node_path.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
@@ -11,11 +12,6 @@
 #include <string_view>
 
 namespace colock::cli {
-
-// Whether a node with this name stands in a queue, of colock or of another library: a word for it, and ten digits.
-[[nodiscard]] bool is_contender_name(std::string_view name);
-
-[[nodiscard]] std::string child_of(const std::string& path, std::string_view name);
 
 // A name that nobody else has.
 [[nodiscard]] std::string unique_name(std::string_view beginning);

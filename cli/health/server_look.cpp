@@ -125,7 +125,7 @@ asio::awaitable<void> look_at(server_facts& server, const client_options& chosen
     options.session_timeout = long_session;
     const auto longest = co_await try_session(options, found);
     if (longest.error) {
-        found.add(verdict::error, "server",
+        found.add(severity::error, "server",
                   shown(server.at) + " does not answer: " + longest.why +
                       "; start it, or correct --servers");
         co_return;
@@ -140,7 +140,7 @@ asio::awaitable<void> look_at(server_facts& server, const client_options& chosen
     if (!server.tick && server.longest == 10 * server.shortest) {
         server.tick = server.shortest / 2;
     }
-    found.add(verdict::ok, "server",
+    found.add(severity::ok, "server",
               shown(server.at) + " answers in " + shown(longest.took) +
                   (server.version.empty() ? "" : ", ZooKeeper " + server.version) +
                   (server.mode.empty() ? "" : ", " + server.mode));
@@ -167,7 +167,7 @@ asio::awaitable<std::vector<server_facts>> look_at_servers(const client_options&
 void judge_roles(const std::vector<server_facts>& servers, bool tls, findings& found)
 {
     if (tls) {
-        found.add(verdict::unknown, "leader",
+        found.add(severity::unknown, "leader",
                   "the servers say who leads at their plain port only; ask there with `srvr`");
         return;
     }
@@ -190,27 +190,27 @@ void judge_roles(const std::vector<server_facts>& servers, bool tls, findings& f
     }
     if (leaders > 1 || standalone > 1 || (standalone > 0 && voters > 0)) {
         found.add(
-            verdict::error, "leader",
+            severity::error, "leader",
             "these servers do not belong together, so two clients can hold one lock; name the "
             "servers of one ensemble in --servers");
     } else if (standalone == 1) {
-        found.add(verdict::warning, "leader",
+        found.add(severity::warning, "leader",
                   "one server alone: there are no locks while it is down; three servers outlast "
                   "the loss of one");
     } else if (silent > 0 && leaders == 0) {
-        found.add(verdict::unknown, "leader",
+        found.add(severity::unknown, "leader",
                   "a server does not say whether it leads; allow `srvr` in "
                   "4lw.commands.whitelist");
     } else if (leaders == 0) {
-        found.add(verdict::warning, "leader",
+        found.add(severity::warning, "leader",
                   "none of these servers leads; name all servers in --servers, so that clients "
                   "find those that are up");
     } else if (voters == 2) {
-        found.add(verdict::warning, "leader",
+        found.add(severity::warning, "leader",
                   leader + " leads one follower: no more may fail; name all servers in --servers, "
                            "or add one");
     } else {
-        found.add(verdict::ok, "leader",
+        found.add(severity::ok, "leader",
                   leader + " leads " + std::to_string(voters - 1) + " followers");
     }
 }
@@ -233,24 +233,24 @@ void judge_tick(const std::vector<server_facts>& servers, milliseconds ours, fin
     }
     const auto option = "--tick " + std::to_string(largest.count()) + "ms";
     if (largest > ours) {
-        found.add(verdict::error, "tick",
+        found.add(severity::error, "tick",
                   "tickTime is " + shown(largest) + ", and clients are told " + shown(ours) +
                       ": a holder may be told of its loss too late; set " + option +
                       ", and client_options::tick in programs");
     } else if (!all_known) {
-        found.add(verdict::unknown, "tick",
+        found.add(severity::unknown, "tick",
                   "tickTime cannot be told from the limits of sessions, which are set by hand; "
                   "compare the servers' configuration with --tick " +
                       std::to_string(ours.count()) +
                       "ms, or allow `conf` in "
                       "4lw.commands.whitelist");
     } else if (observers && ours < 2 * largest) {
-        found.add(verdict::warning, "tick",
+        found.add(severity::warning, "tick",
                   "tickTime is " + shown(largest) +
                       ", and there is an observer: with observerMasterPort clients have to be told "
                       "twice that");
     } else {
-        found.add(verdict::ok, "tick",
+        found.add(severity::ok, "tick",
                   "tickTime is " + shown(largest) + (told ? "" : ", by the limits of sessions") +
                       (ours > largest
                            ? "; clients are told " + shown(ours) +
@@ -276,25 +276,25 @@ void judge_limits(const std::vector<server_facts>& servers, milliseconds asked, 
     const auto from = shortest_of_all > 0ms ? " from " + shown(shortest_of_all) : std::string{};
     const auto range = "sessions last" + from + " up to " + shown(longest);
     if (longest != longest_of_all && asked > longest) {
-        found.add(verdict::error, "session",
+        found.add(severity::error, "session",
                   "maxSessionTimeout differs among the servers, and " + shown(asked) +
                       " is above the least, " + shown(longest) +
                       ": a holder may be told of its loss too late; set it alike, or set a shorter "
                       "--session-timeout");
     } else if (longest != longest_of_all || shortest != shortest_of_all) {
-        found.add(verdict::warning, "session",
+        found.add(severity::warning, "session",
                   range + ", and the limits differ among the servers; set minSessionTimeout and "
                           "maxSessionTimeout alike");
     } else if (asked > longest) {
-        found.add(verdict::warning, "session",
+        found.add(severity::warning, "session",
                   range + ": of " + shown(asked) + " the servers grant " + shown(longest) +
                       "; raise maxSessionTimeout if locks have to outlast a longer silence");
     } else if (asked < shortest_of_all) {
-        found.add(verdict::warning, "session",
+        found.add(severity::warning, "session",
                   range + ": of " + shown(asked) + " the servers make " + shown(shortest_of_all) +
                       "; so long a lock outlives a holder that was killed");
     } else {
-        found.add(verdict::ok, "session",
+        found.add(severity::ok, "session",
                   range + "; " + shown(asked) +
                       " is granted as it was asked, and so long a lock outlives a holder that was "
                       "killed");

@@ -1,8 +1,8 @@
 #include "health/session_look.hpp"
 
 #include "connect/duration.hpp"
+#include "connect/until_signal.hpp"
 #include "health/scratch.hpp"
-#include "health/until_signal.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -80,7 +80,7 @@ asio::awaitable<void> look_at_latency(client& zk, std::string node, findings& fo
     const auto w = quantiles_of(std::move(times));
     // A client gives a silent server up after two thirds of the session.
     const bool slow = w.p99 > zk.session_timeout() / 5;
-    found.add(slow ? verdict::warning : verdict::ok, "latency",
+    found.add(slow ? severity::warning : severity::ok, "latency",
               "a read takes " + precisely(r.median) + " (p99 " + precisely(r.p99) + "), a write " +
                   precisely(w.median) + " (p99 " + precisely(w.p99) + "); " +
                   (slow ? "that is long for sessions of " + shown(zk.session_timeout()) +
@@ -96,11 +96,11 @@ void judge_clock(milliseconds before, milliseconds after, std::int64_t ctime, fi
     const auto how = std::string{server < before ? "behind" : "ahead of"} + " ours";
     if (off > 2s) {
         found.add(
-            verdict::warning, "clock",
+            severity::warning, "clock",
             "the servers' clock is " + shown(off) + ' ' + how +
                 ": locks do not depend on it, but ages of nodes do; let both keep time by NTP");
     } else {
-        found.add(verdict::ok, "clock",
+        found.add(severity::ok, "clock",
                   off < 100ms ? "the servers' clock agrees with ours"
                               : "the servers' clock is " + shown(off) + ' ' + how);
     }
@@ -114,7 +114,7 @@ void look_at_boot_clock(findings& found)
     if (timer >= 0) {
         ::close(timer);
     }
-    found.add(there ? verdict::ok : verdict::error, "suspend",
+    found.add(there ? severity::ok : severity::error, "suspend",
               there ? "this system has a clock that goes on while it sleeps"
                     : "this system has no clock that goes on while it sleeps: a holder does not "
                       "notice that it lost its lock meanwhile; let it not be suspended");
@@ -134,16 +134,16 @@ asio::awaitable<void> look_with_nodes(client& zk, std::string scratch, findings&
         co_await zk.async_create(scratch, std::string{}, create_mode::container, token);
     if (refused) {
         const auto where = parent_of(scratch);
-        found.add(verdict::unknown, "container",
+        found.add(severity::unknown, "container",
                   "no node can be made in " + where + ": " + refused.message() +
                       "; name a PATH where we may, or an identity that may by --auth");
-        found.add(verdict::unknown, "latency", "writes need a node, see above");
+        found.add(severity::unknown, "latency", "writes need a node, see above");
         co_return;
     }
     judge_clock(before, since_1970(), made.stat.ctime, found);
     const auto alive = child_of(scratch, "alive");
     co_await zk.async_create(alive, std::string{}, create_mode::ephemeral, asio::use_awaitable);
-    found.add(verdict::ok, "container",
+    found.add(severity::ok, "container",
               "the servers have containers: the directory of a lock goes when nobody uses it");
     co_await look_at_latency(zk, alive, found);
 }

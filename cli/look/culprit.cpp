@@ -154,7 +154,7 @@ private:
         });
         if (other != lock_.others.end()) {
             const auto& first = lock_.queue.entries;
-            return make(cause::another_kind, join(lock_.path, other->example),
+            return make(cause::another_kind, child_of(lock_.path, other->example),
                         path_ + " is used as a " + kind_words(lock_) +
                             (first.empty() ? "" : " (" + printable(first.front().name) + ')') +
                             " and as a " + std::string{words_for(other->what)} + " (" +

@@ -50,7 +50,7 @@ bool waits_for(const contender_node& a, const contender_node& b)
 bool is_part_of_semaphore(const seen_lock& lock, const std::vector<seen_lock>& all)
 {
     return std::ranges::any_of(all, [&](const seen_lock& other) {
-        return other.what == kind::semaphore && lock.path == join(other.path, "locks");
+        return other.what == kind::semaphore && lock.path == child_of(other.path, "locks");
     });
 }
 

@@ -68,8 +68,9 @@ asio::awaitable<queue_view> view(client& zk, std::string path, layout names, std
 asio::awaitable<void> look_at_permits(client& zk, seen_lock& seen, std::size_t most_read)
 {
     // Waiters first: who is granted a permit meanwhile is among both.
-    auto waiting = co_await view(zk, join(seen.path, "locks"), curator_layout(), most_read, seen);
-    auto held = co_await view(zk, join(seen.path, "leases"), lease_layout(), most_read, seen);
+    auto waiting =
+        co_await view(zk, child_of(seen.path, "locks"), curator_layout(), most_read, seen);
+    auto held = co_await view(zk, child_of(seen.path, "leases"), lease_layout(), most_read, seen);
     for (auto& each : held.entries) {
         each.holds = true;
     }
@@ -78,7 +79,7 @@ asio::awaitable<void> look_at_permits(client& zk, seen_lock& seen, std::size_t m
     }
     std::ranges::move(waiting.entries, std::back_inserter(held.entries));
     seen.queue = std::move(held);
-    const auto [ec, leases] = co_await zk.async_get(join(seen.path, "leases"), no_throw);
+    const auto [ec, leases] = co_await zk.async_get(child_of(seen.path, "leases"), no_throw);
     require_fact(ec);
     constexpr std::string_view key = "permits=";
     std::int64_t number = 0;
@@ -190,16 +191,6 @@ asio::awaitable<void> read_later(client& zk, queue_entry& entry)
     entry.session = found.stat.ephemeral_owner;
     entry.since =
         std::chrono::system_clock::time_point{std::chrono::milliseconds{found.stat.ctime}};
-}
-
-std::string last_name(const std::string& path)
-{
-    return path.substr(path.rfind('/') + 1);
-}
-
-std::string join(const std::string& parent, const std::string& name)
-{
-    return parent.ends_with('/') ? parent + name : parent + '/' + name;
 }
 
 std::string lock_of_node(const std::string& node)

@@ -4,8 +4,8 @@
 #include <colock/client.hpp>
 #include <colock/queue_view.hpp>
 
-#include "connect/node_path.hpp"
-#include "look/lock_kind.hpp"
+#include "names/lock_kind.hpp"
+#include "names/node_path.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
@@ -62,10 +62,6 @@ struct seen_lock {
 
 // Reads an entry of its queue that was not read before.
 [[nodiscard]] boost::asio::awaitable<void> read_later(client& zk, queue_entry& entry);
-
-// The last name of a path.
-[[nodiscard]] std::string last_name(const std::string& path);
-[[nodiscard]] std::string join(const std::string& parent, const std::string& name);
 
 // The path of the lock in whose queue the node stands, however far below.
 [[nodiscard]] std::string lock_of_node(const std::string& node);

@@ -59,7 +59,7 @@ public:
             if (is_part || kind_of(name)) {
                 continue;
             }
-            const auto path = join(parent.path, name);
+            const auto path = child_of(parent.path, name);
             constexpr std::size_t holders_only = 4;
             auto seen = co_await look_at(zk_, path, options_.whole ? everything : holders_only);
             if (seen.unlisted) {

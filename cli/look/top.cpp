@@ -119,7 +119,7 @@ public:
             auto names = top.child_names;
             std::ranges::sort(names);
             for (const auto& name : names) {
-                auto below = co_await look_at(zk_, join(path, name), nodes_read);
+                auto below = co_await look_at(zk_, child_of(path, name), nodes_read);
                 if (below.is_lock() || below.may_be_free_lock()) {
                     all.push_back(std::move(below));
                 }

@@ -3,7 +3,7 @@
 
 #include "connect/duration.hpp"
 #include "connect/run_client.hpp"
-#include "look/inquiry.hpp"
+#include "look/diagnosis.hpp"
 #include "look/patience.hpp"
 #include "look/words.hpp"
 #include "program/exit_status.hpp"
@@ -26,7 +26,7 @@ namespace json = boost::json;
 
 struct why_options {
     server_options servers;
-    inquiry_options what;
+    diagnosis_options what;
     std::string kind_word;
     std::string admin_port = "8080";
     bool as_json = false;
@@ -117,7 +117,7 @@ std::string lines_of(const seen_lock& lock, const session_facts& facts)
     return text;
 }
 
-std::string as_text(const inquiry& all)
+std::string as_text(const diagnosis& all)
 {
     std::string text;
     for (std::size_t i = 0; i != all.locks.size(); ++i) {
@@ -158,7 +158,7 @@ json::object lock_as_json(const seen_lock& lock, const session_facts& facts)
     return o;
 }
 
-std::string as_json_text(const inquiry& all)
+std::string as_json_text(const diagnosis& all)
 {
     json::array locks, beside, notes;
     for (std::size_t i = 0; i != all.locks.size(); ++i) {
@@ -195,7 +195,7 @@ int status_of(cause c)
 
 asio::awaitable<int> tell(client& zk, const client_options& options, const why_options& o)
 {
-    const auto all = co_await inquire(zk, options, o.what);
+    const auto all = co_await diagnose(zk, options, o.what);
     std::cout << (o.as_json ? as_json_text(all) : as_text(all)) << std::flush;
     co_return status_of(all.found.what);
 }

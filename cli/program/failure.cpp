@@ -44,6 +44,10 @@ advice advice_for(const error_code& ec)
         ec == errc::too_many_permits) {
         return {usage, {}};
     }
+    if (ec.category() == boost::system::system_category() ||
+        ec.category() == boost::system::generic_category()) {
+        return {usage, {}}; // this machine, such as too many open files
+    }
     return {refused, {}};
 }
 

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 namespace colock::cli {
 
@@ -28,6 +29,7 @@ struct guarded_run {
     guardian_policy policy;
     std::optional<int> status = {}; // of the command, when it has ended
     bool behind_bound = false;
+    bool refused = false; // some processes cannot be ended, and the supervisor was told
 };
 
 class guardian {
@@ -177,8 +179,16 @@ private:
         run_->behind_bound = run_->behind_bound || now >= bound;
         switch (run_->policy.step(now, bound)) {
         case guardian_policy::order::nothing: break;
-        case guardian_policy::order::terminate: signal_all_below(::getpid(), SIGTERM); break;
-        case guardian_policy::order::kill: signal_all_below(::getpid(), SIGKILL); break;
+        case guardian_policy::order::terminate: end_all(SIGTERM); break;
+        case guardian_policy::order::kill: end_all(SIGKILL); break;
+        }
+    }
+
+    void end_all(int number)
+    {
+        const int refused = signal_all_below(::getpid(), number);
+        if (refused != 0 && !std::exchange(run_->refused, true)) {
+            send_or_drop(supervisor_, {message_kind::refused, refused});
         }
     }
 

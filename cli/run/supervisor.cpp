@@ -367,6 +367,13 @@ private:
                 co_return result;
             case message_kind::stopped: stop_with(said->value); break;
             case message_kind::ended: take_terminal_back(); break;
+            case message_kind::refused:
+                say_.note("refused",
+                          "another user's processes cannot be ended (" +
+                              std::to_string(said->value) +
+                              "): the lock is kept until they have ended by themselves, or is "
+                              "lost while they run; end them, or run colock as that user");
+                break;
             case message_kind::over:
                 result.wait_status = said->value;
                 result.late = !said->text.empty();

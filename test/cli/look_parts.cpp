@@ -1,8 +1,8 @@
 // Parts of the looking commands, without a server: names, answers of servers, circles of waiting.
 #include "connect/four_letter_word.hpp"
 #include "look/deadlock.hpp"
-#include "look/lock_kind.hpp"
 #include "look/session_facts.hpp"
+#include "names/lock_kind.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace colock::cli {
 
@@ -10,6 +11,17 @@ namespace colock::cli {
 {
     const auto slash = path.rfind('/');
     return slash == 0 || slash == path.npos ? "/" : path.substr(0, slash);
+}
+
+[[nodiscard]] inline std::string child_of(const std::string& path, std::string_view name)
+{
+    return (path == "/" ? "" : path) + '/' + std::string{name};
+}
+
+// "c" of "/a/b/c".
+[[nodiscard]] inline std::string last_name(const std::string& path)
+{
+    return path.substr(path.rfind('/') + 1);
 }
 
 } // namespace colock::cli

@@ -1,4 +1,4 @@
-#include "health/until_signal.hpp"
+#include "connect/until_signal.hpp"
 
 #include "program/exit_status.hpp"
 

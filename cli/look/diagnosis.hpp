@@ -15,7 +15,7 @@ namespace colock::cli {
 // Locks that are looked at beside those asked for, because a holder waits there, or runs under a node there.
 inline constexpr std::size_t most_followed = 8;
 
-struct inquiry {
+struct diagnosis {
     std::vector<seen_lock> locks;
     std::size_t asked_for = 0; // the first ones; the others were followed
     session_facts facts;
@@ -23,14 +23,14 @@ struct inquiry {
     std::uint64_t reads = 0; // that were sent
 };
 
-struct inquiry_options {
+struct diagnosis_options {
     std::vector<std::string> paths;
     std::optional<kind> expected;
     std::string admin_port;
 };
 
 // Looks a second time when a holder seems dead. Sends (2 * paths + most_followed) * most_requests_a_path + 1 requests at most.
-[[nodiscard]] boost::asio::awaitable<inquiry> inquire(client& zk, const client_options& options,
-                                                      const inquiry_options& what);
+[[nodiscard]] boost::asio::awaitable<diagnosis> diagnose(client& zk, const client_options& options,
+                                                         const diagnosis_options& what);
 
 } // namespace colock::cli

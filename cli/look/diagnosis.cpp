@@ -1,4 +1,4 @@
-#include "look/inquiry.hpp"
+#include "look/diagnosis.hpp"
 
 #include "look/words.hpp"
 
@@ -93,7 +93,7 @@ asio::awaitable<void> read_nodes_of_holders(client& zk, std::vector<seen_lock>& 
 // A holder that lets go and ends, or whose client is just connecting again, looks dead for a moment.
 constexpr std::chrono::milliseconds before_second_look{100};
 
-bool a_holder_seems_dead(const inquiry& all)
+bool a_holder_seems_dead(const diagnosis& all)
 {
     return std::ranges::any_of(all.locks, [&](const seen_lock& lock) {
         return std::ranges::any_of(lock.queue.holders(), [&](const queue_entry& e) {
@@ -110,7 +110,7 @@ asio::awaitable<void> pause(std::chrono::milliseconds time)
 }
 
 asio::awaitable<void> look_at_all(client& zk, const std::vector<std::string>& paths,
-                                  const session_questions& how, inquiry& into)
+                                  const session_questions& how, diagnosis& into)
 {
     into.locks.clear();
     for (const auto& path : paths) {
@@ -127,7 +127,7 @@ asio::awaitable<void> look_at_all(client& zk, const std::vector<std::string>& pa
 }
 
 // Looks at the locks that those seen so far have to do with, and so on.
-asio::awaitable<void> follow(client& zk, inquiry& all)
+asio::awaitable<void> follow(client& zk, diagnosis& all)
 {
     std::set<std::string> visited;
     for (std::size_t looks = 0; looks != most_followed;) {
@@ -156,10 +156,10 @@ asio::awaitable<void> follow(client& zk, inquiry& all)
 
 } // namespace
 
-asio::awaitable<inquiry> inquire(client& zk, const client_options& options,
-                                 const inquiry_options& what)
+asio::awaitable<diagnosis> diagnose(client& zk, const client_options& options,
+                                    const diagnosis_options& what)
 {
-    inquiry all;
+    diagnosis all;
     const auto before = zk.stats().requests;
     co_await catch_up(zk, what.paths.front());
     session_questions how;

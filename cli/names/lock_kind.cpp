@@ -1,4 +1,4 @@
-#include "look/lock_kind.hpp"
+#include "names/lock_kind.hpp"
 
 #include <algorithm>
 #include <array>
@@ -107,6 +107,25 @@ std::optional<queue_kind> kind_of(std::string_view name)
         return std::nullopt;
     }
     return found;
+}
+
+bool is_contender_name(std::string_view name)
+{
+    constexpr std::size_t digits = 10;
+    if (name.size() <= digits) {
+        return false;
+    }
+    const auto number = name.substr(name.size() - digits);
+    if (!std::ranges::all_of(number, [](char c) { return (c >= '0' && c <= '9') || c == '-'; })) {
+        return false;
+    }
+    const auto begins = name.substr(0, name.size() - digits);
+    static constexpr std::array markers{"lock-",    "lease-",   "latch-",    "__WRIT__",
+                                        "__READ__", "__lock__", "__rlock__", "_lock_",
+                                        "READ-",    "WRITE-",   "read-",     "write-"};
+    return begins.starts_with("x-") || std::ranges::any_of(markers, [&](const char* marker) {
+               return begins.ends_with(marker);
+           });
 }
 
 std::vector<queue_kind> kinds_among(const std::vector<std::string>& names)

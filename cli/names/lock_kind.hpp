@@ -42,6 +42,9 @@ struct queue_kind {
 // What a child's name says that it is; none when it is no contender.
 [[nodiscard]] std::optional<queue_kind> kind_of(std::string_view name);
 
+// Whether a node with this name stands in a queue, of colock or of another library: a word for it, and ten digits.
+[[nodiscard]] bool is_contender_name(std::string_view name);
+
 // The queues whose nodes are among these names, the longest one first. A directory with `locks` and `leases` is a
 // semaphore, whose example is "leases".
 [[nodiscard]] std::vector<queue_kind> kinds_among(const std::vector<std::string>& names);
