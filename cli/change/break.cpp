@@ -275,7 +275,7 @@ void add_break(program& p)
     auto& c = p.add(
         {.name = "break",
          .synopsis = "[options] PATH",
-         .summary = "Take a lock away from its holder",
+         .summary = "take a lock away from its holder",
          .description =
              "Deletes the node of the holder, after it has shown who that is, whether it lives, "
              "and "

@@ -127,7 +127,7 @@ void add_revoke(program& p)
     auto& c = p.add(
         {.name = "revoke",
          .synopsis = "[options] PATH",
-         .summary = "Ask the holders of a lock to let it go",
+         .summary = "ask the holders of a lock to let it go",
          .description =
              "Asks all that hold the lock at PATH, and says whom. What comes of it is up to them: "
              "programs that use\ncolock or Curator can listen for it. The request takes the place "

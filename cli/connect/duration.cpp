@@ -67,8 +67,11 @@ std::string shown(std::chrono::nanoseconds time)
            (s % 86'400 >= 3600 ? ' ' + std::to_string(s % 86'400 / 3600) + " h" : "");
 }
 
-CLI::Option* add_duration(CLI::App& to, const std::string& name, std::chrono::milliseconds& value,
-                          const std::string& description)
+namespace {
+
+template <class Value>
+CLI::Option* add(CLI::App& to, const std::string& name, Value& value,
+                 const std::string& description)
 {
     return to
         .add_option_function<std::string>(
@@ -82,6 +85,21 @@ CLI::Option* add_duration(CLI::App& to, const std::string& name, std::chrono::mi
             },
             description)
         ->type_name("TIME");
+}
+
+} // namespace
+
+CLI::Option* add_duration(CLI::App& to, const std::string& name, std::chrono::milliseconds& value,
+                          const std::string& description)
+{
+    return add(to, name, value, description);
+}
+
+CLI::Option* add_duration(CLI::App& to, const std::string& name,
+                          std::optional<std::chrono::milliseconds>& value,
+                          const std::string& description)
+{
+    return add(to, name, value, description);
 }
 
 } // namespace colock::cli

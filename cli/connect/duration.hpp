@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,10 @@ namespace colock::cli {
 [[nodiscard]] std::string shown(std::chrono::nanoseconds time);
 
 CLI::Option* add_duration(CLI::App& to, const std::string& name, std::chrono::milliseconds& value,
+                          const std::string& description);
+
+CLI::Option* add_duration(CLI::App& to, const std::string& name,
+                          std::optional<std::chrono::milliseconds>& value,
                           const std::string& description);
 
 } // namespace colock::cli

@@ -191,7 +191,7 @@ void add_ls(program& p)
     auto& c = p.add(
         {.name = "ls",
          .synopsis = "[options] PATH",
-         .summary = "List locks, who holds them, and how many wait",
+         .summary = "list locks, who holds them, and how many wait",
          .description =
              "Tells of the lock at PATH, with its whole queue, or of all locks one level below it: "
              "their kind,\ntheir holders (host:pid (program), since when, the first half of the "

@@ -313,7 +313,7 @@ void add_top(program& p)
     auto& c = p.add(
         {.name = "top",
          .synopsis = "[options] PATH...",
-         .summary = "Watch locks change hands",
+         .summary = "watch locks change hands",
          .description =
              "Shows who holds each lock, for how long, how many wait, and how often it has changed "
              "hands within the\nlast minute, counted by the numbers of the nodes. A PATH may have "

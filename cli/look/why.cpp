@@ -235,7 +235,7 @@ void add_why(program& p)
     auto& c = p.add(
         {.name = "why",
          .synopsis = "[options] PATH...",
-         .summary = "Tell what keeps a lock from going on, and who",
+         .summary = "tell what keeps a lock from going on, and who",
          .description = description(),
          .examples =
              {{"colock why /locks/backup", "who holds it, and whether that process lives"},

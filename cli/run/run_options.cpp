@@ -62,32 +62,14 @@ access_control_list acl_of(const std::string& name, const client_options& who)
 void add_run_options(CLI::App& to, run_options& o)
 {
     to.add_option("PATH", o.path, "the path of the lock, such as /locks/backup")->required();
-    to.add_option_function<std::string>(
-          "--timeout,-w",
-          [&o](const std::string& text) {
-              try {
-                  o.timeout = parse_duration(text);
-              } catch (const std::invalid_argument& e) {
-                  throw CLI::ValidationError{"--timeout", e.what()};
-              }
-          },
-          "give up after this time, without a connection or without the lock;\n"
-          "without it, give up after 10 s without a connection, and wait for the lock")
-        ->type_name("TIME");
+    add_duration(to, "--timeout,-w", o.timeout,
+                 "give up after this time, without a connection or without the lock;\n"
+                 "without it, give up after 10 s without a connection, and wait for the lock");
     add_duration(to, "--grace", o.grace, "from SIGTERM to SIGKILL when the command is ended")
         ->default_str("3s");
-    to.add_option_function<std::string>(
-          "--safety-margin",
-          [&o](const std::string& text) {
-              try {
-                  o.safety_margin = parse_duration(text);
-              } catch (const std::invalid_argument& e) {
-                  throw CLI::ValidationError{"--safety-margin", e.what()};
-              }
-          },
-          "the command is told to stop this long before another client can have the lock\n"
-          "(--grace and half a second)")
-        ->type_name("TIME");
+    add_duration(to, "--safety-margin", o.safety_margin,
+                 "the command is told to stop this long before another client can have the lock\n"
+                 "(--grace and half a second)");
     to.add_option("--retry", o.retries, "start the command again, so often, when the lock was lost")
         ->type_name("TIMES")
         ->capture_default_str();
@@ -97,7 +79,7 @@ void add_run_options(CLI::App& to, run_options& o)
                   "of the lock's nodes: open, or creator: nobody without our identity may touch "
                   "them")
         ->envname("COLOCK_ACL")
-        ->type_name("LIST")
+        ->type_name("open|creator")
         ->capture_default_str();
     to.add_flag("--shell,-c", o.shell, "COMMAND is a line for `sh -c`");
     to.add_option("-E", o.busy_status, "the exit status when the lock was not granted in time")
