@@ -73,7 +73,9 @@ asio::awaitable<void> remove_scratch(client& zk, std::string path)
 {
     using namespace asio::experimental::awaitable_operators;
     const auto executor = co_await asio::this_coro::executor;
-    asio::steady_timer limit{executor, std::chrono::seconds{10}};
+    // A session that was not heard of for so long has ended: then the servers remove the nodes.
+    constexpr std::chrono::milliseconds longest = std::chrono::seconds{10};
+    asio::steady_timer limit{executor, std::min(longest, zk.session_timeout())};
     co_await (remove_all(zk, path) || limit.async_wait(asio::use_awaitable));
 }
 

@@ -188,6 +188,22 @@ BOOST_AUTO_TEST_CASE(what_looks_left_over_is_named)
     admin.remove_tree("/left");
 }
 
+BOOST_AUTO_TEST_CASE(a_server_that_falls_silent_does_not_keep_it)
+{
+    zookeeper_options short_ticks;
+    short_ticks.tick_time = 100ms;
+    zookeeper_server silent{short_ticks};
+    colock_process p{silent.connect_string(),
+                     {"doctor", "--session-timeout", "1s", "--tick", "100ms"}};
+    BOOST_TEST(wait_until([&] { return has(p.out(), "suspend"); }, 30s));
+    silent.stop_process();
+    const auto status = p.status(30s);
+    const bool was_quicker = has(p.out(), "no errors"); // than the signal
+    BOOST_TEST(status == (was_quicker ? 0 : 1), p.err());
+    BOOST_TEST((was_quicker || has(p.out(), "lost, and not everything was looked at")), p.out());
+    silent.continue_process();
+}
+
 BOOST_AUTO_TEST_CASE(nothing_is_left_after_an_interrupt)
 {
     const auto nodes = server().node_count();
