@@ -188,6 +188,15 @@ BOOST_AUTO_TEST_CASE(what_looks_left_over_is_named)
     admin.remove_tree("/left");
 }
 
+BOOST_AUTO_TEST_CASE(a_lock_of_a_single_node_gets_no_children)
+{
+    admin_session admin{server().connect_string()};
+    admin.create("/alone", {}, admin_session::mode::ephemeral);
+    const auto l = look(server().connect_string(), {"/alone"});
+    BOOST_TEST(has(l.about("container"), "ok: "), l.about("container"));
+    admin.remove("/alone");
+}
+
 BOOST_AUTO_TEST_CASE(a_server_that_falls_silent_does_not_keep_it)
 {
     zookeeper_options short_ticks;
