@@ -188,6 +188,37 @@ BOOST_AUTO_TEST_CASE(what_looks_left_over_is_named)
     admin.remove_tree("/left");
 }
 
+BOOST_AUTO_TEST_CASE(all_lists_above_count_until_one_is_kept)
+{
+    admin_session admin{server().connect_string()};
+    admin.add_auth("digest", "orders:secret");
+    const std::vector<admin_session::acl_entry> ours{{31, "auth", ""}};
+    const auto make = [&](const std::string& path) {
+        admin.create(path, {}, admin_session::mode::persistent, ours);
+    };
+    for (const auto* path : {"/top", "/top/locks", "/top/locks/orders"}) {
+        make(path);
+    }
+    const auto access = [&](const std::string& path) {
+        return look(server().connect_string(), {path}, {"COLOCK_AUTH=digest orders:secret"})
+            .about("access");
+    };
+    const auto open = access("/top/locks/orders");
+    BOOST_TEST(has(open, "warning: world:anyone may delete in /, so also /top while"), open);
+    make("/top/.keep");
+    const auto kept = access("/top/locks/orders");
+    BOOST_TEST(has(kept, "not everybody may delete in /top/locks: digest:orders may do all"), kept);
+    BOOST_TEST(!has(kept, "warning"), kept);
+
+    make("/top/many");
+    for (int i = 0; i != 101; ++i) {
+        make("/top/many/" + std::to_string(i));
+    }
+    const auto many = access("/top/many");
+    BOOST_TEST(has(many, "lists of 100 nodes in /top/many, and 1 more are there"), many);
+    admin.remove_tree("/top");
+}
+
 BOOST_AUTO_TEST_CASE(a_lock_of_a_single_node_gets_no_children)
 {
     admin_session admin{server().connect_string()};
