@@ -2,10 +2,10 @@
 #include <colock/diagnostics.hpp>
 #include <colock/log.hpp>
 
+#include "connect/patience.hpp"
 #include "connect/run_client.hpp"
 #include "look/culprit.hpp"
 #include "look/look_at.hpp"
-#include "look/patience.hpp"
 #include "look/screen.hpp"
 #include "look/words.hpp"
 #include "program/exit_status.hpp"

@@ -4,9 +4,9 @@
 #include <colock/watch.hpp>
 
 #include "connect/duration.hpp"
+#include "connect/patience.hpp"
 #include "connect/run_client.hpp"
 #include "look/look_at.hpp"
-#include "look/patience.hpp"
 #include "look/words.hpp"
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"

@@ -96,6 +96,13 @@ void say_unread(const std::string& path, const error_code& ec, findings& found)
                   "; use --auth with an identity that may read it");
 }
 
+// Whether a child keeps others from deleting the node.
+asio::awaitable<bool> is_kept(client& zk, std::string path)
+{
+    const auto keep = co_await read_list(zk, child_of(path, ".keep"));
+    co_return !keep.error;
+}
+
 // Whoever may write to the parent may delete a node without children, and make it anew.
 asio::awaitable<void> look_at_parent(client& zk, std::string path, findings& found)
 {
@@ -112,17 +119,28 @@ asio::awaitable<void> look_at_parent(client& zk, std::string path, findings& fou
         }
         co_return;
     }
+    // A parent that is a container goes when the last node in it goes, so the lists further up count, too.
+    for (auto node = path; node != "/"; node = parent_of(node)) {
+        const auto parent = parent_of(node);
+        if (node != path && co_await is_kept(zk, node)) {
+            break;
+        }
+        const auto above = co_await read_list(zk, parent);
+        if (above.error) {
+            say_unread(parent, above.error, found);
+            co_return;
+        }
+        if (const auto* const e = open_entry(above.list, permission_delete)) {
+            found.add(severity::warning, "access",
+                      name_of(*e) + " may delete in " + parent + ", so also " + node +
+                          " while it is empty, and make it anew" + recipe);
+            co_return;
+        }
+    }
     const auto parent = parent_of(path);
     const auto above = co_await read_list(zk, parent);
-    if (above.error) {
-        say_unread(parent, above.error, found);
-    } else if (const auto* const e = open_entry(above.list, permission_delete)) {
-        found.add(severity::warning, "access",
-                  name_of(*e) + " may delete in " + parent + ", so also " + path +
-                      " while it is empty, and make it anew" + recipe);
-    } else {
-        found.add(severity::ok, "access", "nobody else may delete in " + parent);
-    }
+    found.add(severity::ok, "access",
+              "not everybody may delete in " + parent + ": " + all_of(above.list));
 }
 
 asio::awaitable<void> look_below(client& zk, std::string path, findings& found)
@@ -156,6 +174,12 @@ asio::awaitable<void> look_below(client& zk, std::string path, findings& found)
         found.add(severity::warning, "access",
                   std::to_string(open) + of + " have open lists, the first: " + first +
                       "; set client_options::acl, or --auth, where they are made");
+    }
+    if (looked_at < below.names.size()) {
+        found.add(severity::unknown, "access",
+                  "looked at the lists of " + std::to_string(looked_at) + " nodes in " + path +
+                      ", and " + std::to_string(below.names.size() - looked_at) +
+                      " more are there: name a PATH further down");
     }
     if (unread > 0) {
         found.add(severity::unknown, "access",

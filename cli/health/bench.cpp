@@ -3,6 +3,7 @@
 #include <colock/diagnostics.hpp>
 #include <colock/log.hpp>
 
+#include "connect/patience.hpp"
 #include "connect/server_options.hpp"
 #include "connect/until_signal.hpp"
 #include "health/bench_run.hpp"
@@ -23,6 +24,7 @@
 #include <exception>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 namespace colock::cli {
 
@@ -90,9 +92,10 @@ json::object described(const measured& m)
     return one;
 }
 
-asio::awaitable<void> measure(const client_list& clients, const bench_options& o,
-                              const std::string& path)
+asio::awaitable<int> measure(const client_list& clients, const bench_options& o,
+                             const std::string& path, bool& ours)
 {
+    co_await make_place(*clients.front(), path, ours);
     co_await clients.front()->async_create(child_of(path, "alive"), std::string{},
                                            create_mode::ephemeral, asio::use_awaitable);
     json::array results;
@@ -116,6 +119,7 @@ asio::awaitable<void> measure(const client_list& clients, const bench_options& o
         whole["results"] = std::move(results);
         std::cout << json::serialize(whole) << std::endl;
     }
+    co_return success;
 }
 
 asio::awaitable<void> close_all(const client_list& clients)
@@ -142,8 +146,8 @@ asio::awaitable<int> bench(const client_options& options, const bench_options& o
     std::exception_ptr failed;
     bool ours = false;
     try {
-        co_await make_place(*clients.front(), path, ours);
-        co_await measure(clients, o, path);
+        auto body = measure(clients, o, path, ours);
+        co_await while_connected(*clients.front(), options, std::move(body));
     } catch (const std::exception&) {
         failed = std::current_exception();
     }

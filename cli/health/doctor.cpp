@@ -3,6 +3,7 @@
 #include <colock/diagnostics.hpp>
 
 #include "connect/duration.hpp"
+#include "connect/patience.hpp"
 #include "connect/server_options.hpp"
 #include "connect/until_signal.hpp"
 #include "health/access_look.hpp"
@@ -49,7 +50,7 @@ void judge_granted(const client& zk, const client_options& options, findings& fo
                   (options.credentials.empty() ? "" : "; the servers take our identity"));
 }
 
-asio::awaitable<void> look_inside(client& zk, const doctor_options& o, findings& found)
+asio::awaitable<int> look_inside(client& zk, const doctor_options& o, findings& found)
 {
     auto place = o.path;
     if (place.empty()) {
@@ -59,10 +60,11 @@ asio::awaitable<void> look_inside(client& zk, const doctor_options& o, findings&
     if (o.path.empty()) {
         found.add(severity::unknown, "access",
                   "name the PATH of your locks to have permissions and leftovers looked at");
-        co_return;
+        co_return success;
     }
     co_await look_at_access(zk, o.path, found);
     co_await look_for_leftovers(zk, o.path, o.old, found);
+    co_return success;
 }
 
 asio::awaitable<void> look_by_client(const client_options& options, const doctor_options& o,
@@ -84,7 +86,10 @@ asio::awaitable<void> look_by_client(const client_options& options, const doctor
     judge_granted(zk, options, found);
     std::exception_ptr failed;
     try {
-        co_await look_inside(zk, o, found);
+        co_await while_connected(zk, options, look_inside(zk, o, found));
+    } catch (const failure& lost) {
+        found.add(severity::error, "connection",
+                  std::string{"lost, and not everything was looked at: "} + lost.what());
     } catch (const boost::system::system_error&) {
         failed = std::current_exception();
     }

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <random>
 
 namespace colock::cli {
@@ -25,12 +27,23 @@ std::string unique_name(std::string_view beginning)
     return name;
 }
 
+namespace {
+
+bool is_of_a_session(const node_stat& s)
+{
+    constexpr std::int64_t container = std::numeric_limits<std::int64_t>::min();
+    return s.ephemeral_owner != 0 && s.ephemeral_owner != container;
+}
+
+} // namespace
+
 asio::awaitable<std::string> place_for_scratch(client& zk, std::string path)
 {
     for (;; path = parent_of(path)) {
         const auto [ec, found] =
             co_await zk.async_children(path, asio::as_tuple(asio::use_awaitable));
-        const bool is_lock = std::ranges::any_of(found.names, is_contender_name);
+        const bool is_lock = std::ranges::any_of(found.names, is_contender_name) ||
+                             is_of_a_session(found.stat); // which has no children
         if (path == "/" || (!is_lock && ec != zookeeper_errc::no_node)) {
             co_return path;
         }
@@ -73,7 +86,9 @@ asio::awaitable<void> remove_scratch(client& zk, std::string path)
 {
     using namespace asio::experimental::awaitable_operators;
     const auto executor = co_await asio::this_coro::executor;
-    asio::steady_timer limit{executor, std::chrono::seconds{10}};
+    // A session that was not heard of for so long has ended: then the servers remove the nodes.
+    constexpr std::chrono::milliseconds longest = std::chrono::seconds{10};
+    asio::steady_timer limit{executor, std::min(longest, zk.session_timeout())};
     co_await (remove_all(zk, path) || limit.async_wait(asio::use_awaitable));
 }
 

@@ -1,9 +1,9 @@
 // `colock ls`: which locks there are, who has them, how many wait.
 #include <colock/log.hpp>
 
+#include "connect/patience.hpp"
 #include "connect/run_client.hpp"
 #include "look/look_at.hpp"
-#include "look/patience.hpp"
 #include "look/words.hpp"
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"

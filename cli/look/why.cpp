@@ -2,9 +2,9 @@
 #include <colock/log.hpp>
 
 #include "connect/duration.hpp"
+#include "connect/patience.hpp"
 #include "connect/run_client.hpp"
 #include "look/diagnosis.hpp"
-#include "look/patience.hpp"
 #include "look/words.hpp"
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"

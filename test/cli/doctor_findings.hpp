@@ -30,7 +30,7 @@ struct looked {
         std::string out;
         for (const auto& f : said.at("findings").as_array()) {
             if (f.at("subject").as_string() == subject) {
-                out += std::string{f.at("verdict").as_string()} + ": " +
+                out += std::string{f.at("severity").as_string()} + ": " +
                        std::string{f.at("text").as_string()} + '\n';
             }
         }

@@ -87,6 +87,20 @@ BOOST_FIXTURE_TEST_CASE(an_interrupt_leaves_nothing, scene)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_server_that_falls_silent_does_not_keep_it)
+{
+    zookeeper_options short_ticks;
+    short_ticks.tick_time = 100ms;
+    zookeeper_server server{short_ticks};
+    colock_process p{server.connect_string(),
+                     {"bench", "--seconds", "60", "--session-timeout", "1s", "--tick", "100ms"}};
+    BOOST_TEST(wait_until([&] { return p.out().starts_with("about "); }, 30s));
+    server.stop_process();
+    BOOST_TEST(p.status(30s) == 121, p.err());
+    BOOST_TEST(is_one_line(p.err()), p.err());
+    server.continue_process();
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace colock::test

@@ -188,6 +188,62 @@ BOOST_AUTO_TEST_CASE(what_looks_left_over_is_named)
     admin.remove_tree("/left");
 }
 
+BOOST_AUTO_TEST_CASE(all_lists_above_count_until_one_is_kept)
+{
+    admin_session admin{server().connect_string()};
+    admin.add_auth("digest", "orders:secret");
+    const std::vector<admin_session::acl_entry> ours{{31, "auth", ""}};
+    const auto make = [&](const std::string& path) {
+        admin.create(path, {}, admin_session::mode::persistent, ours);
+    };
+    for (const auto* path : {"/top", "/top/locks", "/top/locks/orders"}) {
+        make(path);
+    }
+    const auto access = [&](const std::string& path) {
+        return look(server().connect_string(), {path}, {"COLOCK_AUTH=digest orders:secret"})
+            .about("access");
+    };
+    const auto open = access("/top/locks/orders");
+    BOOST_TEST(has(open, "warning: world:anyone may delete in /, so also /top while"), open);
+    make("/top/.keep");
+    const auto kept = access("/top/locks/orders");
+    BOOST_TEST(has(kept, "not everybody may delete in /top/locks: digest:orders may do all"), kept);
+    BOOST_TEST(!has(kept, "warning"), kept);
+
+    make("/top/many");
+    for (int i = 0; i != 101; ++i) {
+        make("/top/many/" + std::to_string(i));
+    }
+    const auto many = access("/top/many");
+    BOOST_TEST(has(many, "lists of 100 nodes in /top/many, and 1 more are there"), many);
+    admin.remove_tree("/top");
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_of_a_single_node_gets_no_children)
+{
+    admin_session admin{server().connect_string()};
+    admin.create("/alone", {}, admin_session::mode::ephemeral);
+    const auto l = look(server().connect_string(), {"/alone"});
+    BOOST_TEST(has(l.about("container"), "ok: "), l.about("container"));
+    admin.remove("/alone");
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_falls_silent_does_not_keep_it)
+{
+    zookeeper_options short_ticks;
+    short_ticks.tick_time = 100ms;
+    zookeeper_server silent{short_ticks};
+    colock_process p{silent.connect_string(),
+                     {"doctor", "--session-timeout", "1s", "--tick", "100ms"}};
+    BOOST_TEST(wait_until([&] { return has(p.out(), "suspend"); }, 30s));
+    silent.stop_process();
+    const auto status = p.status(30s);
+    const bool was_quicker = has(p.out(), "no errors"); // than the signal
+    BOOST_TEST(status == (was_quicker ? 0 : 1), p.err());
+    BOOST_TEST((was_quicker || has(p.out(), "lost, and not everything was looked at")), p.out());
+    silent.continue_process();
+}
+
 BOOST_AUTO_TEST_CASE(nothing_is_left_after_an_interrupt)
 {
     const auto nodes = server().node_count();

@@ -1,4 +1,4 @@
-#include "look/patience.hpp"
+#include "connect/patience.hpp"
 
 #include "program/failure.hpp"
 
