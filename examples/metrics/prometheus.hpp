@@ -7,6 +7,7 @@
 #include <prometheus/collectable.h>
 #include <prometheus/metric_family.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <initializer_list>
@@ -77,7 +78,9 @@ public:
             }
             return found;
         };
-        const auto held = double(s.locks_granted) - double(s.locks_released) - double(s.locks_lost);
+        // A lock that is lost at once may count as lost a moment before it counts as granted.
+        const auto held = std::max(
+            double(s.locks_granted) - double(s.locks_released) - double(s.locks_lost), 0.0);
         const bool connected = zk_.state() == colock::connection_state::connected;
         return {family("colock_acquisitions_total", "Acquisitions that ended, by what they came to",
                        MetricType::Counter,

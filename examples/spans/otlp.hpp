@@ -20,6 +20,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace otlp {
 
@@ -59,14 +60,17 @@ public:
         print("acquire", a.acquire, a.parent, e.waited,
               attribute("colock.path", path) + ',' + attribute("colock.node", e.node), link,
               e.outcome == failed ? e.error.message() : std::string{});
-        if (e.outcome != granted || e.what.kind == colock::acquisition_kind::multi_lock) {
+        if (e.outcome != granted || e.what.kind == colock::acquisition_kind::multi_lock ||
+            a.is_over) {
             open_.erase(e.what.id);
             return;
         }
-        // The first hold by a node is known to those who see the node; those behind it are its children.
+        // The first hold by a node is known to those who see the node; those behind it, and readers that are granted
+        // together with it, are its children.
         const auto by_node = hold_by(e.node);
-        const bool first =
+        const bool by_servers =
             e.source == colock::grant_source::free || e.source == colock::grant_source::handed_over;
+        const bool first = by_servers && std::exchange(nodes_[path], e.node) != e.node;
         a.hold = by_node.span.empty() ? context{a.acquire.trace, random_digits(16)}
                  : first              ? by_node
                                       : context{by_node.trace, random_digits(16)};
@@ -77,10 +81,14 @@ public:
     {
         const std::lock_guard lock{mutex_};
         const auto at = open_.find(e.what.id);
-        if (at == open_.end() || at->second.hold.span.empty()) {
-            return; // it was lost before the acquisition was told
+        if (at == open_.end()) {
+            return;
         }
-        const auto& a = at->second;
+        auto& a = at->second;
+        if (a.hold.span.empty()) { // it was lost before the acquisition was told
+            a.is_over = true;
+            return;
+        }
         print("hold", a.hold, a.parent, e.held, attribute("colock.path", e.what.path),
               link_to(a.acquire, {}), e.loss ? e.loss.message() : std::string{});
         ended_[std::string{e.what.path}] = a.hold; // the next one of this client waited for it
@@ -91,6 +99,7 @@ private:
     struct acquisition {
         context acquire, hold;
         std::string parent;
+        bool is_over = false;
     };
 
     void print(const char* name, const context& c, const std::string& parent,
@@ -153,7 +162,8 @@ private:
     std::mutex mutex_; // of what follows
     std::mt19937_64 random_{std::random_device{}()};
     std::map<std::uint64_t, acquisition> open_;
-    std::map<std::string, context> ended_; // the last hold of each path
+    std::map<std::string, context> ended_;     // the last hold of each path
+    std::map<std::string, std::string> nodes_; // by which the servers have granted each path last
 };
 
 } // namespace otlp

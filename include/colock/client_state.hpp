@@ -83,8 +83,9 @@ struct client_stats {
     loss_stats losses = {};
     acquisition_stats acquisitions = {};
     time_stats times = {};
-    /// For how long the session is safe from now on without a word from the servers; 0 when it may have ended, and without
-    /// a session. A lock counts as lost earlier by its `lock_options::safety_margin`.
+    /// For how long the session is safe from now on without a word from the servers, as far as the client knows; 0 when it
+    /// may have ended, without a session, and where nothing is held for long, because only locks need the proof. A lock
+    /// counts as lost earlier by its `lock_options::safety_margin`.
     std::chrono::nanoseconds safe_for{0};
 };
 

@@ -28,9 +28,9 @@ enum class acquisition_outcome {
     granted,   ///< The caller got the guard.
     busy,      ///< A try found that somebody else has it, or waits for it.
     timed_out, ///< The deadline passed while there was a connection.
-    cancelled, ///< By its cancellation slot.
+    cancelled, ///< By its cancellation slot; or the client was destroyed; or its `multi_lock` lets go.
     failed,    ///< With `acquisition_end::error`.
-    dropped, ///< Its handler is never called: the execution context or the client is being destroyed.
+    dropped, ///< Its handler is never called: the execution context is being destroyed.
 };
 
 /// How a lock came to the caller.
@@ -109,10 +109,11 @@ struct heartbeat_answer {
 ///
 /// **Once each.** Each acquisition that begins ends exactly once. Each one that is granted has exactly one end of its
 /// hold, whether the guard releases the lock, the lock is lost, or the client is closed or destroyed. A guard that outlives
-/// the execution context ends its hold when it is destroyed. A `multi_lock` as a whole has no hold: its parts have.
+/// the execution context ends its hold when it is destroyed, and a permit with the context. A `multi_lock` as a whole has
+/// no hold: its parts have.
 ///
 /// - A recursive acquisition by an owner who has the lock is none; the hold ends with the last guard.
-/// - A downgrade ends one hold and is another acquisition, which is granted.
+/// - A downgrade ends one hold and is another acquisition.
 /// - An acquisition of permits is one, with one hold, which ends with the last of its permits. The lock of the semaphore's
 ///   queue is not told.
 /// - A `multi_lock` may acquire, release and acquire its parts again.
@@ -120,15 +121,16 @@ struct heartbeat_answer {
 /// **Threads.** The functions are called on any thread that uses the client, its locks or guards, and several may be called
 /// at once: an observer needs its own synchronization. `acquisition_began` is called within the initiating function, in the
 /// caller's thread, so a tracer finds the caller's context there; for the parts of a `multi_lock`, on the client's
-/// strand. `heartbeat_answered` is called on the client's strand. Of one acquisition, `acquisition_began` returns before
-/// `acquisition_ended` is called, and that returns before the handler can run. `hold_ended` is called before the
-/// lock's next holder in this client hears of its grant; when a lock is lost at once, perhaps while
-/// `acquisition_ended` still runs on another thread.
+/// strand; for a lock with a body, such as `async_with_lock`, on a thread of the execution context when the caller's one
+/// does not run it. `heartbeat_answered` is called on the client's strand. Of one acquisition, `acquisition_began` returns
+/// before `acquisition_ended` is called, and that returns before the handler can run. `hold_ended` is called before the
+/// lock's next holder in this client hears of its grant; when a lock is lost at once, perhaps while `acquisition_ended`
+/// still runs on another thread, or before that is called.
 ///
 /// **What a function may do.** It is called in the middle of releases and grants, with no lock of the library held. It must
 /// not throw, and should return soon. It may start operations, also of this client, and may release guards: what has
 /// to run on the client's strand runs behind the call. It must not destroy the client or its execution context, nor run
-/// the latter.
+/// the latter; nor start operations of the client when it hears of one that is `dropped`.
 ///
 /// **Lifetime.** The client keeps the observer until it is destroyed, and guards that outlive it do so too. Texts in
 /// events are valid during the call.

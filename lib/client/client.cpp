@@ -411,6 +411,9 @@ std::uint64_t client::connection_id() const noexcept
 client_stats client::stats() const
 {
     const auto& c = core_->count;
+    // In this order: no more are released than granted, and no more granted than begun.
+    const std::uint64_t released = c.locks_released;
+    const std::uint64_t lost = c.locks_lost;
     const std::uint64_t granted = c.locks_granted;
     client_stats s{.connect_attempts = c.connect_attempts,
                    .connections = c.connections,
@@ -421,8 +424,8 @@ client_stats client::stats() const
                    .watch_events = c.watch_events,
                    .wakeups = c.wakeups,
                    .locks_granted = granted + c.granted_inside,
-                   .locks_released = c.locks_released,
-                   .locks_lost = c.locks_lost,
+                   .locks_released = released,
+                   .locks_lost = lost,
                    .bodies_cancelled = c.bodies_cancelled,
                    .bodies_overdue = c.bodies_overdue,
                    .in_flight = c.in_flight,

@@ -145,7 +145,8 @@ void telemetry::add_to(client_stats& s, std::uint64_t granted) const noexcept
     a.dropped = dropped_;
     a.handed_over = handed_over_;
     a.begun = begun_;
-    a.waiting = a.begun - a.granted - a.busy - a.timed_out - a.cancelled - a.failed - a.dropped;
+    const auto ended = a.granted + a.busy + a.timed_out + a.cancelled + a.failed + a.dropped;
+    a.waiting = a.begun - std::min(a.begun, ended); // they are not counted in one order for all
     if (keeps_times_) {
         s.times = {.wait = wait_.read(),
                    .hold = hold_.read(),

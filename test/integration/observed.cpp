@@ -250,6 +250,31 @@ BOOST_AUTO_TEST_CASE(each_source_of_a_grant_is_told_and_whom_it_waited_for)
     check_all_ended();
 }
 
+BOOST_AUTO_TEST_CASE(a_waiter_that_takes_over_the_contender_of_one_that_left_was_handed_over)
+{
+    auto held = hold(connect());
+    auto& c = connect_observed();
+    mutex m{c, directory};
+    asio::cancellation_signal signal;
+    outcome<unique_lock> leaves, follows;
+    m.async_lock(asio::bind_cancellation_slot(signal.slot(), leaves.handler()));
+    BOOST_REQUIRE(until([&] { return watches_of(c).contains(held.node()); }));
+    signal.emit(asio::cancellation_type::terminal);
+    m.async_lock(follows.handler()); // before the client has seen that nobody waits
+    BOOST_TEST(code_of(io, leaves) == asio::error::operation_aborted);
+    const auto node = held.node();
+    BOOST_TEST(unlock(held) == error_code{});
+    {
+        const auto taken = value_of(io, follows);
+        const auto end = heard->last().end;
+        BOOST_REQUIRE(end.has_value());
+        BOOST_TEST((end->source == grant_source::handed_over));
+        BOOST_TEST(end->holder_node == node);
+        BOOST_TEST(c.stats().acquisitions.handed_over == 1U);
+    }
+    check_all_ended();
+}
+
 BOOST_AUTO_TEST_CASE(each_reason_of_a_loss_is_told)
 {
     const auto lose = [&](errc why, auto&& how) {

@@ -210,4 +210,36 @@ BOOST_AUTO_TEST_CASE(what_an_observer_hears_in_a_storm_adds_up)
     }
 }
 
+// The metric of what is held is a difference of these.
+BOOST_AUTO_TEST_CASE(no_more_is_released_than_was_granted_in_any_look_at_the_counters)
+{
+    zookeeper_server server;
+    asio::thread_pool pool{1};
+    client zk{pool, {.hosts = server.connect_string(), .histograms = true}};
+    zk.async_connect(asio::use_future).get();
+    const mutex m{zk, "/counted"};
+    std::atomic<bool> enough{false};
+    const auto take_turns = [&]() -> asio::awaitable<void> {
+        while (!enough) {
+            const auto held = co_await mutex{m}.async_lock(asio::use_awaitable);
+        }
+    };
+    std::vector<std::future<void>> done;
+    for (int i = 0; i != 2; ++i) {
+        done.push_back(asio::co_spawn(pool, take_turns(), asio::use_future));
+    }
+    int faults = 0;
+    for (int i = 0; i != 1'000'000; ++i) {
+        const auto s = zk.stats();
+        faults += s.locks_released + s.locks_lost > s.locks_granted ? 1 : 0;
+        faults += s.acquisitions.waiting > s.acquisitions.begun ? 1 : 0;
+    }
+    enough = true;
+    for (auto& each : done) {
+        each.get();
+    }
+    BOOST_TEST(faults == 0);
+    zk.async_close(asio::use_future).get();
+}
+
 BOOST_AUTO_TEST_SUITE_END()

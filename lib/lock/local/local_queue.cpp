@@ -218,8 +218,8 @@ operation_ptr<error_code, unique_lock> local_queue::take(waiter& op) noexcept
         link->waiting = nullptr;
         link->deadline.reset();
     }
-    if (waiting_.empty() && !logs_) { // nobody listens any more, but an observer
-        listens_.store(observed_ != nullptr, std::memory_order_relaxed);
+    if (waiting_.empty() && !logs_ && observed_ == nullptr) { // nobody listens any more
+        listens_.store(false, std::memory_order_relaxed);
         notes_.reset(); // nobody tells what changes from here on
     }
     return operation_ptr<error_code, unique_lock>{&op};

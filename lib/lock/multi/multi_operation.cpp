@@ -93,7 +93,8 @@ private:
     {
         auto& link = locks_[i].link = std::make_shared<cancel_link>(core_);
         list_->in_order[i].target->start(
-            {link, op_ ? op_->observed.id : 0, op_ && op_->told() != nullptr,
+            {link, op_ && op_->observed.of != nullptr ? op_->observed.id : 0,
+             op_ && op_->told() != nullptr,
              [self = shared_from_this(), i](const error_code& ec, guard_part guard,
                                             std::string why) {
                  self->core_->post([self, i, ec, guard = std::move(guard), why]() mutable {
