@@ -19,6 +19,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -39,10 +40,10 @@ struct revoke_options {
 };
 
 // False when the node has gone before.
-asio::awaitable<bool> ask_one(client& zk, kind what, std::string node)
+asio::awaitable<bool> ask_one(client& zk, kind what, std::string node, std::int64_t czxid)
 {
     const auto [exists_ec, found] = co_await zk.async_exists(node, no_throw);
-    if (!exists_ec && !found) {
+    if (!exists_ec && (!found || (czxid != 0 && found->czxid != czxid))) {
         co_return false;
     }
     diagnostics why;
@@ -65,12 +66,18 @@ asio::awaitable<bool> ask_one(client& zk, kind what, std::string node)
     co_return true;
 }
 
-asio::awaitable<void> wait_until_gone(client& zk, std::vector<std::string> nodes)
+struct asked_node {
+    std::string path;
+    std::int64_t czxid = 0; // 0 when that could not be read
+};
+
+// The path of a single node is that of the next holder, too.
+asio::awaitable<void> wait_until_gone(client& zk, std::vector<asked_node> nodes)
 {
     for (const auto& node : nodes) {
         for (;;) {
-            auto seen = co_await zk.async_watch_exists(node, asio::use_awaitable);
-            if (!seen.value) {
+            auto seen = co_await zk.async_watch_exists(node.path, asio::use_awaitable);
+            if (!seen.value || (node.czxid != 0 && seen.value->czxid != node.czxid)) {
                 break;
             }
             co_await seen.changes.async_wait(asio::use_awaitable);
@@ -98,12 +105,12 @@ asio::awaitable<int> revoke(client& zk, const revoke_options& o)
         throw failure{not_found_here,
                       "nobody holds " + path + "; `colock ls` and `colock why` tell more"};
     }
-    std::vector<std::string> nodes;
+    std::vector<asked_node> nodes;
     for (const auto& e : seen.queue.holders()) {
-        const bool asked = co_await ask_one(zk, seen.what, e.path);
+        const bool asked = co_await ask_one(zk, seen.what, e.path, e.czxid);
         std::cout << (asked ? "asked " : "has let go already: ") << who(e) << ", "
                   << printable(e.path) << '\n';
-        nodes.push_back(e.path);
+        nodes.push_back({e.path, e.czxid});
     }
     std::cout << std::flush;
     if (o.wait.count() == 0) {

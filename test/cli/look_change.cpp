@@ -5,6 +5,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <csignal>
+
 using namespace colock::test;
 
 namespace {
@@ -50,6 +52,23 @@ BOOST_AUTO_TEST_CASE(revoke_waits_until_all_have_let_go)
     BOOST_TEST(contains(p.out(), "all have let go\n"));
     const auto none = colock({"revoke", path});
     BOOST_TEST((none.status == 1 && is_one_line(none.err)), none.err);
+}
+
+BOOST_AUTO_TEST_CASE(revoke_does_not_wait_for_a_successor)
+{
+    // A single node: the path of the next holder is the same.
+    const auto path = fresh_path();
+    admin.create(path, "first", admin_session::mode::ephemeral);
+    colock_process p{
+        look_server().connect_string(), {"revoke", "--wait", "10s", path}, {"COLOCK_TICK=100ms"}};
+    BOOST_TEST(wait_until([&] { return admin.get(path) == "__REVOKE__"; }, long_enough));
+    p.process().send_signal(SIGSTOP); // so that it sees both at once
+    admin.remove(path);
+    admin.create(path, "second", admin_session::mode::ephemeral);
+    p.process().send_signal(SIGCONT);
+    BOOST_TEST(p.status() == 0, p.err());
+    BOOST_TEST(contains(p.out(), "all have let go\n"), p.out());
+    BOOST_TEST(admin.get(path) == "second");
 }
 
 BOOST_AUTO_TEST_CASE(break_needs_yes_without_a_terminal)
