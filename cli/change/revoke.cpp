@@ -21,7 +21,6 @@
 #include <chrono>
 #include <cstdint>
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,6 +35,7 @@ constexpr auto no_throw = asio::as_tuple(asio::use_awaitable);
 struct revoke_options {
     server_options servers;
     std::string path;
+    std::string node;
     std::chrono::milliseconds wait{0};
 };
 
@@ -92,21 +92,38 @@ asio::awaitable<void> after(std::chrono::milliseconds time)
     co_await timer.async_wait(asio::use_awaitable);
 }
 
+std::vector<queue_entry> chosen(const seen_lock& seen, const std::string& node)
+{
+    const auto holders = seen.queue.holders();
+    if (node.empty() && !seen.others.empty()) {
+        throw failure{usage, several_words(seen)};
+    }
+    if (node.empty()) {
+        return {holders.begin(), holders.end()};
+    }
+    const auto* const one = find_entry(seen, node);
+    if (!one || !one->holds) {
+        throw failure{not_found_here, printable(node) + " does not hold " + printable(seen.path) +
+                                          "; `colock ls -l` shows who does"};
+    }
+    return {*one};
+}
+
 asio::awaitable<int> revoke(client& zk, const revoke_options& o)
 {
     co_await catch_up(zk, o.path);
-    const auto seen = co_await look_at(zk, o.path, std::numeric_limits<std::size_t>::max());
+    const auto seen = co_await look_at_queue_of(zk, o.path, o.node);
     const auto path = printable(o.path);
     if (seen.unlisted) {
         throw failure{refused, "this client lacks READ on " + printable(seen.unlisted_path) +
                                    "; use --auth with an identity that may"};
     }
-    if (seen.queue.holders().empty()) {
+    if (seen.queue.holders().empty() && seen.others.empty()) {
         throw failure{not_found_here,
                       "nobody holds " + path + "; `colock ls` and `colock why` tell more"};
     }
     std::vector<asked_node> nodes;
-    for (const auto& e : seen.queue.holders()) {
+    for (const auto& e : chosen(seen, o.node)) {
         const bool asked = co_await ask_one(zk, seen.what, e.path, e.czxid);
         std::cout << (asked ? "asked " : "has let go already: ") << who(e) << ", "
                   << printable(e.path) << '\n';
@@ -146,6 +163,8 @@ void add_revoke(program& p)
                       {"124", "The time of `--wait` has passed, and not all have let go."}}});
     const auto o = std::make_shared<revoke_options>();
     c.options->add_option("PATH", o->path, "the path of a lock")->required();
+    c.options->add_option("--node", o->node, "this holder alone: its name, or its path")
+        ->type_name("NODE");
     add_duration(*c.options, "--wait", o->wait, "wait until they have let go, for that long");
     add_server_options(*c.options, o->servers);
     c.run = [o] {
