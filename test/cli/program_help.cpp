@@ -193,6 +193,27 @@ BOOST_AUTO_TEST_CASE(bash_completes)
     }
 }
 
+BOOST_AUTO_TEST_CASE(an_output_that_is_full_is_told)
+{
+    subprocess p{{"/bin/sh", "-c", R"(exec "$0" help >/dev/full 2>&1)", COLOCK_PROGRAM}};
+    BOOST_TEST(p.wait().code == 125);
+}
+
+BOOST_AUTO_TEST_CASE(errors_repeat_no_escape_sequences)
+{
+    for (const auto& arguments : {std::vector<std::string>{"\x1b[31m"},
+                                  {"ls", "--\x1b[31m", "/x"},
+                                  {"ls", "/x", "/\x1b[31m"},
+                                  {"revoke", "--wait", "\x1b[31m", "/x"},
+                                  {"ls", "--auth", "/\x1b[31m", "/x"},
+                                  {"bench", "--seconds", "\x1b[31m"}}) {
+        const auto r = run_colock({}, arguments);
+        BOOST_TEST(r.status == 125);
+        BOOST_TEST(r.err.find('\x1b') == r.err.npos, r.err);
+        BOOST_TEST(r.err.find("\\x1b[31m") != r.err.npos, r.err);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(zsh_and_fish_complete)
 {
     const temporary_directory directory;
