@@ -23,7 +23,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -47,16 +46,17 @@ struct break_options {
 
 std::vector<queue_entry> chosen(const seen_lock& seen, const break_options& o)
 {
-    const auto& entries = seen.queue.entries;
     const auto path = printable(o.path);
     if (!o.node.empty()) {
-        const auto at = std::ranges::find_if(
-            entries, [&](const queue_entry& e) { return e.name == o.node || e.path == o.node; });
-        if (at == entries.end()) {
+        const auto* const at = find_entry(seen, o.node);
+        if (!at) {
             throw failure{not_found_here, printable(o.node) + " is no contender of " + path +
                                               "; `colock ls -l " + path + "` shows them"};
         }
         return {*at};
+    }
+    if (!seen.others.empty()) {
+        throw failure{usage, several_words(seen)};
     }
     const auto holders = seen.queue.holders();
     if (holders.empty()) {
@@ -113,6 +113,9 @@ std::string warning(const std::vector<queue_entry>& targets, const session_facts
     }
     for (const auto& note : facts.notes) {
         text += "note: " + printable(note) + '\n';
+    }
+    if (std::ranges::none_of(targets, &queue_entry::holds)) {
+        return text + "It loses its place in the queue. Its client may come again, at the end.\n";
     }
     return text +
            "The next holder gets the lock at once, with a greater fencing token. The old one may "
@@ -226,6 +229,9 @@ asio::awaitable<session_facts> sessions_of(client& zk, const client_options& opt
 asio::awaitable<void> tell_next(client& zk, const break_options& o)
 {
     const auto now = co_await look_at(zk, o.path);
+    if (!now.others.empty()) {
+        co_return; // whose queue that was cannot be seen any more
+    }
     const auto holders = now.queue.holders();
     std::cout << (holders.empty() ? "nobody holds " + printable(o.path) + " now"
                                   : "now first: " + who(holders.front()) + ", token " +
@@ -237,7 +243,7 @@ asio::awaitable<void> tell_next(client& zk, const break_options& o)
 asio::awaitable<int> take_away(client& zk, const client_options& options, const break_options& o)
 {
     co_await catch_up(zk, o.path);
-    const auto seen = co_await look_at(zk, o.path, std::numeric_limits<std::size_t>::max());
+    const auto seen = co_await look_at_queue_of(zk, o.path, o.node);
     require_lock(seen);
     auto targets = chosen(seen, o);
     for (auto& e : targets) {

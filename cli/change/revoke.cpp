@@ -19,8 +19,8 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,14 +35,15 @@ constexpr auto no_throw = asio::as_tuple(asio::use_awaitable);
 struct revoke_options {
     server_options servers;
     std::string path;
+    std::string node;
     std::chrono::milliseconds wait{0};
 };
 
 // False when the node has gone before.
-asio::awaitable<bool> ask_one(client& zk, kind what, std::string node)
+asio::awaitable<bool> ask_one(client& zk, kind what, std::string node, std::int64_t czxid)
 {
     const auto [exists_ec, found] = co_await zk.async_exists(node, no_throw);
-    if (!exists_ec && !found) {
+    if (!exists_ec && (!found || (czxid != 0 && found->czxid != czxid))) {
         co_return false;
     }
     diagnostics why;
@@ -65,12 +66,18 @@ asio::awaitable<bool> ask_one(client& zk, kind what, std::string node)
     co_return true;
 }
 
-asio::awaitable<void> wait_until_gone(client& zk, std::vector<std::string> nodes)
+struct asked_node {
+    std::string path;
+    std::int64_t czxid = 0; // 0 when that could not be read
+};
+
+// The path of a single node is that of the next holder, too.
+asio::awaitable<void> wait_until_gone(client& zk, std::vector<asked_node> nodes)
 {
     for (const auto& node : nodes) {
         for (;;) {
-            auto seen = co_await zk.async_watch_exists(node, asio::use_awaitable);
-            if (!seen.value) {
+            auto seen = co_await zk.async_watch_exists(node.path, asio::use_awaitable);
+            if (!seen.value || (node.czxid != 0 && seen.value->czxid != node.czxid)) {
                 break;
             }
             co_await seen.changes.async_wait(asio::use_awaitable);
@@ -85,25 +92,42 @@ asio::awaitable<void> after(std::chrono::milliseconds time)
     co_await timer.async_wait(asio::use_awaitable);
 }
 
+std::vector<queue_entry> chosen(const seen_lock& seen, const std::string& node)
+{
+    const auto holders = seen.queue.holders();
+    if (node.empty() && !seen.others.empty()) {
+        throw failure{usage, several_words(seen)};
+    }
+    if (node.empty()) {
+        return {holders.begin(), holders.end()};
+    }
+    const auto* const one = find_entry(seen, node);
+    if (!one || !one->holds) {
+        throw failure{not_found_here, printable(node) + " does not hold " + printable(seen.path) +
+                                          "; `colock ls -l` shows who does"};
+    }
+    return {*one};
+}
+
 asio::awaitable<int> revoke(client& zk, const revoke_options& o)
 {
     co_await catch_up(zk, o.path);
-    const auto seen = co_await look_at(zk, o.path, std::numeric_limits<std::size_t>::max());
+    const auto seen = co_await look_at_queue_of(zk, o.path, o.node);
     const auto path = printable(o.path);
     if (seen.unlisted) {
         throw failure{refused, "this client lacks READ on " + printable(seen.unlisted_path) +
                                    "; use --auth with an identity that may"};
     }
-    if (seen.queue.holders().empty()) {
+    if (seen.queue.holders().empty() && seen.others.empty()) {
         throw failure{not_found_here,
                       "nobody holds " + path + "; `colock ls` and `colock why` tell more"};
     }
-    std::vector<std::string> nodes;
-    for (const auto& e : seen.queue.holders()) {
-        const bool asked = co_await ask_one(zk, seen.what, e.path);
+    std::vector<asked_node> nodes;
+    for (const auto& e : chosen(seen, o.node)) {
+        const bool asked = co_await ask_one(zk, seen.what, e.path, e.czxid);
         std::cout << (asked ? "asked " : "has let go already: ") << who(e) << ", "
                   << printable(e.path) << '\n';
-        nodes.push_back(e.path);
+        nodes.push_back({e.path, e.czxid});
     }
     std::cout << std::flush;
     if (o.wait.count() == 0) {
@@ -139,6 +163,8 @@ void add_revoke(program& p)
                       {"124", "The time of `--wait` has passed, and not all have let go."}}});
     const auto o = std::make_shared<revoke_options>();
     c.options->add_option("PATH", o->path, "the path of a lock")->required();
+    c.options->add_option("--node", o->node, "this holder alone: its name, or its path")
+        ->type_name("NODE");
     add_duration(*c.options, "--wait", o->wait, "wait until they have let go, for that long");
     add_server_options(*c.options, o->servers);
     c.run = [o] {

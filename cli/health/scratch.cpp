@@ -44,7 +44,9 @@ asio::awaitable<std::string> place_for_scratch(client& zk, std::string path)
             co_await zk.async_children(path, asio::as_tuple(asio::use_awaitable));
         const bool is_lock = std::ranges::any_of(found.names, is_contender_name) ||
                              is_of_a_session(found.stat); // which has no children
-        if (path == "/" || (!is_lock && ec != zookeeper_errc::no_node)) {
+        // Perhaps the directory of a free lock, in which other libraries take any node for a contender.
+        const bool may_be_lock = is_lock || (!ec && found.names.empty());
+        if (path == "/" || (!may_be_lock && ec != zookeeper_errc::no_node)) {
             co_return path;
         }
     }

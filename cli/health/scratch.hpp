@@ -16,7 +16,7 @@ namespace colock::cli {
 // A name that nobody else has.
 [[nodiscard]] std::string unique_name(std::string_view beginning);
 
-// The place at or above `path` where a node disturbs no lock: one that exists and has no contenders.
+// The place at or above `path` where a node disturbs no lock: one that exists, and has nodes but no contenders.
 [[nodiscard]] boost::asio::awaitable<std::string> place_for_scratch(client& zk, std::string path);
 
 // Makes a container at `path` with an ephemeral node `alive` in it: when this process is killed the node goes with its session,

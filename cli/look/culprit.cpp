@@ -70,6 +70,9 @@ condition_of examine(const queue_entry& e, const session_facts& facts)
     case process_state::another_one:
         // A container may have the name of this host, and numbers of its own.
         c.state = heard ? health::alive : health::dead;
+        if (!heard && !facts.complete) {
+            c.process.words += ", unless it is in a container, which numbers its own";
+        }
         break;
     case process_state::running:
         c.state = cut_off || quiet ? health::silent : heard ? health::alive : health::unknown;

@@ -54,6 +54,54 @@ bool is_part_of_semaphore(const seen_lock& lock, const std::vector<seen_lock>& a
     });
 }
 
+// A waiter of a semaphore that several hold: each of them may let it in.
+bool has_a_choice(const contender_node& a)
+{
+    const auto& lock = *a.ref.lock;
+    return !a.ref.entry->holds && lock.what == kind::semaphore && lock.queue.holders().size() > 1;
+}
+
+// Indices; empty when one of the holders is not known, or not all permits are held.
+std::vector<std::size_t> all_holders(const std::vector<contender_node>& all, const seen_lock& lock)
+{
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i != all.size(); ++i) {
+        if (all[i].ref.lock == &lock && all[i].ref.entry->holds) {
+            found.push_back(i);
+        }
+    }
+    const auto held = lock.queue.holders().size();
+    const bool is_full = !lock.permits || static_cast<std::int64_t>(held) >= *lock.permits;
+    return is_full && found.size() == held ? found : std::vector<std::size_t>{};
+}
+
+// Who has a choice waits for the holders only when none of them can ever go on.
+void add_choices(std::vector<contender_node>& all)
+{
+    std::vector<bool> goes_on(all.size());
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (std::size_t i = 0; i != all.size(); ++i) {
+            if (goes_on[i]) {
+                continue;
+            }
+            const auto does = [&](std::size_t other) { return goes_on[other]; };
+            if (has_a_choice(all[i])) {
+                const auto holders = all_holders(all, *all[i].ref.lock);
+                goes_on[i] = holders.empty() || std::ranges::any_of(holders, does);
+            } else {
+                goes_on[i] = std::ranges::all_of(all[i].waits_for, does);
+            }
+            changed = changed || goes_on[i];
+        }
+    }
+    for (std::size_t i = 0; i != all.size(); ++i) {
+        if (has_a_choice(all[i]) && !goes_on[i]) {
+            all[i].waits_for = all_holders(all, *all[i].ref.lock);
+        }
+    }
+}
+
 std::vector<contender_node> graph_of(const std::vector<seen_lock>& locks)
 {
     std::vector<contender_node> all;
@@ -74,6 +122,7 @@ std::vector<contender_node> graph_of(const std::vector<seen_lock>& locks)
             }
         }
     }
+    add_choices(all);
     return all;
 }
 

@@ -22,7 +22,8 @@ struct contender_ref {
 //
 // A waiter waits for those before it that block it. A holder goes on when what it waits for elsewhere has come: that of the
 // same session, or of the same process by the owner data, in the queue of another lock; and what runs under its node,
-// `owner_info::under`. Waiters of a semaphore count only when one contender holds all that is held.
+// `owner_info::under`. A waiter of a semaphore that several hold waits for
+// them only when all permits are held and none of the holders can go on.
 [[nodiscard]] std::vector<contender_ref> find_deadlock(const std::vector<seen_lock>& locks,
                                                        std::size_t asked_for);
 

@@ -5,8 +5,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -67,6 +70,13 @@ std::optional<kernel_view> read_stat(std::int64_t pid)
     return v;
 }
 
+// Also of other users, whom /proc may hide.
+bool is_there(std::int64_t pid)
+{
+    return pid <= std::numeric_limits<pid_t>::max() &&
+           (::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
+}
+
 std::string_view base_name(std::string_view path)
 {
     return path.substr(path.rfind('/') + 1);
@@ -106,6 +116,9 @@ process_fact look_at_process(const owner_info& owner, system_clock::time_point s
     }
     const auto process = "process " + std::to_string(*owner.pid) + " on this host ";
     const auto v = read_stat(*owner.pid);
+    if (!v && is_there(*owner.pid)) {
+        return {process_state::unknown, process + "exists; /proc hides more"};
+    }
     if (!v) {
         return {process_state::gone, process + "does not exist any more"};
     }

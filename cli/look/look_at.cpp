@@ -1,6 +1,7 @@
 #include "look/look_at.hpp"
 
 #include <colock/diagnostics.hpp>
+#include <colock/log.hpp>
 
 #include "program/failure.hpp"
 
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 namespace colock::cli {
@@ -178,6 +180,41 @@ asio::awaitable<seen_lock> look_at(client& zk, std::string path, std::size_t mos
         co_await look_at_list(zk, seen);
     }
     co_return seen;
+}
+
+asio::awaitable<seen_lock> look_at_queue_of(client& zk, std::string path, std::string node)
+{
+    constexpr auto everything = std::numeric_limits<std::size_t>::max();
+    auto seen = co_await look_at(zk, path, everything);
+    const auto own = kind_of(last_name(node));
+    const bool is_elsewhere = own && std::ranges::any_of(seen.others, [&](const queue_kind& k) {
+                                  return k.what == own->what && k.names.marker == own->names.marker;
+                              });
+    if (is_elsewhere) {
+        seen.what = own->what;
+        seen.names = own->names;
+        seen.queue = co_await view(zk, path, own->names, everything, seen);
+    }
+    co_return seen;
+}
+
+const queue_entry* find_entry(const seen_lock& seen, const std::string& node)
+{
+    const auto& all = seen.queue.entries;
+    const auto at = std::ranges::find_if(all, [&](const queue_entry& e) {
+        return e.name == node || e.path == node || printable(e.name) == node ||
+               printable(e.path) == node; // as `ls` and `why` write it
+    });
+    return at == all.end() ? nullptr : &*at;
+}
+
+std::string several_words(const seen_lock& seen)
+{
+    const auto& other = seen.others.front();
+    return printable(seen.path) + " is used by several locks: beside a " +
+           std::string{words_for(seen.what)} + " there are nodes of a " +
+           std::string{words_for(other.what)} + ", such as " + printable(other.example) +
+           "; say which holder is meant by --node";
 }
 
 asio::awaitable<void> read_later(client& zk, queue_entry& entry)

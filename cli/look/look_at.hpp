@@ -60,6 +60,17 @@ struct seen_lock {
 [[nodiscard]] boost::asio::awaitable<seen_lock> look_at(client& zk, std::string path,
                                                         std::size_t most_read = most_nodes_read);
 
+// Reads whole queues. Where several locks share the directory, `queue` is the one in which the node stands; `node` is a name or
+// a path, and may be empty.
+[[nodiscard]] boost::asio::awaitable<seen_lock> look_at_queue_of(client& zk, std::string path,
+                                                                 std::string node);
+
+// The entry with this name or path, also as it is printed; null when there is none.
+[[nodiscard]] const queue_entry* find_entry(const seen_lock& seen, const std::string& node);
+
+// That several queues share the directory, and what to do.
+[[nodiscard]] std::string several_words(const seen_lock& seen);
+
 // Reads an entry of its queue that was not read before.
 [[nodiscard]] boost::asio::awaitable<void> read_later(client& zk, queue_entry& entry);
 

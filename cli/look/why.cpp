@@ -243,11 +243,16 @@ void add_why(program& p)
               {"colock why --json /locks/backup | jq -r .cause", "the cause alone, for scripts"},
               {"colock why --kind mutex /locks/pool", "also whether it is a lock of another kind"}},
          .statuses = {{"0", "The holder works, or nobody has the lock."},
-                      {"1", "Another cause keeps the lock from going on."}}});
+                      {"1", "Another cause keeps the lock from going on."},
+                      {"122", "Refused: a permission is missing."}}});
     const auto o = std::make_shared<why_options>();
     c.options->add_option("PATH", o->what.paths, "the path of a lock")->required();
     c.options->add_flag("--json", o->as_json, "print one JSON document");
-    c.options->add_option("--kind", o->kind_word, "the kind of lock that you take it for")
+    std::string kinds;
+    for (const auto& word : all_kind_words()) {
+        kinds += (kinds.empty() ? ": " : ", ") + word;
+    }
+    c.options->add_option("--kind", o->kind_word, "the kind of lock that you take it for" + kinds)
         ->check(CLI::IsMember(all_kind_words()))
         ->type_name("KIND");
     c.options

@@ -91,7 +91,7 @@ _colock()
                 COMPREPLY=($(compgen -c -- "$cur"))
             else
                 compopt -o filenames 2>/dev/null
-                COMPREPLY=($(compgen -f -- "$cur"))
+                mapfile -t COMPREPLY < <(compgen -f -- "$cur")
             fi
             return
         elif [[ -z $command && ${COMP_WORDS[i]} != -* ]]; then
@@ -104,7 +104,7 @@ _colock()
 constexpr std::string_view end = R"(    esac
     if [[ $files ]]; then
         compopt -o filenames 2>/dev/null
-        COMPREPLY=($(compgen -f -- "$cur"))
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     elif [[ $words ]]; then
         COMPREPLY=($(compgen -W "$words" -- "$cur"))
     fi

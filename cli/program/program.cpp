@@ -62,14 +62,19 @@ int program::run(int argc, char** argv)
         return at == commands_.end() ? nullptr : &*at;
     };
     const auto say = [&](const std::string& line, int status) {
-        std::cerr << said_by << ": " << line << '\n';
+        constexpr std::size_t longest = 16'384;
+        std::cerr << said_by << ": " << printable(line, longest) << '\n'; // CLI11 repeats words
         return status;
     };
     try {
         app_.parse(own);
         auto* const c = chosen();
         said_by += ' ' + std::string{c->text.name};
-        return c->run();
+        const int status = c->run();
+        if (!std::cout.flush()) {
+            throw failure{usage, "what it has to say cannot be written to the standard output"};
+        }
+        return status;
     } catch (const CLI::CallForHelp&) {
         auto* const c = chosen();
         std::cout << (c ? help_of(*c) : help_of(*this));

@@ -219,6 +219,19 @@ BOOST_AUTO_TEST_CASE(all_lists_above_count_until_one_is_kept)
     admin.remove_tree("/top");
 }
 
+BOOST_AUTO_TEST_CASE(a_free_lock_gets_no_node)
+{
+    // Curator would wait behind it, and go-zookeeper fail.
+    admin_session admin{server().connect_string()};
+    admin.create("/free");
+    admin.create("/free/lock");
+    const auto l = look(server().connect_string(), {"/free/lock"});
+    BOOST_TEST(has(l.about("container"), "ok: "), l.about("container"));
+    BOOST_TEST_REQUIRE(admin.exists("/free/lock").has_value());
+    BOOST_TEST(admin.exists("/free/lock")->cversion == 0); // it never had a child
+    admin.remove_tree("/free");
+}
+
 BOOST_AUTO_TEST_CASE(a_lock_of_a_single_node_gets_no_children)
 {
     admin_session admin{server().connect_string()};

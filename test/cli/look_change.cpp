@@ -5,6 +5,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <csignal>
+
 using namespace colock::test;
 
 namespace {
@@ -50,6 +52,57 @@ BOOST_AUTO_TEST_CASE(revoke_waits_until_all_have_let_go)
     BOOST_TEST(contains(p.out(), "all have let go\n"));
     const auto none = colock({"revoke", path});
     BOOST_TEST((none.status == 1 && is_one_line(none.err)), none.err);
+}
+
+BOOST_AUTO_TEST_CASE(revoke_does_not_wait_for_a_successor)
+{
+    // A single node: the path of the next holder is the same.
+    const auto path = fresh_path();
+    admin.create(path, "first", admin_session::mode::ephemeral);
+    colock_process p{
+        look_server().connect_string(), {"revoke", "--wait", "10s", path}, {"COLOCK_TICK=100ms"}};
+    BOOST_TEST(wait_until([&] { return admin.get(path) == "__REVOKE__"; }, long_enough));
+    p.process().send_signal(SIGSTOP); // so that it sees both at once
+    admin.remove(path);
+    admin.create(path, "second", admin_session::mode::ephemeral);
+    p.process().send_signal(SIGCONT);
+    BOOST_TEST(p.status() == 0, p.err());
+    BOOST_TEST(contains(p.out(), "all have let go\n"), p.out());
+    BOOST_TEST(admin.get(path) == "second");
+}
+
+BOOST_AUTO_TEST_CASE(which_of_several_locks_has_to_be_said)
+{
+    const auto path = fresh_path();
+    admin.create(path);
+    const auto curator = enter(path, contender_name());
+    const auto kazoo = enter(path, kazoo_name());
+    const auto waiter = enter(path, kazoo_name());
+    for (const auto* command : {"revoke", "break"}) {
+        const auto r = colock({command, path});
+        BOOST_TEST((r.status == 125 && is_one_line(r.err)), r.err);
+        BOOST_TEST(contains(r.err, "used by several locks"), r.err);
+    }
+    BOOST_TEST((admin.get(curator) != "__REVOKE__" && admin.get(kazoo) != "__REVOKE__"));
+    BOOST_TEST(colock({"revoke", "--node", waiter, path}).status == 1);
+    BOOST_TEST(colock({"revoke", "--node", curator, path}).status == 0);
+    BOOST_TEST((admin.get(curator) == "__REVOKE__" && admin.get(kazoo) != "__REVOKE__"));
+    const auto lost = colock({"break", "--yes", "--node", waiter, path});
+    BOOST_TEST((lost.status == 0 && contains(lost.err, "loses its place")), lost.err);
+    BOOST_TEST(colock({"break", "--yes", "--node", curator, path}).status == 0);
+    BOOST_TEST((!admin.exists(curator) && admin.exists(kazoo) && !admin.exists(waiter)));
+}
+
+BOOST_AUTO_TEST_CASE(a_node_may_be_named_as_it_is_shown)
+{
+    const auto path = fresh_path();
+    admin.create(path);
+    const auto holder = enter(path, "\xe2\x80\xae-lock-"); // turns the direction of the text
+    const auto other = enter(path, "\xe2\x80\xae-lock-");
+    const auto r = colock({"break", "--yes", "--node",
+                           R"(\xe2\x80\xae-lock-)" + other.substr(other.size() - 10), path});
+    BOOST_TEST(r.status == 0, r.err);
+    BOOST_TEST((admin.exists(holder) && !admin.exists(other)));
 }
 
 BOOST_AUTO_TEST_CASE(break_needs_yes_without_a_terminal)

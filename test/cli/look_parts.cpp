@@ -153,6 +153,25 @@ BOOST_AUTO_TEST_CASE(circles_of_waiting)
                      lock_at("/b", {of_session(2), under(3, "/a/n0")})}) == 4U);
 }
 
+BOOST_AUTO_TEST_CASE(circles_over_a_semaphore_that_several_hold)
+{
+    const auto size = [](std::vector<queue_entry> pool, std::int64_t permits,
+                         std::vector<queue_entry> mutex) {
+        auto s = lock_at("/s", std::move(pool));
+        s.what = kind::semaphore;
+        s.permits = permits;
+        s.queue.entries[1].holds = true;
+        const std::vector<seen_lock> all{s, lock_at("/m", std::move(mutex))};
+        return find_deadlock(all, all.size()).size();
+    };
+    const auto one = of_session(1), two = of_session(2), three = of_session(3);
+    // Both holders wait for the one who waits for a permit.
+    BOOST_TEST(size({one, two, three}, 2, {three, one, two}) == 4U);
+    // One of the holders works, or a permit is free: that ends.
+    BOOST_TEST(size({one, two, three}, 2, {three, one}) == 0U);
+    BOOST_TEST(size({one, two, three}, 3, {three, one, two}) == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(circles_that_nobody_asked_for)
 {
     const std::vector<seen_lock> all{lock_at("/mine", {of_session(9), of_session(8)}),

@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(bash_completes)
     const temporary_directory directory;
     const auto script = directory.path() + "/colock.bash";
     std::ofstream{script} << run_colock({}, {"completion", "bash"}).out;
-    std::ofstream{directory.path() + "/a-file"} << '\n';
+    std::ofstream{directory.path() + "/a file"} << '\n';
     const auto completed = [&](std::vector<std::string> words) {
         std::vector<std::string> all{"bash", "--norc", "-c", complete, "bash", script, "colock"};
         all.insert(all.end(), words.begin(), words.end());
@@ -176,10 +176,10 @@ BOOST_AUTO_TEST_CASE(bash_completes)
                boost::test_tools::per_element());
     BOOST_TEST(completed({"completion", "z"}) == words{"zsh"}, boost::test_tools::per_element());
     BOOST_TEST(completed({"help", "benc"}) == words{"bench"}, boost::test_tools::per_element());
-    const words file{directory.path() + "/a-file"};
-    BOOST_TEST(completed({"run", "--auth", directory.path() + "/a-f"}) == file,
+    const words file{directory.path() + "/a file"};
+    BOOST_TEST(completed({"run", "--auth", directory.path() + "/a"}) == file,
                boost::test_tools::per_element());
-    BOOST_TEST(completed({"run", "/a", "--", "cat", directory.path() + "/a-f"}) == file,
+    BOOST_TEST(completed({"run", "/a", "--", "cat", directory.path() + "/a"}) == file,
                boost::test_tools::per_element());
     const auto programs = completed({"run", "/a", "--", "bas"});
     BOOST_TEST((std::ranges::find(programs, "bash") != programs.end()));
@@ -190,6 +190,27 @@ BOOST_AUTO_TEST_CASE(bash_completes)
         BOOST_TEST((std::ranges::find(offered, name) != offered.end()), name);
         const auto options = completed({name, "--hel"});
         BOOST_TEST(options == words{"--help"}, boost::test_tools::per_element());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_output_that_is_full_is_told)
+{
+    subprocess p{{"/bin/sh", "-c", R"(exec "$0" help >/dev/full 2>&1)", COLOCK_PROGRAM}};
+    BOOST_TEST(p.wait().code == 125);
+}
+
+BOOST_AUTO_TEST_CASE(errors_repeat_no_escape_sequences)
+{
+    for (const auto& arguments : {std::vector<std::string>{"\x1b[31m"},
+                                  {"ls", "--\x1b[31m", "/x"},
+                                  {"ls", "/x", "/\x1b[31m"},
+                                  {"revoke", "--wait", "\x1b[31m", "/x"},
+                                  {"ls", "--auth", "/\x1b[31m", "/x"},
+                                  {"bench", "--seconds", "\x1b[31m"}}) {
+        const auto r = run_colock({}, arguments);
+        BOOST_TEST(r.status == 125);
+        BOOST_TEST(r.err.find('\x1b') == r.err.npos, r.err);
+        BOOST_TEST(r.err.find("\\x1b[31m") != r.err.npos, r.err);
     }
 }
 
