@@ -5,6 +5,7 @@
 #include <support/wait_until.hpp>
 #include <support/zookeeper_server.hpp>
 
+#include "colock_process.hpp"
 #include "journal.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -155,8 +156,7 @@ void crowd(int number_of_shells, int runs_each)
     const auto between = overlaps(runs);
     BOOST_TEST(between == 0);
     admin_session admin{server.connect_string()};
-    BOOST_TEST(wait_until(
-        [&] { return !admin.exists("/crowd") || admin.children("/crowd").empty(); }, 10s));
+    BOOST_TEST(wait_until([&] { return queue_length(admin, "/crowd") == 0; }, 10s));
     std::cout << "figure: " << number_of_shells << " shells, " << number_of_shells * runs_each
               << " runs, " << k.killed << " processes killed, " << runs.size()
               << " commands ran, overlaps: " << between << '\n';

@@ -48,7 +48,7 @@ struct scene {
     std::size_t queue()
     {
         admin_session admin{servers};
-        return admin.exists(path) ? admin.children(path).size() : 0;
+        return queue_length(admin, path);
     }
     bool queue_has(std::size_t number)
     {

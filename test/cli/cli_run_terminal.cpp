@@ -37,9 +37,7 @@ struct scene {
     bool queue_has(std::size_t number)
     {
         admin_session admin{servers};
-        return wait_until(
-            [&] { return (admin.exists(path) ? admin.children(path).size() : 0) == number; },
-            patience);
+        return wait_until([&] { return queue_length(admin, path) == number; }, patience);
     }
     // Holds the lock until `release()`. It starts no process: a shell that is stopped between vfork() and exec() of one never
     // counts as stopped.

@@ -2,6 +2,7 @@
 #ifndef COLOCK_TEST_CLI_COLOCK_PROCESS_HPP
 #define COLOCK_TEST_CLI_COLOCK_PROCESS_HPP
 
+#include <support/admin_session.hpp>
 #include <support/subprocess.hpp>
 #include <support/temporary_directory.hpp>
 
@@ -82,6 +83,21 @@ inline colock_result run_colock(const std::string& servers, std::vector<std::str
     colock_process p{servers, std::move(arguments), std::move(environment)};
     const int status = p.status();
     return {status, p.out(), p.err()};
+}
+
+/// The nodes in a lock's directory. There are none when the servers have removed the directory, which they may do at any
+/// moment once it is empty.
+inline std::size_t queue_length(admin_session& admin, const std::string& path)
+{
+    constexpr int no_node = -101;
+    try {
+        return admin.children(path).size();
+    } catch (const admin_error& e) {
+        if (e.code() != no_node) {
+            throw;
+        }
+        return 0;
+    }
 }
 
 /// One line that says what is wrong: what a user gets for bad input.
