@@ -85,13 +85,20 @@ asio::awaitable<void> look_by_client(const client_options& options, const doctor
     ++found.sessions;
     judge_granted(zk, options, found);
     std::exception_ptr failed;
+    const auto lost = [&](const failure& why_lost) {
+        found.add(severity::error, "connection",
+                  std::string{"lost, and not everything was looked at: "} + why_lost.what());
+    };
     try {
         co_await while_connected(zk, options, look_inside(zk, o, found));
-    } catch (const failure& lost) {
-        found.add(severity::error, "connection",
-                  std::string{"lost, and not everything was looked at: "} + lost.what());
-    } catch (const boost::system::system_error&) {
-        failed = std::current_exception();
+    } catch (const failure& e) {
+        lost(e);
+    } catch (const boost::system::system_error& e) {
+        if (e.code() == condition::outcome_unknown) { // a write that was under way
+            lost(failure_of(e.code(), e.what()));
+        } else {
+            failed = std::current_exception();
+        }
     }
     if (failed) {
         co_await keep_on();
