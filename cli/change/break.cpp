@@ -158,6 +158,21 @@ asio::awaitable<void> complete(client& zk, queue_entry& e)
 
 enum class outcome { broken, gone, another };
 
+// Of a write to the node, with the version that was seen before.
+outcome outcome_of(const error_code& ec, const diagnostics& why)
+{
+    if (ec == zookeeper_errc::no_node) {
+        return outcome::gone;
+    }
+    if (ec == zookeeper_errc::bad_version) {
+        return outcome::another;
+    }
+    if (ec) {
+        throw failure_of(ec, why.message());
+    }
+    return outcome::broken;
+}
+
 // The path of a single node is that of the next holder, too, whose node begins with version 0. Writing the same data again
 // tells whose node it is, and gives it a version that a successor's has not.
 asio::awaitable<outcome> mark(client& zk, const queue_entry& e, std::int32_t& version)
@@ -165,14 +180,9 @@ asio::awaitable<outcome> mark(client& zk, const queue_entry& e, std::int32_t& ve
     diagnostics why;
     const auto [ec, stat] =
         co_await zk.async_set(e.path, e.data, version, bind_diagnostics(why, no_throw));
-    if (ec == zookeeper_errc::no_node) {
-        co_return outcome::gone;
-    }
-    if (ec == zookeeper_errc::bad_version) {
-        co_return outcome::another;
-    }
-    if (ec) {
-        throw failure_of(ec, why.message());
+    const auto written = outcome_of(ec, why);
+    if (written != outcome::broken) {
+        co_return written;
     }
     version = stat.version;
     co_return stat.czxid == e.czxid ? outcome::broken : outcome::another;
@@ -200,16 +210,7 @@ asio::awaitable<outcome> remove(client& zk, const queue_entry& e, kind what)
     }
     diagnostics why;
     const auto [ec] = co_await zk.async_remove(e.path, version, bind_diagnostics(why, no_throw));
-    if (ec == zookeeper_errc::no_node) {
-        co_return outcome::gone;
-    }
-    if (ec == zookeeper_errc::bad_version) {
-        co_return outcome::another;
-    }
-    if (ec) {
-        throw failure_of(ec, why.message());
-    }
-    co_return outcome::broken;
+    co_return outcome_of(ec, why);
 }
 
 asio::awaitable<session_facts> sessions_of(client& zk, const client_options& options,

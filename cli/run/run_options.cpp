@@ -3,8 +3,6 @@
 #include "connect/duration.hpp"
 #include "program/failure.hpp"
 
-#include <unistd.h>
-
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -31,14 +29,14 @@ std::string in_one_line(std::string text)
 // says under which node: `colock why` finds who waits for whom by that.
 std::string owner_of(const run_options& options, const std::vector<std::string>& words)
 {
-    char host[256] = "";
-    ::gethostname(host, sizeof host - 1);
+    const auto& own = default_owner_data();
+    const auto program_at = own.rfind(" program=");
     auto name = options.name;
     if (name.empty()) {
         name = options.shell ? "sh" : words.front().substr(words.front().rfind('/') + 1);
     }
     const char* const outer = std::getenv("COLOCK_NODE");
-    return "host=" + in_one_line(host) + " pid=" + std::to_string(::getpid()) +
+    return own.substr(0, program_at) +
            (outer && *outer == '/' ? " under=" + in_one_line(outer) : "") +
            " program=" + in_one_line(name);
 }

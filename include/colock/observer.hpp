@@ -12,7 +12,7 @@
 
 namespace colock {
 
-/// What is acquired.
+/// The kind of lock that an acquisition is about.
 enum class acquisition_kind {
     mutex,
     recursive_mutex,
