@@ -309,11 +309,7 @@ void add_break(program& p)
     c.options->add_flag("--all", o->all, "all holders, where several share the lock")
         ->excludes(node);
     c.options->add_flag("-y,--yes", o->yes, "do not ask");
-    c.options
-        ->add_option("--admin-port", o->admin_port,
-                     "the port of the servers' AdminServers; 0: do not ask them")
-        ->type_name("PORT")
-        ->capture_default_str();
+    add_admin_port(*c.options, o->admin_port);
     add_server_options(*c.options, o->servers);
     c.run = [o] {
         const auto options = to_client_options(o->servers);

@@ -112,6 +112,13 @@ void add_server_options(CLI::App& to, server_options& options)
     }
 }
 
+void add_admin_port(CLI::App& to, std::string& port)
+{
+    to.add_option("--admin-port", port, "the port of the servers' AdminServers; 0: do not ask them")
+        ->type_name("PORT")
+        ->capture_default_str();
+}
+
 client_options to_client_options(const server_options& options)
 {
     client_options c;

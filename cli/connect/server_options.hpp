@@ -29,6 +29,8 @@ struct server_options {
 };
 
 void add_server_options(CLI::App& to, server_options& options);
+// For commands that also ask the AdminServers what they know of sessions.
+void add_admin_port(CLI::App& to, std::string& port);
 
 // Reads the files, and the environment for secrets. Throws failure when that cannot be done, or options contradict
 // each other.

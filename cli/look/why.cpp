@@ -255,11 +255,7 @@ void add_why(program& p)
     c.options->add_option("--kind", o->kind_word, "the kind of lock that you take it for" + kinds)
         ->check(CLI::IsMember(all_kind_words()))
         ->type_name("KIND");
-    c.options
-        ->add_option("--admin-port", o->admin_port,
-                     "the port of the servers' AdminServers; 0: do not ask them")
-        ->type_name("PORT")
-        ->capture_default_str();
+    add_admin_port(*c.options, o->admin_port);
     add_server_options(*c.options, o->servers);
     c.run = [o] {
         if (!o->kind_word.empty()) {
