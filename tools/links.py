@@ -3,14 +3,13 @@
 
     tools/links.py [ROOT]
 
-Every `[text](target)` of every Markdown file that Git has, or would have: a relative target has to be a file or a
+Every `[text](target)` of every Markdown file: a relative target has to be a file or a
 folder of the repository, and behind `#` the name of a heading, as a forge makes it. Links to the network are not
 followed. The site (mkdocs.yml) makes the same names of headings. Comments of the public headers that name a page,
 `docs/locks.md`, are held to it as well.
 """
 import os
 import re
-import subprocess
 import sys
 
 FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
@@ -70,15 +69,21 @@ def targets_of(text):
                 yield number, found[1]
 
 
-def tracked(root, *patterns):
-    listed = subprocess.run(["git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns],
-                            check=True, capture_output=True, text=True).stdout.split("\n")
-    return [name for name in listed if name and os.path.exists(os.path.join(root, name))]
+def files_below(root, ending):
+    """Files of the repository: not those of a build, nor hidden ones."""
+    for folder, folders, files in os.walk(root):
+        if "CMakeCache.txt" in files:
+            folders.clear()
+            continue
+        folders[:] = sorted(f for f in folders if f not in (".git", "build"))
+        for file in sorted(files):
+            if file.endswith(ending):
+                yield os.path.relpath(os.path.join(folder, file), root)
 
 
 def faults_of(root):
     texts = {}
-    for name in tracked(root, "*.md"):
+    for name in files_below(root, ".md"):
         with open(os.path.join(root, name), encoding="utf-8") as file:
             texts[name] = file.read()
     ids = {name: ids_of(text) for name, text in texts.items()}
@@ -96,7 +101,8 @@ def faults_of(root):
                 yield f"{name}:{number}: {target}: there is no such file"
             elif anchor and file in ids and anchor not in ids[file]:
                 yield f"{name}:{number}: {target}: {file} has no such heading"
-    for name in tracked(root, "include/*.hpp"):
+    for name in files_below(os.path.join(root, "include"), ".hpp"):
+        name = os.path.join("include", name)
         with open(os.path.join(root, name), encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 for page in PAGE.findall(line):
