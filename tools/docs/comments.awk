@@ -1,14 +1,30 @@
 # What Doxygen sees of a public header: the interface alone, and comments as the reference lays them out.
 #
+# A filter for FILTER_PATTERNS of the Doxyfile:
+#
 #   awk -f tools/docs/comments.awk HEADER
 #
-# - Members for those who derive, and specializations for Asio and the standard library, are left out.
+# - What is private, or for classes that derive, and specializations for Asio and the standard library, are left out.
 # - What every lock has from detail::basic_lock stands in the lock itself.
 # - Functions that every class has in the same way get the same words.
 # - "Errors:" and its kind begin a paragraph of their own, and pages that a comment names become links.
 
 function emit(line) {
-    print line
+    if (row != "") { # of a table, which goes on where the first cell of the next one is empty
+        if (line ~ /^ *\/\/\/ \| *\|/) {
+            sub(/ *\| *$/, "", row)
+            sub(/^ *\/\/\/ \| *\|/, "", line)
+            row = row line
+            return
+        }
+        print row
+        row = ""
+    }
+    if (line ~ /^ *\/\/\/ \|/) {
+        row = line
+    } else {
+        print line
+    }
     previous = line
 }
 
@@ -19,6 +35,16 @@ function describe(words) {
     if (!documented()) {
         print "/// " words
     }
+}
+
+# The first line says what the header is for.
+FNR == 1 {
+    row = held_back = ""
+    print "/// \\file"
+    sub(/^\/\/ /, "/// ")
+    print $0
+    print "///"
+    next
 }
 
 # From specializations, which nobody calls by name.
@@ -46,7 +72,12 @@ held_back != "" {
     held_back = ""
 }
 
-/^protected:/ { sub(/protected/, "private") }
+/^(private|protected):/ {
+    inside = 1
+    next
+}
+inside && !/^(public:|};)/ { next }
+{ inside = 0 }
 
 / : public detail::/ {
     lock = / detail::basic_lock/
