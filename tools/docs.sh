@@ -24,7 +24,7 @@ quietly() {
     fi
 }
 
-#python3 tools/docs/draw.py --check
+python3 tools/docs/draw.py --check
 tools/links.sh
 rm -rf build/reference build/docs
 mkdir -p build/reference
