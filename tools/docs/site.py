@@ -168,7 +168,7 @@ def on_page_markdown(markdown, page, config, files):
                 raise PluginError(f"{path}: {target}: there is no reference of this header")
             return "site:reference/" + reference[header]
         if other.startswith("docs/"):
-            return target
+            return os.path.relpath(other, os.path.join("docs", os.path.dirname(here))) + hash_sign + anchor
         raise PluginError(f"{path}: {target} leads out of the site")
 
     lines = markdown.split("\n")
