@@ -178,7 +178,9 @@ def on_page_markdown(markdown, page, config, files):
             for found in reversed(list(pattern.finditer(masked))):
                 line = line[:found.start(1)] + target_in_site(found[1]) + line[found.end(1):]
                 masked = links.without_code(line)
-        lines[number - 1] = line
+        # A forge nests what is indented as far as the text of the item; MkDocs wants four blanks.
+        indented = len(line) - len(line.lstrip(" "))
+        lines[number - 1] = " " * (-(-indented // 4) * 4) + line.lstrip(" ")
     return "\n".join(lines)
 
 
