@@ -14,8 +14,10 @@ import sys
 
 FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
+LINK_FROM_ABOVE = re.compile(r"^[^\[\]]*\]\(([^)\s]+)\)")  # whose text begins in the line before
 DEFINITION = re.compile(r"^ {0,3}\[[^\]]+\]:\s+(\S+)")
 HTML = re.compile(r"\b(?:src|href)=\"([^\"]+)\"")
+TARGETS = (LINK, LINK_FROM_ABOVE, HTML, DEFINITION)
 HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 NAMED = re.compile(r"<a\s+(?:id|name)=\"([^\"]+)\"|\{\s*#([\w-]+)\s*\}")
 PAGE = re.compile(r"\bdocs/[\w/-]+\.md\b")
@@ -64,7 +66,7 @@ def ids_of(text):
 def targets_of(text):
     for number, line in prose(text):
         line = without_code(line)
-        for pattern in (LINK, HTML, DEFINITION):
+        for pattern in TARGETS:
             for found in pattern.finditer(line):
                 yield number, found[1]
 

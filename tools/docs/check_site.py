@@ -10,7 +10,8 @@ import sys
 from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
-FETCHED = {("link", "href"), ("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("object", "data")}
+FETCHED = {("link", "href"), ("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"),
+           ("object", "data")}
 
 
 class Page(HTMLParser):

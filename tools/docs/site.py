@@ -174,7 +174,7 @@ def on_page_markdown(markdown, page, config, files):
     lines = markdown.split("\n")
     for number, line in links.prose(markdown):
         masked = links.without_code(line)
-        for pattern in (links.LINK, links.DEFINITION, links.HTML):
+        for pattern in links.TARGETS:
             for found in reversed(list(pattern.finditer(masked))):
                 line = line[:found.start(1)] + target_in_site(found[1]) + line[found.end(1):]
                 masked = links.without_code(line)
