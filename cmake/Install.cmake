@@ -29,3 +29,4 @@ install(FILES "${PROJECT_BINARY_DIR}/colockConfig.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindZooKeeper.cmake"
         DESTINATION "${package_dir}")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+include(PkgConfig)
