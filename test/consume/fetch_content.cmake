@@ -11,7 +11,8 @@ set(archive "${WORK}/colock.tar.gz")
 execute_process(COMMAND "${CMAKE_COMMAND}" -E tar czf "${archive}" CMakeLists.txt LICENSE cmake include lib
                 WORKING_DIRECTORY "${root}" COMMAND_ERROR_IS_FATAL ANY)
 file(SHA256 "${archive}" hash)
-set(options "-DCOLOCK_URL=${archive}" "-DCOLOCK_URL_HASH=SHA256=${hash}" -DCOLOCK_TLS=OFF)
+# A unity build takes a third of the time.
+set(options "-DCOLOCK_URL=${archive}" "-DCOLOCK_URL_HASH=SHA256=${hash}" -DCOLOCK_TLS=OFF -DCMAKE_UNITY_BUILD=ON)
 
 # It exports what is declared so, and nothing else.
 build_and_run(fetch_content "${build}" ${options})
