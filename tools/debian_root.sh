@@ -81,6 +81,7 @@ bootstrap() { # RELEASE ARCHITECTURE TARBALL
     printf '127.0.0.1 localhost\n::1 localhost ip6-localhost\n127.0.1.1 %s\n' "$(uname -n)" |
         as_root tee "$base/etc/hosts" >/dev/null
     printf '#!/bin/sh\nexit 101\n' | as_root tee "$base/usr/sbin/policy-rc.d" >/dev/null # no daemon starts
+    echo force-unsafe-io | as_root tee "$base/etc/dpkg/dpkg.cfg.d/90unsafe-io" >/dev/null # nothing here must survive
     as_root chmod 755 "$base/usr/sbin/policy-rc.d" "$base"
     as_root tar -C "$base" --one-file-system --numeric-owner -cf "$3.part" .
     as_root mv "$3.part" "$3"
@@ -171,8 +172,11 @@ run() { # NAME [OPTION...] COMMAND [ARGUMENT...]
     apart bash -c "$enter" bash "$root" "${options[@]}" -- "$@"
 }
 
-case ${1---help} in
-    create | run | remove) "$@" ;;
-    -h | --help) usage ;;
-    *) die "unknown command '$1'" ;;
-esac
+main() {
+    case ${1---help} in
+        create | run | remove) "$@" ;;
+        -h | --help) usage ;;
+        *) die "unknown command '$1'" ;;
+    esac
+}
+main "$@"

@@ -1,13 +1,35 @@
 #include "boot_timer.hpp"
 
+#ifndef COLOCK_PORTABLE
 #include <boost/system/system_error.hpp>
 
 #include <sys/timerfd.h>
 
 #include <algorithm>
 #include <cerrno>
+#endif
 
 namespace colock::detail {
+
+#ifdef COLOCK_PORTABLE
+
+boot_timer::boot_timer(const zk::strand_type& strand) : timer_{strand}
+{
+}
+
+void boot_timer::expires_at(std::chrono::nanoseconds when)
+{
+    using std::chrono::steady_clock; // which is the boot_clock here
+    timer_.expires_at(
+        steady_clock::time_point{std::chrono::duration_cast<steady_clock::duration>(when)});
+}
+
+void boot_timer::cancel()
+{
+    timer_.cancel();
+}
+
+#else
 
 namespace {
 
@@ -44,5 +66,7 @@ void boot_timer::cancel()
 {
     descriptor_.cancel();
 }
+
+#endif
 
 } // namespace colock::detail
