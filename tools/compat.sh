@@ -42,7 +42,7 @@ gcc-12-no-rtti|12|g++-12|20|-fno-rtti|$libcxx||\`-fno-rtti\`
 gcc-12-portable|12|g++-12|20|$no_stream_of_linux|-DCOLOCK_PORTABLE=ON||\`COLOCK_PORTABLE\`, Asio without epoll, eventfd and timerfd
 gcc-12-i386|12-i386|g++-12|20||||32-bit (i386)
 clang-14|12|clang++-14|20||||
-clang-14-libc++|12|clang++-14|20|-stdlib=libc++|$libcxx||
+clang-16-libc++|12|clang++-16|20|-stdlib=libc++|$libcxx||
 clang-19|12|clang++-19|20||||
 gcc-14|13|g++-14|20||||
 gcc-14-server-3.8|13|g++-14|20|||12|
@@ -64,13 +64,24 @@ packages() { # ROOT
     esac
     printf '%s\n' "${common[@]}" "libboost$boost-dev" libboost-{test,context,program-options}$boost-dev
     case $1 in
-        12) printf '%s\n' g++-12 clang-14 clang-19 libc++-14-dev libc++abi-14-dev prometheus-cpp-dev ;;
+        # Debian 12 cannot install its own libc++ 19.
+        12) printf '%s\n' g++-12 clang-14 clang-16 clang-19 libc++-16-dev libc++abi-16-dev prometheus-cpp-dev ;;
         12-i386) printf '%s\n' g++-12 ;;
         13) printf '%s\n' g++-14 clang-19 libc++-19-dev libc++abi-19-dev prometheus-cpp-dev ;;
     esac
 }
 
 make_root() { # ROOT
+    local name=compat-$1 lock status=0
+    mkdir -p build/roots
+    exec {lock}>"build/roots/$name.lock"
+    flock "$lock" # rows may run at the same time
+    make_root_alone "$1" || status=1
+    exec {lock}>&-
+    return $status
+}
+
+make_root_alone() { # ROOT
     local name=compat-$1 wanted architecture=()
     wanted=$(packages "$1" | sort)
     if [[ -d build/roots/$name && $(cat "build/roots/$name.packages" 2>/dev/null) == "$wanted" ]]; then
@@ -79,7 +90,7 @@ make_root() { # ROOT
     [[ $1 != *-i386 ]] || architecture=(--arch i386)
     echo "== the root of Debian $1" >&2
     # shellcheck disable=SC2086
-    tools/debian_root.sh create "$name" "${1%%-*}" "${architecture[@]}" $wanted
+    tools/debian_root.sh create "$name" "${1%%-*}" "${architecture[@]}" $wanted || return 1
     printf '%s\n' "$wanted" >"build/roots/$name.packages"
 }
 
@@ -94,11 +105,11 @@ tests=("${quick_tests[@]}" owner_data lockables lock_replies examples)
 in_root='
 set -eu
 say() { printf "compat: %s: %s\n" "$1" "$2"; }
-say compiler "$("$cxx" --version | sed -n "1s/(Debian[^)]*) //;1s/^Debian //;1s/ (.*//;1s/ version / /;1p")"
+say compiler "$("$cxx" --version | sed -n "1s/^g++.*) /GCC /;1s/^Debian //;1s/ (.*//;1s/ version / /;1p")"
 say boost "$(sed -n "s/.*BOOST_LIB_VERSION \"\(.*\)\"/\1/p" /usr/include/boost/version.hpp | tr _ .)"
 say client "$(sed -n "s/.*ZOO_VERSION \"\(.*\)\"/\1/p" /usr/include/zookeeper/zookeeper_version.h)"
-say server "$(readlink /usr/share/java/zookeeper.jar | sed "s/zookeeper-\(.*\)\.jar/\1/")"
-say java "$(java -version 2>&1 | sed -n "1s/.*\"\([0-9]*\).*/\1/p")"
+say server "$(basename /usr/share/java/zookeeper-[0-9]*.jar .jar | sed s/zookeeper-//)"
+say java "$(java -version 2>&1 | sed -n "1s/^[^\"]*\"\([0-9]*\).*/\1/p")"
 cmake -S /colock -B /build -G Ninja -D CMAKE_CXX_COMPILER="$cxx" -D CMAKE_CXX_STANDARD="$standard" \
     -D CMAKE_CXX_FLAGS="$flags" -D CMAKE_BUILD_TYPE=Debug -D CMAKE_CXX_FLAGS_DEBUG=-O0 -D CMAKE_UNITY_BUILD=ON \
     -D CMAKE_UNITY_BUILD_BATCH_SIZE=12 -D COLOCK_BUILD_TESTS=ON -D COLOCK_BUILD_EXAMPLES=ON -D COLOCK_BUILD_BENCH=OFF \
@@ -114,8 +125,8 @@ say tested $(($(date +%s) - began))
 run_row() { # ROW
     local name root cxx standard flags options jars special status=0 place build log run targets=() test list
     IFS='|' read -r name root cxx standard flags options jars special < <(rows | grep "^$1|" | head -1)
-    make_root "$root"
-    [[ -z $jars ]] || make_root "$jars"
+    make_root "$root" || return 1
+    [[ -z $jars ]] || make_root "$jars" || return 1
     place=$name
     [[ -z $jars ]] || place=${name%-server-*} # the same programs, with another server
     build=$results/$place

@@ -105,7 +105,8 @@ create() { # NAME RELEASE [--arch ARCHITECTURE] [PACKAGE...]
     remove "${root##*/}"
     as_root mkdir "$root"
     as_root tar -C "$root" --numeric-owner -xf "$tarball"
-    run "${root##*/}" apt-get update -qq
+    # A mirror that is being updated lacks a list for a while; what cannot be installed then shows below.
+    run "${root##*/}" apt-get update -qq || echo "== debian_root: not all lists of packages are there" >&2
     if (($#)); then
         run "${root##*/}" apt-get install --yes --no-install-recommends -qq -o Dpkg::Use-Pty=0 "$@" >"$root.log" 2>&1 ||
             { tail -20 "$root.log" >&2; die "apt cannot install in $root: $*"; }
