@@ -31,9 +31,9 @@ as_root() {
     if ((EUID == 0)); then "$@"; else sudo "$@"; fi
 }
 
-# Its mounts and processes end with it.
+# Its mounts and processes end with it, and with this script.
 apart() {
-    as_root unshare --mount --pid --fork --kill-child --mount-proc "$@"
+    as_root setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child --mount-proc "$@"
 }
 
 root_of() { # NAME

@@ -57,7 +57,8 @@ void boot_timer::expires_at(nanoseconds when)
     const auto at = std::max(when, nanoseconds{1}); // 0 would stop it
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at);
     itimerspec value{};
-    value.it_value = {.tv_sec = seconds.count(), .tv_nsec = (at - seconds).count()};
+    value.it_value.tv_sec = static_cast<decltype(timespec::tv_sec)>(seconds.count());
+    value.it_value.tv_nsec = static_cast<decltype(timespec::tv_nsec)>((at - seconds).count());
     // Nobody reads the descriptor: to set it makes it unreadable until it expires again.
     ::timerfd_settime(descriptor_.native_handle(), TFD_TIMER_ABSTIME, &value, nullptr);
 }
