@@ -171,6 +171,7 @@ write_line() { # NAME STANDARD FLAGS SPECIAL STATUS
     else
         result='**does not compile**'
     fi
+    # shellcheck disable=SC2016
     printf '| `%s` | %s | %s | %s | %s | %s | %s (Java %s) | %s | %s |\n' "$1" "$(of compiler)" "$library" "$2" \
         "$(of boost)" "$(of client)" "$(of server)" "$(of java)" "$4" "$result"
 }
