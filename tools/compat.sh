@@ -109,7 +109,7 @@ say compiler "$("$cxx" --version | sed -n "1s/^g++.*) /GCC /;1s/^Debian //;1s/ (
 say boost "$(sed -n "s/.*BOOST_LIB_VERSION \"\(.*\)\"/\1/p" /usr/include/boost/version.hpp | tr _ .)"
 say client "$(sed -n "s/.*ZOO_VERSION \"\(.*\)\"/\1/p" /usr/include/zookeeper/zookeeper_version.h)"
 say server "$(basename /usr/share/java/zookeeper-[0-9]*.jar .jar | sed s/zookeeper-//)"
-say java "$(java -version 2>&1 | sed -n "1s/^[^\"]*\"\([0-9]*\).*/\1/p")"
+say java "$(java -version 2>&1 | sed -n "s/^openjdk version \"\([0-9]*\).*/\1/p")"
 cmake -S /colock -B /build -G Ninja -D CMAKE_CXX_COMPILER="$cxx" -D CMAKE_CXX_STANDARD="$standard" \
     -D CMAKE_CXX_FLAGS="$flags" -D CMAKE_BUILD_TYPE=Debug -D CMAKE_CXX_FLAGS_DEBUG=-O0 -D CMAKE_UNITY_BUILD=ON \
     -D CMAKE_UNITY_BUILD_BATCH_SIZE=12 -D COLOCK_BUILD_TESTS=ON -D COLOCK_BUILD_EXAMPLES=ON -D COLOCK_BUILD_BENCH=OFF \
