@@ -105,12 +105,12 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
         op->make_link(core_).enter(weak_from_this());
     }
     std::unique_lock lock{mutex_};
-    cohort::verdict v;
+    cohort::actions v;
     // Nobody is let into a full cohort, so arrive() does not look at the time, and need not be told it.
     if (cohort_.is_full() && !cohort_.arrive({}, v)) {
         wait(std::move(op), until,
              notes_wait_times_ ? boot_clock::now() : std::chrono::nanoseconds{});
-        if (v == cohort::verdict{}) {
+        if (v == cohort::actions{}) {
             const auto self = kept_for_log();
             lock.unlock();
             if (self) {
@@ -146,7 +146,7 @@ void local_queue::try_lock(operation_ptr<error_code, unique_lock> op)
         const std::lock_guard lock{mutex_};
         const auto now = out.time();
         drop_lost_holder(now, out);
-        cohort::verdict v;
+        cohort::actions v;
         found = cohort_.try_arrive(now, v);
         if (found == answer::admitted) {
             admit(op.release(), out);
