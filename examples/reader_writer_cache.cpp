@@ -47,9 +47,11 @@ asio::awaitable<void> run(colock::client& zk, milliseconds max_age)
             std::cout << "making new rates" << std::endl;
             co_await pause(milliseconds{200});
             const auto text = "rates by token " + to_string(writing.token());
-            const bool there{co_await zk.async_exists("/rates")};
-            co_await zk.async_multi(writing.guarded(there ? colock::set_op("/rates", text)
-                                                          : colock::create_op("/rates", text)));
+            const bool is_there{co_await zk.async_exists("/rates")};
+            const auto step =
+                is_there ? colock::set_op("/rates", text) : colock::create_op("/rates", text);
+            const auto steps = writing.guarded(step);
+            co_await zk.async_multi(steps);
         }
         reading = co_await cache.async_downgrade(std::move(writing));
     }

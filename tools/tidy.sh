@@ -38,6 +38,7 @@ done
 ((${#todo[@]})) || exit 0
 
 export build
+# shellcheck disable=SC2016 # the inner shell expands them
 printf '%s\n' "${todo[@]}" | xargs -P "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}" -n 2 bash -c '
     if output=$(clang-tidy-14 -p "$build" --quiet "$0" 2>/dev/null); then
         : >"$1"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace CLI {
+namespace CLI { // NOLINT(readability-identifier-naming): CLI11 calls itself so
 class App;
 class Option;
 } // namespace CLI

@@ -35,7 +35,7 @@ given_up("the end of the numbers" "sequence exhaustion")
 given_up("nobody is left up to" "low-water mark"
          "^(lib/(protocol/directory/data|lock/driver/)|docs/architecture|test/(integration/long_queue|security/attacks|unit/naming))")
 given_up("expects? nobody" "uncontended fast path")
-given_up("[Pp]assing on among" "hand-off among")
+given_up("passing on among|Passing on among" "hand-off among")
 given_up("killed_[a-z]+_makes_way" "is followed by")
 given_up("held_node|lost_lead" "lease, loss")
 # Tests call a node robbed that somebody else has deleted.
