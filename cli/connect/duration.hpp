@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace CLI { // NOLINT(readability-identifier-naming): CLI11 calls itself so
+namespace CLI { // NOLINT(readability-identifier-naming): its own name
 class App;
 class Option;
 } // namespace CLI
