@@ -1,9 +1,9 @@
 #[=======================================================================[
 Finds the single-threaded build of Apache ZooKeeper's C client
-(Debian: libzookeeper-st-dev).
+(Debian: libzookeeper-st-dev; vcpkg: zookeeper, without its feature "sync").
 
 Target
-  ZooKeeper::st              libzookeeper_st, with the directory of zookeeper/zookeeper.h
+  ZooKeeper::st              the library, with the directory of zookeeper/zookeeper.h
 
 Results
   ZooKeeper_FOUND
@@ -17,7 +17,17 @@ The header declares the single-threaded interface only while THREADED is not def
 #]=======================================================================]
 
 find_path(ZooKeeper_INCLUDE_DIR zookeeper/zookeeper.h)
-find_library(ZooKeeper_ST_LIBRARY zookeeper_st)
+# vcpkg's has another name, is static, and tells by a package of its own what it is linked with.
+find_package(unofficial-zookeeper CONFIG QUIET)
+if(TARGET unofficial::zookeeper::zookeeper)
+    get_target_property(links unofficial::zookeeper::zookeeper INTERFACE_LINK_LIBRARIES)
+    if(NOT links MATCHES "Threads::Threads") # as the multi-threaded one has
+        set(ZooKeeper_ST_LIBRARY unofficial::zookeeper::zookeeper)
+    endif()
+    unset(links)
+else()
+    find_library(ZooKeeper_ST_LIBRARY zookeeper_st)
+endif()
 mark_as_advanced(ZooKeeper_INCLUDE_DIR ZooKeeper_ST_LIBRARY)
 
 # Since 3.6 the version is a string, before that three numbers.
@@ -44,9 +54,13 @@ find_package_handle_standard_args(
     ZooKeeper
     REQUIRED_VARS ZooKeeper_ST_LIBRARY ZooKeeper_INCLUDE_DIR
     VERSION_VAR ZooKeeper_VERSION
-    REASON_FAILURE_MESSAGE "the single-threaded C client is missing (Debian: libzookeeper-st-dev)")
+    REASON_FAILURE_MESSAGE "the single-threaded C client is missing (Debian: libzookeeper-st-dev, vcpkg: zookeeper without sync)")
 
-if(ZooKeeper_FOUND AND NOT TARGET ZooKeeper::st)
+if(ZooKeeper_FOUND AND TARGET "${ZooKeeper_ST_LIBRARY}" AND NOT TARGET ZooKeeper::st)
+    add_library(ZooKeeper::st INTERFACE IMPORTED)
+    target_link_libraries(ZooKeeper::st INTERFACE "${ZooKeeper_ST_LIBRARY}")
+    target_include_directories(ZooKeeper::st INTERFACE "${ZooKeeper_INCLUDE_DIR}")
+elseif(ZooKeeper_FOUND AND NOT TARGET ZooKeeper::st)
     add_library(ZooKeeper::st UNKNOWN IMPORTED)
     set_target_properties(
         ZooKeeper::st PROPERTIES IMPORTED_LOCATION "${ZooKeeper_ST_LIBRARY}"

@@ -28,4 +28,5 @@ install(FILES "${PROJECT_BINARY_DIR}/colockConfig.cmake"
               "${PROJECT_BINARY_DIR}/colockConfigVersion.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindZooKeeper.cmake"
         DESTINATION "${package_dir}")
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/colock")
+include(PkgConfig)

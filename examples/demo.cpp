@@ -174,7 +174,8 @@ asio::awaitable<bool> run_without_lock(demo::plan p, demo::timeline& shown)
             shown.line(tone::good,
                        "  PASS  control: " + demo::counted(result.turns.size(), "turn") +
                            ", but the file says " + std::to_string(result.count) + ": " +
-                           demo::counted(lost, "update") + " lost, as expected");
+                           demo::counted(static_cast<std::size_t>(lost), "update") +
+                           " lost, as expected");
             co_return true;
         }
         shown.line(tone::warning, "  Nothing was lost, by accident. Once more, with more turns.");

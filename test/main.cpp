@@ -1,7 +1,11 @@
 // main() of every test program.
 #define BOOST_TEST_ALTERNATIVE_INIT_API
 #define BOOST_TEST_NO_MAIN
+#ifdef COLOCK_BOOST_TEST_FROM_HEADERS
+#include <boost/test/included/unit_test.hpp>
+#else
 #include <boost/test/unit_test.hpp>
+#endif
 
 #include <cstdlib>
 

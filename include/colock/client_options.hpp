@@ -21,8 +21,8 @@ namespace colock {
 /// Who the client is, for the servers' access control. For the scheme "digest" the secret reads
 /// "user:password"; without a colon it is refused with `errc::invalid_option`.
 struct credential {
-    std::string scheme;
-    std::string secret;
+    std::string scheme; ///< How the servers know it, such as "digest".
+    std::string secret; ///< As the scheme wants it.
 
     bool operator==(const credential&) const = default;
 };
@@ -70,6 +70,7 @@ struct client_options {
     /// Pause between two passes over the servers when none can be reached: doubles from the one to the
     /// other, with up to half of it taken off at random. Never more than ten attempts a second.
     std::chrono::milliseconds backoff_min = std::chrono::milliseconds{50};
+    /// The longest of these pauses.
     std::chrono::milliseconds backoff_max = std::chrono::seconds{1};
 
     /// `tickTime` of the servers, or twice that behind an `observerMasterPort`: for a lock's `safe_until`. A

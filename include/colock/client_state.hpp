@@ -22,12 +22,12 @@ enum class connection_state {
 /// Acquisitions by what they came to, as `observer` has them. Counted while the client has an observer or
 /// `client_options::histograms`; else all of them are 0.
 struct acquisition_stats {
-    std::uint64_t begun = 0;
-    std::uint64_t granted = 0;
-    std::uint64_t busy = 0; ///< Tries that found somebody else.
-    std::uint64_t timed_out = 0;
-    std::uint64_t cancelled = 0;
-    std::uint64_t failed = 0;  ///< With an error.
+    std::uint64_t begun = 0;     ///< All of them.
+    std::uint64_t granted = 0;   ///< The caller got the guard.
+    std::uint64_t busy = 0;      ///< Tries that found somebody else.
+    std::uint64_t timed_out = 0; ///< Their deadline passed.
+    std::uint64_t cancelled = 0; ///< By the caller, or the client was destroyed.
+    std::uint64_t failed = 0;    ///< With an error.
     std::uint64_t dropped = 0; ///< Their handlers are never called: the execution context is gone.
     std::uint64_t waiting = 0; ///< Now: begun, and not ended.
     /// Of those that were granted: through the server, when the client's contender had waited for another one.
@@ -36,10 +36,10 @@ struct acquisition_stats {
 
 /// Lost grants by reason; see `held_lock::loss_reason`. Their sum is `client_stats::locks_lost`.
 struct loss_stats {
-    std::uint64_t session_expired = 0;
-    std::uint64_t node_deleted = 0;
-    std::uint64_t safe_until_passed = 0;
-    std::uint64_t client_closed = 0;
+    std::uint64_t session_expired = 0;   ///< `errc::session_expired`
+    std::uint64_t node_deleted = 0;      ///< `errc::node_deleted`
+    std::uint64_t safe_until_passed = 0; ///< `errc::safe_until_passed`
+    std::uint64_t client_closed = 0;     ///< `errc::client_closed`
 };
 
 /// Times; counted with `client_options::histograms`, else empty.
@@ -80,9 +80,9 @@ struct client_stats {
     /// Those of `locks_granted` that a server granted to this client, counted before them. All others were granted in
     /// memory: another user of this client handed the lock off, or the client had the node anyway.
     std::uint64_t locks_granted_by_servers = 0;
-    loss_stats losses = {};
-    acquisition_stats acquisitions = {};
-    time_stats times = {};
+    loss_stats losses = {};              ///< `locks_lost`, by reason.
+    acquisition_stats acquisitions = {}; ///< By what they came to.
+    time_stats times = {};               ///< With `client_options::histograms`.
     /// For how long the session is safe from now on without a word from the servers, as far as the client knows; 0 when it
     /// may have ended, without a session, and where nothing is held for long, because only locks need the proof. A lock
     /// counts as lost earlier by its `lock_options::safety_margin`.

@@ -46,21 +46,27 @@ private:
 template <class T>
 class diagnostics_binder {
 public:
+    /// A binder of `target` that tells `to`.
     template <class U>
     diagnostics_binder(diagnostics& to, U&& target)
         : diagnostics_{&to}, target_(std::forward<U>(target))
     {
     }
 
+    /// The diagnostics that are told.
     [[nodiscard]] diagnostics* get_diagnostics() const noexcept { return diagnostics_; }
+    /// The token or handler itself.
     [[nodiscard]] T& get() noexcept { return target_; }
+    /// The token or handler itself.
     [[nodiscard]] const T& get() const noexcept { return target_; }
 
+    /// Invokes the handler.
     template <class... Args>
     auto operator()(Args&&... args) &&
     {
         return std::move(target_)(std::forward<Args>(args)...);
     }
+    /// Invokes the handler.
     template <class... Args>
     auto operator()(Args&&... args) &
     {
@@ -88,8 +94,10 @@ template <class CompletionToken = boost::asio::deferred_t>
 /// Finds the diagnostics of a handler; a null pointer when it has none.
 template <class T, class Default = diagnostics*>
 struct associated_diagnostics {
+    /// What `get` returns.
     using type = diagnostics*;
 
+    /// The diagnostics of `t`; `none` when it has none.
     static type get(const T& t, const Default& none = nullptr) noexcept
     {
         if constexpr (requires {

@@ -19,6 +19,7 @@
 
 namespace colock {
 
+/// What every operation completes with.
 using error_code = boost::system::error_code;
 
 /// What went wrong with a lock or with the client.
@@ -190,16 +191,19 @@ COLOCK_DECL const boost::system::error_category& zookeeper_category() noexcept;
 /// The category of `condition`, named "colock.condition". A singleton; thread-safe.
 COLOCK_DECL const boost::system::error_category& condition_category() noexcept;
 
+/// The code of this error.
 inline error_code make_error_code(errc e) noexcept
 {
     return {static_cast<int>(e), colock_category()};
 }
 
+/// The code of this answer of the servers.
 inline error_code make_error_code(zookeeper_errc e) noexcept
 {
     return {static_cast<int>(e), zookeeper_category()};
 }
 
+/// What codes are compared with.
 inline boost::system::error_condition make_error_condition(condition c) noexcept
 {
     return {static_cast<int>(c), condition_category()};

@@ -32,7 +32,9 @@ namespace colock {
 /// ```
 class fencing_token {
 public:
+    /// Less than the token of every grant.
     constexpr fencing_token() = default;
+    /// The token of these two halves.
     constexpr fencing_token(std::uint64_t high, std::uint64_t low) noexcept : high_{high}, low_{low}
     {
     }
@@ -47,6 +49,7 @@ public:
     /// Counts the grants of the lock on its client.
     [[nodiscard]] constexpr std::uint64_t low() const noexcept { return low_; }
 
+    /// By `high()`, then by `low()`.
     constexpr auto operator<=>(const fencing_token&) const = default;
 
 private:
@@ -56,6 +59,7 @@ private:
 
 /// 32 hexadecimal digits, in the order of the tokens.
 [[nodiscard]] COLOCK_DECL std::string to_string(const fencing_token& token);
+/// Writes what `to_string` returns.
 COLOCK_DECL std::ostream& operator<<(std::ostream& out, const fencing_token& token);
 
 } // namespace colock

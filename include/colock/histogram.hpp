@@ -11,6 +11,7 @@ namespace colock {
 /// How many times lasted how long, since the client was made. In seconds, as Prometheus has it: each bucket also counts
 /// what the buckets before it count.
 struct histogram {
+    /// Those that lasted at most so long.
     struct bucket {
         double upper_bound = 0;             ///< In seconds; a time of exactly so much counts here.
         std::uint64_t cumulative_count = 0; ///< Of all times that lasted at most so long.

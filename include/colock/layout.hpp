@@ -18,10 +18,11 @@ namespace colock {
 /// Do not make a layout in braces in a statement that contains `co_await`: GCC 12 destroys it twice. Give it a name
 /// in a statement before it. The functions below may be called anywhere.
 struct layout {
-    std::string prefix;
-    std::string marker;
+    std::string prefix; ///< What a name begins with.
+    std::string marker; ///< What stands before the number.
     /// Instead of `marker`, of holders that share the lock; empty where none does.
     std::string shared_marker = {};
+    /// What stands between the guid and the marker.
     std::string separator = "-";
     /// A guid of 36 characters, or of 32 without dashes.
     bool dashed_guid = true;

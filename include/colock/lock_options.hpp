@@ -73,6 +73,7 @@ struct lock_options {
     /// The defaults make what a change of hands costs (a round trip or two) small against what is done in
     /// between, and small to waiters elsewhere.
     std::uint64_t max_local_grants = 64;
+    /// See `max_local_grants`.
     std::chrono::milliseconds max_local_time{10};
 
     /// How long the node is kept when no caller on this client needs the lock any more, and no other client waits for

@@ -24,6 +24,7 @@ namespace colock {
 struct for_reading_t {
     explicit for_reading_t() = default;
 };
+/// The only value of its type.
 inline constexpr for_reading_t for_reading{};
 
 /// One lock that a `multi_lock` names. Refers to none of the objects that it is made from.

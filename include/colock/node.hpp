@@ -94,6 +94,7 @@ inline access_control_list creator_acl()
 /// co_await zk.async_create(path, text, mine);
 /// ```
 struct create_options {
+    /// What kind of node it is.
     create_mode mode = create_mode::persistent;
     /// Access control of the new node; `client_options::acl` when empty.
     std::optional<access_control_list> acl = {};
@@ -106,26 +107,26 @@ struct create_options {
 
 /// A created node: its path, which ends in its number for a sequential one, and its metadata.
 struct create_result {
-    std::string path;
-    node_stat stat;
+    std::string path; ///< Of the new node.
+    node_stat stat;   ///< Of the new node.
 };
 
 /// A node's data and metadata.
 struct get_result {
-    std::string data;
-    node_stat stat;
+    std::string data; ///< Of the node.
+    node_stat stat;   ///< Of the node.
 };
 
 /// The names of a node's children, in no particular order, and the node's own metadata.
 struct children_result {
-    std::vector<std::string> names;
-    node_stat stat;
+    std::vector<std::string> names; ///< Of the children, without the node's path.
+    node_stat stat;                 ///< Of the node itself.
 };
 
 /// The access control list of a node, and the node's metadata. `stat.aversion` is the version of the list.
 struct acl_result {
-    access_control_list acl;
-    node_stat stat;
+    access_control_list acl; ///< Of the node.
+    node_stat stat;          ///< Of the node.
 };
 
 /// The version that matches any version.
@@ -133,9 +134,15 @@ inline constexpr std::int32_t any_version = -1;
 
 /// One step of a transaction. The functions below make such steps; a `transaction` gathers several.
 struct transaction_op {
-    enum class kind { check, create, set, remove };
+    /// What a step does.
+    enum class kind {
+        check,  ///< Fails the transaction unless the node is there and has this version.
+        create, ///< Creates the node.
+        set,    ///< Replaces the node's data.
+        remove, ///< Deletes the node.
+    };
 
-    kind type = kind::check;
+    kind type = kind::check;            ///< What this step does.
     std::string path;                   ///< Of every kind.
     std::string data = {};              ///< Of `create` and `set`; others ignore it.
     std::int32_t version = any_version; ///< Of `check`, `set` and `remove`; `create` ignores it.
@@ -187,8 +194,8 @@ enum class watch_event_type {
 
 /// What has happened to a node that was watched.
 struct watch_event {
-    watch_event_type type = watch_event_type::changed;
-    std::string path; ///< Of the node that was watched.
+    watch_event_type type = watch_event_type::changed; ///< What has happened.
+    std::string path;                                  ///< Of the node that was watched.
 };
 
 } // namespace colock

@@ -46,8 +46,8 @@ enum class grant_source {
 struct acquisition_info {
     /// Not 0. No other acquisition of this client has the same.
     std::uint64_t id = 0;
-    acquisition_kind kind = acquisition_kind::mutex;
-    bool shared = false; ///< For reading, of a `shared_mutex`.
+    acquisition_kind kind = acquisition_kind::mutex; ///< Of the lock.
+    bool shared = false;                             ///< For reading, of a `shared_mutex`.
     /// That of the lock; without the chroot. Empty for a `multi_lock`.
     std::string_view path = {};
     /// The acquisition of the `multi_lock` that this one is a part of; or 0.
@@ -56,17 +56,18 @@ struct acquisition_info {
 
 /// An acquisition has begun.
 struct acquisition_start {
-    acquisition_info what;
+    acquisition_info what; ///< Which one.
 };
 
 /// An acquisition has ended.
 struct acquisition_end {
-    acquisition_info what;
-    acquisition_outcome outcome = acquisition_outcome::failed;
+    acquisition_info what;                                     ///< Which one.
+    acquisition_outcome outcome = acquisition_outcome::failed; ///< What it came to.
     /// What the caller gets. `operation_aborted` when it was cancelled or dropped.
     error_code error = {};
     /// Since it began.
     std::chrono::nanoseconds waited{0};
+    /// How the lock came to the caller.
     grant_source source = grant_source::none;
     /// Of the grant. The default token if it was not granted, and for permits and a `multi_lock`.
     fencing_token token = {};
@@ -84,7 +85,7 @@ struct acquisition_end {
 
 /// A hold has ended: the lock or the permits of an acquisition that was granted are held no more.
 struct hold_end {
-    acquisition_info what;
+    acquisition_info what; ///< The acquisition that was granted.
     /// Since it was granted.
     std::chrono::nanoseconds held{0};
     /// No error when it was released, also if a server has still to confirm that. Else the reason of the loss, as
@@ -98,6 +99,7 @@ struct hold_end {
 /// A server has answered a heartbeat. A client sends them only while it sends nothing else that does as well.
 struct heartbeat_answer {
     bool proves = false; ///< It was a write, which proves that the session lives. Else a read.
+    /// Since it was sent.
     std::chrono::nanoseconds round_trip{0};
     /// The time until the session may end, as far as the client knows now; negative if it may have ended. A lock counts as
     /// lost earlier by its `lock_options::safety_margin`.
@@ -138,9 +140,13 @@ class COLOCK_DECL observer {
 public:
     virtual ~observer() = default;
 
+    /// An acquisition has begun. Nothing unless overridden, as the others.
     virtual void acquisition_began(const acquisition_start& /*event*/) noexcept {}
+    /// An acquisition has ended.
     virtual void acquisition_ended(const acquisition_end& /*event*/) noexcept {}
+    /// A hold has ended: released or lost.
     virtual void hold_ended(const hold_end& /*event*/) noexcept {}
+    /// A server has answered a heartbeat.
     virtual void heartbeat_answered(const heartbeat_answer& /*event*/) noexcept {}
 
 protected:

@@ -59,7 +59,7 @@ struct queue_entry {
     /// According to the queue it has the lock, or is about to hear of it. It is the first entry, or it shares the lock
     /// and so do all entries before it. Of a semaphore: it is the node of a permit.
     bool holds = false;
-    std::string data;
+    std::string data; ///< By default `default_owner_data()` of the owner.
     std::int64_t czxid =
         0; ///< The transaction that created it: the high half of its `fencing_token`.
     std::int64_t session = 0; ///< Of its owner. 0: an operator made it, and it goes by hand only.
@@ -85,7 +85,7 @@ struct view_options {
 
 /// A queue as it was found, in its order.
 struct queue_view {
-    std::vector<queue_entry> entries;
+    std::vector<queue_entry> entries; ///< The holders, then the waiters.
 
     /// The holders: the first entries, one at most unless they share the lock. Of a semaphore: its permits.
     [[nodiscard]] COLOCK_DECL std::span<const queue_entry> holders() const noexcept;

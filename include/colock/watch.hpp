@@ -68,8 +68,8 @@ private:
 /// The result of a watched read, and the watch that it set.
 template <class Result>
 struct [[nodiscard]] watched {
-    Result value;
-    watch changes;
+    Result value;  ///< What was read.
+    watch changes; ///< Of what was read.
 };
 
 } // namespace colock

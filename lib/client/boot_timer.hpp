@@ -23,13 +23,21 @@ public:
     template <class Handler>
     void async_wait(Handler&& handler)
     {
+#ifdef COLOCK_PORTABLE
+        timer_.async_wait(std::forward<Handler>(handler));
+#else
         descriptor_.async_wait(zk::stream::wait_read, std::forward<Handler>(handler));
+#endif
     }
 
     void cancel();
 
 private:
+#ifdef COLOCK_PORTABLE
+    zk::timer timer_;
+#else
     zk::stream descriptor_;
+#endif
 };
 
 } // namespace colock::detail

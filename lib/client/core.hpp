@@ -63,10 +63,14 @@ private:
     std::shared_ptr<session_listener> self_; // while it is in the client's list
 };
 
+enum class lock_kind; // lock/lock_kind.hpp
+
 // The state that the locks of one path share.
 class path_entry {
 public:
     virtual ~path_entry() = default;
+    // Of all those locks. It tells which class the entry has, also to those who compile without run-time type information.
+    [[nodiscard]] virtual lock_kind kind() const noexcept = 0;
     // As session_listener::discarded().
     virtual void discarded() noexcept = 0;
 };

@@ -11,11 +11,14 @@ namespace colock::zk {
 // process that forks does not repeat it.
 void random_bytes(void* to, std::size_t count)
 {
-    if (::getentropy(to, count) != 0) { // an old kernel
-        std::random_device device;
-        auto* byte = static_cast<unsigned char*>(to);
-        std::generate_n(byte, count, [&] { return static_cast<unsigned char>(device()); });
+#ifndef COLOCK_PORTABLE
+    if (::getentropy(to, count) == 0) {
+        return;
     }
+#endif
+    std::random_device device; // also for an old kernel
+    auto* byte = static_cast<unsigned char*>(to);
+    std::generate_n(byte, count, [&] { return static_cast<unsigned char>(device()); });
 }
 
 } // namespace colock::zk

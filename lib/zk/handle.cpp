@@ -1,5 +1,6 @@
 #include "handle.hpp"
 
+#include "descriptor.hpp"
 #include "secret.hpp"
 
 #include <fcntl.h>
@@ -177,7 +178,7 @@ void handle::abort() noexcept
     // The C client reads and writes /dev/null from now on, which fails at once. Whatever the socket still holds is
     // not for it. The connection has a descriptor of its own for the socket, and closes it in good order.
     if (const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC); null != -1) {
-        static_cast<void>(::dup3(null, descriptor_, O_CLOEXEC));
+        replace_descriptor(descriptor_, null);
         ::close(null);
     } else {
         const sockaddr unspecified{AF_UNSPEC, {}};

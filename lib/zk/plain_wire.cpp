@@ -2,11 +2,10 @@
 
 #include <colock/error.hpp>
 
+#include "descriptor.hpp"
 #include "socket_pair.hpp"
 
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -80,8 +79,7 @@ public:
     {
         pair_.reset();
         if (open) {
-            static_cast<void>(::dup3(socket_.native_handle(), descriptor_,
-                                     O_CLOEXEC)); // over an open one: cannot fail
+            replace_descriptor(descriptor_, socket_.native_handle()); // an open one: cannot fail
         }
     }
 
@@ -90,10 +88,7 @@ public:
     void hold_back(bool on) noexcept override
     {
         if (socket_.is_open() && std::exchange(held_back_, on) != on) {
-            const int value = on ? 1 : 0;
-            // What fails here fails in the C client, too.
-            static_cast<void>(
-                ::setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_CORK, &value, sizeof value));
+            cork(socket_.native_handle(), on);
         }
     }
     [[nodiscard]] bool carry() override { return true; }

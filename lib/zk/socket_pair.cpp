@@ -1,6 +1,7 @@
 #include "socket_pair.hpp"
 
-#include <fcntl.h>
+#include "descriptor.hpp"
+
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@ bool socket_pair::place_read_only(int descriptor) noexcept
 bool socket_pair::put(int descriptor, bool writable) noexcept
 {
     int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
+    if (!new_socket_pair(ends)) {
         return false;
     }
     if (!writable) {
@@ -36,7 +37,7 @@ bool socket_pair::put(int descriptor, bool writable) noexcept
         while (::send(ends[1], filler, sizeof filler, MSG_NOSIGNAL) > 0) {
         }
     }
-    const bool placed = ::dup3(ends[1], descriptor, O_CLOEXEC) != -1;
+    const bool placed = replace_descriptor(descriptor, ends[1]);
     ::close(ends[1]);
     if (placed) {
         here_ = ends[0];

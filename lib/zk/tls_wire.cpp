@@ -3,6 +3,7 @@
 #include <colock/error.hpp>
 
 #include "connection.hpp"
+#include "descriptor.hpp"
 #include "socket_pair.hpp"
 #include "tls_session.hpp"
 
@@ -236,8 +237,7 @@ public:
 private:
     [[nodiscard]] bool begin()
     {
-        const int descriptor = ::socket(to_.protocol().family(),
-                                        SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+        const int descriptor = new_tcp_socket(to_.protocol().family());
         error_code failed;
         if (descriptor == -1) {
             return false;

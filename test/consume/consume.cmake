@@ -1,80 +1,58 @@
-# Builds one of the projects beside this file and runs its program.
-#   PROJECT       find_package or add_subdirectory
-#   COLOCK_BUILD  find_package: the build tree to install from
+# What the tests here have in common. A test is given
 #   WORK          a directory to work in
-#   TLS           whether the library of the build tree has it
 #   GENERATOR, COMPILER, LAUNCHER (may be empty)
 cmake_minimum_required(VERSION 3.25)
-set(source "${CMAKE_CURRENT_LIST_DIR}/${PROJECT}")
-set(build "${WORK}/${PROJECT}")
-set(prefix "${build}-prefix")
 cmake_host_system_information(RESULT jobs QUERY NUMBER_OF_LOGICAL_CORES)
+find_program(PKG_CONFIG pkg-config REQUIRED)
 
 function(run)
     execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-# build_and_run(<source> <build> [<argument for cmake>...])
-function(build_and_run from to)
-    run("${CMAKE_COMMAND}" -S "${from}" -B "${to}" -G "${GENERATOR}" --fresh
+# configure(<source> <build> [<argument for cmake>...])
+function(configure from to)
+    run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/${from}" -B "${to}" -G "${GENERATOR}" --fresh
         "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}"
         "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror" ${ARGN})
+endfunction()
+
+# build_and_run(<source> <build> [<argument for cmake>...])
+function(build_and_run from to)
+    configure("${from}" "${to}" ${ARGN})
     run("${CMAKE_COMMAND}" --build "${to}" --parallel ${jobs})
     run("${to}/consumer")
 endfunction()
 
-file(REMOVE_RECURSE "${prefix}")
-
-if(PROJECT STREQUAL "find_package")
-    run("${CMAKE_COMMAND}" --install "${COLOCK_BUILD}" --prefix "${prefix}")
-    set(components "")
-    if(TLS)
-        set(components tls)
-    endif()
-    build_and_run("${source}" "${build}" "-DCMAKE_PREFIX_PATH=${prefix}" "-DCOLOCK_COMPONENTS=${components}")
-    if(TLS)
-        run("${build}/tls_consumer")
-    endif()
-
-    # Another Boost than the library's is refused, with a message that names both.
-    set(other "${build}-other-boost")
-    file(WRITE "${other}/BoostConfig.cmake" "add_library(Boost::headers INTERFACE IMPORTED)\n")
-    file(WRITE "${other}/BoostConfigVersion.cmake"
-         "set(PACKAGE_VERSION 1.99.0)\nset(PACKAGE_VERSION_COMPATIBLE TRUE)\n")
-    execute_process(COMMAND "${CMAKE_COMMAND}" -S "${source}" -B "${other}/build" -G "${GENERATOR}" --fresh
-                            "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_PREFIX_PATH=${prefix}"
-                            "-DBoost_DIR=${other}"
+# is_refused(<source> <build> <expression> [<argument for cmake>...]): and the message says why.
+function(is_refused from to expression)
+    execute_process(COMMAND "${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/${from}" -B "${to}" -G "${GENERATOR}"
+                            --fresh "-DCMAKE_CXX_COMPILER=${COMPILER}" ${ARGN}
                     RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE text)
     string(REGEX REPLACE "[ \n]+" " " text "${text}")
-    if(NOT failed OR NOT text MATCHES "was built with Boost 1\\.[0-9]+\\.[0-9]+, and [^ ]+ is Boost 1\\.99\\.0")
-        message(FATAL_ERROR "find_package(colock) does not refuse another Boost: ${text}")
+    if(NOT failed OR NOT text MATCHES "${expression}")
+        message(FATAL_ERROR "${ARGN} is not refused: ${text}")
     endif()
-else()
-    build_and_run("${source}" "${build}" -DBUILD_SHARED_LIBS=ON -DCOLOCK_INSTALL=ON -DCOLOCK_TLS=OFF)
+endfunction()
 
-    # It exports what is declared so, and nothing else.
-    file(GLOB_RECURSE library "${build}/libcolock.so")
-    execute_process(COMMAND nm --dynamic --defined-only --demangle "${library}"
-                    OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
-    string(REGEX MATCHALL "[^\n]* [TDB] [^\n]*" symbols "${symbols}")
-    foreach(symbol IN LISTS symbols)
-        if(NOT symbol MATCHES " [TDB] ((vtable|typeinfo|typeinfo name|guard variable|VTT) for )?colock::"
-           OR symbol MATCHES "colock::(protocol|zk)::")
-            message(SEND_ERROR "libcolock.so exports ${symbol}")
-        endif()
-    endforeach()
+# ask_pkg_config(<result> <prefix> <argument>...): as a list.
+function(ask_pkg_config result prefix)
+    file(GLOB_RECURSE file "${prefix}/colock.pc")
+    get_filename_component(directory "${file}" DIRECTORY)
+    set(ENV{PKG_CONFIG_PATH} "${directory}")
+    execute_process(COMMAND "${PKG_CONFIG}" ${ARGN} OUTPUT_VARIABLE text OUTPUT_STRIP_TRAILING_WHITESPACE
+                    COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
+    separate_arguments(text UNIX_COMMAND "${text}")
+    set(${result} "${text}" PARENT_SCOPE)
+endfunction()
 
-    run("${CMAKE_COMMAND}" --install "${build}" --prefix "${prefix}")
-    build_and_run("${CMAKE_CURRENT_LIST_DIR}/find_package" "${build}-installed"
-                  "-DCMAKE_PREFIX_PATH=${prefix}")
-
-    # It has no TLS, and says so.
-    execute_process(COMMAND "${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/find_package" -B "${build}-no-tls"
-                            -G "${GENERATOR}" --fresh "-DCMAKE_CXX_COMPILER=${COMPILER}"
-                            "-DCMAKE_PREFIX_PATH=${prefix}" -DCOLOCK_COMPONENTS=tls
-                    RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE text)
-    string(REGEX REPLACE "[ \n]+" " " text "${text}")
-    if(NOT failed OR NOT text MATCHES "this colock was built without TLS")
-        message(FATAL_ERROR "find_package(colock COMPONENTS tls) does not refuse a library without it: ${text}")
-    endif()
-endif()
+# pkg_config(<prefix> <package> <program>): a program of one file, built without CMake.
+function(pkg_config prefix package program)
+    ask_pkg_config(cflags "${prefix}" --cflags ${package})
+    ask_pkg_config(libs "${prefix}" --libs ${package})
+    ask_pkg_config(libdir "${prefix}" --variable=libdir colock)
+    set(built "${WORK}/pkg_config_${program}")
+    run(${LAUNCHER} "${COMPILER}" -std=c++20 -Wall -Wextra -Werror ${cflags}
+        -c "${CMAKE_CURRENT_LIST_DIR}/${program}.cpp" -o "${built}.o")
+    run("${COMPILER}" "${built}.o" ${libs} "-Wl,-rpath,${libdir}" -o "${built}")
+    run("${built}")
+endfunction()

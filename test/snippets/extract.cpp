@@ -108,6 +108,23 @@ void check_program(const fs::path& root, const snippet& s)
     }
 }
 
+// A part of an example is shown as it stands there: <!-- from examples/NAME.cpp -->.
+bool is_part_of_example(const fs::path& root, const snippet& s)
+{
+    constexpr std::string_view begin = "<!-- from ", end = " -->";
+    std::string_view name = s.marker;
+    if (!name.starts_with(begin) || !name.ends_with(end)) {
+        return false;
+    }
+    name.remove_prefix(begin.size());
+    name.remove_suffix(end.size());
+    if (content_of(root / name).find(s.text()) == std::string::npos) {
+        throw std::runtime_error{s.place() + ": this is no part of " + std::string{name} +
+                                 " as it is"};
+    }
+    return true;
+}
+
 void write(std::ostream& out, const fs::path& root, const std::vector<snippet>& all)
 {
     out << "#include \"surroundings.hpp\"\n";
@@ -147,7 +164,7 @@ int main(int argc, char** argv)
             for (auto& s : snippets_of(root, argv[i])) {
                 if (s.has("int main(")) {
                     check_program(root, s);
-                } else {
+                } else if (!is_part_of_example(root, s)) {
                     all.push_back(std::move(s));
                 }
             }

@@ -99,7 +99,7 @@ void blocking_socket::wait(short events, time_limit until) const
         auto const left =
             std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
         pollfd ready{fd_, events, 0};
-        int const count = ::poll(&ready, 1, static_cast<int>(std::max<long>(left.count(), 0)));
+        int const count = ::poll(&ready, 1, static_cast<int>(std::max<long long>(left.count(), 0)));
         if (count > 0)
             return;
         if (count == 0)

@@ -2,9 +2,14 @@
 
 #include "subprocess.hpp"
 
+#ifdef COLOCK_TEST_TLS
+#include <openssl/opensslv.h>
+#endif
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -82,6 +87,24 @@ std::string as_file_name(std::string name)
     return name;
 }
 
+std::vector<std::string> until_yesterday()
+{
+#if defined(OPENSSL_VERSION_NUMBER) && OPENSSL_VERSION_NUMBER >= 0x30400000L
+    using namespace std::chrono_literals;
+    auto const at = [](std::chrono::hours ago) {
+        auto const t = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now() - ago);
+        std::tm parts{};
+        ::gmtime_r(&t, &parts);
+        char text[32];
+        std::strftime(text, sizeof text, "%Y%m%d%H%M%SZ", &parts);
+        return std::string(text);
+    };
+    return {"-not_before", at(48h), "-not_after", at(24h)};
+#else
+    return {"-days", "-1"}; // which later ones refuse
+#endif
+}
+
 std::string alternative_names(certificate_subject const& subject)
 {
     std::string all;
@@ -146,11 +169,22 @@ certificate certificate_authority::make(certificate_subject const& subject, bool
     run_openssl(std::move(line), directory_);
 
     auto const path = directory_ + "/" + stem;
-    if (subject.expired) // openssl calls it -1 day, and wants a self-signed one to begin with
-        run_openssl({"openssl", "x509", "-in", path + ".pem", "-out", path + ".pem", "-CA",
-                     certificate_file(), "-CAkey", directory_ + "/ca.key", "-CAcreateserial",
-                     "-days", "-1"},
-                    directory_);
+    if (subject.expired) { // openssl wants a self-signed one to begin with
+        std::vector<std::string> signing{"openssl",
+                                         "x509",
+                                         "-in",
+                                         path + ".pem",
+                                         "-out",
+                                         path + ".pem",
+                                         "-CA",
+                                         certificate_file(),
+                                         "-CAkey",
+                                         directory_ + "/ca.key",
+                                         "-CAcreateserial"};
+        auto const end = until_yesterday();
+        signing.insert(signing.end(), end.begin(), end.end());
+        run_openssl(std::move(signing), directory_);
+    }
     certificate made{path + ".pem", path + ".key", path + "-with-key.pem"};
     write_file(made.with_key, content_of(made.key) + content_of(made.file));
     using std::filesystem::perms;

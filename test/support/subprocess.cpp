@@ -403,7 +403,8 @@ std::optional<std::string> subprocess::read_line(std::chrono::milliseconds timeo
         auto const left = std::chrono::ceil<std::chrono::milliseconds>(
             deadline - std::chrono::steady_clock::now());
         pollfd readable{output_, POLLIN, 0};
-        int const ready = ::poll(&readable, 1, static_cast<int>(std::max<long>(left.count(), 0)));
+        int const ready =
+            ::poll(&readable, 1, static_cast<int>(std::max<long long>(left.count(), 0)));
         if (ready < 0 && errno == EINTR)
             continue;
         if (ready <= 0)

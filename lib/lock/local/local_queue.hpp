@@ -44,6 +44,7 @@ public:
         return std::shared_ptr<local_queue>{new local_queue{std::forward<Args>(args)...}};
     }
     ~local_queue() override;
+    [[nodiscard]] lock_kind kind() const noexcept override { return contender_owner::kind(); }
 
     // Any thread. Of the same path.
     [[nodiscard]] std::shared_ptr<local_queue> readers();

@@ -39,9 +39,10 @@ std::shared_ptr<local_queue> lock_path::find_queue(fault& why) const
     }
     const auto there =
         core->find_path(path, [&] { return local_queue::make(core, path, options, kind); });
-    auto found = std::dynamic_pointer_cast<local_queue>(there);
+    std::shared_ptr<local_queue> found;
     auto what = difference(*there, kind);
     if (what.empty()) {
+        found = std::static_pointer_cast<local_queue>(there);
         what = difference(found->options(), options, kind);
     }
     if (!what.empty()) {

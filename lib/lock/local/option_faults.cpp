@@ -138,12 +138,8 @@ std::string fault_of(const lock_options& o, lock_kind kind)
 
 std::string difference(const path_entry& there, lock_kind here)
 {
-    const auto* const queue = dynamic_cast<const local_queue*>(&there);
-    if (queue != nullptr && queue->kind() == here) {
-        return {};
-    }
-    return there_and_here("it", queue != nullptr ? shown(queue->kind()) : "a semaphore",
-                          shown(here));
+    return there.kind() == here ? std::string{}
+                                : there_and_here("it", shown(there.kind()), shown(here));
 }
 
 std::string difference(const lock_options& there, const lock_options& here, lock_kind kind)

@@ -92,9 +92,12 @@ std::shared_ptr<semaphore_state> semaphore_path::find(error_code& why, std::stri
     }
     const auto there =
         core->find_path(path, [&] { return std::make_shared<semaphore_state>(*this); });
-    auto found = std::dynamic_pointer_cast<semaphore_state>(there);
-    const auto what =
-        found ? found->difference_to(*this) : difference(*there, lock_kind::semaphore);
+    std::shared_ptr<semaphore_state> found;
+    auto what = difference(*there, lock_kind::semaphore);
+    if (what.empty()) {
+        found = std::static_pointer_cast<semaphore_state>(there);
+        what = found->difference_to(*this);
+    }
     if (!what.empty()) {
         why = errc::conflicting_use;
         detail = why.message() + ": " + what;

@@ -50,6 +50,7 @@ public:
     // `p` has no state yet.
     explicit semaphore_state(const semaphore_path& p);
     ~semaphore_state() override { of.core->forget_path(of.path); }
+    [[nodiscard]] lock_kind kind() const noexcept override { return lock_kind::semaphore; }
 
     // For people; empty when there is none.
     [[nodiscard]] std::string difference_to(const semaphore_path& other) const;

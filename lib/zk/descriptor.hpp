@@ -1,0 +1,20 @@
+// What Linux does with a descriptor in one call, and other systems in two: then a process that another thread starts in
+// between inherits the descriptor. COLOCK_PORTABLE (lib/CMakeLists.txt) selects the latter.
+#pragma once
+
+namespace colock::zk {
+
+// A non-blocking TCP socket that is closed on exec; -1 with errno when there is none.
+[[nodiscard]] int new_tcp_socket(int family) noexcept;
+
+// Two connected ones, likewise, of this machine.
+[[nodiscard]] bool new_socket_pair(int (&ends)[2]) noexcept;
+
+// Makes `descriptor` another name for `original`. False when the system could not.
+bool replace_descriptor(int descriptor, int original) noexcept;
+
+// Whether what is written to a TCP socket is kept until it is let go, so that it goes in as few segments as it can.
+// Nothing happens where the system has no such thing.
+void cork(int socket, bool on) noexcept;
+
+} // namespace colock::zk

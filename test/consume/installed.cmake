@@ -1,0 +1,28 @@
+# Installs a build tree, finds it with CMake and with pkg-config, and runs programs.
+#   COLOCK_BUILD  the build tree
+#   TLS           whether its library has it
+#   and what consume.cmake asks for
+include("${CMAKE_CURRENT_LIST_DIR}/consume.cmake")
+set(prefix "${WORK}/installed-prefix")
+file(REMOVE_RECURSE "${prefix}")
+run("${CMAKE_COMMAND}" --install "${COLOCK_BUILD}" --prefix "${prefix}")
+
+set(components "")
+if(TLS)
+    set(components tls)
+endif()
+build_and_run(find_package "${WORK}/installed" "-DCMAKE_PREFIX_PATH=${prefix}" "-DCOLOCK_COMPONENTS=${components}")
+if(TLS)
+    run("${WORK}/installed/tls_consumer")
+    pkg_config("${prefix}" colock-tls tls)
+else()
+    pkg_config("${prefix}" colock main)
+endif()
+
+# Another Boost than the library's is refused, with a message that names both.
+set(other "${WORK}/installed-other-boost")
+file(WRITE "${other}/BoostConfig.cmake" "add_library(Boost::headers INTERFACE IMPORTED)\n")
+file(WRITE "${other}/BoostConfigVersion.cmake"
+     "set(PACKAGE_VERSION 1.99.0)\nset(PACKAGE_VERSION_COMPATIBLE TRUE)\n")
+is_refused(find_package "${other}/build" "was built with Boost 1\\.[0-9]+\\.[0-9]+, and [^ ]+ is Boost 1\\.99\\.0"
+           "-DCMAKE_PREFIX_PATH=${prefix}" "-DBoost_DIR=${other}")

@@ -1,0 +1,219 @@
+#!/usr/bin/env bash
+# `./dev compat`: which compilers, versions and settings colock works with. `./dev compat --help`
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source=$PWD
+results=$PWD/build/compat
+
+usage() {
+    cat <<'END'
+./dev compat [--quick] [--ccache DIRECTORY] [ROW...]
+
+For each row, or those named: compiles the library, its public headers, examples and tests in a clean root of Debian,
+runs the tests on real servers, and prints a line of a Markdown table. The output is kept in build/compat/ROW.log. The
+exit status is 1 when a row fails.
+
+  --quick              one example, and the fewest tests
+  --ccache DIRECTORY   lends the compilers a cache
+  --table              prints the table of the last results, and runs nothing
+  --list               lists the rows
+
+docs/compatibility.md has the table of all rows.
+END
+}
+
+die() {
+    printf 'compat: %s\n' "$@" >&2
+    exit 1
+}
+
+# ---------------------------------------------------------------------------------------- rows
+
+# name | root | compiler | C++ | flags | CMake options | jars of the server from | what is special, in words
+rows() {
+    local no_stream_of_linux='-DBOOST_ASIO_DISABLE_EPOLL -DBOOST_ASIO_DISABLE_EVENTFD -DBOOST_ASIO_DISABLE_TIMERFD'
+    local libcxx='-DCOLOCK_BOOST_TEST_FROM_HEADERS=ON -DCMAKE_DISABLE_FIND_PACKAGE_prometheus-cpp=ON'
+    cat <<END
+gcc-12|12|g++-12|20||||
+gcc-12-server-3.9|12|g++-12|20|||13|
+gcc-12-strict|12|g++-12|23|-DBOOST_ASIO_NO_DEPRECATED|||\`BOOST_ASIO_NO_DEPRECATED\`
+gcc-12-no-rtti|12|g++-12|20|-fno-rtti|$libcxx||\`-fno-rtti\`
+gcc-12-portable|12|g++-12|20|$no_stream_of_linux|-DCOLOCK_PORTABLE=ON||\`COLOCK_PORTABLE\`, Asio without epoll, eventfd and timerfd
+gcc-12-i386|12-i386|g++-12|20||||32-bit (i386)
+clang-14|12|clang++-14|20||||
+clang-16-libc++|12|clang++-16|20|-stdlib=libc++|$libcxx||
+clang-19|12|clang++-19|20||||
+gcc-14|13|g++-14|20||||
+gcc-14-server-3.8|13|g++-14|20|||12|
+gcc-14-c++23|13|g++-14|23||||
+clang-19-libc++|13|clang++-19|23|-stdlib=libc++|$libcxx||
+END
+}
+
+row_names() { rows | cut -d'|' -f1; }
+
+# What a root needs, beside what makes it.
+packages() { # ROOT
+    local common=(ca-certificates cmake ninja-build ccache openssl strace libzookeeper-st-dev libssl-dev libsqlite3-dev
+        default-jre-headless libzookeeper-java libnetty-java)
+    local boost
+    case $1 in
+        12*) boost=1.81 ;;
+        13) boost=1.88 ;;
+    esac
+    printf '%s\n' "${common[@]}" "libboost$boost-dev" libboost-{test,context,program-options}$boost-dev
+    case $1 in
+        # Debian 12 cannot install its own libc++ 19.
+        12) printf '%s\n' g++-12 clang-14 clang-16 clang-19 libc++-16-dev libc++abi-16-dev prometheus-cpp-dev ;;
+        12-i386) printf '%s\n' g++-12 ;;
+        13) printf '%s\n' g++-14 clang-19 libc++-19-dev libc++abi-19-dev prometheus-cpp-dev ;;
+    esac
+}
+
+make_root() { # ROOT
+    local name=compat-$1 lock status=0
+    mkdir -p build/roots
+    exec {lock}>"build/roots/$name.lock"
+    flock "$lock" # rows may run at the same time
+    make_root_alone "$1" || status=1
+    exec {lock}>&-
+    return $status
+}
+
+make_root_alone() { # ROOT
+    local name=compat-$1 wanted architecture=()
+    wanted=$(packages "$1" | sort)
+    if [[ -d build/roots/$name && $(cat "build/roots/$name.packages" 2>/dev/null) == "$wanted" ]]; then
+        return
+    fi
+    [[ $1 != *-i386 ]] || architecture=(--arch i386)
+    echo "== the root of Debian $1" >&2
+    # shellcheck disable=SC2086
+    tools/debian_root.sh create "$name" "${1%%-*}" "${architecture[@]}" $wanted || return 1
+    printf '%s\n' "$wanted" >"build/roots/$name.packages"
+}
+
+# ------------------------------------------------------------------------------------- one row
+
+# Without a server, with one, with one that is reached through a proxy, and over TLS.
+quick_tests=(heartbeat hosts tls_session mutex_basics client_connection client_connection_tls)
+tests=("${quick_tests[@]}" owner_data lockables lock_replies examples)
+
+# Runs in the root. The sources are at /colock, and the build at /build.
+# shellcheck disable=SC2016
+in_root='
+set -eu
+say() { printf "compat: %s: %s\n" "$1" "$2"; }
+say compiler "$("$cxx" --version | sed -n "1s/^g++.*) /GCC /;1s/^Debian //;1s/ (.*//;1s/ version / /;1p")"
+say boost "$(sed -n "s/.*BOOST_LIB_VERSION \"\(.*\)\"/\1/p" /usr/include/boost/version.hpp | tr _ .)"
+say client "$(sed -n "s/.*ZOO_VERSION \"\(.*\)\"/\1/p" /usr/include/zookeeper/zookeeper_version.h)"
+say server "$(basename /usr/share/java/zookeeper-[0-9]*.jar .jar | sed s/zookeeper-//)"
+say java "$(java -version 2>&1 | sed -n "s/^openjdk version \"\([0-9]*\).*/\1/p")"
+cmake -S /colock -B /build -G Ninja -D CMAKE_CXX_COMPILER="$cxx" -D CMAKE_CXX_STANDARD="$standard" \
+    -D CMAKE_CXX_FLAGS="$flags" -D CMAKE_BUILD_TYPE=Debug -D CMAKE_CXX_FLAGS_DEBUG=-O0 -D CMAKE_UNITY_BUILD=ON \
+    -D CMAKE_UNITY_BUILD_BATCH_SIZE=12 -D COLOCK_BUILD_TESTS=ON -D COLOCK_BUILD_EXAMPLES=ON -D COLOCK_BUILD_BENCH=OFF \
+    -D COLOCK_BUILD_CLI=OFF $options >/build/configure.log 2>&1 || { cat /build/configure.log; exit 1; }
+began=$(date +%s)
+cmake --build /build --target $targets
+say compiled $(($(date +%s) - began))
+began=$(date +%s)
+ctest --test-dir /build --output-on-failure --no-tests=error --timeout 300 --tests-regex "^($tests)\$"
+say tested $(($(date +%s) - began))
+'
+
+run_row() { # ROW
+    local name root cxx standard flags options jars special status=0 place build log run targets=() test list
+    IFS='|' read -r name root cxx standard flags options jars special < <(rows | grep "^$1|" | head -1)
+    make_root "$root" || return 1
+    [[ -z $jars ]] || make_root "$jars" || return 1
+    place=$name
+    [[ -z $jars ]] || place=${name%-server-*} # the same programs, with another server
+    build=$results/$place
+    log=$results/$name.log
+    mkdir -p "$build"
+
+    local chosen=("${tests[@]}")
+    if ((quick)); then
+        chosen=("${quick_tests[@]}")
+        targets=(hello_lock)
+    elif [[ -z $jars ]]; then
+        targets=(examples/all)
+    fi
+    targets+=(lib/all test/headers/all)
+    for test in "${chosen[@]}"; do targets+=("${test%_tls}"); done
+    list=$(IFS='|' && echo "${chosen[*]}")
+
+    run=(tools/debian_root.sh run "compat-$root" --read-only "$source:/colock" --writable "$build:/build"
+        --env cxx="$cxx" --env standard="$standard" --env flags="$flags" --env options="$options"
+        --env targets="${targets[*]}" --env tests="$list")
+    [[ -z $ccache ]] || run+=(--writable "$ccache:/ccache" --env CCACHE_DIR=/ccache --env CCACHE_BASEDIR=/colock)
+    # Jars name others by where they lie.
+    [[ -z $jars ]] || run+=(--read-only "$PWD/build/roots/compat-$jars/usr/share/java:/usr/share/java")
+
+    echo "== $name: build/compat/$name.log" >&2
+    "${run[@]}" sh -c "$in_root" >"$log" 2>&1 || status=1
+    write_line "$name" "$standard" "$flags" "$special" $status >"$results/$name.row"
+    ((status == 0)) || tail -25 "$log" >&2
+    return $status
+}
+
+# ----------------------------------------------------------------------------------- the table
+
+write_line() { # NAME STANDARD FLAGS SPECIAL STATUS
+    local log=$results/$1.log library=libstdc++ result
+    of() { sed -n "s/^compat: $1: //p" "$log"; }
+    [[ $3 != *libc++* ]] || library=libc++
+    if (($5 == 0)); then
+        result="$(grep -cE '^ *[0-9]+/[0-9]+ Test .* Passed' "$log") tests passed in $(of tested) s"
+    elif [[ -n $(of compiled) ]]; then
+        result="**tests fail**: $(sed -nE 's/^[ \t]+[0-9]+ - ([a-z0-9_]+) .*/\1/p' "$log" | paste -sd' ')"
+    else
+        result='**does not compile**'
+    fi
+    # shellcheck disable=SC2016
+    printf '| `%s` | %s | %s | %s | %s | %s | %s (Java %s) | %s | %s |\n' "$1" "$(of compiler)" "$library" "$2" \
+        "$(of boost)" "$(of client)" "$(of server)" "$(of java)" "$4" "$result"
+}
+
+print_table() { # ROW...
+    local name
+    echo '| row | compiler | library | C++ | Boost | C client | server | special | result |'
+    echo '|---|---|---|---|---|---|---|---|---|'
+    for name; do
+        [[ ! -f $results/$name.row ]] || cat "$results/$name.row"
+    done
+}
+
+main() {
+    local names=() all status=0 name
+    quick=0 ccache=''
+    mapfile -t all < <(row_names)
+    while (($#)); do
+        case $1 in
+            -h | --help) usage && return ;;
+            --list) printf '%s\n' "${all[@]}" && return ;;
+            --table) print_table "${all[@]}" && return ;;
+            --quick) quick=1 ;;
+            --ccache)
+                [[ -d ${2-} ]] || die '--ccache needs a directory'
+                ccache=$(cd "$2" && pwd)
+                shift
+                ;;
+            -*) die "unknown option '$1'" ;;
+            *)
+                [[ " ${all[*]} " == *" $1 "* ]] || die "there is no row '$1'; there are: ${all[*]}"
+                names+=("$1")
+                ;;
+        esac
+        shift
+    done
+    ((${#names[@]})) || names=("${all[@]}")
+    mkdir -p "$results"
+    for name in "${names[@]}"; do
+        run_row "$name" || status=1
+    done
+    print_table "${names[@]}"
+    return $status
+}
+main "$@"
