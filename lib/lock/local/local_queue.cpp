@@ -121,7 +121,7 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
     }
     outcome out;
     bool waits = true;
-    if (op) {
+    if (op) { // NOLINT(bugprone-use-after-move): empty when it was moved
         const auto now = out.time();
         drop_lost_holder(now, out);
         waits = !cohort_.arrive(now, v);
@@ -260,7 +260,7 @@ void local_queue::withdraw(cancel_link& of, const error_code& answer, bool answe
         out.self = kept_for_log();
     }
     carry_out(out);
-    if (op) {
+    if (op) { // NOLINT(bugprone-use-after-move): empty when it was moved
         op.complete(answer, no_lock(core_));
     }
 }
