@@ -18,7 +18,6 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
-#include <boost/system/system_error.hpp>
 
 #include <cmath>
 #include <exception>
@@ -30,7 +29,6 @@ namespace colock::cli {
 
 namespace asio = boost::asio;
 namespace json = boost::json;
-using boost::system::system_error;
 
 namespace {
 

@@ -147,7 +147,7 @@ private:
     void reap()
     {
         int status = 0;
-        pid_t ended;
+        pid_t ended = 0;
         while ((ended = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
             if (!run_ || ended != run_->command) {
                 continue;

@@ -15,7 +15,7 @@ struct header {
     std::int32_t value;
 };
 
-constexpr std::size_t longest_text = 64 * 1024;
+constexpr std::size_t longest_text = std::size_t{64} * 1024;
 
 bool send_with(int socket, const message& m, int flags)
 {
@@ -24,7 +24,7 @@ bool send_with(int socket, const message& m, int flags)
     ::msghdr all{};
     all.msg_iov = parts;
     all.msg_iovlen = 2;
-    ssize_t sent;
+    ssize_t sent = 0;
     while ((sent = ::sendmsg(socket, &all, flags)) < 0 && errno == EINTR) {
     }
     return sent >= 0;
@@ -50,7 +50,7 @@ received receive(int socket, message& m)
     ::msghdr all{};
     all.msg_iov = parts;
     all.msg_iovlen = 2;
-    ssize_t size;
+    ssize_t size = 0;
     while ((size = ::recvmsg(socket, &all, MSG_DONTWAIT)) < 0 && errno == EINTR) {
     }
     if (size < 0) {

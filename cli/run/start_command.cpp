@@ -126,7 +126,7 @@ started_command start_command(const command_line& command,
     }
     ::setpgid(child, child); // whoever comes first
     int error = 0;
-    ssize_t size;
+    ssize_t size = 0;
     while ((size = ::read(report[0], &error, sizeof error)) < 0 && errno == EINTR) {
     }
     ::close(report[0]);

@@ -195,7 +195,7 @@ void client::start_create(const core_ptr& core, op<error_code, create_result> o,
                   .data = std::move(data),
                   .mode = options.mode,
                   .ttl = options.ttl,
-                  .acl = options.acl ? std::move(*options.acl) : core->options().acl};
+                  .acl = std::move(options.acl).value_or(core->options().acl)};
     if (options.parents) {
         core->dispatch([core, o = std::move(o), call = std::move(call)]() mutable {
             std::make_shared<creation_with_parents>(core, std::move(o), std::move(call))->start();

@@ -6,7 +6,7 @@ namespace colock::detail {
 
 void watch_state::begin(std::optional<node_stat> found)
 {
-    seen_ = std::move(found);
+    seen_ = found;
     if (core_->is_closing()) {
         closed(errc::client_closed); // nobody will call it any more
         return;

@@ -9,7 +9,7 @@ namespace colock::protocol {
 
 // ---- users
 
-bool cohort::arrive(time now, verdict& out)
+bool cohort::arrive(time now, actions& out)
 {
     if (holds_ && open_ && waiting_ == 0 && has_room()) {
         if (!bounds_reached(now)) {
@@ -27,7 +27,7 @@ bool cohort::arrive(time now, verdict& out)
     return false;
 }
 
-cohort::answer cohort::try_arrive(time now, verdict& out)
+cohort::answer cohort::try_arrive(time now, actions& out)
 {
     if (waiting_ != 0) {
         return answer::busy;
@@ -41,9 +41,9 @@ cohort::answer cohort::try_arrive(time now, verdict& out)
     return holds_ && !rules_.shared ? answer::busy : answer::ask_servers;
 }
 
-cohort::verdict cohort::withdraw()
+cohort::actions cohort::withdraw()
 {
-    verdict out;
+    actions out;
     if (--waiting_ == 0) {
         out.reconcile = std::exchange(wants_contender_, false);
         if (is_idle()) { // until the answer comes that it waited for
@@ -53,9 +53,9 @@ cohort::verdict cohort::withdraw()
     return out;
 }
 
-cohort::verdict cohort::release(time now)
+cohort::actions cohort::release(time now)
 {
-    verdict out;
+    actions out;
     if (--users_ != 0) {
         return out;
     }
@@ -75,9 +75,9 @@ cohort::verdict cohort::release(time now)
 
 // ---- the contender
 
-cohort::verdict cohort::granted(time now, remote_contention c, bool on_trial)
+cohort::actions cohort::granted(time now, remote_contention c, bool on_trial)
 {
-    verdict out;
+    actions out;
     holds_ = open_ = true;
     remote_ = c;
     asked_or_known_ = c != remote_contention::unknown;
@@ -106,9 +106,9 @@ cohort::verdict cohort::granted(time now, remote_contention c, bool on_trial)
     return out;
 }
 
-cohort::verdict cohort::lost()
+cohort::actions cohort::lost()
 {
-    verdict out;
+    actions out;
     holds_ = open_ = false;
     users_ = 0;
     if (waiting_ != 0) {
@@ -117,9 +117,9 @@ cohort::verdict cohort::lost()
     return out;
 }
 
-cohort::verdict cohort::failed()
+cohort::actions cohort::failed()
 {
-    verdict out;
+    actions out;
     wants_contender_ = false;
     if (std::exchange(waiting_, 0) != 0 &&
         is_idle()) { // kept until the answer came that the waiters waited for
@@ -130,9 +130,9 @@ cohort::verdict cohort::failed()
 
 // ---- the queue
 
-cohort::verdict cohort::met(time now, remote_contention c)
+cohort::actions cohort::met(time now, remote_contention c)
 {
-    verdict out;
+    actions out;
     if (!holds_ || remote_ == remote_contention::some) {
         return out;
     }
@@ -151,9 +151,9 @@ cohort::verdict cohort::met(time now, remote_contention c)
     return out;
 }
 
-cohort::verdict cohort::look_again()
+cohort::actions cohort::look_again()
 {
-    verdict out;
+    actions out;
     blind_ = false;
     if (!planted("no look behind a reconnection")) {
         want_look(out);
@@ -161,9 +161,9 @@ cohort::verdict cohort::look_again()
     return out;
 }
 
-cohort::verdict cohort::revoked()
+cohort::actions cohort::revoked()
 {
-    verdict out;
+    actions out;
     if (!holds_) {
         return out;
     }
@@ -178,9 +178,9 @@ cohort::verdict cohort::revoked()
     return out;
 }
 
-cohort::verdict cohort::linger_over(time now)
+cohort::actions cohort::linger_over(time now)
 {
-    verdict out;
+    actions out;
     if (is_idle() && waiting_ == 0) {
         out.idle = now < linger_end();
         if (!out.idle) {
@@ -213,7 +213,7 @@ void cohort::let_in() noexcept
 
 // Lets in the waiters that may come in. When the bounds are reached, and remote contenders are known to wait, later ones queue behind
 // them. When that is still to be found out, the waiters wait for the answer, which is a round trip away.
-void cohort::fill(time now, verdict& out)
+void cohort::fill(time now, actions& out)
 {
     while (waiting_ != 0 && has_room() && !bounds_reached(now)) {
         let_in();
@@ -234,7 +234,7 @@ void cohort::fill(time now, verdict& out)
     want_look(out);
 }
 
-void cohort::want_contender(verdict& out) noexcept
+void cohort::want_contender(actions& out) noexcept
 {
     const bool changes = !std::exchange(wants_contender_, true);
     out.reconcile |= changes && !planted("wanted contender not told");
@@ -242,7 +242,7 @@ void cohort::want_contender(verdict& out) noexcept
 
 // The client asks for remote contenders only where a second user, a waiter or linger makes the answer matter: most locks
 // are held by one user, for a moment.
-void cohort::want_look(verdict& out) noexcept
+void cohort::want_look(actions& out) noexcept
 {
     if (holds_ && open_ && !asked_or_known_ && !blind_ && remote_ == remote_contention::unknown &&
         (waiting_ != 0 || users_ > 1 || rules_.linger > time{0})) {
@@ -250,7 +250,7 @@ void cohort::want_look(verdict& out) noexcept
     }
 }
 
-void cohort::give_up(verdict& out) noexcept
+void cohort::give_up(actions& out) noexcept
 {
     holds_ = open_ = false;
     out.leave = true;

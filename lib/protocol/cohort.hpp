@@ -30,41 +30,41 @@ public:
         friend bool operator==(const rules&, const rules&) = default;
     };
 
-    struct verdict {
+    struct actions {
         std::size_t admit = 0;  // so many waiters, the first ones, are let in
         bool leave = false;     // the holder's node is given up
         bool reconcile = false; // wants_contender() has changed
         bool look = false;      // ask who else is in the queue, and hear of newcomers: met() tells
         bool idle = false;      // the node is kept for a while: linger_over() at linger_end()
 
-        friend bool operator==(const verdict&, const verdict&) = default;
+        friend bool operator==(const actions&, const actions&) = default;
     };
 
     explicit cohort(const rules& r) noexcept : rules_{r} {}
 
     // A user comes. True: it is let in at once; else it waits.
-    [[nodiscard]] bool arrive(time now, verdict& out);
+    [[nodiscard]] bool arrive(time now, actions& out);
     // The same of a user that does not wait. `ask_servers`: no user of this client is in its way.
     enum class answer { admitted, busy, ask_servers };
-    [[nodiscard]] answer try_arrive(time now, verdict& out);
+    [[nodiscard]] answer try_arrive(time now, actions& out);
     // A waiter does not want the lock any more.
-    [[nodiscard]] verdict withdraw();
+    [[nodiscard]] actions withdraw();
     // A user that was let in is done.
-    [[nodiscard]] verdict release(time now);
+    [[nodiscard]] actions release(time now);
 
     // The contender has been granted: for the waiters, or (`on_trial`) for a user that does not wait.
-    [[nodiscard]] verdict granted(time now, remote_contention c, bool on_trial = false);
+    [[nodiscard]] actions granted(time now, remote_contention c, bool on_trial = false);
     // The holder has lost the lock; the users that were let in are none any more.
-    [[nodiscard]] verdict lost();
+    [[nodiscard]] actions lost();
     // There will be no grant; all waiters have been told.
-    [[nodiscard]] verdict failed();
+    [[nodiscard]] actions failed();
 
     // News from the queue; `unknown` when the connection has broken, until look_again().
-    [[nodiscard]] verdict met(time now, remote_contention c);
-    [[nodiscard]] verdict look_again();
+    [[nodiscard]] actions met(time now, remote_contention c);
+    [[nodiscard]] actions look_again();
     // Another client asks for the node: no further user is let in on it.
-    [[nodiscard]] verdict revoked();
-    [[nodiscard]] verdict linger_over(time now);
+    [[nodiscard]] actions revoked();
+    [[nodiscard]] actions linger_over(time now);
     [[nodiscard]] time linger_end() const noexcept;
 
     [[nodiscard]] bool wants_contender() const noexcept { return wants_contender_; }
@@ -78,10 +78,10 @@ public:
     friend bool operator==(const cohort&, const cohort&) = default;
 
 private:
-    void fill(time now, verdict& out);
-    void want_contender(verdict& out) noexcept;
-    void want_look(verdict& out) noexcept;
-    void give_up(verdict& out) noexcept;
+    void fill(time now, actions& out);
+    void want_contender(actions& out) noexcept;
+    void want_look(actions& out) noexcept;
+    void give_up(actions& out) noexcept;
     void let_in() noexcept;
     void start_bounds(time now) noexcept;
     [[nodiscard]] bool has_room() const noexcept { return users_ == 0 || rules_.shared; }

@@ -37,7 +37,11 @@ inline void wipe(session_identity& session) noexcept
 // A credential on its way.
 class secret_credential {
 public:
-    explicit secret_credential(credential&& c) noexcept : value_{std::move(c)} { wipe(c.secret); }
+    // A short secret stays behind in the string that was moved from.
+    explicit secret_credential(credential&& c) noexcept : value_{std::move(c)}
+    {
+        wipe(c.secret); // NOLINT(bugprone-use-after-move): see above
+    }
     secret_credential(secret_credential&& other) noexcept : value_{std::move(other.value_)}
     {
         wipe(other.value_.secret);

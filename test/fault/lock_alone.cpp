@@ -1,4 +1,4 @@
-// Who expects nobody else joins by the transaction that counts the children of the directory. What others do to the
+// A contender on the uncontended fast path joins by the transaction that counts the children of the directory. What others do to the
 // queue, or to the directory, in between: the lock is granted when it is its turn, nothing is left, and nobody's data
 // are overwritten (G1, G3, G4).
 #include <support/lock_scene.hpp>

@@ -167,7 +167,7 @@ struct scene {
         a.ask("try " + path + " 0", "locked");
     }
 
-    void a_killed_holder_makes_way(bool ours_dies)
+    void a_killed_holder_is_followed(bool ours_dies)
     {
         auto& holder = ours_dies ? ours() : theirs();
         holder.ask("lock " + path, "locked");
@@ -235,11 +235,11 @@ struct with_zookeeper_recipe : scene {
     }                                                                                              \
     BOOST_AUTO_TEST_CASE(G3_our_holder_is_killed)                                                  \
     {                                                                                              \
-        a_killed_holder_makes_way(true);                                                           \
+        a_killed_holder_is_followed(true);                                                         \
     }                                                                                              \
     BOOST_AUTO_TEST_CASE(G4_their_holder_is_killed)                                                \
     {                                                                                              \
-        a_killed_holder_makes_way(false);                                                          \
+        a_killed_holder_is_followed(false);                                                        \
     }                                                                                              \
     BOOST_AUTO_TEST_CASE(G1_our_waiter_is_killed)                                                  \
     {                                                                                              \

@@ -65,8 +65,8 @@ struct walk {
         }
     }
 
-    // By reference: a call may take the verdict from the same world, in either order of evaluation.
-    void follow(world& w, const cohort::verdict& v)
+    // By reference: a call may take the actions from the same world, in either order of evaluation.
+    void follow(world& w, const cohort::actions& v)
     {
         BOOST_REQUIRE(v.admit <= w.waiting);
         if (v.look) {
@@ -134,7 +134,7 @@ struct walk {
         const cohort::time now = 1h * (w.hour + 1);
         if (w.waiting + w.users < max_users) {
             auto next = w;
-            cohort::verdict v;
+            cohort::actions v;
             if (next.c.arrive(now, v)) {
                 let_in(next);
             } else {

@@ -1,4 +1,4 @@
-// Every interleaving of contenders that expect nobody else, and join by the transaction that counts the children of the
+// Every interleaving of contenders on the uncontended fast path, which join by the transaction that counts the children of the
 // directory. They are wrong about that as often as can be.
 
 #include "protocol/contender.hpp"

@@ -14,7 +14,7 @@ inline void world::arrive()
 {
     auto& c = clients_[i_];
     outcome out;
-    cohort::verdict v;
+    cohort::actions v;
     if (!lab_->cohorts[c.cohort].is_full()) {
         drop_lost_holder(out);
     }
@@ -35,7 +35,7 @@ inline void world::try_arrive()
     if (server_.sessions[i_].connected) {
         outcome out;
         drop_lost_holder(out);
-        cohort::verdict v;
+        cohort::actions v;
         found = decide(c, [&](cohort& all) { return all.try_arrive(cohort::time{c.now}, v); });
         if (found == cohort::answer::admitted) {
             ++c.waiting;
@@ -108,7 +108,7 @@ inline void world::linger_over()
 
 // ---- what an input brings about
 
-inline void world::apply(const cohort::verdict& v, outcome& out)
+inline void world::apply(const cohort::actions& v, outcome& out)
 {
     auto& c = clients_[i_];
     for (std::size_t i = 0; i != v.admit; ++i) {

@@ -198,7 +198,7 @@ private:
     void withdraw();
     void end_turn(driver& d);
     void linger_over();
-    void apply(const protocol::cohort::verdict& v, outcome& out);
+    void apply(const protocol::cohort::actions& v, outcome& out);
     void admit();
     void drop_lost_holder(outcome& out);
     void drop_holder(outcome& out);

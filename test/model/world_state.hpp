@@ -33,7 +33,7 @@ struct scenario {
     bool patient_elders = false; // in their order only
     bool marked = false;         // a low-water mark from before the elders
     bool marks = false;          // in the directory, however short the queue
-    bool counts = false;         // who joins expects nobody else
+    bool counts = false;         // contenders join by the uncontended fast path
     const char* silent =
         "";               // an 's' for each client that does neither of these; for the others a '-'
     bool writable = true; // the directory

@@ -30,17 +30,17 @@ struct scene {
         last = {};
         return c.try_arrive(now, last);
     }
-    const cohort::verdict& release() { return last = c.release(now); }
-    const cohort::verdict& withdraw() { return last = c.withdraw(); }
-    const cohort::verdict& granted(remote_contention k = remote_contention::unknown)
+    const cohort::actions& release() { return last = c.release(now); }
+    const cohort::actions& withdraw() { return last = c.withdraw(); }
+    const cohort::actions& granted(remote_contention k = remote_contention::unknown)
     {
         return last = c.granted(now, k);
     }
-    const cohort::verdict& met(remote_contention k) { return last = c.met(now, k); }
+    const cohort::actions& met(remote_contention k) { return last = c.met(now, k); }
 
     cohort c;
     cohort::time now = 1h;
-    cohort::verdict last;
+    cohort::actions last;
 };
 
 } // namespace
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_asked_for_goes_with_its_user)
     BOOST_TEST((s.try_arrive() == cohort::answer::busy));
     BOOST_TEST(s.release().leave);
     BOOST_TEST(s.last.admit == 0U);
-    BOOST_TEST((s.c.revoked() == cohort::verdict{})); // there is none any more
+    BOOST_TEST((s.c.revoked() == cohort::actions{})); // there is none any more
 }
 
 BOOST_AUTO_TEST_CASE(a_node_that_is_asked_for_takes_no_newcomers_and_does_not_linger)
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(G2_until_it_is_known_whether_there_are_strangers_the_bound_
         BOOST_TEST(s.granted().look);
         BOOST_TEST(s.release().admit == 1U);
         BOOST_TEST(s.release().admit == 1U);
-        BOOST_TEST((s.release() == cohort::verdict{})); // waits for the word
+        BOOST_TEST((s.release() == cohort::actions{})); // waits for the word
         BOOST_TEST(!s.arrive());
         BOOST_TEST((s.try_arrive() == cohort::answer::busy));
         s.met(k);
@@ -249,8 +249,8 @@ BOOST_AUTO_TEST_CASE(a_lingering_node_serves_the_next_one_without_a_word)
     s.now += 4ms;
     BOOST_TEST(s.c.linger_over(s.now).idle);
     BOOST_TEST(s.arrive());
-    BOOST_TEST((s.last == cohort::verdict{}));
-    BOOST_TEST((s.c.linger_over(s.now) == cohort::verdict{}));
+    BOOST_TEST((s.last == cohort::actions{}));
+    BOOST_TEST((s.c.linger_over(s.now) == cohort::actions{}));
     BOOST_TEST(s.release().idle);
     BOOST_TEST((s.try_arrive() == cohort::answer::admitted));
     BOOST_TEST(s.release().idle);
@@ -293,7 +293,7 @@ BOOST_AUTO_TEST_CASE(behind_a_broken_connection_it_looks_again)
     s.arrive();
     s.granted(remote_contention::none);
     s.release();
-    BOOST_TEST((s.met(remote_contention::unknown) == cohort::verdict{}));
+    BOOST_TEST((s.met(remote_contention::unknown) == cohort::actions{}));
     BOOST_TEST(s.c.is_idle());
     BOOST_TEST(s.c.look_again().look);
     BOOST_TEST(s.met(remote_contention::some).leave);

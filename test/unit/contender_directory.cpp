@@ -8,7 +8,7 @@ using namespace colock::test;
 
 BOOST_AUTO_TEST_SUITE(contender_directory)
 
-// ---- those who expect nobody
+// ---- the uncontended fast path
 
 BOOST_AUTO_TEST_CASE(an_only_child_needs_no_list)
 {
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_mark_spares_the_listing)
     BOOST_TEST(p.removed() == "unwatch 6, gone");
 }
 
-// The own node is there, and the nearest one, too: nobody has heard of its end.
+// The own node is there, and its predecessor, too: nobody has heard of its end.
 BOOST_AUTO_TEST_CASE(G1_a_mark_that_cannot_be_true_is_refused_for_good)
 {
     for (const std::int64_t mark : {5, 6, 7, 2147483647}) {
@@ -327,7 +327,7 @@ BOOST_AUTO_TEST_CASE(a_queue_with_readers_has_no_marks)
     }
     c.listed({}, {.children = children}, out);
     out.clear();
-    c.watched(children[3], no_node, {}, out); // the reader, which is the one ahead
+    c.watched(children[3], no_node, {}, out); // the reader, its predecessor
     BOOST_TEST((out == commands{{command::kind::list}}));
 }
 

@@ -475,7 +475,7 @@ template <class... Results, class... Added>
 auto flat(std::tuple<std::tuple<Results...>, Added...>&& all)
 {
     return std::apply(
-        [](auto&& first, auto&&... added) {
+        [](std::tuple<Results...>&& first, Added&&... added) {
             return std::tuple_cat(std::move(first), std::tuple{std::move(added)...});
         },
         std::move(all));

@@ -105,12 +105,12 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
         op->make_link(core_).enter(weak_from_this());
     }
     std::unique_lock lock{mutex_};
-    cohort::verdict v;
+    cohort::actions v;
     // Nobody is let into a full cohort, so arrive() does not look at the time, and need not be told it.
     if (cohort_.is_full() && !cohort_.arrive({}, v)) {
         wait(std::move(op), until,
              notes_wait_times_ ? boot_clock::now() : std::chrono::nanoseconds{});
-        if (v == cohort::verdict{}) {
+        if (v == cohort::actions{}) {
             const auto self = kept_for_log();
             lock.unlock();
             if (self) {
@@ -121,7 +121,7 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
     }
     outcome out;
     bool waits = true;
-    if (op) {
+    if (op) { // NOLINT(bugprone-use-after-move): empty when it was moved
         const auto now = out.time();
         drop_lost_holder(now, out);
         waits = !cohort_.arrive(now, v);
@@ -146,7 +146,7 @@ void local_queue::try_lock(operation_ptr<error_code, unique_lock> op)
         const std::lock_guard lock{mutex_};
         const auto now = out.time();
         drop_lost_holder(now, out);
-        cohort::verdict v;
+        cohort::actions v;
         found = cohort_.try_arrive(now, v);
         if (found == answer::admitted) {
             admit(op.release(), out);
@@ -260,7 +260,7 @@ void local_queue::withdraw(cancel_link& of, const error_code& answer, bool answe
         out.self = kept_for_log();
     }
     carry_out(out);
-    if (op) {
+    if (op) { // NOLINT(bugprone-use-after-move): empty when it was moved
         op.complete(answer, no_lock(core_));
     }
 }

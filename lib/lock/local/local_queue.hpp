@@ -132,7 +132,7 @@ private:
     void drop_lost_holder(std::chrono::nanoseconds now, outcome& out);
     void drop_holder(outcome& out);
     void drop_former_holder(outcome& out);
-    void apply(const protocol::cohort::verdict& v, outcome& out);
+    void apply(const protocol::cohort::actions& v, outcome& out);
     void admit(waiter* op, outcome& out, std::uint64_t waited_since = 0);
     // This object, if report() has something to do.
     [[nodiscard]] std::shared_ptr<local_queue> kept_for_log();

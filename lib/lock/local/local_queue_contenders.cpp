@@ -8,7 +8,6 @@
 
 namespace colock::detail {
 
-using protocol::cohort;
 using protocol::remote_contention;
 
 // ---- contenders

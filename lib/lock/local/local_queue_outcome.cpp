@@ -10,7 +10,7 @@ namespace colock::detail {
 
 using protocol::cohort;
 
-void local_queue::apply(const cohort::verdict& v, outcome& out)
+void local_queue::apply(const cohort::actions& v, outcome& out)
 {
     for (std::size_t i = 0; i != v.admit; ++i) {
         auto& next = waiting_.front();

@@ -9,7 +9,6 @@
 
 namespace colock::detail {
 
-using protocol::cohort;
 using std::chrono::nanoseconds;
 
 // ---- under the mutex: what happens

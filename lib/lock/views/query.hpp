@@ -184,10 +184,10 @@ void list_queue(const std::shared_ptr<query<Results...>>& of, const std::string&
 
 // Lists a queue, keeps the first contenders up to a limit, and reads what the first of them say about themselves. Leaves out contenders that have gone meanwhile. What
 // is under way keeps it and the query alive.
-template <class Inquiry, class Then>
-class queue_reading final : public std::enable_shared_from_this<queue_reading<Inquiry, Then>> {
+template <class Query, class Then>
+class queue_reading final : public std::enable_shared_from_this<queue_reading<Query, Then>> {
 public:
-    queue_reading(Inquiry& of, std::string path, layout l, std::size_t limit, std::size_t most_read,
+    queue_reading(Query& of, std::string path, layout l, std::size_t limit, std::size_t most_read,
                   Then then)
         : of_{of}, path_{std::move(path)}, layout_{std::move(l)}, limit_{limit},
           most_read_{most_read}, then_{std::move(then)}
@@ -285,7 +285,7 @@ private:
         then_(std::move(view_));
     }
 
-    Inquiry& of_;
+    Query& of_;
     const std::string path_;
     const layout layout_;
     const std::size_t limit_;

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# examples/standalone, copied out of this repository, builds against an installed colock, and takes its turn.
+#
+#     standalone.sh COLOCK_BUILD PRIVATE_ZOOKEEPER GENERATOR COMPILER [LAUNCHER]
+set -euo pipefail
+
+copy=$(mktemp --directory)
+trap 'rm -rf "$copy"' EXIT
+cp -r "$(dirname "${BASH_SOURCE[0]}")/../../examples/standalone/." "$copy"
+
+cmake --install "$1" --prefix "$copy/prefix"
+cmake -S "$copy" -B "$copy/build" -G "$3" -D CMAKE_PREFIX_PATH="$copy/prefix" -D CMAKE_CXX_COMPILER="$4" \
+    -D CMAKE_CXX_COMPILER_LAUNCHER="${5-}" -D CMAKE_CXX_FLAGS='-Wall -Wextra -Werror'
+cmake --build "$copy/build"
+
+# The server's first line tells where it is; it ends with its input.
+coproc server { exec "$2" --until-eof; }
+read -r line <&"${server[0]}"
+output=$("$copy/build/my_service" "${line#connect string: }")
+echo "$output"
+[[ $output == 'my turn, with fencing token '* ]]

@@ -1,0 +1,30 @@
+// spdlog gets the lines of the client, with their levels, beside those of the program.
+#include "example_scene.hpp"
+
+#include <algorithm>
+
+using namespace colock::test;
+
+BOOST_FIXTURE_TEST_CASE(spdlog_has_the_lines_of_the_client, example_scene)
+{
+    example p{"logging", {server.connect_string()}};
+    const auto lines = p.rest();
+    BOOST_TEST(p.wait().success());
+    const auto count = [&](const std::string& beginning, const std::string& words) {
+        return std::ranges::count_if(lines, [&](const std::string& line) {
+            const auto at = line.find("] "); // behind the time
+            return at != std::string::npos && line.substr(at + 2).starts_with(beginning) &&
+                   line.find(words) != std::string::npos;
+        });
+    };
+    for (const auto& line : lines) {
+        BOOST_TEST_MESSAGE(line);
+    }
+    BOOST_TEST(count("[info] ", "at work with fencing token ") == 2);
+    BOOST_TEST(count("[colock] [info] ", "connected") >= 1);
+    BOOST_TEST(count("[colock] [debug] ", "/locks/orders") >= 2);
+    check_nothing_left();
+
+    example without{"logging", {"nonsense:0"}};
+    BOOST_TEST(without.wait().code == 1);
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Everything that can be said of the sources without running them. A line for each check; what to do where one fails.
+#
+#     tools/lint.sh [--changed] [CHECK...]      --changed: clang-tidy looks only at what differs from the branch main
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+tidy=()
+names=()
+while (($#)); do
+    case $1 in
+        --changed) tidy=(--changed) ;;
+        -*)
+            echo "lint: unknown option '$1'; there is --changed" >&2
+            exit 2
+            ;;
+        *) names+=("$1") ;;
+    esac
+    shift
+done
+
+headers() {
+    cmake --preset dev && cmake --build --preset dev --target test/headers/all
+}
+tracked() { git ls-files -z --cached --others --exclude-standard -- "$@"; }
+spelling() { tracked ':!*.svg' ':!*.json' ':!test/fuzz/corpus' | xargs -0 codespell; }
+shell() { tracked dev .ci/run '*.sh' | xargs -0 shellcheck -x; }
+house() {
+    local file
+    for file in test/house/*.cmake; do cmake -P "$file" || return; done
+}
+
+# check NAME ADVICE COMMAND...
+failed=()
+known=()
+check() {
+    local name=$1 advice=$2 output begin=$SECONDS
+    shift 2
+    known+=("$name")
+    ((${#names[@]} == 0)) || [[ " ${names[*]} " == *" $name "* ]] || return 0
+    if output=$("$@" 2>&1); then
+        printf 'lint: %-10s ok (%d s)\n' "$name" $((SECONDS - begin))
+    else
+        printf '%s\n' "$output"
+        printf 'lint: %-10s FAILED: %s\n' "$name" "$advice"
+        failed+=("$name")
+    fi
+}
+
+check format 'run ./dev format' ./dev format --check
+check house 'mend what the lines above name; test/house/*.cmake say the rules' house
+check spelling 'mend it, or add the word to .codespellrc' spelling
+check shell 'mend it; shellcheck.net/wiki/SCnnnn explains each number' shell
+if [[ -x tools/links.sh ]]; then
+    check links 'mend the links that the lines above name' tools/links.sh
+fi
+check headers 'each public header has to compile alone; include what it uses' headers
+check tidy 'mend it, or write NOLINT(check) with the reason beside it; .clang-tidy has the rules' \
+    tools/tidy.sh "${tidy[@]}"
+
+for name in "${names[@]}"; do
+    [[ " ${known[*]} " == *" $name "* ]] || {
+        echo "lint: there is no check '$name'; there are: ${known[*]}" >&2
+        exit 2
+    }
+done
+if ((${#failed[@]})); then
+    echo "lint: failed: ${failed[*]}"
+    exit 1
+fi
