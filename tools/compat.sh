@@ -55,8 +55,8 @@ row_names() { rows | cut -d'|' -f1; }
 
 # What a root needs, beside what makes it.
 packages() { # ROOT
-    local common=(ca-certificates cmake ninja-build ccache openssl strace libzookeeper-st-dev libssl-dev libsqlite3-dev
-        default-jre-headless libzookeeper-java libnetty-java)
+    local common=(ca-certificates python3 cmake ninja-build ccache openssl strace libzookeeper-st-dev libssl-dev
+        libsqlite3-dev default-jre-headless libzookeeper-java libnetty-java)
     local boost
     case $1 in
         12*) boost=1.81 ;;
