@@ -51,8 +51,9 @@ struct queue_scene : lock_scene {
     {
         const auto before = c.stats().connections;
         proxy.cut(how);
-        BOOST_TEST(until(
-            [&] { return c.stats().connections > before && c.state() == connection_state::connected; }));
+        BOOST_TEST(until([&] {
+            return c.stats().connections > before && c.state() == connection_state::connected;
+        }));
     }
 };
 
