@@ -63,9 +63,9 @@ run() { printf "$ %s\n" "$*"; "$@"; }
 run apt-get install --yes --no-install-recommends -qq -o Dpkg::Use-Pty=0 /packages/*.deb >/install.log 2>&1 ||
     { tail -20 /install.log; exit 1; }
 run colock --version
-run colock --help | head -3
+run colock --help | sed -n 1,3p
 run man --where colock colock-run
-MANPAGER=cat run man colock | head -5
+MANPAGER=cat run man colock | sed -n 1,5p
 for file in bash-completion/completions/colock zsh/vendor-completions/_colock fish/vendor_completions.d/colock.fish; do
     test -s "/usr/share/$file"
 done
