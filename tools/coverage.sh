@@ -21,7 +21,7 @@ case ${1-} in
         find $build -name '*.gcda' -delete
         # What the compiler has to refuse runs no code of the library, and figures mean nothing in this build.
         ctest --preset coverage --parallel "$jobs" --label-exclude '^(soak|world|consume|interop)$' \
-            --exclude-regex '^(refused|mistake_.*|.*_figures)$' || status=1
+            --exclude-regex '^(refused|endurance_.*|chaos_.*|mistake_.*|.*_figures)$' || status=1
         ;;
     *)
         echo "coverage: unknown option '$1'; there is --report" >&2
