@@ -96,10 +96,10 @@ void queues::committed(const transaction& t)
         switch (c.what) {
         case change::kind::create:
             created(c);
-            counted(c.path, c.data);
+            permits_counted(c.path, c.data);
             break;
         case change::kind::remove:
-            counted(c.path, {});
+            permits_counted(c.path, {});
             // Only operators have no session here: empty containers are no contenders.
             deleted(c.path, t.session,
                     over             ? cause::session_over
@@ -108,7 +108,7 @@ void queues::committed(const transaction& t)
             break;
         case change::kind::set:
             changed(c, t.session);
-            counted(c.path, c.data);
+            permits_counted(c.path, c.data);
             break;
         case change::kind::set_acl:
         case change::kind::check: break;
@@ -167,7 +167,7 @@ void queues::deleted(const std::string& path, std::int64_t session, cause why)
 }
 
 // Without a number there are no permits to be had.
-void queues::counted(const std::string& path, std::string_view data)
+void queues::permits_counted(const std::string& path, std::string_view data)
 {
     if (const auto at = counts_.find(path); at != counts_.end()) {
         const auto number = number_in(data).value_or(0);

@@ -135,7 +135,7 @@ private:
     void created(const change& c);
     void deleted(const std::string& path, std::int64_t session, cause why);
     void changed(const change& c, std::int64_t session);
-    void counted(const std::string& path, std::string_view data);
+    void permits_counted(const std::string& path, std::string_view data);
 
     timeline& time_;
     findings& found_;

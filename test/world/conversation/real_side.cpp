@@ -190,7 +190,7 @@ public:
     }
 
 private:
-    struct receiver : colock::zk::receiver {
+    struct receiver final : colock::zk::receiver {
         receiver(over_c_client& o, std::size_t s, std::size_t n) : owner{o}, session{s}, number{n}
         {
         }
@@ -205,7 +205,7 @@ private:
         std::size_t session;
         std::size_t number;
     };
-    struct session_state : colock::zk::watch_receiver {
+    struct session_state final : colock::zk::watch_receiver {
         session_state(over_c_client& o, std::size_t n) : owner{o}, number{n} {}
 
         void watch_fired(colock::watch_event&& event) noexcept override
