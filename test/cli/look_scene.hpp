@@ -3,6 +3,7 @@
 #define COLOCK_TEST_CLI_LOOK_SCENE_HPP
 
 #include <support/admin_session.hpp>
+#include <support/run.hpp>
 #include <support/subprocess.hpp>
 #include <support/wait_until.hpp>
 #include <support/zookeeper_server.hpp>
@@ -23,8 +24,6 @@
 namespace colock::test {
 
 using namespace std::chrono_literals;
-
-inline constexpr auto long_enough = 30s;
 
 /// One server for all cases: a tick of 100 ms, so that short sessions end soon, and long ones for nodes that nobody tends.
 inline zookeeper_server& look_server()

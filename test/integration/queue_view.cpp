@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_bounded_view_reads_the_first_nodes_only)
         }
         return found;
     };
-    for (const std::size_t most : {0, 1, 65, 300, 1000}) {
+    for (const std::size_t most : {0U, 1U, 65U, 300U, 1000U}) {
         look(most);
     }
     BOOST_TEST(look(0).holders().size() == 1U);

@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(after_a_while_it_asks_who_holds_the_lock_and_suspects_that_
     const auto fourth = start_waiter(zk);
     check_logs("waiting for " + directory + " behind 6 contenders");
     const auto names = queue();
-    for (int i = 1; i != 4; ++i) { // it does not watch them; they queue again, behind it
+    for (std::size_t i = 1; i != 4; ++i) { // it does not watch them; they queue again, behind it
         admin.remove(directory + '/' + names.at(i));
     }
 

@@ -114,7 +114,7 @@ std::vector<attack> attacks_on_queues()
                            s.check_newcomer_is_blocked();
                        }});
         all.push_back({"stands in the queue where nobody can read it", kind,
-                       [marker](scene& s) {
+                       [marker = marker](scene& s) {
                            s.attempt([&](admin_session& a) {
                                a.create(s.queue_path() + "/" + guid + marker, "",
                                         mode::ephemeral_sequential, strangers_only);

@@ -25,7 +25,8 @@ const std::string hostile_name = "\xe2\x80\xae\"'`$(x)\xe2\x80\x8b";
 
 bool is_clean(std::string_view line)
 {
-    for (const unsigned char c : line) {
+    for (const char character : line) {
+        const auto c = static_cast<unsigned char>(character);
         if (c < 0x20 || c == 0x7f || c >= 0xf8) {
             return false;
         }
