@@ -1,4 +1,5 @@
 // Many clients and many locks for a long time, and a server that is killed in between: what must not grow, does not.
+#include <support/sanitizers.hpp>
 #include <support/zookeeper_server.hpp>
 
 #include "figures.hpp"
@@ -28,11 +29,7 @@ using clock = std::chrono::steady_clock;
 using endurance::figures;
 
 // A sanitizer keeps what was freed, and has a heap of its own.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool judges_memory = false;
-#else
-constexpr bool judges_memory = true;
-#endif
+constexpr bool judges_memory = !colock::test::sanitized;
 
 constexpr int laps = 6; // the server is killed in the middle of the fourth
 

@@ -185,13 +185,6 @@ BOOST_AUTO_TEST_CASE(what_comes_unasked_costs_its_connection)
     s.goes_on();
 }
 
-// Sanitizers make the work at a list slower by this factor.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int sanitizer_factor = 8;
-#else
-constexpr int sanitizer_factor = 1;
-#endif
-
 answer list_of(std::int32_t count, const std::string& honest)
 {
     std::string names;
@@ -213,7 +206,7 @@ BOOST_AUTO_TEST_CASE(a_list_of_megabytes_is_read_and_others_have_their_turn)
     BOOST_TEST(s.pulse.becomes_true([&] { return o.done(); }));
     BOOST_TEST(o.value().names.size() == std::size_t{count});
     BOOST_TEST(s.server.connections() == 1u);
-    s.goes_on(50ms * sanitizer_factor);
+    s.goes_on();
 }
 
 // The request fails, and the connection lives on: else the read would break each further one.
@@ -229,7 +222,7 @@ BOOST_AUTO_TEST_CASE(a_list_with_too_many_names_is_refused)
     BOOST_TEST(s.logged("spread them over"), s.last_lines());
     BOOST_TEST(s.zk.last_error_detail().find("more than 250000 children") != std::string::npos);
     BOOST_TEST(s.server.connections() == 1u);
-    s.goes_on(50ms * sanitizer_factor);
+    s.goes_on();
 }
 
 BOOST_AUTO_TEST_CASE(bodies_of_random_bytes_do_no_harm)

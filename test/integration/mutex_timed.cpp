@@ -1,5 +1,6 @@
 // async_try_lock_for and async_try_lock_until: any duration, one deadline for the whole wait, nothing left behind.
 #include <support/lock_scene.hpp>
+#include <support/sanitizers.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -177,11 +178,7 @@ BOOST_AUTO_TEST_CASE(deadlines_and_cancellation)
     check_nothing_left();
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int at_a_time = 20; // such a build is ten times slower
-#else
-constexpr int at_a_time = 100;
-#endif
+constexpr int at_a_time = sanitized ? 20 : 100; // such a build is ten times slower
 
 // Waiters with limits of their own, behind a proxy. How late each of them is told, in milliseconds.
 struct lateness {

@@ -10,6 +10,7 @@
 #include <support/print.hpp>
 #include <support/pulse.hpp>
 #include <support/run.hpp>
+#include <support/sanitizers.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -153,7 +154,7 @@ struct hostile_scene {
     }
 
     /// Requests and locks work, and the executor was never kept from other work for longer than that.
-    void goes_on(std::chrono::milliseconds limit = std::chrono::milliseconds{50})
+    void goes_on(std::chrono::milliseconds limit = std::chrono::milliseconds{50} * slowness)
     {
         for (const auto kind : {opcode::get_data, opcode::get_children2, opcode::set_data}) {
             BOOST_TEST(!ask(kind));
