@@ -114,11 +114,13 @@ std::string table(const report& r, const std::string& scenario)
 
 std::string summary(const report& r, const std::vector<verdict>& verdicts, const run_facts& facts)
 {
-    auto text = "# Where a peer was better\n\n" + where_peers_win(r) + "\n# Targets\n\n```\n";
+    auto text = "# What was measured\n\n## Where a peer was better\n\n" + where_peers_win(r) +
+                "\n## Targets\n\n```\n";
     for (const auto& v : verdicts) {
         text += v.text + '\n'; // `./dev test local` looks for these lines
     }
-    text += "```\n\n# Remarks\n\n";
+    text += "```\n\n## Remarks\n\n";
+    const auto before_remarks = text.size();
     if (std::ranges::any_of(r.figures(),
                             [](const figure& f) { return f.system == "zookeeper-recipe"; })) {
         text +=
@@ -134,15 +136,18 @@ std::string summary(const report& r, const std::vector<verdict>& verdicts, const
     for (const auto& remark : r.remarks()) {
         text += "- " + remark + '\n';
     }
-    text += "\n# The run\n\n" + row(std::vector<std::string>{"", ""}) +
+    if (text.size() == before_remarks) {
+        text += "None.\n";
+    }
+    text += "\n## The run\n\n" + row(std::vector<std::string>{"", ""}) +
             row(std::vector<std::string>{"---", "---"});
     for (const auto& [what, value] : facts) {
         text += row(std::vector{what, value});
     }
-    text += "\n# Figures\n\nThe median of the rounds, the least and the most.\n";
+    text += "\n## Figures\n\nThe median of the rounds, the least and the most.\n";
     for (const auto& scenario :
          distinct<std::string>(r, [](const figure& f) { return f.scenario; })) {
-        text += "\n## " + scenario + "\n\n" + table(r, scenario);
+        text += "\n### " + scenario + "\n\n" + table(r, scenario);
     }
     return text;
 }

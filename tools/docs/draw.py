@@ -119,9 +119,10 @@ def sequence(title, lines):
             a, b, label = x[found[1]], x[found[3]], found[4] or ""
             y += height_of(label) + 6 if label else 12
             side = 6 if b > a else -6
-            front.append(words((a + b) / 2, y - height_of(label) - 1 + LINE / 2 - 3, label, "label"))
-            if found[2] == "-x":
-                middle = a + 0.62 * (b - a)
+            lost = found[2] == "-x"
+            middle = a + 0.8 * (b - a)  # where a lost message ends, beside its label
+            front.append(words((a + (middle if lost else b)) / 2, y - height_of(label) - 1 + LINE / 2 - 3, label, "label"))
+            if lost:
                 front.append(f'<path class="arrow" d="M{a + side:g} {y:g}H{middle:g}"/>\n<path class="cross" d="M{middle - 6:g} {y - 6:g}l12 12m0 -12l-12 12"/>\n')
             else:
                 front.append(arrow(a + side, y, b - side, y, KINDS[found[2]]))

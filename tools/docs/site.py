@@ -5,7 +5,8 @@ The pages of docs/ are written for a forge, too, so they link to files as a forg
 - README becomes the first page, and the other Markdown files at the root become pages;
 - a link to a public header leads to its reference, one to any other file to a page that shows that file;
 - a name of the interface that stands in a text as `code` links to its reference;
-- a drawing stands in the page itself, so that it has the colours that the reader has chosen.
+- a drawing stands in the page itself, so that it has the colours that the reader has chosen;
+- a long name in `code` is broken where a reader would break it, and an option is not.
 
 A link that leads nowhere stops the build, and so does a page that the navigation does not have.
 """
@@ -150,6 +151,7 @@ def on_page_read_source(page, config):
 
 
 def on_page_markdown(markdown, page, config, files):
+    page.title = page.title.replace("`", "")
     here = page.file.src_path
     path = {there: name for name, there in pages.items()}.get(here)
     if not path.endswith(".md"):
@@ -217,3 +219,33 @@ def on_page_content(content, page, config, files):
         content = with_reference(content, root + "reference/")
     content = content.replace('href="site:', f'href="{root}')
     return re.sub(r'<img [^>]*src="(?P<src>[^"]*diagrams/[^"]+\.svg)"[^>]*>', lambda m: drawing(m, page), content)
+
+
+LONG = 32  # characters of code; more than that may be broken in the first column of a table
+LONG_PART = 20  # characters between "::" and the like; more than that may be broken behind "_", too
+
+
+def with_breaks(text):
+    """Where `code` may be broken: behind what joins the parts of a name. Not in an option, such as --time-out."""
+    out, inside = [], []
+    for part in re.split(r"(<[^>]+>)", text):
+        tag = re.match(r"<(/?)(pre|code|script|svg)\b", part)
+        if tag and tag[1]:
+            if tag[2] in inside:
+                inside.remove(tag[2])
+        elif tag:
+            inside.append(tag[2])
+        elif inside == ["code"] and not part.startswith("<"):
+            if len(html.unescape(part)) > LONG and "<code>" in out[-3:]:  # a link's tag may stand between
+                out[-1 - out[::-1].index("<code>")] = '<code class="long">'
+            part = re.sub(rf"\w{{{LONG_PART},}}", lambda m: re.sub(r"(?<=\w)_(?=\w)", "_<wbr>", m[0]), part)
+            part = re.sub(r"(?<=\w)(::|\(\)\.|[./(=])(?=\w)", r"\1<wbr>", part)
+            part = re.sub(r"(?<![^\s(])-{1,2}\w[\w-]*", r'<span class="option">\g<0></span>', part)
+        out.append(part)
+    return "".join(out)
+
+
+def on_post_page(output, page, config):
+    """Last of all, so that the search finds whole names."""
+    begin, end = output.find("<article"), output.find("</article>")
+    return output[:begin] + with_breaks(output[begin:end]) + output[end:]
