@@ -60,7 +60,7 @@ std::string number(double value)
     std::string out{text};
     if (out.find('.') == out.npos) {
         for (auto at = static_cast<int>(out.size()) - 3; at > 0; at -= 3) {
-            out.insert(static_cast<std::size_t>(at), ",");
+            out.insert(static_cast<std::size_t>(at), 1, ',');
         }
     }
     return out;

@@ -78,8 +78,8 @@ BOOST_AUTO_TEST_CASE(each_command_line_succeeds)
     std::filesystem::create_directories(work / "hello");
     std::ofstream{work / "hello/CMakeLists.txt"} << block_of(page, "hello/CMakeLists.txt");
     std::ofstream{work / "hello/main.cpp"} << block_of(page, "examples/hello_lock.cpp");
-    std::filesystem::create_directories(work / "colock/build/release");
-    std::filesystem::create_directory_symlink(COLOCK_PROGRAMS, work / "colock/build/release/bin");
+    std::filesystem::create_directories(work / "colock-build");
+    std::filesystem::create_directory_symlink(COLOCK_PROGRAMS, work / "colock-build/bin");
 
     std::string all;
     std::size_t tried = 0;
