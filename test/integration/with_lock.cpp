@@ -412,6 +412,27 @@ BOOST_AUTO_TEST_CASE(errors_of_the_lock_come_without_running_the_body)
     BOOST_TEST(r->code() == errc::invalid_path);
 }
 
+BOOST_AUTO_TEST_CASE(what_an_exception_says_stands_in_it_once)
+{
+    tcp_proxy proxy{server.connect_string()};
+    client& away = connect_through(proxy);
+    proxy.refuse(true);
+    proxy.cut();
+    BOOST_TEST(until([&] { return away.state() == connection_state::suspended; }));
+    mutex m{away, directory};
+    std::optional<result> tried;
+    m.async_try_with_lock_for(
+        20ms, [](const unique_lock&) -> asio::awaitable<void> { co_return; },
+        [&](std::exception_ptr e, bool) { tried = result{true, 0, std::move(e)}; });
+    BOOST_TEST(until([&] { return tried.has_value(); }));
+    BOOST_TEST(tried->code() == errc::disconnected);
+    const auto text = tried->text();
+    const auto message = error_code{errc::disconnected}.message();
+    BOOST_TEST(text.find("not granted in time") != text.npos, text);
+    BOOST_TEST(text.find(message) != text.npos, text);
+    BOOST_TEST(text.find(message) == text.rfind(message), text);
+}
+
 BOOST_AUTO_TEST_CASE(closing_or_destroying_the_client_cancels_the_body)
 {
     for (const bool destroy : {false, true}) {

@@ -359,8 +359,8 @@ private:
     {
         auto about = words_.message();
         const auto message = ec.message();
-        if (const auto end = ": " + message; about.ends_with(end)) {
-            about.resize(about.size() - end.size());
+        if (about.ends_with(": " + message) || about.ends_with("; " + message)) {
+            about.resize(about.size() - message.size() - 2);
         }
         op_->explain(ec, about.empty() ? message : about + ": " + message);
         return std::make_exception_ptr(
