@@ -26,6 +26,15 @@ target_compile_options(
                                      $<$<BOOL:${COLOCK_WERROR}>:-Werror>)
 set(CMAKE_CXX_EXTENSIONS OFF)
 
+# A library whose sources may be compiled several at a time: in them, names of unnamed namespaces differ.
+function(colock_compile_in_batches target)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ${COLOCK_UNITY_BUILD})
+    if(COLOCK_UNITY_BUILD)
+        # GCC warns of coroutines that use an unnamed namespace of a file that another one includes.
+        target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+    endif()
+endfunction()
+
 if(COLOCK_SANITIZE STREQUAL "fuzzer") # of clang, with the two below
     add_compile_options(-fsanitize=fuzzer-no-link)
 endif()

@@ -2,6 +2,7 @@
 #include <colock/diagnostics.hpp>
 #include <colock/log.hpp>
 
+#include "connect/awaiting.hpp"
 #include "connect/patience.hpp"
 #include "connect/run_client.hpp"
 #include "look/culprit.hpp"
@@ -12,11 +13,9 @@
 #include "program/failure.hpp"
 #include "program/program.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <unistd.h>
@@ -33,7 +32,6 @@ namespace colock::cli {
 namespace {
 
 namespace asio = boost::asio;
-constexpr auto no_throw = asio::as_tuple(asio::use_awaitable);
 
 struct break_options {
     server_options servers;

@@ -3,6 +3,7 @@
 #include <colock/log.hpp>
 #include <colock/watch.hpp>
 
+#include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
 #include "connect/patience.hpp"
 #include "connect/run_client.hpp"
@@ -12,10 +13,7 @@
 #include "program/failure.hpp"
 #include "program/program.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <chrono>
@@ -30,7 +28,6 @@ namespace colock::cli {
 namespace {
 
 namespace asio = boost::asio;
-constexpr auto no_throw = asio::as_tuple(asio::use_awaitable);
 
 struct revoke_options {
     server_options servers;
@@ -85,13 +82,6 @@ asio::awaitable<void> wait_until_gone(client& zk, std::vector<asked_node> nodes)
     }
 }
 
-asio::awaitable<void> after(std::chrono::milliseconds time)
-{
-    const auto executor = co_await asio::this_coro::executor;
-    asio::steady_timer timer{executor, time};
-    co_await timer.async_wait(asio::use_awaitable);
-}
-
 std::vector<queue_entry> chosen(const seen_lock& seen, const std::string& node)
 {
     const auto holders = seen.queue.holders();
@@ -134,7 +124,7 @@ asio::awaitable<int> revoke(client& zk, const revoke_options& o)
         co_return success;
     }
     using namespace asio::experimental::awaitable_operators;
-    const auto first = co_await (wait_until_gone(zk, nodes) || after(o.wait));
+    const auto first = co_await (wait_until_gone(zk, nodes) || pause(o.wait));
     if (first.index() == 1) {
         throw failure{timed_out, "not all have let go of " + path + " after " + shown(o.wait) +
                                      "; `colock why` tells who still has it, `colock break` takes "

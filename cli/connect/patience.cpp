@@ -1,10 +1,9 @@
 #include "connect/patience.hpp"
 
+#include "connect/awaiting.hpp"
 #include "program/failure.hpp"
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
@@ -37,13 +36,6 @@ asio::awaitable<ending> to_the_end(asio::awaitable<int> body)
     co_return e;
 }
 
-asio::awaitable<void> after(std::chrono::milliseconds time)
-{
-    const auto executor = co_await asio::this_coro::executor;
-    asio::steady_timer timer{executor, time};
-    co_await timer.async_wait(asio::use_awaitable);
-}
-
 asio::awaitable<void> until_lost(client& zk, std::chrono::milliseconds limit)
 {
     for (;;) {
@@ -53,7 +45,7 @@ asio::awaitable<void> until_lost(client& zk, std::chrono::milliseconds limit)
             continue;
         }
         const auto first =
-            co_await (zk.async_wait_state_change(seen, asio::use_awaitable) || after(limit));
+            co_await (zk.async_wait_state_change(seen, asio::use_awaitable) || pause(limit));
         if (first.index() == 1) {
             co_return;
         }

@@ -2,12 +2,11 @@
 
 #include <colock/diagnostics.hpp>
 
+#include "connect/awaiting.hpp"
 #include "connect/until_signal.hpp"
 #include "program/failure.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <exception>
 #include <utility>
@@ -27,8 +26,7 @@ asio::awaitable<int> connected(const client_options& options,
     int status = 0;
     try {
         diagnostics why;
-        const auto [ec] =
-            co_await zk.async_connect(bind_diagnostics(why, asio::as_tuple(asio::use_awaitable)));
+        const auto [ec] = co_await zk.async_connect(bind_diagnostics(why, no_throw));
         if (ec) {
             throw failure_of(ec, why.message());
         }
@@ -37,8 +35,7 @@ asio::awaitable<int> connected(const client_options& options,
         failed = std::current_exception();
     }
     co_await keep_on();
-    co_await zk.async_close(
-        asio::as_tuple(asio::use_awaitable)); // else the session ends by its time-out
+    co_await zk.async_close(no_throw); // else the session ends by its time-out
     if (failed) {
         std::rethrow_exception(failed);
     }

@@ -1,9 +1,8 @@
 #include "health/access_look.hpp"
 
+#include "connect/awaiting.hpp"
 #include "health/scratch.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
@@ -78,7 +77,7 @@ struct reading {
 
 asio::awaitable<reading> read_list(client& zk, std::string path)
 {
-    auto [ec, found] = co_await zk.async_get_acl(path, asio::as_tuple(asio::use_awaitable));
+    auto [ec, found] = co_await zk.async_get_acl(path, no_throw);
     if (ec == asio::error::operation_aborted) {
         throw boost::system::system_error{ec};
     }
@@ -146,7 +145,7 @@ asio::awaitable<void> look_at_parent(client& zk, std::string path, findings& fou
 asio::awaitable<void> look_below(client& zk, std::string path, findings& found)
 {
     constexpr std::size_t most = 100;
-    auto [ec, below] = co_await zk.async_children(path, asio::as_tuple(asio::use_awaitable));
+    auto [ec, below] = co_await zk.async_children(path, no_throw);
     if (ec) {
         found.add(severity::unknown, "access", "cannot list " + path + ": " + ec.message());
         co_return;

@@ -3,6 +3,7 @@
 #include <colock/diagnostics.hpp>
 #include <colock/log.hpp>
 
+#include "connect/awaiting.hpp"
 #include "connect/patience.hpp"
 #include "connect/server_options.hpp"
 #include "connect/until_signal.hpp"
@@ -12,7 +13,6 @@
 #include "program/program.hpp"
 #include "program/wrap.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
@@ -44,7 +44,7 @@ using client_list = std::vector<std::unique_ptr<client>>;
 asio::awaitable<void> connect_one(client& zk)
 {
     diagnostics why;
-    const auto token = bind_diagnostics(why, asio::as_tuple(asio::use_awaitable));
+    const auto token = bind_diagnostics(why, no_throw);
     const auto [ec] = co_await zk.async_connect(token);
     if (ec) {
         throw failure_of(ec, why.message());
@@ -54,14 +54,13 @@ asio::awaitable<void> connect_one(client& zk)
 // `ours`: whether the node may be there because of us, whatever the answer is.
 asio::awaitable<void> make_place(client& zk, std::string path, bool& ours)
 {
-    const auto [unreadable, there] =
-        co_await zk.async_exists(path, asio::as_tuple(asio::use_awaitable));
+    const auto [unreadable, there] = co_await zk.async_exists(path, no_throw);
     if (!unreadable && there) {
         throw failure{refused, path + " exists; name a path of --path that does not, because all "
                                       "below it is removed at the end"};
     }
     diagnostics why;
-    const auto token = bind_diagnostics(why, asio::as_tuple(asio::use_awaitable));
+    const auto token = bind_diagnostics(why, no_throw);
     ours = true;
     const auto [ec, made] =
         co_await zk.async_create(path, std::string{}, create_mode::container, token);
@@ -124,7 +123,7 @@ asio::awaitable<void> close_all(const client_list& clients)
 {
     for (const auto& zk : clients) {
         if (zk != clients.front()) {
-            co_await zk->async_close(asio::as_tuple(asio::use_awaitable));
+            co_await zk->async_close(no_throw);
         }
     }
 }
@@ -156,7 +155,7 @@ asio::awaitable<int> bench(const client_options& options, const bench_options& o
     if (ours) {
         co_await remove_scratch(*clients.front(), path);
     }
-    co_await clients.front()->async_close(asio::as_tuple(asio::use_awaitable));
+    co_await clients.front()->async_close(no_throw);
     if (failed) {
         std::rethrow_exception(failed);
     }

@@ -1,9 +1,9 @@
 #include "health/certificate_look.hpp"
 
+#include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
 #include "connect/four_letter_word.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -11,7 +11,6 @@
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <openssl/bio.h>
@@ -117,18 +116,16 @@ void prepare(const std::shared_ptr<handshake>& h, const std::string& name)
 
 asio::awaitable<std::string> shake_hands(handshake& h, const endpoint& at)
 {
-    const auto [unknown, found] =
-        co_await h.names.async_resolve(at.host, at.port, asio::as_tuple(asio::use_awaitable));
+    const auto [unknown, found] = co_await h.names.async_resolve(at.host, at.port, no_throw);
     if (unknown) {
         co_return unknown.message();
     }
-    const auto [refused, to] = co_await asio::async_connect(h.stream.lowest_layer(), found,
-                                                            asio::as_tuple(asio::use_awaitable));
+    const auto [refused, to] =
+        co_await asio::async_connect(h.stream.lowest_layer(), found, no_throw);
     if (refused) {
         co_return refused.message();
     }
-    const auto [ec] = co_await h.stream.async_handshake(ssl::stream_base::client,
-                                                        asio::as_tuple(asio::use_awaitable));
+    const auto [ec] = co_await h.stream.async_handshake(ssl::stream_base::client, no_throw);
     co_return ec ? ec.message() : std::string{};
 }
 

@@ -2,6 +2,7 @@
 #include <colock/client.hpp>
 #include <colock/diagnostics.hpp>
 
+#include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
 #include "connect/patience.hpp"
 #include "connect/server_options.hpp"
@@ -15,9 +16,7 @@
 #include "program/failure.hpp"
 #include "program/program.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
@@ -73,7 +72,7 @@ asio::awaitable<void> look_by_client(const client_options& options, const doctor
     const auto executor = co_await asio::this_coro::executor;
     client zk{executor, options};
     diagnostics why;
-    const auto token = bind_diagnostics(why, asio::as_tuple(asio::use_awaitable));
+    const auto token = bind_diagnostics(why, no_throw);
     const auto [ec] = co_await zk.async_connect(token);
     if (ec == asio::error::operation_aborted) {
         throw boost::system::system_error{ec};
@@ -103,14 +102,14 @@ asio::awaitable<void> look_by_client(const client_options& options, const doctor
     if (failed) {
         co_await keep_on();
     }
-    co_await zk.async_close(asio::as_tuple(asio::use_awaitable));
+    co_await zk.async_close(no_throw);
     found.requests += zk.stats().requests;
     if (failed) {
         std::rethrow_exception(failed);
     }
 }
 
-asio::awaitable<int> examine(const client_options& options, const doctor_options& o)
+asio::awaitable<int> examine_servers(const client_options& options, const doctor_options& o)
 {
     findings found{!o.json};
     if (options.tls) {
@@ -176,7 +175,7 @@ void add_doctor(program& p)
     c.run = [o] {
         check(*o);
         const auto options = to_client_options(o->servers);
-        return run_until_signal([&] { return examine(options, *o); });
+        return run_until_signal([&] { return examine_servers(options, *o); });
     };
 }
 

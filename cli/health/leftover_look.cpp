@@ -1,10 +1,9 @@
 #include "health/leftover_look.hpp"
 
+#include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
 #include "health/scratch.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <deque>
@@ -65,7 +64,7 @@ void judge(const std::string& path, const std::string& name, const node_stat& st
     }
 }
 
-asio::awaitable<void> walk(client& zk, std::string top, milliseconds oldest, leftovers& l)
+asio::awaitable<void> look_below(client& zk, std::string top, milliseconds oldest, leftovers& l)
 {
     constexpr std::size_t most = 1000;
     std::deque<std::string> left{top};
@@ -76,8 +75,7 @@ asio::awaitable<void> walk(client& zk, std::string top, milliseconds oldest, lef
         }
         ++l.nodes;
         const auto path = left.front();
-        const auto [ec, found] =
-            co_await zk.async_children(path, asio::as_tuple(asio::use_awaitable));
+        const auto [ec, found] = co_await zk.async_children(path, no_throw);
         if (ec == asio::error::operation_aborted) {
             throw boost::system::system_error{ec};
         }
@@ -106,7 +104,7 @@ asio::awaitable<void> look_for_leftovers(client& zk, std::string path, milliseco
     const auto now = std::chrono::duration_cast<milliseconds>(
         std::chrono::system_clock::now().time_since_epoch());
     leftovers l;
-    co_await walk(zk, path, now - old, l);
+    co_await look_below(zk, path, now - old, l);
     if (l.missing) {
         co_return; // look_at_access has said so
     }

@@ -1,6 +1,7 @@
 #include "health/scratch.hpp"
 
-#include <boost/asio/as_tuple.hpp>
+#include "connect/awaiting.hpp"
+
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -40,8 +41,7 @@ bool is_of_a_session(const node_stat& s)
 asio::awaitable<std::string> place_for_scratch(client& zk, std::string path)
 {
     for (;; path = parent_of(path)) {
-        const auto [ec, found] =
-            co_await zk.async_children(path, asio::as_tuple(asio::use_awaitable));
+        const auto [ec, found] = co_await zk.async_children(path, no_throw);
         const bool is_lock = std::ranges::any_of(found.names, is_contender_name) ||
                              is_of_a_session(found.stat); // which has no children
         // Perhaps the directory of a free lock, in which other libraries take any node for a contender.
@@ -67,15 +67,14 @@ namespace {
 asio::awaitable<void> remove_all(client& zk, std::string path)
 {
     for (;;) {
-        const auto [ec, found] =
-            co_await zk.async_children(path, asio::as_tuple(asio::use_awaitable));
+        const auto [ec, found] = co_await zk.async_children(path, no_throw);
         if (ec) {
             co_return;
         }
         for (const auto& name : found.names) {
             co_await remove_all(zk, child_of(path, name));
         }
-        const auto [refused] = co_await zk.async_remove(path, asio::as_tuple(asio::use_awaitable));
+        const auto [refused] = co_await zk.async_remove(path, no_throw);
         if (refused != zookeeper_errc::not_empty && !outcome_unknown(refused)) {
             co_return;
         }

@@ -3,11 +3,10 @@
 #include <colock/client.hpp>
 #include <colock/diagnostics.hpp>
 
+#include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <charconv>
@@ -41,7 +40,7 @@ asio::awaitable<granted> try_session(const client_options& options, findings& fo
     granted g;
     diagnostics why;
     const auto begin = std::chrono::steady_clock::now();
-    const auto token = bind_diagnostics(why, asio::as_tuple(asio::use_awaitable));
+    const auto token = bind_diagnostics(why, no_throw);
     const auto [ec] = co_await one.async_connect(token);
     g.took = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
     g.error = ec;
@@ -49,7 +48,7 @@ asio::awaitable<granted> try_session(const client_options& options, findings& fo
     if (!ec) {
         g.timeout = one.session_timeout();
         ++found.sessions;
-        co_await one.async_close(asio::as_tuple(asio::use_awaitable));
+        co_await one.async_close(no_throw);
     }
     found.requests += one.stats().requests;
     if (ec == asio::error::operation_aborted) {
@@ -119,7 +118,8 @@ asio::awaitable<void> find_shortest(server_facts& server, const client_options& 
     }
 }
 
-asio::awaitable<void> look_at(server_facts& server, const client_options& chosen, findings& found)
+asio::awaitable<void> look_at_server(server_facts& server, const client_options& chosen,
+                                     findings& found)
 {
     auto options = chosen;
     options.session_timeout = long_session;
@@ -159,7 +159,7 @@ asio::awaitable<std::vector<server_facts>> look_at_servers(const client_options&
         one.chroot.clear();
         one.credentials.clear();
         one.connect_timeout = std::min(one.connect_timeout, patience);
-        co_await look_at(all.back(), one, found);
+        co_await look_at_server(all.back(), one, found);
     }
     co_return all;
 }

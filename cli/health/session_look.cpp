@@ -1,10 +1,10 @@
 #include "health/session_look.hpp"
 
+#include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
 #include "connect/until_signal.hpp"
 #include "health/scratch.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -129,9 +129,8 @@ milliseconds since_1970()
 asio::awaitable<void> look_with_nodes(client& zk, std::string scratch, findings& found)
 {
     const auto before = since_1970();
-    const auto token = asio::as_tuple(asio::use_awaitable);
     const auto [refused, made] =
-        co_await zk.async_create(scratch, std::string{}, create_mode::container, token);
+        co_await zk.async_create(scratch, std::string{}, create_mode::container, no_throw);
     if (refused) {
         const auto where = parent_of(scratch);
         found.add(severity::unknown, "container",

@@ -1,10 +1,7 @@
 #include "look/diagnosis.hpp"
 
+#include "connect/awaiting.hpp"
 #include "look/words.hpp"
-
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -100,13 +97,6 @@ bool a_holder_seems_dead(const diagnosis& all)
             return examine(e, all.facts).state == health::dead;
         });
     });
-}
-
-asio::awaitable<void> pause(std::chrono::milliseconds time)
-{
-    const auto executor = co_await asio::this_coro::executor;
-    asio::steady_timer timer{executor, time};
-    co_await timer.async_wait(asio::use_awaitable);
 }
 
 asio::awaitable<void> look_at_all(client& zk, const std::vector<std::string>& paths,

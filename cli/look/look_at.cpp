@@ -3,10 +3,9 @@
 #include <colock/diagnostics.hpp>
 #include <colock/log.hpp>
 
+#include "connect/awaiting.hpp"
 #include "program/failure.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
@@ -20,7 +19,6 @@ namespace colock::cli {
 namespace {
 
 namespace asio = boost::asio;
-constexpr auto no_throw = asio::as_tuple(asio::use_awaitable);
 
 bool is_a_fact(const error_code& ec)
 {
@@ -49,7 +47,7 @@ queue_entry entry_of_node(const std::string& path, const get_result& found)
 }
 
 // A container has the smallest number there is in place of a session.
-bool has_session(const node_stat& s)
+bool is_ephemeral(const node_stat& s)
 {
     return s.ephemeral_owner != 0 && s.ephemeral_owner != std::int64_t{-1} - 0x7fff'ffff'ffff'ffff;
 }
@@ -141,7 +139,7 @@ asio::awaitable<seen_lock> look_at(client& zk, std::string path, std::size_t mos
     seen.exists = true;
     seen.data = node.data;
     seen.stat = node.stat;
-    if (!get_ec && has_session(node.stat)) {
+    if (!get_ec && is_ephemeral(node.stat)) {
         seen.what = kind::single_node;
         seen.queue.entries.push_back(entry_of_node(path, node));
         co_return seen;

@@ -1,10 +1,9 @@
 #include "look/session_facts.hpp"
 
+#include "connect/awaiting.hpp"
 #include "connect/four_letter_word.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
@@ -149,14 +148,14 @@ asio::awaitable<std::optional<connections>> ask_beside(const session_questions& 
     options.connect_timeout = how.limit;
     options.log = {};
     client beside{executor, options};
-    const auto [ec] = co_await beside.async_connect(asio::as_tuple(asio::use_awaitable));
+    const auto [ec] = co_await beside.async_connect(no_throw);
     std::optional<connections> all;
     if (!ec) {
         all = co_await server.ask_connections();
         if (all) {
             measure_silence(*all, beside.session_id());
         }
-        co_await beside.async_close(asio::as_tuple(asio::use_awaitable));
+        co_await beside.async_close(no_throw);
     }
     co_return all;
 }

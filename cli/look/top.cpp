@@ -2,6 +2,7 @@
 #include <colock/client.hpp>
 #include <colock/log.hpp>
 
+#include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
 #include "connect/run_client.hpp"
 #include "look/look_at.hpp"
@@ -11,7 +12,6 @@
 #include "program/failure.hpp"
 #include "program/program.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -38,7 +38,6 @@ namespace {
 
 namespace asio = boost::asio;
 using std::chrono::steady_clock;
-constexpr auto no_throw = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t nodes_read = 2;
 
 struct top_options {
@@ -217,13 +216,6 @@ private:
     std::string fault_;
 };
 
-asio::awaitable<void> pause(std::chrono::milliseconds time)
-{
-    const auto executor = co_await asio::this_coro::executor;
-    asio::steady_timer timer{executor, time};
-    co_await timer.async_wait(asio::use_awaitable);
-}
-
 bool is_over(const boost::system::system_error& e)
 {
     return e.code() == asio::error::operation_aborted || e.code() == errc::client_closed;
@@ -259,8 +251,7 @@ asio::awaitable<void> wait_for_q()
     const auto executor = co_await asio::this_coro::executor;
     auto keys = open_terminal(executor);
     if (!keys.is_open()) {
-        asio::steady_timer never{executor, asio::steady_timer::time_point::max()};
-        co_await never.async_wait(asio::use_awaitable);
+        co_await wait_for_ever();
     }
     for (char key = 0; key != 'q' && key != 'Q';) {
         const auto into = asio::buffer(&key, 1);

@@ -6,7 +6,7 @@ namespace colock::cli {
 
 namespace {
 
-std::string in_quotes(std::string_view text)
+std::string in_single_quotes(std::string_view text)
 {
     std::string out;
     for (const auto c : text) {
@@ -29,17 +29,17 @@ std::string joined(const std::vector<std::string>& words)
 
 std::string line(const shown_option& option, const std::string& condition)
 {
-    std::string out = "complete -c colock -n " + in_quotes(condition);
+    std::string out = "complete -c colock -n " + in_single_quotes(condition);
     for (const auto& name : option.names) {
         out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
     }
     if (!option.value.empty() && !option.value.starts_with('[')) {
         out += option.is_file ? " -r -F" : " -x";
         if (!option.choices.empty()) {
-            out += " -a " + in_quotes(joined(option.choices));
+            out += " -a " + in_single_quotes(joined(option.choices));
         }
     }
-    return out + " -d " + in_quotes(option.text) + '\n';
+    return out + " -d " + in_single_quotes(option.text) + '\n';
 }
 
 } // namespace
@@ -63,7 +63,7 @@ std::string fish_completion(const program& p)
     for (const auto& c : p.commands()) {
         names.emplace_back(c.text.name);
         out += "complete -c colock -n __colock_begins -a " + names.back() + " -d " +
-               in_quotes(c.text.summary) + '\n';
+               in_single_quotes(c.text.summary) + '\n';
     }
     for (const auto& option : page_of(p).options) {
         out += line(option, "__colock_begins");
@@ -77,8 +77,8 @@ std::string fish_completion(const program& p)
         for (const auto& argument : text.arguments) {
             const auto& words = argument.value == "COMMAND" ? names : argument.choices;
             if (!words.empty()) {
-                out += "complete -c colock -n " + in_quotes(condition) + " -a " +
-                       in_quotes(joined(words)) + '\n';
+                out += "complete -c colock -n " + in_single_quotes(condition) + " -a " +
+                       in_single_quotes(joined(words)) + '\n';
             }
         }
     }

@@ -45,7 +45,7 @@ std::string line(std::string_view text)
     return roff(text) + '\n';
 }
 
-std::string in_quotes(std::string_view text)
+std::string in_roff_quotes(std::string_view text)
 {
     auto out = roff(text);
     for (std::size_t at = 0; (at = out.find('"', at)) != out.npos; at += 4) {
@@ -91,7 +91,7 @@ std::string heading(const shown_option& option)
     return option.value.empty() ? out : out + " \\fI" + roff(option.value) + "\\fP";
 }
 
-std::string options_of(const page& p)
+std::string options_section(const page& p)
 {
     std::string out;
     if (!p.arguments.empty()) {
@@ -104,7 +104,7 @@ std::string options_of(const page& p)
     for (const auto& option : p.options) {
         if (option.group != group) {
             out += group.empty() ? ".SH OPTIONS\n" : "";
-            out += option.group == "Options" ? "" : ".SS " + in_quotes(option.group) + '\n';
+            out += option.group == "Options" ? "" : ".SS " + in_roff_quotes(option.group) + '\n';
             group = option.group;
         }
         out += ".TP\n" + heading(option) + '\n' + line(whole_text_of(option));
@@ -183,7 +183,7 @@ std::string manual_of(const page& p, const program& all)
         commands.push_back({c.name, c.text + ": see `colock-" + c.name + "`(1)."});
     }
     out += rows("COMMANDS", commands);
-    out += options_of(p);
+    out += options_section(p);
     out += rows("\"EXIT STATUS\"", p.statuses);
     out += rows("ENVIRONMENT", p.environment);
     out += rows("FILES", p.files);

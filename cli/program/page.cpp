@@ -35,7 +35,7 @@ std::string in_lower_case(std::string_view summary)
     return out;
 }
 
-shown_option shown(const CLI::Option& option)
+shown_option facts_of(const CLI::Option& option)
 {
     shown_option s;
     for (const auto& name : option.get_snames()) {
@@ -70,7 +70,7 @@ shown_option shown(const CLI::Option& option)
 void add_options(page& to, const CLI::App& from)
 {
     for (const auto* option : from.get_options()) {
-        auto s = shown(*option);
+        auto s = facts_of(*option);
         if (s.group.empty()) { // hidden
             continue;
         }

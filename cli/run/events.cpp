@@ -31,7 +31,7 @@ std::size_t width()
     return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
 }
 
-std::string who(const queue_entry& e)
+std::string holder_name(const queue_entry& e)
 {
     const auto owner = e.owner();
     if (owner.host && owner.pid && owner.program) {
@@ -106,8 +106,8 @@ void events::waiting(const queue_view& queue, std::int64_t own_session)
         }
         return;
     }
-    const auto rest = ": " + place(before, all.size()) + "; held by " + printable(who(holder)) +
-                      " for " + shown(age(holder));
+    const auto rest = ": " + place(before, all.size()) + "; held by " +
+                      printable(holder_name(holder)) + " for " + shown(age(holder));
     write("\r\033[K" + line_of("waiting for ", printable(path_), rest, width() - 1));
     shows_wait_ = true;
 }

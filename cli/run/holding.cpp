@@ -1,6 +1,7 @@
 #include "run/holding.hpp"
 
-#include <boost/asio/as_tuple.hpp>
+#include "connect/awaiting.hpp"
+
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -10,15 +11,6 @@ namespace colock::cli {
 namespace asio = boost::asio;
 
 namespace {
-
-constexpr auto to_tuple = asio::as_tuple(asio::use_awaitable);
-
-asio::awaitable<void> for_ever()
-{
-    asio::steady_timer never{co_await asio::this_coro::executor,
-                             asio::steady_timer::time_point::max()};
-    co_await never.async_wait(asio::use_awaitable);
-}
 
 } // namespace
 
@@ -63,21 +55,21 @@ asio::awaitable<error_code> holding::wait_lost()
 asio::awaitable<void> holding::wait_revoked()
 {
     if (const auto* const lock = std::get_if<held_lock>(&held_)) {
-        const auto [ec] = co_await lock->async_wait_revoked(to_tuple);
+        const auto [ec] = co_await lock->async_wait_revoked(no_throw);
         if (!ec) {
             co_return;
         }
     }
-    co_await for_ever();
+    co_await wait_for_ever();
 }
 
 asio::awaitable<error_code> holding::release()
 {
     if (auto* const lock = std::get_if<held_lock>(&held_)) {
-        const auto [ec] = co_await lock->async_unlock(to_tuple);
+        const auto [ec] = co_await lock->async_unlock(no_throw);
         co_return ec;
     }
-    const auto [ec] = co_await std::get<permit>(held_).async_release(to_tuple);
+    const auto [ec] = co_await std::get<permit>(held_).async_release(no_throw);
     co_return ec;
 }
 

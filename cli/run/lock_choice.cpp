@@ -6,7 +6,8 @@
 #include <colock/semaphore.hpp>
 #include <colock/shared_mutex.hpp>
 
-#include <boost/asio/as_tuple.hpp>
+#include "connect/awaiting.hpp"
+
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -17,8 +18,6 @@ namespace colock::cli {
 namespace asio = boost::asio;
 
 namespace {
-
-constexpr auto to_tuple = asio::as_tuple(asio::use_awaitable);
 
 // Too long for the clock: no limit.
 constexpr auto no_limit = std::chrono::hours::max();
@@ -54,14 +53,14 @@ struct acquisition {
     {
         diagnostics why;
         if (limit && *limit <= limit->zero()) {
-            auto [ec, held] = co_await at_once(bind_diagnostics(why, to_tuple));
+            auto [ec, held] = co_await at_once(bind_diagnostics(why, no_throw));
             co_return result(ec, std::move(held), why);
         }
         if (limit) {
-            auto [ec, held] = co_await within(*limit, bind_diagnostics(why, to_tuple));
+            auto [ec, held] = co_await within(*limit, bind_diagnostics(why, no_throw));
             co_return result(ec, std::move(held), why);
         }
-        auto [ec, held] = co_await within(no_limit, bind_diagnostics(why, to_tuple));
+        auto [ec, held] = co_await within(no_limit, bind_diagnostics(why, no_throw));
         co_return result(ec, std::move(held), why);
     }
 
@@ -114,7 +113,7 @@ struct acquisition {
     static asio::awaitable<acquired> campaign(election& e)
     {
         diagnostics why;
-        auto [ec, term] = co_await e.async_campaign(bind_diagnostics(why, to_tuple));
+        auto [ec, term] = co_await e.async_campaign(bind_diagnostics(why, no_throw));
         co_return result(ec, std::move(term), why);
     }
 };

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 // The grace, and what SIGKILL needs to take effect.
 constexpr std::chrono::milliseconds margin_behind_grace = 500ms;
 
-std::string in_one_line(std::string text)
+std::string without_control_characters(std::string text)
 {
     std::ranges::replace_if(
         text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
@@ -37,8 +37,8 @@ std::string owner_of(const run_options& options, const std::vector<std::string>&
     }
     const char* const outer = std::getenv("COLOCK_NODE");
     return own.substr(0, program_at) +
-           (outer && *outer == '/' ? " under=" + in_one_line(outer) : "") +
-           " program=" + in_one_line(name);
+           (outer && *outer == '/' ? " under=" + without_control_characters(outer) : "") +
+           " program=" + without_control_characters(name);
 }
 
 access_control_list acl_of(const std::string& name, const client_options& who)

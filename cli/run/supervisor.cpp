@@ -3,13 +3,13 @@
 #include <colock/diagnostics.hpp>
 #include <colock/log.hpp>
 
+#include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
 #include "program/failure.hpp"
 #include "run/boot_time.hpp"
 #include "run/events.hpp"
 #include "run/guardian_link.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -40,8 +40,6 @@ namespace asio = boost::asio;
 using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
-
-constexpr auto to_tuple = asio::as_tuple(asio::use_awaitable);
 
 int status_of(int wait_status)
 {
@@ -187,7 +185,7 @@ private:
     asio::awaitable<void> connect()
     {
         diagnostics why;
-        const auto [ec] = co_await zk_.async_connect(bind_diagnostics(why, to_tuple));
+        const auto [ec] = co_await zk_.async_connect(bind_diagnostics(why, no_throw));
         if (ec) {
             throw failure_of(ec, why.message());
         }
@@ -202,7 +200,7 @@ private:
                 std::string_view::npos) {
             co_return;
         }
-        const auto [ec, found] = co_await zk_.async_exists(outer, to_tuple);
+        const auto [ec, found] = co_await zk_.async_exists(outer, no_throw);
         if (!ec && found && !std::holds_alternative<as_reader>(what_.lock.kind) &&
             !std::holds_alternative<as_permits>(what_.lock.kind)) {
             throw failure{usage, what_.lock.path + " is held by the colock run that runs this "
@@ -339,8 +337,7 @@ private:
         co_await held.wait_revoked();
         say_.note("revoked", "a client asks for the lock: SIGTERM for the command");
         guardian_.tell({message_kind::pass_on, SIGTERM});
-        asio::steady_timer never{context_, steady::time_point::max()};
-        co_await never.async_wait(asio::use_awaitable);
+        co_await wait_for_ever();
     }
 
     asio::awaitable<run_result> hear_guardian()

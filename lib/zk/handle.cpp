@@ -60,10 +60,9 @@ handle::interest handle::next_interest()
     if (reader_.outstanding() != 0 && client_.state() == c_client::status::connected) {
         // The C client's own patience, which events and pings would renew. After a pause of the program the answer may
         // lie in the socket behind events: what is there is read first, unless there is no end of it.
-        using clock = frame_reader::clock;
         const auto patience = session_timeout() * 2 / 3;
-        auto left = reader_.unanswered_since() + patience - clock::now();
-        if (left <= clock::duration{}) {
+        auto left = reader_.unanswered_since() + patience - frame_reader::clock::now();
+        if (left <= frame_reader::clock::duration{}) {
             if (left <= -patience || !reader_.has_unread(wire_)) {
                 break_off("the server has answered no request for " +
                           std::to_string(patience.count()) + " ms");

@@ -183,11 +183,11 @@ tiny_tree::reply tiny_tree::list(std::string const& path, bool with_stat) const
     if (at == nodes_.end())
         return {no_node, {}};
     std::vector<std::string> names;
-    auto const prefix = path == "/" ? path : path + "/";
-    for (auto child = nodes_.lower_bound(prefix);
-         child != nodes_.end() && child->first.starts_with(prefix); ++child)
-        if (child->first != "/" && child->first.find('/', prefix.size()) == std::string::npos)
-            names.push_back(child->first.substr(prefix.size()));
+    auto const below = path == "/" ? path : path + "/";
+    for (auto child = nodes_.lower_bound(below);
+         child != nodes_.end() && child->first.starts_with(below); ++child)
+        if (child->first != "/" && child->first.find('/', below.size()) == std::string::npos)
+            names.push_back(child->first.substr(below.size()));
     jute_writer out;
     out.integer(static_cast<std::int32_t>(names.size()));
     for (auto const& name : names)

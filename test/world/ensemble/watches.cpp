@@ -7,7 +7,7 @@ namespace world {
 
 namespace {
 
-std::string parent_of(const std::string& path)
+std::string directory_of(const std::string& path)
 {
     const auto slash = path.rfind('/');
     return slash == 0 ? "/" : path.substr(0, slash);
@@ -80,7 +80,7 @@ void watches::created(const std::string& path, const colock::access_control_list
                       const colock::access_control_list& parent)
 {
     trigger(kind::data, path, colock::watch_event_type::created, own);
-    trigger(kind::children, parent_of(path), colock::watch_event_type::children_changed, parent);
+    trigger(kind::children, directory_of(path), colock::watch_event_type::children_changed, parent);
 }
 
 void watches::removed(const std::string& path, const colock::access_control_list& own,
@@ -96,7 +96,7 @@ void watches::removed(const std::string& path, const colock::access_control_list
             w->notify(colock::watch_event_type::deleted, path, own);
         }
     }
-    trigger(kind::children, parent_of(path), colock::watch_event_type::children_changed, parent);
+    trigger(kind::children, directory_of(path), colock::watch_event_type::children_changed, parent);
 }
 
 void watches::changed(const std::string& path, const colock::access_control_list& own)

@@ -37,8 +37,14 @@ ninja=$(sed -n 's/^CMAKE_MAKE_PROGRAM:[^=]*=//p' "$build/CMakeCache.txt")
 # Runs the command of the build that compiles a source file, for the copy in a tree. Prints the object of the build.
 compile() # TREE SOURCE OBJECT
 {
-    local tree=$1 command folder original
-    command=$(grep -F -- " -c $source_dir/$2" "$work/commands")
+    local tree=$1 command folder original batch
+    if ! command=$(grep -F -- " -c $source_dir/$2" "$work/commands"); then
+        # The build compiles it with others (COLOCK_UNITY_BUILD): so does this, with the copies of all of them.
+        batch=$(grep -lF -- "\"$source_dir/$2\"" "$build"/{lib,test/world}/CMakeFiles/*/Unity/*.cxx)
+        command=$(grep -F -- " -c $batch" "$work/commands")
+        sed "s|\"$source_dir/|\"$tree/|" "$batch" > "$3.cxx"
+        command=${command/ -c $batch/ -c $3.cxx}
+    fi
     original=$(sed -E 's/.* -o ([^ ]+) .*/\1/' <<< "$command")
     for folder in lib include test; do
         command=${command//$source_dir\/$folder/$tree\/$folder}
