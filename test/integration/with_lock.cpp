@@ -423,7 +423,9 @@ BOOST_AUTO_TEST_CASE(what_an_exception_says_stands_in_it_once)
     std::optional<result> tried;
     m.async_try_with_lock_for(
         20ms, [](const unique_lock&) -> asio::awaitable<void> { co_return; },
-        [&](std::exception_ptr e, bool) { tried = result{true, 0, std::move(e)}; });
+        [&](std::exception_ptr e, bool) {
+            tried = result{true, 0, std::move(e)};
+        });
     BOOST_TEST(until([&] { return tried.has_value(); }));
     BOOST_TEST(tried->code() == errc::disconnected);
     const auto text = tried->text();
