@@ -26,7 +26,7 @@ target_compile_options(
                                      $<$<BOOL:${COLOCK_WERROR}>:-Werror>)
 set(CMAKE_CXX_EXTENSIONS OFF)
 
-# A library whose sources may be compiled several at a time: in them, names of unnamed namespaces differ.
+# Sources that may be compiled several at a time: what is in their unnamed namespaces has different names, or parameters.
 function(colock_compile_in_batches target)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ${COLOCK_UNITY_BUILD})
     if(COLOCK_UNITY_BUILD)

@@ -40,6 +40,7 @@ gcc-12-server-3.9|12|g++-12|20|||13|
 gcc-12-strict|12|g++-12|23|-DBOOST_ASIO_NO_DEPRECATED|||\`BOOST_ASIO_NO_DEPRECATED\`
 gcc-12-no-rtti|12|g++-12|20|-fno-rtti|$libcxx||\`-fno-rtti\`
 gcc-12-portable|12|g++-12|20|$no_stream_of_linux|-DCOLOCK_PORTABLE=ON||\`COLOCK_PORTABLE\`, Asio without epoll, eventfd and timerfd
+gcc-12-no-tls|12|g++-12|20||-DCOLOCK_TLS=OFF -DCOLOCK_BUILD_CLI=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0||without TLS; the program; one batch of sources
 gcc-12-i386|12-i386|g++-12|20||||32-bit (i386)
 clang-14|12|clang++-14|20||||
 clang-16-libc++|12|clang++-16|20|-stdlib=libc++|$libcxx||
@@ -56,7 +57,7 @@ row_names() { rows | cut -d'|' -f1; }
 # What a root needs, beside what makes it.
 packages() { # ROOT
     local common=(ca-certificates python3 cmake ninja-build ccache openssl strace libzookeeper-st-dev libssl-dev
-        libsqlite3-dev default-jre-headless libzookeeper-java libnetty-java)
+        libsqlite3-dev libcli11-dev default-jre-headless libzookeeper-java libnetty-java)
     local boost
     case $1 in
         12*) boost=1.81 ;;
@@ -134,11 +135,15 @@ run_row() { # ROW
     mkdir -p "$build"
 
     local chosen=("${tests[@]}")
+    if [[ $options == *COLOCK_TLS=OFF* ]]; then
+        read -ra chosen <<<"${chosen[*]//*tls*/}" # there are none over TLS
+        targets+=(cli/all)
+    fi
     if ((quick)); then
         chosen=("${quick_tests[@]}")
-        targets=(hello_lock)
+        targets+=(hello_lock)
     elif [[ -z $jars ]]; then
-        targets=(examples/all)
+        targets+=(examples/all)
     fi
     targets+=(lib/all test/headers/all)
     for test in "${chosen[@]}"; do targets+=("${test%_tls}"); done

@@ -25,7 +25,7 @@ quietly() {
 }
 
 python3 tools/docs/draw.py --check
-tools/links.sh
+python3 tools/links.py
 rm -rf build/reference build/docs
 mkdir -p build/reference
 quietly doxygen tools/docs/Doxyfile

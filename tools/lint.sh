@@ -51,9 +51,7 @@ check format 'run ./dev format' ./dev format --check
 check house 'mend what the lines above name; test/house/*.cmake say the rules' house
 check spelling 'mend it, or add the word to .codespellrc' spelling
 check shell 'mend it; shellcheck.net/wiki/SCnnnn explains each number' shell
-if [[ -x tools/links.sh ]]; then
-    check links 'mend the links that the lines above name' tools/links.sh
-fi
+check links 'mend the links that the lines above name' python3 tools/links.py
 check headers 'each public header has to compile alone; include what it uses' headers
 check tidy 'mend it, or write NOLINT(check) with the reason beside it; .clang-tidy has the rules' \
     tools/tidy.sh "${tidy[@]}"

@@ -18,7 +18,6 @@ checks=(
     "soak        test soak"
     "interop     test interop"
     "world       world --jobs 2 --seeds 20000 --from $((10#$(date +%j) * 20000 + 1))"
-    "planted     world --planted"
     "chaos       chaos --minutes 20 --seed $(date +%Y%m%d)"
     "endurance   endurance"
     "fuzz        fuzz --seconds 600"

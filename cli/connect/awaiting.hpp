@@ -1,4 +1,4 @@
-// What every coroutine here needs that waits.
+// A token and two waits for the coroutines of the program.
 #pragma once
 
 #include <boost/asio/as_tuple.hpp>

@@ -11,8 +11,7 @@ set(archive "${WORK}/colock.tar.gz")
 execute_process(COMMAND "${CMAKE_COMMAND}" -E tar czf "${archive}" CMakeLists.txt LICENSE cmake include lib
                 WORKING_DIRECTORY "${root}" COMMAND_ERROR_IS_FATAL ANY)
 file(SHA256 "${archive}" hash)
-# A unity build takes a third of the time.
-set(options "-DCOLOCK_URL=${archive}" "-DCOLOCK_URL_HASH=SHA256=${hash}" -DCOLOCK_TLS=OFF -DCMAKE_UNITY_BUILD=ON)
+set(options "-DCOLOCK_URL=${archive}" "-DCOLOCK_URL_HASH=SHA256=${hash}" -DCOLOCK_TLS=OFF)
 
 # It exports what is declared so, and nothing else.
 build_and_run(fetch_content "${build}" ${options})

@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(without_a_server_each_says_so_and_fails)
     const loopback_port nobody;
     example tuple{"as_tuple", {nobody.address()}};
     std::vector<std::string> names{"hello_lock", "callbacks", "futures"};
-#ifndef __SANITIZE_ADDRESS__ // which cannot follow an exception through a stack of Boost.Context
+#ifndef __SANITIZE_ADDRESS__ // GCC's, which cannot follow an exception through a stack of Boost.Context
     names.emplace_back("yield");
 #endif
     for (const auto& name : names) {

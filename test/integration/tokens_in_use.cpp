@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(yield_context_for_bodies)
                 s.lock.async_with_lock(nothing, asio::append(asio::yield_context{yield}, 7)) == 7);
             const auto [fault, first] = s.lock.async_try_with_lock(nothing, asio::as_tuple(yield));
             BOOST_TEST((!fault && first));
-#ifndef __SANITIZE_ADDRESS__ // which cannot follow an exception through a stack of ours
+#ifndef __SANITIZE_ADDRESS__ // GCC's, which cannot follow an exception through a stack of ours
             const auto fail = [](const unique_lock&) -> asio::awaitable<void> {
                 throw std::runtime_error{"the body"};
                 co_return;

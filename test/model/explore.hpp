@@ -1,6 +1,7 @@
 // Runs a walk inside a test.
 #pragma once
 
+#include "../support/sanitizers.hpp"
 #include "depth_first.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -14,26 +15,16 @@
 
 namespace colock::model {
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define COLOCK_MODEL_SLOW_BUILD 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
-#define COLOCK_MODEL_SLOW_BUILD 1
-#endif
-
 // The largest walk of this run, in states. With COLOCK_WALKS=all in the environment there is no limit, but in a build that
 // is ten times slower: there the large walks would take minutes, and find no other faults. Each planted fault is found by a
 // walk below the limit: test/model/mutations.sh runs no larger one.
 inline std::size_t largest_walk()
 {
-#if defined(COLOCK_MODEL_SLOW_BUILD)
-    return 200'000;
-#else
+    if constexpr (!test::optimized) {
+        return 200'000;
+    }
     const char* const walks = std::getenv("COLOCK_WALKS");
     return walks != nullptr && std::string_view{walks} == "all" ? 1'000'000'000 : 400'000;
-#endif
 }
 
 inline void report(const outcome& o, std::chrono::steady_clock::time_point since)

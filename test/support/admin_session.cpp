@@ -10,8 +10,8 @@ namespace colock::test {
 
 namespace {
 
-constexpr int no_node = -101;
-constexpr int node_exists = -110;
+constexpr int error_no_node = -101;
+constexpr int error_node_exists = -110;
 constexpr int connection_loss = -4;
 constexpr int session_expired = -112;
 
@@ -51,11 +51,11 @@ std::string describe_zookeeper_error(int code)
         case -5: return "marshalling error";
         case -6: return "unimplemented";
         case -8: return "bad arguments";
-        case no_node: return "no node";
+        case error_no_node: return "no node";
         case -102: return "no authority (the ACL forbids it)";
         case -103: return "bad version";
         case -108: return "no children for ephemerals";
-        case node_exists: return "node exists";
+        case error_node_exists: return "node exists";
         case -111: return "not empty";
         case session_expired: return "session expired";
         case -114: return "invalid ACL";
@@ -231,7 +231,7 @@ void admin_session::create_path(std::string_view path)
         try {
             create(part);
         } catch (admin_error const& failure) {
-            if (failure.code() != node_exists)
+            if (failure.code() != error_node_exists)
                 throw;
         }
         if (end == path.npos)
@@ -250,7 +250,7 @@ bool admin_session::remove_if_there(std::string_view path)
         remove(path);
         return true;
     } catch (admin_error const& failure) {
-        if (failure.code() != no_node)
+        if (failure.code() != error_no_node)
             throw;
         return false;
     }
@@ -262,7 +262,7 @@ void admin_session::remove_tree(std::string_view path)
         for (auto const& child : children(path))
             remove_tree((path == "/" ? "" : std::string(path)) + "/" + child);
     } catch (admin_error const& failure) {
-        if (failure.code() != no_node)
+        if (failure.code() != error_no_node)
             throw;
         return;
     }
@@ -273,7 +273,7 @@ std::optional<admin_session::stat> admin_session::exists(std::string_view path)
 {
     auto const answer =
         impl_->call(opcode::exists, jute_writer().text(path).boolean(false).bytes(), path);
-    if (answer.error == no_node)
+    if (answer.error == error_no_node)
         return std::nullopt;
     if (answer.error)
         impl::fail(answer.error, impl::name(opcode::exists, path));

@@ -26,14 +26,6 @@ std::string content_of(std::string const& path)
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-void write_file(std::string const& path, std::string const& text)
-{
-    std::ofstream file(path);
-    file << text;
-    if (!file.flush())
-        throw std::runtime_error("certificate_authority: cannot write " + path);
-}
-
 // One call makes a key and a certificate for it.
 std::vector<std::string> request(std::string const& directory, std::string const& stem,
                                  std::string const& name)

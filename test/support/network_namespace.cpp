@@ -18,7 +18,7 @@ namespace colock::test {
 
 namespace {
 
-std::runtime_error failure(std::string const& what, int error)
+std::runtime_error namespace_failure(std::string const& what, int error)
 {
     return std::runtime_error("network_namespace: " + what + ": " + std::strerror(error));
 }
@@ -29,7 +29,7 @@ network_namespace::network_namespace()
     : fd_(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC))
 {
     if (fd_ < 0)
-        throw failure("/proc/thread-self/ns/net", errno);
+        throw namespace_failure("/proc/thread-self/ns/net", errno);
 }
 
 network_namespace::network_namespace(network_namespace&& other) noexcept
@@ -52,7 +52,7 @@ network_namespace::~network_namespace()
 network_namespace network_namespace::enter_new()
 {
     if (::unshare(CLONE_NEWNET) != 0)
-        throw failure("cannot make a network namespace", errno);
+        throw namespace_failure("cannot make a network namespace", errno);
     return {};
 }
 
@@ -112,7 +112,7 @@ unsigned long network_namespace::number() const
 {
     struct stat about {};
     if (::fstat(fd_, &about) != 0)
-        throw failure("fstat", errno);
+        throw namespace_failure("fstat", errno);
     return about.st_ino;
 }
 

@@ -25,7 +25,7 @@ namespace colock::test {
 
 namespace {
 
-std::runtime_error failure(std::string const& what, int error)
+std::runtime_error process_failure(std::string const& what, int error)
 {
     return std::runtime_error("subprocess: " + what + ": " + std::strerror(error));
 }
@@ -119,7 +119,7 @@ pipe_ends make_pipe()
 {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
-        throw failure("pipe", errno);
+        throw process_failure("pipe", errno);
     return {descriptor(ends[0]), descriptor(ends[1])};
 }
 
@@ -127,7 +127,7 @@ descriptor open_file(std::string const& path, int flags)
 {
     descriptor file(::open(path.c_str(), flags | O_CLOEXEC, 0644));
     if (file.fd < 0)
-        throw failure("cannot open " + path, errno);
+        throw process_failure("cannot open " + path, errno);
     return file;
 }
 
@@ -280,7 +280,7 @@ subprocess::subprocess(std::vector<std::string> arguments, subprocess_options op
         return forked;
     });
     if (child < 0)
-        throw failure("fork", fork_error);
+        throw process_failure("fork", fork_error);
 
     // The pipe closes by itself at the exec; until then it can only bring a failure.
     report.write.reset();
@@ -291,7 +291,7 @@ subprocess::subprocess(std::vector<std::string> arguments, subprocess_options op
     while (count < 0 && errno == EINTR);
     if (count > 0) {
         ::waitpid(child, nullptr, 0);
-        throw failure("cannot run " + program, exec_error);
+        throw process_failure("cannot run " + program, exec_error);
     }
     pid_ = child;
     output_ = output.release();

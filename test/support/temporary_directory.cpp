@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <system_error>
 
@@ -91,6 +92,14 @@ temporary_directory::~temporary_directory()
     std::error_code ignored;
     fs::remove_all(path_, ignored);
     ::close(lock_);
+}
+
+void write_file(std::string const& path, std::string const& text)
+{
+    std::ofstream file(path);
+    file << text;
+    if (!file.flush())
+        throw std::runtime_error("cannot write " + path);
 }
 
 } // namespace colock::test

@@ -31,6 +31,9 @@ private:
     int lock_ = -1;
 };
 
+/// Throws what says which file cannot be written.
+void write_file(std::string const& path, std::string const& text);
+
 } // namespace colock::test
 
 #endif

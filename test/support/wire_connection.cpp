@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int32_t ping_xid = -2;
 constexpr std::int32_t auth_xid = -4;
-constexpr std::int32_t largest_frame = 64 << 20;
+constexpr std::int32_t largest_answer = 64 << 20;
 
 } // namespace
 
@@ -48,7 +48,7 @@ std::string wire_connection::receive_frame(time_limit until)
 {
     auto const header = socket_.receive(4, until);
     auto const size = jute_reader(header).integer();
-    if (size < 0 || size > largest_frame)
+    if (size < 0 || size > largest_answer)
         throw std::runtime_error("a ZooKeeper frame announces " + std::to_string(size) + " bytes");
     return socket_.receive(static_cast<std::size_t>(size), until);
 }

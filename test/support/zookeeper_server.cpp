@@ -96,14 +96,6 @@ std::vector<std::string> command_line(zookeeper_options const& options,
     return line;
 }
 
-void write_file(std::string const& path, std::string const& text)
-{
-    std::ofstream file(path);
-    file << text;
-    if (!file.flush())
-        throw std::runtime_error("zookeeper_server: cannot write " + path);
-}
-
 std::vector<std::string> lines_of(std::string const& text)
 {
     std::vector<std::string> lines;

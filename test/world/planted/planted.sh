@@ -29,6 +29,10 @@ work=$build/planted${only_quick:+-quick}
 clean=$build/bin/simulated_world
 processor_seconds=900 # a world that does not end is a finding, too
 
+if [[ $build$source_dir == *[[:space:]]* ]]; then
+    echo "planted.sh: it cannot take the commands of a build apart where a path has a space" >&2
+    exit 2
+fi
 rm -rf "$work"
 mkdir -p "$work"
 ninja=$(sed -n 's/^CMAKE_MAKE_PROGRAM:[^=]*=//p' "$build/CMakeCache.txt")
@@ -40,8 +44,11 @@ compile() # TREE SOURCE OBJECT
     local tree=$1 command folder original batch
     if ! command=$(grep -F -- " -c $source_dir/$2" "$work/commands"); then
         # The build compiles it with others (COLOCK_UNITY_BUILD): so does this, with the copies of all of them.
-        batch=$(grep -lF -- "\"$source_dir/$2\"" "$build"/{lib,test/world}/CMakeFiles/*/Unity/*.cxx)
-        command=$(grep -F -- " -c $batch" "$work/commands")
+        command=''
+        while IFS= read -r batch; do # CMake leaves those of an earlier configuration
+            if command=$(grep -F -- " -c $batch" "$work/commands"); then break; fi
+        done < <(grep -lF -- "\"$source_dir/$2\"" "$build"/{lib,test/world}/CMakeFiles/*/Unity/*.cxx)
+        [[ -n $command ]] || { echo "error: nothing compiles $2" >&2 && return 1; }
         sed "s|\"$source_dir/|\"$tree/|" "$batch" > "$3.cxx"
         command=${command/ -c $batch/ -c $3.cxx}
     fi
