@@ -131,12 +131,12 @@ plant "keeps its watch when nobody wants it any more" lib/lock/driver/contender_
 # ---- those who share a contender
 
 plant "lets others be admitted to a lock that is not released" lib/lock/local/local_queue_contenders.cpp \
-    "$(in_function end_turn 's/const auto v = cohort_.release\(now\);/const cohort::actions v;/')"
+    "$(in_function end_turn 's/const auto v = cohort_.release\(now\);/const protocol::cohort::actions v;/')"
 plant "hands a lock on that is lost" lib/lock/local/local_queue_contenders.cpp \
     "$(in_function drop_lost_holder 's/holder_->lost\(now\)/false/'); $(in_function end_turn 's/if \(why \&\& holder_ == driver\)/if (false)/');
      $(in_function lost 's/holder_.get\(\) == \&driver/false/')"
 plant "counts a waiter that was cancelled" lib/lock/local/local_queue.cpp \
-    "$(in_function withdraw 's/const auto v = cohort_.withdraw\(\);/const cohort::actions v;/')"
+    "$(in_function withdraw 's/const auto v = cohort_.withdraw\(\);/const protocol::cohort::actions v;/')"
 plant "does not end a wait at its deadline" lib/lock/local/local_queue.cpp \
     "$(in_function wait 's/if \(until != never\)/if (false)/')"
 plant "ignores max_local_grants and max_local_time" lib/lock/local/local_queue.cpp \
