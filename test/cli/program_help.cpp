@@ -210,7 +210,9 @@ BOOST_AUTO_TEST_CASE(errors_repeat_no_escape_sequences)
         const auto r = run_colock({}, arguments);
         BOOST_TEST(r.status == 125);
         BOOST_TEST(r.err.find('\x1b') == r.err.npos, r.err);
-        BOOST_TEST(r.err.find("\\x1b[31m") != r.err.npos, r.err);
+        // CLI11 before 2.4 complains of the option, later ones of what comes behind it.
+        BOOST_TEST((r.err.find("\\x1b[31m") != r.err.npos || r.err.find(": /x;") != r.err.npos),
+                   r.err);
     }
 }
 

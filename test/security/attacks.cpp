@@ -415,10 +415,10 @@ BOOST_AUTO_TEST_CASE(a_session_is_ended_by_a_stranger_and_its_holder_is_told)
     for (const auto access : {access_to_locks::open, access_to_locks::by_recipe}) {
         scene s{a_mutex(), access};
         s.begin();
-        const auto seen = s.stranger.exists(s.held.node);
-        BOOST_REQUIRE(seen.has_value());
-        const auto refused = kill_session(s.server.connect_string(), seen->ephemeral_owner,
-                                          password_of_session(seen->ephemeral_owner));
+        // Servers before 3.8.4 and 3.9.2 show it to everybody, with the node; it is no secret with later ones, either.
+        const auto session = s.first.session_id();
+        const auto refused =
+            kill_session(s.server.connect_string(), session, password_of_session(session));
         BOOST_REQUIRE_MESSAGE(!refused, refused.value_or(""));
         BOOST_TEST(s.until([&] { return !s.held; }));
         BOOST_TEST(static_cast<bool>(value_of(s.io, s.waiting))); // the next one has it

@@ -40,7 +40,8 @@ void check(const std::string& refusal, const std::string& text)
 {
     BOOST_TEST_CONTEXT(refusal)
     {
-        BOOST_TEST(refusal.starts_with(": " + text));
+        // With TLS 1.3 the server refuses when the client's handshake is over: then the connection breaks off.
+        BOOST_TEST((refusal.starts_with(": " + text) || refusal.starts_with(": TLS: " + text)));
     }
 }
 
