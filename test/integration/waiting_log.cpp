@@ -91,9 +91,11 @@ BOOST_AUTO_TEST_CASE(two_contenders_before_it_are_in_sight_and_more_are_counted)
 BOOST_AUTO_TEST_CASE(waiters_of_the_client_that_holds_it)
 {
     share_nodes = true;
-    auto held = hold(zk);
-    const auto first = start_lock(zk);
-    const auto second = start_lock(zk);
+    lock_options unhurried; // else a slow machine asks for others before it hands off
+    unhurried.max_local_time = 1h;
+    auto held = hold(zk, unhurried);
+    const auto first = start_lock(zk, unhurried);
+    const auto second = start_lock(zk, unhurried);
     check_logs("waiting for " + directory + ", held by this client for " + time);
     check_logs("waiting for " + directory + ", held by this client for " + time +
                ", behind 1 waiter of this client");
