@@ -171,6 +171,9 @@ void client_core::remove(session_listener& listener)
 {
     if (listener.is_linked()) {
         listeners_.erase(listeners_.iterator_to(listener));
+        if (listener.own_watch_hook_.is_linked()) {
+            own_watches_.erase(own_watches_.iterator_to(listener));
+        }
         const auto last = std::move(listener.self_);
     }
 }
@@ -197,19 +200,23 @@ void client_core::notify(const std::function<void(session_listener&)>& call)
 }
 
 // One timer for all of them: a lock that is taken and released costs no call of the system for it.
-void client_core::schedule_own_watch(std::weak_ptr<session_listener> listener)
+void client_core::schedule_own_watch(session_listener& listener)
 {
-    own_watches_.emplace_back(clock::now() + milliseconds{10}, std::move(listener));
-    if (own_watches_.size() == 1) {
-        wait_for_own_watch();
-    }
+    listener.own_watch_at_ = clock::now() + milliseconds{10};
+    own_watches_.push_back(listener);
+    wait_for_own_watch(listener.own_watch_at_);
 }
 
-void client_core::wait_for_own_watch()
+// Most listeners are gone when their time comes. The timer is left alone then: it goes off once in ten milliseconds.
+void client_core::wait_for_own_watch(clock::time_point when)
 {
-    own_watch_timer_->expires_at(own_watches_.front().first);
+    if (std::exchange(own_watch_timer_runs_, true)) {
+        return;
+    }
+    own_watch_timer_->expires_at(when);
     own_watch_timer_->async_wait([weak = weak_from_this()](const error_code& ec) {
         if (const auto self = weak.lock(); self && !ec) {
+            self->own_watch_timer_runs_ = false;
             self->own_watches_due();
         }
     });
@@ -219,17 +226,14 @@ void client_core::own_watches_due()
 {
     const batch together{*this};
     const auto now = clock::now();
-    while (!own_watches_.empty() && own_watches_.front().first <= now) {
-        const auto listener = own_watches_.front().second.lock();
+    while (!own_watches_.empty() && own_watches_.front().own_watch_at_ <= now) {
+        const auto listener = own_watches_.front().self_;
         own_watches_.pop_front();
-        if (listener) {
-            listener->own_watch_due();
-        }
+        listener->own_watch_due();
     }
     if (!own_watches_.empty()) {
         // Not before the last one at hand is due: one call of the timer serves all of them.
-        own_watches_.front().first = std::max(own_watches_.front().first, now + milliseconds{10});
-        wait_for_own_watch();
+        wait_for_own_watch(std::max(own_watches_.front().own_watch_at_, now + milliseconds{10}));
     }
 }
 

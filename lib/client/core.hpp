@@ -22,9 +22,9 @@
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/intrusive/list.hpp>
 
 #include <atomic>
-#include <deque>
 #include <functional>
 #include <list>
 #include <mutex>
@@ -61,6 +61,8 @@ protected:
 private:
     friend class client_core;
     std::shared_ptr<session_listener> self_; // while it is in the client's list
+    boost::intrusive::list_member_hook<> own_watch_hook_;
+    std::chrono::steady_clock::time_point own_watch_at_;
 };
 
 enum class lock_kind; // lock/lock_kind.hpp
@@ -167,8 +169,8 @@ public:
     void add(std::shared_ptr<session_listener> listener);
     void remove(session_listener& listener);
 
-    // Calls own_watch_due() once, ten milliseconds from now or a little later, if the listener still lives.
-    void schedule_own_watch(std::weak_ptr<session_listener> listener);
+    // Calls own_watch_due() once, ten milliseconds from now or a little later, unless the listener is removed before.
+    void schedule_own_watch(session_listener& listener);
 
     // ---- on the strand: proof that the session lives
 
@@ -260,6 +262,8 @@ private:
     void watch_fired(watch_event&& event) noexcept override;
 
     void answered(request& r, zk::reply&& reply) noexcept;
+    void take_note_of_error(const request& r, zk::reply& reply, bool loss);
+    void put_into_words(const request& r, zk::reply& reply);
     void send(request_ptr r);
     void end_batch();
     void flush_waiting();
@@ -320,7 +324,7 @@ private:
     void beat();
     void tell_of_beat(const zk::reply& r, bool proves, std::chrono::nanoseconds sent);
     void wait_to_beat();
-    void wait_for_own_watch();
+    void wait_for_own_watch(clock::time_point when);
     void own_watches_due();
 
     const asio::any_io_executor executor_;
@@ -377,8 +381,12 @@ private:
     zk::watch_registry watches_;
     boost::intrusive::list<session_listener> listeners_; // in the order in which they came
 
-    std::deque<std::pair<clock::time_point, std::weak_ptr<session_listener>>>
+    boost::intrusive::list<session_listener,
+                           boost::intrusive::member_hook<session_listener,
+                                                         boost::intrusive::list_member_hook<>,
+                                                         &session_listener::own_watch_hook_>>
         own_watches_; // by time
+    bool own_watch_timer_runs_ = false;
 
     std::unordered_map<std::string, std::shared_ptr<protocol::directory_memory>> directories_;
 

@@ -155,9 +155,16 @@ std::string error_words(const zk::call& c, const zk::reply& r)
     return r.error.message();
 }
 
-fault fault_of(const zk::call& c, std::size_t chroot, std::size_t most)
+// A list with too many names for the C client: frame_guard has cut it off.
+bool is_cut_off(const request& r, const zk::reply& reply)
 {
-    auto found = content_fault_of(c, chroot != 0);
+    return reply.error == zookeeper_errc::marshalling_error && r.call.op == zk::opcode::children;
+}
+
+fault fault_of(const request& r, std::size_t chroot, std::size_t most)
+{
+    const auto& c = r.call;
+    auto found = r.path_is_valid ? fault{} : content_fault_of(c, chroot != 0);
     if (const auto size = zk::request_size(c, chroot); !found.error && size > most) {
         found = {errc::request_too_large, subject_of(c, {}) + ": the request has " +
                                               std::to_string(size) + " bytes, and the limit is " +
@@ -202,7 +209,7 @@ void client_core::submit(request_ptr r)
     error_code refused = unavailable();
     std::string why;
     const auto chroot = options_.chroot.size() > 1 ? options_.chroot.size() : 0;
-    if (auto f = fault_of(r->call, chroot, options_.max_request_size); f.error) {
+    if (auto f = fault_of(*r, chroot, options_.max_request_size); f.error) {
         why = std::move(f.detail);
         refused = f.error;
     } else if (refused && r->policy != on_loss::fail) {
@@ -316,27 +323,12 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
     if (reconnect_.is_distrusted()) {
         reply = {.error = zookeeper_errc::connection_loss};
     }
-    if (reply.error == zookeeper_errc::auth_failed && credentials_.has_on_trial()) {
+    if (reply.error && reply.error == zookeeper_errc::auth_failed && credentials_.has_on_trial()) {
         reply.error = zookeeper_errc::connection_loss; // only those are refused: see broken()
     }
-    const bool loss = is_loss(reply.error);
-    lost_write_ |= loss && r.call.is_write();
-    if ((reply.error == zookeeper_errc::session_expired ||
-         reply.error == zookeeper_errc::session_moved) &&
-        is_connected()) {
-        // A server may say so in answer to one request, and leave the connection as it is. What it says to
-        // the next connection counts.
-        break_later();
-    }
-    const bool cut_off =
-        reply.error == zookeeper_errc::marshalling_error && r.call.op == zk::opcode::children;
-    if (cut_off) {
-        reply.detail = "path " + r.call.path + ": it has more than " +
-                       std::to_string(zk::frame_guard::most_names) +
-                       " children, too many for one list; remove some, or spread them over "
-                       "several directories";
-        note_error(reply.detail);
-        log(log_level::error, reply.detail);
+    const bool loss = reply.error && is_loss(reply.error);
+    if (reply.error) {
+        take_note_of_error(r, reply, loss);
     }
     count.in_flight.store(sent_.size(), std::memory_order_relaxed);
     if (!loss) {
@@ -353,7 +345,8 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
         }
     }
     const bool again =
-        r.policy == on_loss::repeat && (loss || reply.error == zookeeper_errc::throttled_op);
+        reply.error && r.policy == on_loss::repeat &&
+        (loss || reply.error == zookeeper_errc::throttled_op);
     if (r.abandoned_) {
         // done() was called before.
     } else if (again && !is_closing()) {
@@ -366,22 +359,9 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
     } else {
         if (again) {
             reply.error = errc::client_closed;
-        } else if (reply.error == zookeeper_errc::closing ||
-                   reply.error == zookeeper_errc::operation_timeout ||
-                   reply.error == zookeeper_errc::runtime_inconsistency) {
-            // However the C client came to know: the handle of the broken connection was closed, the
-            // server has been silent for too long, what it sent makes no sense.
-            reply.error = zookeeper_errc::connection_loss;
         }
-        const bool expected =
-            r.call.op == zk::opcode::exists && reply.error == zookeeper_errc::no_node;
-        if (r.policy == on_loss::fail) {
-            if (reply.error == zookeeper_errc::no_auth) {
-                reply.detail = error_words(r.call, reply); // a lock says what it is about
-            }
-        } else if (reply.error && !expected && !cut_off) {
-            reply.detail = subject_of(r.call, reply) + ": " + error_words(r.call, reply);
-            note_error(reply.detail);
+        if (reply.error) {
+            put_into_words(r, reply);
         }
         r.done(std::move(reply));
     }
@@ -389,6 +369,47 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
         notify([](session_listener& l) { l.proved(); });
     }
     report_quiet();
+}
+
+void client_core::take_note_of_error(const request& r, zk::reply& reply, bool loss)
+{
+    lost_write_ |= loss && r.call.is_write();
+    if ((reply.error == zookeeper_errc::session_expired ||
+         reply.error == zookeeper_errc::session_moved) &&
+        is_connected()) {
+        // A server may say so in answer to one request, and leave the connection as it is. What it says to
+        // the next connection counts.
+        break_later();
+    }
+    if (is_cut_off(r, reply)) {
+        reply.detail = "path " + r.call.path + ": it has more than " +
+                       std::to_string(zk::frame_guard::most_names) +
+                       " children, too many for one list; remove some, or spread them over "
+                       "several directories";
+        note_error(reply.detail);
+        log(log_level::error, reply.detail);
+    }
+}
+
+// What the request's owner is told of its error.
+void client_core::put_into_words(const request& r, zk::reply& reply)
+{
+    if (reply.error == zookeeper_errc::closing ||
+        reply.error == zookeeper_errc::operation_timeout ||
+        reply.error == zookeeper_errc::runtime_inconsistency) {
+        // However the C client came to know: the handle of the broken connection was closed, the
+        // server has been silent for too long, what it sent makes no sense.
+        reply.error = zookeeper_errc::connection_loss;
+    }
+    const bool expected = r.call.op == zk::opcode::exists && reply.error == zookeeper_errc::no_node;
+    if (r.policy == on_loss::fail) {
+        if (reply.error == zookeeper_errc::no_auth) {
+            reply.detail = error_words(r.call, reply); // a lock says what it is about
+        }
+    } else if (!expected && !is_cut_off(r, reply)) {
+        reply.detail = subject_of(r.call, reply) + ": " + error_words(r.call, reply);
+        note_error(reply.detail);
+    }
 }
 
 void client_core::repeat(request_ptr r)

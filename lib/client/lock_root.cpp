@@ -219,7 +219,7 @@ private:
     void create()
     {
         batch(&ensuring::created, [this] {
-            std::vector<transaction_op> ops;
+            zk::recycled_vector<transaction_op> ops;
             ops.push_back(create_op(path_));
             ops.push_back(create_op(keeper_, std::string{keeper_data}));
             submit({.op = zk::opcode::multi, .acl = acl_, .ops = std::move(ops)}, on_loss::report,
@@ -378,7 +378,7 @@ private:
     void replace_keeper()
     {
         batch(&ensuring::replaced_keeper, [this] {
-            std::vector<transaction_op> ops;
+            zk::recycled_vector<transaction_op> ops;
             ops.push_back(remove_op(keeper_));
             ops.push_back(create_op(keeper_, std::string{keeper_data}));
             submit({.op = zk::opcode::multi, .acl = acl_, .ops = std::move(ops)}, on_loss::report,

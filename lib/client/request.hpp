@@ -2,6 +2,7 @@
 #pragma once
 
 #include "zk/call.hpp"
+#include "zk/recycled.hpp"
 #include "zk/watch_registry.hpp"
 
 #include <boost/intrusive/list.hpp>
@@ -24,7 +25,9 @@ enum class on_loss {
     repeat, // a read: waits, and is sent again
 };
 
-class request : public zk::receiver, public boost::intrusive::list_base_hook<> {
+class request : public zk::receiver,
+                public zk::recycled,
+                public boost::intrusive::list_base_hook<> {
 public:
     request(zk::call&& c, on_loss p) : call{std::move(c)}, policy{p} {}
     request(const request&) = delete;
@@ -39,6 +42,9 @@ public:
 
     const zk::call call;
     const on_loss policy;
+
+    // Its path was made of a valid one.
+    bool path_is_valid = false;
 
     // Of a watched read: whom the watch will tell. Subscribed before done() is called.
     zk::watch_registry::subscriber* subscriber = nullptr;

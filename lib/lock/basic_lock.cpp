@@ -21,18 +21,18 @@ basic_lock::executor_type basic_lock::get_executor() const noexcept
 
 const std::string& basic_lock::path() const noexcept
 {
-    return behind()->path;
+    return behind()->path();
 }
 
 const lock_options& basic_lock::options() const noexcept
 {
-    return behind()->options;
+    return behind()->options();
 }
 
 queue_place place_of(const basic_lock& lock)
 {
     const auto& of = *access::behind(lock);
-    return {of.core, of.path, *of.options.layout};
+    return {of.core, of.path(), *of.options().layout};
 }
 
 } // namespace colock::detail

@@ -1,4 +1,5 @@
 #include "c_client.hpp"
+#include "recycled.hpp"
 
 #include <boost/container/small_vector.hpp>
 
@@ -77,16 +78,20 @@ private:
     ACL_vector vector_{};
 };
 
-// The C client writes the results of a transaction into buffers that have to live until it completes.
-struct pending_multi {
+// The C client writes the results of a transaction into buffers that have to live until it completes. Most transactions
+// have two steps.
+struct pending_multi : recycled {
     struct step {
-        transaction_op::kind type;
-        std::string path; // of what a create has made
-        Stat stat{};
+        transaction_op::kind type = transaction_op::kind::check;
+        std::string path = {}; // of what a create has made
+        Stat stat = {};
     };
-    std::vector<zoo_op_result_t> results;
-    std::vector<step> steps; // which do not move any more
-    receiver* to = nullptr;
+    explicit pending_multi(std::size_t size, receiver& told)
+        : results(size), steps(size), to{told} {}
+
+    boost::container::small_vector<zoo_op_result_t, 2> results;
+    boost::container::small_vector<step, 2> steps; // which do not move any more
+    receiver& to;
 };
 
 extern "C" {
@@ -172,15 +177,16 @@ static void on_multi(int rc, const void* data) noexcept
     for (std::size_t i = 0; i != steps; ++i) {
         transaction_result result{to_error(multi->results[i].err), {}, {}};
         if (rc == ZOK) {
-            const auto& step = multi->steps[i];
+            auto& step = multi->steps[i];
             if (step.type == transaction_op::kind::create) {
-                result.path = step.path.c_str(); // it ends before the buffer does
+                step.path.resize(std::strlen(step.path.c_str())); // it ends before the buffer does
+                result.path = std::move(step.path);
             }
             result.stat = to_stat(&step.stat);
         }
         r.results.push_back(std::move(result));
     }
-    finish(multi->to, std::move(r));
+    multi->to.answered(std::move(r));
 }
 
 } // extern "C"
@@ -190,12 +196,10 @@ constexpr std::size_t sequence_room = 16;
 
 int send_multi(zhandle_t* zh, const call& c, receiver& to)
 {
-    auto multi = std::make_unique<pending_multi>();
-    multi->to = &to;
-    multi->results.resize(c.ops.size());
-    multi->steps.resize(c.ops.size());
-    std::list<borrowed_acl> acls;
-    std::vector<zoo_op_t> ops(c.ops.size());
+    auto multi = std::make_unique<pending_multi>(c.ops.size(), to);
+    boost::container::small_vector<zoo_op_t, 2> ops(c.ops.size());
+    const borrowed_acl acl_of_call{c.acl};
+    std::list<borrowed_acl> own_acls;
     for (std::size_t i = 0; i != c.ops.size(); ++i) {
         const auto& op = c.ops[i];
         auto& step = multi->steps[i];
@@ -206,9 +210,10 @@ int send_multi(zhandle_t* zh, const call& c, receiver& to)
             break;
         case transaction_op::kind::create:
             step.path.resize(op.path.size() + sequence_room);
-            acls.emplace_back(op.create.acl ? *op.create.acl : c.acl);
             zoo_create_op_init(&ops[i], op.path.c_str(), op.data.data(),
-                               static_cast<int>(op.data.size()), acls.back().get(),
+                               static_cast<int>(op.data.size()),
+                               op.create.acl ? own_acls.emplace_back(*op.create.acl).get()
+                                             : acl_of_call.get(),
                                static_cast<int>(op.create.mode), step.path.data(),
                                static_cast<int>(step.path.size()));
             break;

@@ -3,10 +3,13 @@
 
 #include <colock/node.hpp>
 
+#include "recycled.hpp"
+
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -28,6 +31,15 @@ enum class opcode {
 
 enum class watch_kind { data, children };
 
+// The steps of a transaction, or their results. Users have them in plain vectors.
+template <class T>
+using recycled_vector = std::vector<T, recycling_allocator<T>>;
+template <class To, class From>
+[[nodiscard]] To moved_to(From&& from)
+{
+    return To(std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
 // A request, as data. `path` has been validated.
 struct call {
     opcode op = opcode::get;
@@ -39,7 +51,7 @@ struct call {
     create_mode mode = create_mode::persistent;
     std::chrono::milliseconds ttl{};
     access_control_list acl = {};
-    std::vector<transaction_op> ops = {};
+    recycled_vector<transaction_op> ops = {};
 
     // Whether it may change anything on the servers.
     [[nodiscard]] bool is_write() const noexcept
@@ -60,7 +72,7 @@ struct reply {
     node_stat stat = {};
     std::vector<std::string> names = {};
     access_control_list acl = {};
-    std::vector<transaction_result> results = {};
+    recycled_vector<transaction_result> results = {};
 };
 
 // Receives the reply to one request. `answered` is called exactly once for every request that was accepted, at the

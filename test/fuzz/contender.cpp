@@ -45,7 +45,7 @@ class driver {
 public:
     driver(fuzz::input& in, const contender::settings& s)
         : in_{in}, contender_{s, guid{1, 2}}, exclusive_{!s.shared &&
-                                                         !s.layout.shared_marker.empty()}
+                                                         !s.layout->shared_marker.empty()}
     {
     }
 

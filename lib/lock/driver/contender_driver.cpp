@@ -25,7 +25,7 @@ any_contender make_contender(const contender_owner& queue)
         return protocol::single_node{{.rejoin_on_expiry = o.rejoin_on_expiry}};
     }
     return any_contender{std::in_place_type<contender>,
-                         contender::settings{.layout = *o.layout,
+                         contender::settings{.layout = layout_of(queue.config()),
                                              .shared = queue.is_shared(),
                                              .rejoin_on_expiry = o.rejoin_on_expiry,
                                              .lingers = queue.linger() > queue.linger().zero()},
@@ -35,11 +35,10 @@ any_contender make_contender(const contender_owner& queue)
 } // namespace
 
 contender_driver::contender_driver(std::shared_ptr<contender_owner> queue)
-    : queue_{std::move(queue)}, origin_{queue_}, core_{*queue_->core()}, path_{queue_->path()},
-      options_{queue_->options()}, contender_{make_contender(*queue_)},
-      repetition_{has_queue()}, lease_{core_, options_.safety_margin}
+    : queue_{std::move(queue)}, config_{queue_->config()}, core_{*queue_->core()},
+      contender_{make_contender(*queue_)}, repetition_{has_queue()},
+      lease_{core_, options().safety_margin}
 {
-    commands_.reserve(4); // a create, a list, and what else comes of an answer
 }
 
 // ---- what users want
@@ -53,14 +52,13 @@ bool contender_driver::enter()
     return !(core_.is_connected() && refuse_margin());
 }
 
-void contender_driver::join(std::function<void()> after_create)
+void contender_driver::join(const std::function<void()>& after_create)
 {
-    after_create_ = std::move(after_create);
+    after_create_ = &after_create;
     if (auto* const c = std::get_if<protocol::single_node>(&contender_);
         c && !queue_->claimed.empty()) {
         c->stand_back();
-        std::exchange(after_create_,
-                      nullptr)(); // there can be but one node: the old one goes first
+        run_after_create(); // there can be but one node: the old one goes first
     }
     if (enter()) {
         feed([&](auto& c, protocol::commands& out) {
@@ -117,7 +115,7 @@ bool contender_driver::refuse_margin()
     const auto timeout = core_.session_timeout();
     const auto tick = core_.options().tick;
     const auto most = validity::attainable(timeout, tick);
-    if (options_.safety_margin < most || !(trying_ || queue_->is_contender(*this))) {
+    if (options().safety_margin < most || !(trying_ || queue_->is_contender(*this))) {
         return false;
     }
     const auto ms = [](auto d) {
@@ -376,6 +374,13 @@ void contender_driver::update_heartbeat_need()
     lease_.ask_for_check(!over_ && (holds() || unlocking_) && !lease_.is_told());
 }
 
+// The memory of a thread for the commands of the driver at hand: most of them are carried out at once.
+protocol::commands& contender_driver::spare_commands()
+{
+    static thread_local protocol::commands spare;
+    return spare;
+}
+
 void contender_driver::carry_out()
 {
     if (performing_) {
@@ -401,6 +406,10 @@ void contender_driver::carry_out()
         }
     }
     performing_ = false;
+    if (commands_.empty()) {
+        commands_.swap(spare_commands());
+        commands_ = {};
+    }
     update_heartbeat_need();
     tell_of_blockers();
 }
@@ -468,7 +477,7 @@ void contender_driver::perform(const protocol::command& c)
     }
     case kind::mark_refused:
         core_.log(log_level::warning,
-                  "lock " + path_ +
+                  "lock " + path() +
                       ": the low-water mark in its directory cannot be true, and is "
                       "ignored: nobody is left up to " +
                       std::to_string(c.number) + ", it says, but a contender up to there still is");
@@ -483,9 +492,11 @@ void contender_driver::granted()
 {
     token_czxid_ =
         static_cast<std::uint64_t>(ask([](const auto& c) { return c.identity(); }).czxid);
-    node_ = child(own_name());
+    if (protocol::last_name(node_) != own_name()) { // the answer to the create has not told it
+        node_ = child(own_name());
+    }
     // The driver watches its node only after ten milliseconds, because most locks are released earlier.
-    core_.schedule_own_watch(shared_from_this());
+    core_.schedule_own_watch(*this);
     queue_->granted(shared_from_this(), contention(), std::move(trying_));
 }
 
@@ -514,7 +525,7 @@ void contender_driver::lose(errc why)
         std::exchange(unlocking_, {}).complete(reason); // the release goes on in the background
     }
     waiting_for_revocation_.complete_all(reason);
-    lease_.tell_waiters("lock " + path_);
+    lease_.tell_waiters("lock " + path());
 }
 
 void contender_driver::gone(const error_code& ec)
@@ -533,7 +544,9 @@ void contender_driver::gone(const error_code& ec)
     end_await_removal();
     if (unlocking_) {
         const auto lost = lease_.is_told() ? lease_.why() : error_code{};
-        unlocking_->explain(ec, about(words_for(ec)));
+        if (ec) {
+            unlocking_->explain(ec, about(words_for(ec)));
+        }
         std::exchange(unlocking_, {}).complete(ec ? ec : lost);
     }
     core_.remove(*this);
@@ -541,7 +554,7 @@ void contender_driver::gone(const error_code& ec)
 
 std::string contender_driver::child(std::string_view name) const
 {
-    return has_queue() ? protocol::join_path(path_, name) : path_;
+    return has_queue() ? protocol::join_path(path(), name) : path();
 }
 
 bool contender_driver::holds() const noexcept

@@ -1,13 +1,13 @@
 // Runs one protocol::contender, or protocol::single_node, on a client: carries out its commands, feeds it the answers.
 #pragma once
 
-#include <colock/lock_options.hpp>
 #include <colock/unique_lock.hpp>
 
 #include "client/core.hpp"
 #include "client/waiting_list.hpp"
 #include "lock/driver/contenders_ahead.hpp"
 #include "lock/driver/open_holds.hpp"
+#include "lock/lock_config.hpp"
 #include "lock/lease/lease.hpp"
 #include "protocol/contender.hpp"
 #include "protocol/remote_contention.hpp"
@@ -35,7 +35,7 @@ public:
     explicit contender_driver(std::shared_ptr<contender_owner> queue);
 
     // Joins the queue. The driver calls `after_create` right behind its create; at once if it cannot create now.
-    void join(std::function<void()> after_create);
+    void join(const std::function<void()>& after_create);
     // Takes the lock if nobody has it, for this one.
     void try_join(operation_ptr<error_code, unique_lock> op);
     void leave();
@@ -116,6 +116,7 @@ private:
     [[nodiscard]] protocol::remote_contention contention() const noexcept;
     void claim();
     void perform(const protocol::command& c);
+    [[nodiscard]] static protocol::commands& spare_commands();
     void carry_out();
     [[nodiscard]] bool begin_pause();
     void end_pause();
@@ -149,7 +150,7 @@ private:
     void refuse(const error_code& ec, const std::string& why);
     [[nodiscard]] std::string about(std::string what) const
     {
-        return "lock " + path_ + ": " + what;
+        return "lock " + path() + ": " + what;
     }
     void end_turns();
     void end_await_removal();
@@ -161,18 +162,17 @@ private:
     [[nodiscard]] std::string words_for(const error_code& ec) const;
     template <class Input>
     void submit(protocol::command::kind type, zk::call&& call, Input input);
+    [[nodiscard]] const std::string& path() const noexcept { return config_->path; }
+    [[nodiscard]] const lock_options& options() const noexcept { return config_->options; }
     [[nodiscard]] std::string child(std::string_view name) const;
     [[nodiscard]] const std::string& owner_data() const;
     [[nodiscard]] const access_control_list& acl() const;
 
     // The owner. A downgrade replaces it by the readers' owner, while no guard refers to this driver.
     std::shared_ptr<contender_owner> queue_;
-    const std::shared_ptr<contender_owner>
-        origin_; // the first one, whose path and options these are
+    const lock_config_ptr config_;
     client_core& core_;
-    const std::string& path_;
-    std::function<void()> after_create_;
-    const lock_options& options_;
+    const std::function<void()>* after_create_ = nullptr; // within join()
     std::variant<protocol::contender, protocol::single_node> contender_;
     std::int64_t claimed_czxid_ = 0; // as the queue was told
     protocol::commands commands_;    // being performed, or waiting for the end of a pause

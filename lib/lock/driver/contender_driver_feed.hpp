@@ -58,6 +58,9 @@ void contender_driver::feed(Input&& input)
         return;
     }
     const auto self = shared_from_this();
+    if (commands_.capacity() == 0) {
+        commands_.swap(spare_commands());
+    }
     std::visit(
         [&]<class Contender>(Contender& c) {
             // Where the bound is very near, a proof comes first: else the lock would be lost as soon as it is held. A

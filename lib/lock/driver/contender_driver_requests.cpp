@@ -17,9 +17,9 @@ using kind = protocol::command::kind;
 namespace {
 
 // Without the copies that an initializer list makes.
-std::vector<transaction_op> both(transaction_op&& first, transaction_op&& second)
+zk::recycled_vector<transaction_op> both(transaction_op&& first, transaction_op&& second)
 {
-    std::vector<transaction_op> ops;
+    zk::recycled_vector<transaction_op> ops;
     ops.reserve(2);
     ops.push_back(std::move(first));
     ops.push_back(std::move(second));
@@ -49,7 +49,7 @@ protocol::contender::listing listing_in(const zk::reply& r)
 template <class Input>
 void contender_driver::submit(kind type, zk::call&& call, Input input)
 {
-    core_.submit(make_request(
+    auto own = make_request(
         std::move(call), on_loss::fail,
         [this, weak = weak_from_this(), type, input = std::move(input)](zk::reply&& r) mutable {
             if (const auto self = weak.lock()) {
@@ -61,7 +61,9 @@ void contender_driver::submit(kind type, zk::call&& call, Input input)
                             input(c, r, out);
                         });
             }
-        }));
+        });
+    own->path_is_valid = true; // the lock's, and a name in it
+    core_.submit(std::move(own));
 }
 
 void contender_driver::note_refusal(const zk::reply& r)
@@ -80,18 +82,18 @@ std::string contender_driver::words_for(const error_code& ec) const
 
 const std::string& contender_driver::owner_data() const
 {
-    return options_.owner_data ? *options_.owner_data : default_owner_data();
+    return options().owner_data ? *options().owner_data : default_owner_data();
 }
 
 const access_control_list& contender_driver::acl() const
 {
-    return options_.acl ? *options_.acl : core_.options().acl;
+    return options().acl ? *options().acl : core_.options().acl;
 }
 
 // All ancestors at once, and the directory itself: one may lack the permission to create an ancestor that exists.
 void contender_driver::make_directory()
 {
-    auto paths = protocol::path_and_ancestors(path_);
+    auto paths = protocol::path_and_ancestors(path());
     if (!has_queue()) {
         paths.pop_back(); // that is the lock's node itself
     }
@@ -142,8 +144,9 @@ void contender_driver::create(const protocol::command& wanted)
             .data = owner_data(),
             .mode = has_queue() ? create_mode::ephemeral_sequential : create_mode::ephemeral,
             .acl = acl()},
-           [](auto& c, const zk::reply& r, protocol::commands& out) {
-               c.created(r.error, protocol::last_name(r.text),
+           [this](auto& c, zk::reply& r, protocol::commands& out) {
+               node_ = std::move(r.text);
+               c.created(r.error, protocol::last_name(node_),
                          {r.stat.czxid, r.stat.ephemeral_owner}, out);
            });
     run_after_create();
@@ -160,8 +163,9 @@ void contender_driver::create_and_count(const protocol::command& wanted)
                         write_signature(wanted))},
            [this](contender& c, zk::reply& r, protocol::commands& out) {
                const auto write = directory_write_in(r);
+               node_ = std::move(r.results[0].path);
                // The transaction created the one, and changed the other.
-               c.counted(r.error, protocol::last_name(r.results[0].path),
+               c.counted(r.error, protocol::last_name(node_),
                          {r.results[1].stat.mzxid, core_.session()}, write, out);
            });
     run_after_create();
@@ -169,14 +173,14 @@ void contender_driver::create_and_count(const protocol::command& wanted)
 
 void contender_driver::run_after_create()
 {
-    if (const auto rest = std::exchange(after_create_, nullptr)) {
-        rest();
+    if (const auto* const rest = std::exchange(after_create_, nullptr); rest && *rest) {
+        (*rest)();
     }
 }
 
 void contender_driver::list()
 {
-    submit(kind::list, {.op = zk::opcode::children, .path = path_},
+    submit(kind::list, {.op = zk::opcode::children, .path = path()},
            [](contender& c, const zk::reply& r, protocol::commands& out) {
                c.listed(r.error, listing_in(r), out);
            });
@@ -184,7 +188,7 @@ void contender_driver::list()
 
 void contender_driver::look_at_node()
 {
-    submit(kind::look, {.op = zk::opcode::exists, .path = path_},
+    submit(kind::look, {.op = zk::opcode::exists, .path = path()},
            [this](protocol::single_node& c, const zk::reply& r, protocol::commands& out) {
                c.looked(r.error, {r.stat.czxid, r.stat.ephemeral_owner},
                         r.stat.czxid != claimed_czxid_ && queue_->claimed.contains(r.stat.czxid),
@@ -194,7 +198,7 @@ void contender_driver::look_at_node()
 
 void contender_driver::read_directory(kind as)
 {
-    submit(as, {.op = zk::opcode::get, .path = path_},
+    submit(as, {.op = zk::opcode::get, .path = path()},
            [as](contender& c, const zk::reply& r, protocol::commands& out) {
                if (as == kind::read_directory) {
                    c.directory_read(r.error, directory_in(r.stat), r.text, out);
@@ -206,7 +210,7 @@ void contender_driver::read_directory(kind as)
 
 transaction_op contender_driver::write_signature(const protocol::command& wanted) const
 {
-    return set_op(path_, std::string{protocol::directory_signature},
+    return set_op(path(), std::string{protocol::directory_signature},
                   static_cast<std::int32_t>(wanted.number));
 }
 
@@ -233,7 +237,7 @@ void contender_driver::remove_and_mark(const protocol::command& wanted)
     submit(wanted.type,
            {.op = zk::opcode::multi,
             .ops = both(remove_op(child(wanted.name)),
-                        set_op(path_, protocol::data_with_low_water_mark(*options_.layout,
+                        set_op(path(), protocol::data_with_low_water_mark(*options().layout,
                                                                          wanted.number)))},
            [](contender& c, zk::reply& r, protocol::commands& out) {
                c.removed_and_marked(r.error, directory_write_in(r).error, out);
@@ -245,8 +249,8 @@ void contender_driver::remove_and_mark(const protocol::command& wanted)
 void contender_driver::remove_directory()
 {
     core_.submit(make_request(
-        {.op = zk::opcode::remove, .path = path_}, on_loss::fail,
-        [&core = core_, path = path_](zk::reply&& r) {
+        {.op = zk::opcode::remove, .path = path()}, on_loss::fail,
+        [&core = core_, path = path()](zk::reply&& r) {
             const auto tell = [&](log_level level, const std::string& what) {
                 core.log(level, "lock " + path +
                                     ": the numbers of its directory are nearly "
@@ -355,7 +359,7 @@ void contender_driver::list_and_watch(kind as)
     newcomers_ = std::make_shared<newcomer_target>(*this);
     auto read = make_request(
         {.op = zk::opcode::children,
-         .path = path_,
+         .path = path(),
          .watch = true,
          .kind = zk::watch_kind::children},
         on_loss::fail, [weak = weak_from_this(), target = newcomers_, as](zk::reply&& r) {
@@ -394,7 +398,7 @@ void contender_driver::forget_newcomers()
         if (target->reading != nullptr) {
             target->reading->subscriber = nullptr;
         } else {
-            core_.watches().unsubscribe(path_, zk::watch_kind::children, *target);
+            core_.watches().unsubscribe(path(), zk::watch_kind::children, *target);
         }
     }
 }

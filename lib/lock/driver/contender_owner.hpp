@@ -1,12 +1,11 @@
 // What a contender's driver asks of the users that it serves, and tells them. A local_queue is one.
 #pragma once
 
-#include <colock/lock_options.hpp>
 #include <colock/unique_lock.hpp>
 
 #include "client/core.hpp"
 #include "lock/driver/contenders_ahead.hpp"
-#include "lock/lock_kind.hpp"
+#include "lock/lock_config.hpp"
 #include "protocol/directory/memory.hpp"
 #include "protocol/remote_contention.hpp"
 
@@ -52,9 +51,10 @@ public:
     // ---- any thread
 
     [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept { return core_; }
-    [[nodiscard]] const std::string& path() const noexcept { return path_; }
-    [[nodiscard]] const lock_options& options() const noexcept { return options_; }
-    [[nodiscard]] lock_kind kind() const noexcept { return kind_; }
+    [[nodiscard]] const lock_config_ptr& config() const noexcept { return config_; }
+    [[nodiscard]] const std::string& path() const noexcept { return config_->path; }
+    [[nodiscard]] const lock_options& options() const noexcept { return config_->options; }
+    [[nodiscard]] lock_kind kind() const noexcept { return config_->kind; }
     // Whether somebody wants to know why users wait: the log, or who tries with a deadline and diagnostics.
     [[nodiscard]] bool listens() const noexcept { return listens_.load(std::memory_order_relaxed); }
     // Whether its users hold the lock together.
@@ -62,7 +62,7 @@ public:
     // How long an unused node is kept. A shared one is not.
     [[nodiscard]] std::chrono::milliseconds linger() const noexcept
     {
-        return shared_ ? std::chrono::milliseconds{0} : options_.linger;
+        return shared_ ? std::chrono::milliseconds{0} : options().linger;
     }
 
     // A guard's turn ends. The operation of `unlock` completes when the lock is released.
@@ -106,18 +106,14 @@ public:
     own_nodes claimed;
 
 protected:
-    contender_owner(std::shared_ptr<client_core> core, std::string path, lock_options options,
-                    lock_kind kind, bool shared)
-        : core_{std::move(core)}, path_{std::move(path)}, options_{std::move(options)}, kind_{kind},
-          shared_{shared}
+    contender_owner(std::shared_ptr<client_core> core, lock_config_ptr config, bool shared)
+        : core_{std::move(core)}, config_{std::move(config)}, shared_{shared}
     {
     }
     ~contender_owner() = default;
 
     const std::shared_ptr<client_core> core_;
-    const std::string path_;
-    const lock_options options_;
-    const lock_kind kind_;
+    const lock_config_ptr config_;
     const bool shared_;
     std::atomic<bool> listens_{false}; // from then on
 };

@@ -78,7 +78,7 @@ const std::shared_ptr<client_core>& acquire_request::core() const noexcept
 
 const lock_options& acquire_request::options() const noexcept
 {
-    return path_->options;
+    return path_->options();
 }
 
 void acquire_request::start(operation_ptr<error_code, unique_lock> op, deadline until) const

@@ -1,6 +1,7 @@
 // The calls of a local_queue's users: lock, try, cancel, release, step down.
 #include "lock/local/local_queue_outcome.hpp"
 #include "lock/no_lock.hpp"
+#include "zk/recycled.hpp"
 
 #include <utility>
 
@@ -39,19 +40,17 @@ std::unique_ptr<const observed_path> observed_path_of(const contender_owner& own
 
 } // namespace
 
-local_queue::local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options,
-                         lock_kind kind)
-    : contender_owner{std::move(core), std::move(path), std::move(options), kind, false},
+local_queue::local_queue(std::shared_ptr<client_core> core, lock_config_ptr config)
+    : contender_owner{std::move(core), std::move(config), false},
       own_observed_path_{observed_path_of(*this)}, observed_{own_observed_path_.get()},
-      logs_{core_->logs(log_level::debug)}, users_here_{users_for_log(*core_, kind_)},
+      logs_{core_->logs(log_level::debug)}, users_here_{users_for_log(*core_, kind())},
       notes_wait_times_{logs_ || users_here_}, cohort_{rules_of(*this)}
 {
     listens_ = logs_ || observed_ != nullptr;
 }
 
 local_queue::local_queue(std::shared_ptr<local_queue> in_table, bool shared)
-    : contender_owner{in_table->core_, in_table->path_, in_table->options_, in_table->kind_,
-                      shared},
+    : contender_owner{in_table->core_, in_table->config_, shared},
       queue_in_table_{std::move(in_table)}, observed_{queue_in_table_->observed_},
       logs_{queue_in_table_->logs_}, users_here_{queue_in_table_->users_here_},
       notes_wait_times_{queue_in_table_->notes_wait_times_}, cohort_{rules_of(*this)}
@@ -63,7 +62,7 @@ local_queue::~local_queue()
 {
     discarded();
     if (!queue_in_table_) {
-        core_->forget_path(path_);
+        core_->forget_path(path());
     }
 }
 
@@ -72,7 +71,7 @@ std::shared_ptr<local_queue> local_queue::readers()
     if (queue_in_table_) { // this one is for a single user
         return queue_in_table_->readers();
     }
-    if (options_.max_local_grants == 0) { // likewise
+    if (options().max_local_grants == 0) { // likewise
         return make(shared_from_this(), true);
     }
     const std::lock_guard lock{mutex_};
@@ -90,8 +89,8 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
     if (observed_ != nullptr && op->observed.of == nullptr) {
         observed_->to.begin(op->observed, *observed_, shared_);
     }
-    if (!queue_in_table_ && options_.max_local_grants == 0 &&
-        kind_ != lock_kind::single_node_mutex) {
+    if (!queue_in_table_ && options().max_local_grants == 0 &&
+        kind() != lock_kind::single_node_mutex) {
         // Each user has a contender of its own. Where there is no queue, users take turns with the one node instead.
         make(shared_from_this(), false)->lock(std::move(op), until);
         return;
@@ -157,7 +156,7 @@ void local_queue::try_lock(operation_ptr<error_code, unique_lock> op)
     carry_out(out);
     if (found == answer::busy) {
         if (op->told() != nullptr) {
-            op->tell("lock " + path_ + ": a user of this client has it, or waits for it");
+            op->tell("lock " + path() + ": a user of this client has it, or waits for it");
         }
         op.complete({}, no_lock(core_));
     } else if (found == answer::ask_servers) {
@@ -178,11 +177,11 @@ void local_queue::ask(operation_ptr<error_code, unique_lock> op)
             link && link->requested() != asio::cancellation_type::none) {
             op.complete(asio::error::operation_aborted, no_lock(core));
         } else if (refused) {
-            const auto why = "lock " + self->path_ + ": " + refused.message();
+            const auto why = "lock " + self->path() + ": " + refused.message();
             core->note_error(why);
             refuse(core, std::move(op), refused, why);
         } else {
-            std::make_shared<contender_driver>(self)->try_join(std::move(op));
+            zk::make_recycled<contender_driver>(self)->try_join(std::move(op));
         }
     });
 }

@@ -72,8 +72,7 @@ private:
     struct strand_work;
 
     // The queue that the client lists at this path. Path and options are valid.
-    local_queue(std::shared_ptr<client_core> core, std::string path, lock_options options,
-                lock_kind kind);
+    local_queue(std::shared_ptr<client_core> core, lock_config_ptr config);
     // For a single user of the queue in the table; or for its readers.
     local_queue(std::shared_ptr<local_queue> in_table, bool shared);
 

@@ -124,7 +124,7 @@ protocol::directory_memory& local_queue::directory()
         return queue_in_table_->directory();
     }
     if (const auto session = core_->session(); !directory_ || directory_session_ != session) {
-        directory_ = core_->directory_at(path_);
+        directory_ = core_->directory_at(path());
         directory_session_ = session;
     }
     return *directory_;

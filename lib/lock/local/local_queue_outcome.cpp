@@ -2,6 +2,7 @@
 #include "lock/local/local_queue_outcome.hpp"
 
 #include "lock/no_lock.hpp"
+#include "zk/recycled.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -56,7 +57,7 @@ void local_queue::carry_out(outcome& out)
     if (!out.admitted.empty() && !out.core) {
         out.core = core_;
     }
-    const bool inside = kind_ == lock_kind::semaphore_queue;
+    const bool inside = kind() == lock_kind::semaphore_queue;
     while (!out.admitted.empty()) {
         operation_ptr<error_code, unique_lock> op{&out.admitted.front()};
         out.admitted.pop_front();
@@ -100,7 +101,7 @@ void local_queue::reconcile(strand_work& work)
         } else if (!contender_) {
             refused = core_->unavailable();
             if (!refused) {
-                joining = contender_ = std::make_shared<contender_driver>(shared_from_this());
+                joining = contender_ = zk::make_recycled<contender_driver>(shared_from_this());
                 notes_.reset();
             }
         }
@@ -146,7 +147,7 @@ void local_queue::reconcile(strand_work& work)
         looking->look_around();
     }
     if (refused) {
-        const auto why = "lock " + path_ + ": " + refused.message();
+        const auto why = "lock " + path() + ": " + refused.message();
         core_->note_error(why);
         fail_all(refused, why);
     }

@@ -39,7 +39,7 @@ void local_queue::note_end_of_wait(waiter& op, const error_code& answer)
     const auto now = boot_clock::now();
     const auto why = answer ? answer.message() : reason_words(reasons(waiters_before(op)), now);
     if (!cancelled && op.told() != nullptr) {
-        op.tell((kind_ == lock_kind::semaphore_queue ? "" : "lock ") + name() +
+        op.tell((kind() == lock_kind::semaphore_queue ? "" : "lock ") + name() +
                 ": not granted in time" + (why.empty() ? "" : "; " + why));
     }
     if (logs_) {
@@ -99,7 +99,7 @@ void local_queue::note_still_waiting(nanoseconds now)
 void local_queue::suspect(nanoseconds began, nanoseconds now)
 {
     if (const auto since = users_here_ ? users_here_->suspect(began) : std::nullopt) {
-        core_->add_line(log_level::info, suspicion_words(path_, kind_, now - *since));
+        core_->add_line(log_level::info, suspicion_words(path(), kind(), now - *since));
     }
 }
 
@@ -107,13 +107,13 @@ void local_queue::suspect(nanoseconds began, nanoseconds now)
 
 std::string local_queue::name() const
 {
-    return name_words(path_, kind_) + (shared_ ? " for reading" : "");
+    return name_words(path(), kind()) + (shared_ ? " for reading" : "");
 }
 
 // An acquisition of permits sees the permits that are granted, and not its place in the semaphore's queue.
 bool local_queue::logs_grants() const noexcept
 {
-    return logs_ && kind_ != lock_kind::semaphore_queue;
+    return logs_ && kind() != lock_kind::semaphore_queue;
 }
 
 // Only where it is asked for: the list may be long.
@@ -245,7 +245,7 @@ void local_queue::ask_who_holds()
         count = notes_ ? notes_->ahead.count : std::nullopt;
     }
     ask_first_in_queue(
-        core_, path_, *options_.layout, std::move(own_name),
+        core_, path(), *options().layout, std::move(own_name),
         [weak = weak_from_this(), contender, count](std::optional<asked_holder> found) {
             const auto self = weak.lock();
             if (!self) {

@@ -16,34 +16,40 @@ struct lock_path::fault {
 };
 
 lock_path::lock_path(std::shared_ptr<client_core> c, std::string p, lock_options o, lock_kind k)
-    : core{std::move(c)}, path{std::move(p)}, options{with_default_layout(std::move(o), k)}, kind{k}
+    : core{std::move(c)}, config_{std::make_shared<lock_config>(
+                              lock_config{std::move(p), with_default_layout(std::move(o), k), k})}
 {
     fault none;
     queue_ = find_queue(none);
+    if (queue_ && queue_->options() == options() &&
+        queue_->options().owner_data == options().owner_data) {
+        config_ = queue_->config();
+    }
 }
 
 std::shared_ptr<local_queue> lock_path::find_queue(fault& why) const
 {
-    if (const auto what = protocol::path_fault(path); !what.empty()) {
+    const auto kind = config_->kind;
+    if (const auto what = protocol::path_fault(path()); !what.empty()) {
         why = {errc::invalid_path, "the path " + what};
         return nullptr;
     }
-    if (kind == lock_kind::single_node_mutex && path == "/") {
+    if (kind == lock_kind::single_node_mutex && path() == "/") {
         why = {errc::invalid_path,
                "the path is that of the root, which is always there; append a name"};
         return nullptr;
     }
-    if (const auto what = fault_of(options, kind); !what.empty()) {
+    if (const auto what = fault_of(options(), kind); !what.empty()) {
         why = {errc::invalid_option, what};
         return nullptr;
     }
     const auto there =
-        core->find_path(path, [&] { return local_queue::make(core, path, options, kind); });
+        core->find_path(path(), [&] { return local_queue::make(core, config_); });
     std::shared_ptr<local_queue> found;
     auto what = difference(*there, kind);
     if (what.empty()) {
         found = std::static_pointer_cast<local_queue>(there);
-        what = difference(found->options(), options, kind);
+        what = difference(found->options(), options(), kind);
     }
     if (!what.empty()) {
         why = {errc::conflicting_use, error_code{errc::conflicting_use}.message() + ": " + what};
@@ -63,10 +69,10 @@ std::shared_ptr<local_queue> lock_path::queue_for(operation_ptr<error_code, uniq
     if (!found) {
         std::optional<observed_path> fails;
         if (auto* const to = core->telemetry()) {
-            fails.emplace(observed_path{*to, path, observed_kind(kind)});
+            fails.emplace(observed_path{*to, path(), observed_kind(config_->kind)});
             to->begin(op->observed, *fails, shared);
         }
-        const auto text = "lock " + path + ": " + why.detail;
+        const auto text = "lock " + path() + ": " + why.detail;
         core->note_error(text);
         refuse(core, std::move(op), why.error, text);
     }
@@ -94,10 +100,10 @@ void lock_path::downgrade(operation_ptr<error_code, unique_lock> op, unique_lock
     auto& held = access::held(from);
     const auto driver = held.driver;
     if (!driver) {
-        refuse(core, std::move(op), errc::not_held, "lock " + path + ": the guard is empty");
-    } else if (driver->queue()->core() != core || driver->queue()->path() != path) {
+        refuse(core, std::move(op), errc::not_held, "lock " + path() + ": the guard is empty");
+    } else if (driver->queue()->core() != core || driver->queue()->path() != path()) {
         refuse(core, std::move(op), errc::conflicting_use,
-               "lock " + path + ": the guard is of another lock, or of another client");
+               "lock " + path() + ": the guard is of another lock, or of another client");
     } else {
         driver->queue()->step_down(std::move(op), std::move(held));
     }

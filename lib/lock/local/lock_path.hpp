@@ -6,7 +6,7 @@
 #include <colock/unique_lock.hpp>
 
 #include "client/core.hpp"
-#include "lock/lock_kind.hpp"
+#include "lock/lock_config.hpp"
 
 #include <memory>
 #include <string>
@@ -30,9 +30,8 @@ public:
     void downgrade(operation_ptr<error_code, unique_lock> op, unique_lock from) const;
 
     const std::shared_ptr<client_core> core;
-    const std::string path;
-    const lock_options options;
-    const lock_kind kind;
+    [[nodiscard]] const std::string& path() const noexcept { return config_->path; }
+    [[nodiscard]] const lock_options& options() const noexcept { return config_->options; }
 
 private:
     struct fault;
@@ -42,6 +41,7 @@ private:
                                                          bool shared) const;
 
     std::shared_ptr<local_queue> queue_; // null when there was a fault
+    lock_config_ptr config_;             // that of the queue, where it is the same
 };
 
 } // namespace colock::detail

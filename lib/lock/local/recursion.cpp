@@ -8,13 +8,13 @@
 
 namespace colock::detail {
 
-recursion::recursion(const lock_path& path) : core_{path.core}, path_{path.path}
+recursion::recursion(const lock_path& path) : core_{path.core}, path_{path.path()}
 {
 }
 
 bool recursion::is_of(const lock_path& path) const
 {
-    return core_ == path.core && path_ == path.path;
+    return core_ == path.core && path_ == path.path();
 }
 
 void recursion::begin(const std::shared_ptr<recursion>& self, grant& held)

@@ -266,7 +266,8 @@ private:
         }
         submit({.op = zk::opcode::multi,
                 .acl = core_->options().acl,
-                .ops = queue_.guarded(std::move(ops))},
+                .ops = zk::moved_to<zk::recycled_vector<transaction_op>>(
+                    queue_.guarded(std::move(ops)))},
                on_loss::report, [this](zk::reply&& r) {
                    std::vector<std::string> names;
                    for (const auto& each : r.results) {

@@ -26,7 +26,7 @@ void permit_lease::begin()
     lease_.begin(self);
     core_->add(self);
     update_heartbeat_need();
-    core_->schedule_own_watch(self);
+    core_->schedule_own_watch(*this);
 }
 
 // ---- the session

@@ -7,6 +7,7 @@
 #include "protocol/command.hpp"
 #include "protocol/directory/fast_path.hpp"
 #include "protocol/names/guid.hpp"
+#include "protocol/names/shared_layout.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,7 @@
 namespace colock::protocol::queue {
 
 struct settings {
-    colock::layout layout = curator_layout();
+    shared_layout layout = curator_layout();
     bool shared = false; // joins as a reader, which waits for writers only
     bool rejoin_on_expiry = true;
     bool lingers = false; // the client keeps its node for a while when nobody uses it

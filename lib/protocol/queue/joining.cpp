@@ -169,7 +169,7 @@ transition joining::listed(context& c, const error_code& ec, const listing& l, c
 // Whether a try would be granted.
 transition joining::probed(context& c, const listing& l, commands& out)
 {
-    const auto& layout = c.options.layout;
+    const colock::layout& layout = c.options.layout;
     if (is_of_another_kind(layout, l.children, std::numeric_limits<std::int64_t>::max())) {
         return fail(errc::conflicting_kind, out);
     }

@@ -25,7 +25,7 @@ bool may_read_mark(const context& c, const place& me)
 {
     return me.long_queue &&
            (me.directory_is != place::directory::to_stay || planted("somebody else's directory")) &&
-           c.options.layout.shared_marker.empty() && !me.is_late();
+           c.options.layout->shared_marker.empty() && !me.is_late();
 }
 
 bool may_write_mark(const context& c, const place& me)

@@ -77,7 +77,7 @@ watched_node* waiting::find(std::string_view name) noexcept
 // A predecessor has left the queue, and never comes back.
 transition waiting::departed(context& c, watched_node& gone, commands& out)
 {
-    const auto& layout = c.options.layout;
+    const colock::layout& layout = c.options.layout;
     const auto name = gone.name();
     if (!c.is_reader && !layout.shared_marker.empty() && !is_shared(layout, name) &&
         !planted("writer that stepped down ignored")) {
