@@ -55,9 +55,9 @@ public:
         rest_.remove_prefix(size);
         return taken;
     }
-    std::int64_t longer() noexcept { return static_cast<std::int64_t>(big_endian(8)); }
-    std::int32_t integer() noexcept { return static_cast<std::int32_t>(big_endian(4)); }
-    bool boolean() noexcept { return big_endian(1) != 0; }
+    std::int64_t longer() noexcept { return static_cast<std::int64_t>(big_endian<8>()); }
+    std::int32_t integer() noexcept { return static_cast<std::int32_t>(big_endian<4>()); }
+    bool boolean() noexcept { return big_endian<1>() != 0; }
 
     // Bytes behind their number. A negative number cuts the reader, but for a -1 where that stands for nothing.
     std::string_view counted(bool may_be_nothing = false) noexcept
@@ -74,11 +74,16 @@ public:
     [[nodiscard]] std::size_t left() const noexcept { return rest_.size(); }
 
 private:
-    std::uint64_t big_endian(std::size_t size) noexcept
+    template <std::size_t Size>
+    std::uint64_t big_endian() noexcept
     {
+        const auto taken = bytes(Size);
+        if (taken.empty()) {
+            return 0;
+        }
         std::uint64_t value = 0;
-        for (const char c : bytes(size)) {
-            value = value << 8 | static_cast<unsigned char>(c);
+        for (std::size_t i = 0; i != Size; ++i) { // which compilers make one load of
+            value = value << 8 | static_cast<unsigned char>(taken[i]);
         }
         return value;
     }

@@ -492,7 +492,7 @@ void contender_driver::granted()
 {
     token_czxid_ =
         static_cast<std::uint64_t>(ask([](const auto& c) { return c.identity(); }).czxid);
-    if (protocol::last_name(node_) != own_name()) { // the answer to the create has not told it
+    if (!std::string_view{node_}.ends_with(own_name())) { // the answer to the create has not told it
         node_ = child(own_name());
     }
     // The driver watches its node only after ten milliseconds, because most locks are released earlier.
