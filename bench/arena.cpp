@@ -177,11 +177,12 @@ void field::warm_up(report& out, const std::function<void(entrant&)>& what)
 }
 
 std::vector<contestant>
-field::contestants(const std::function<std::vector<double>(entrant&)>& slice)
+field::contestants(const std::function<std::vector<double>(entrant&)>& slice,
+                   const std::string& arrangement)
 {
     std::vector<contestant> all;
     for (auto& e : all_) {
-        all.push_back({std::string{e.system.name}, [&e, slice] { return slice(e); }});
+        all.push_back({std::string{e.system.name}, [&e, slice] { return slice(e); }, arrangement});
     }
     return all;
 }

@@ -76,7 +76,8 @@ public:
 
     // In the same order.
     [[nodiscard]] std::vector<contestant>
-    contestants(const std::function<std::vector<double>(entrant&)>& slice);
+    contestants(const std::function<std::vector<double>(entrant&)>& slice,
+                const std::string& arrangement = {});
 
 private:
     std::string scenario_;

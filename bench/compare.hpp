@@ -27,4 +27,9 @@ void leave_out(report& out, const std::string& where, std::string_view system,
 void compare(report& out, const circumstances& where, const std::vector<contestant>& all,
              const std::vector<metric>& metrics, schedule s);
 
+// Of contestants that are one system in several arrangements, that with the best first metric counts. What the others
+// came to in it is a figure, too, under its name and that of the arrangement. Nothing is relative here.
+void compare_best(report& out, const circumstances& where, const std::vector<contestant>& all,
+                  const std::vector<metric>& metrics, schedule s);
+
 } // namespace bench

@@ -1,6 +1,8 @@
 // The benchmark: colock beside the least that ZooKeeper's client can do, and beside other libraries.
+#include "beside.hpp"
 #include "environment.hpp"
 #include "interruption.hpp"
+#include "outputs.hpp"
 #include "plots.hpp"
 #include "report.hpp"
 #include "scenario.hpp"
@@ -44,8 +46,10 @@ usage: ./dev bench [options]
   --fsync          servers wait for the disk at each write, with their data on it
   --tls            colock over TLS beside colock without it, and nothing else; only uncontended
                    and handover. Both at the same servers, which serve them with Netty
-  --json FILE      where the figures go (build/bench/results.json); beside it
-                   results.md, which begins with where a peer was better, and *.svg
+  --json FILE      where the figures go (build/bench/results.json). Beside FILE.json: FILE.md,
+                   which begins with where a peer was better, FILE.log, and pictures,
+                   FILE-*.svg. FILE.files lists them; other files are never overwritten
+  --compare FILE   what became better or worse than in that report (of --json), and what is noise
   --no-targets     measure only; do not hold the figures against what they must reach
 
 For a profiler, on a server of your own (./dev zookeeper):
@@ -88,6 +92,7 @@ struct arguments {
     bench::run_options run;
     std::string only;
     std::string json;
+    std::string compared_with; // the JSON of an earlier report
     std::string command = "./dev bench"; // as it was given
     bool targets = true;
     bool help = false;
@@ -112,11 +117,6 @@ int number(std::string_view option, std::string_view text)
                         std::string{text} + '"'};
     }
     return value;
-}
-
-std::filesystem::path directory_of(const arguments& a)
-{
-    return std::filesystem::absolute(a.json).parent_path();
 }
 
 arguments parse(int argc, char** argv)
@@ -162,6 +162,11 @@ arguments parse(int argc, char** argv)
             with_tls = true;
         } else if (option == "--json") {
             a.json = value();
+            if (std::filesystem::path{a.json}.extension() != ".json") {
+                throw bad_usage{"--json " + a.json + ": name it .json"};
+            }
+        } else if (option == "--compare") {
+            a.compared_with = value();
         } else if (option == "--no-targets") {
             a.targets = false;
         } else if (option == "--help" || option == "-h") {
@@ -177,9 +182,6 @@ arguments parse(int argc, char** argv)
     if (!known) {
         throw bad_usage{"there is no scenario \"" + a.only + "\"; there are " + scenario_names()};
     }
-    if (std::filesystem::path{a.json}.extension() == ".md") {
-        throw bad_usage{"--json " + a.json + ": the summary would overwrite it; name it .json"};
-    }
     if (a.run.quick && a.run.full) {
         throw bad_usage{"--quick and --full exclude each other"};
     }
@@ -191,7 +193,7 @@ arguments parse(int argc, char** argv)
         a.run.tls->issue({.name = "client"}); // for the processes that are clients
         ::setenv(bench::tls_files, a.run.tls->directory().c_str(), 1);
     }
-    a.run.log = directory_of(a) / "bench.log";
+    a.run.log = bench::outputs{a.json}.log();
     a.run.rounds = rounds != 0 ? rounds : a.run.quick ? 3 : 5;
     return a;
 }
@@ -210,11 +212,12 @@ std::string stolen_since(const bench::processor_time& begin)
 int run(const arguments& a)
 {
     bench::report out;
-    out.write_json(a.json); // a bad path is better known now than in some minutes
-    const auto page = directory_of(a) / std::filesystem::path{a.json}.stem().concat(".md");
-    std::filesystem::remove(page); // of an earlier run, as the log and the pictures
-    std::filesystem::remove(a.run.log);
-    bench::remove_plots(directory_of(a));
+    // Before the figures of this run may take its place.
+    const auto earlier =
+        a.compared_with.empty() ? bench::report{} : bench::read_report(a.compared_with);
+    bench::outputs files{a.json};
+    files.begin(); // a bad path is better known now than in some minutes
+    out.write_json(a.json);
     auto environment = bench::environment(a.run.self); // of now, not of when it ends
     const auto processors = bench::processors();
     const auto begin = std::chrono::steady_clock::now();
@@ -237,13 +240,19 @@ int run(const arguments& a)
         out.write_json(a.json); // what there is, should a later one not end
     }
     const auto verdicts = a.targets ? bench::check_targets(out) : std::vector<bench::verdict>{};
-    bench::draw_plots(out, directory_of(a));
+    bench::draw_plots(out, files);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     bench::run_facts facts{{"command", "`" + a.command + "`"},
                            {"took", std::to_string(int(taken.count())) + " s"},
                            {"stolen", stolen_since(processors)}};
     std::ranges::move(environment, std::back_inserter(facts));
-    const auto text = bench::summary(out, verdicts, facts);
+    auto text = bench::summary(out, verdicts, facts);
+    if (!a.compared_with.empty()) {
+        const auto name = std::filesystem::path{a.compared_with}.filename().string();
+        text.insert(text.find("\n## The run"),
+                    '\n' + bench::beside(out, earlier, name));
+    }
+    const auto page = files.page();
     std::ofstream file{page};
     file << text << std::flush;
     if (!file) {
@@ -251,7 +260,7 @@ int run(const arguments& a)
     }
     // The figures have been shown.
     std::printf("\n%s\nfigures: %s\nsummary: %s\n",
-                text.substr(0, text.find("\n# Figures")).c_str(), a.json.c_str(), page.c_str());
+                text.substr(0, text.find("\n## Figures")).c_str(), a.json.c_str(), page.c_str());
     const bool missed = std::ranges::any_of(verdicts, [](const auto& v) { return !v.met; });
     return out.failed() || missed ? 1 : 0;
 }

@@ -40,7 +40,7 @@ std::string number(double value)
     return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
 }
 
-std::string file_name(const subject& s)
+std::string subject_name(const subject& s)
 {
     auto name = s.scenario + '-' + s.metric + '-' + number(s.rtt_ms) + "ms";
     if (s.servers != 1) {
@@ -51,7 +51,7 @@ std::string file_name(const subject& s)
     name.erase(
         std::unique(name.begin(), name.end(), [](char x, char y) { return x == '-' && y == '-'; }),
         name.end());
-    return name + ".svg";
+    return name;
 }
 
 std::map<std::string, figures> by_system(const figures& all)
@@ -119,11 +119,6 @@ std::string bars(const figures& all)
            boxes + "e\n" + spread + "e\n";
 }
 
-std::string script_in(const std::string& directory)
-{
-    return directory + "/plots.gnuplot";
-}
-
 // What cannot stand on a logarithmic axis is left out.
 bool positive(const figures& all)
 {
@@ -132,21 +127,7 @@ bool positive(const figures& all)
 
 } // namespace
 
-void remove_plots(const std::string& directory)
-{
-    const auto script = script_in(directory);
-    std::ifstream in{script};
-    constexpr std::string_view begin = "set output \"";
-    for (std::string line; std::getline(in, line);) {
-        if (line.starts_with(begin)) {
-            line.pop_back(); // the other quotation mark
-            std::filesystem::remove(line.substr(begin.size()));
-        }
-    }
-    std::filesystem::remove(script);
-}
-
-void draw_plots(report& r, const std::string& directory)
+void draw_plots(report& r, outputs& files)
 {
     const auto gnuplot = colock::test::find_program("gnuplot");
     if (gnuplot.empty()) {
@@ -160,7 +141,7 @@ void draw_plots(report& r, const std::string& directory)
         }
         subjects[{f.scenario, f.metric, f.rtt_ms, f.servers}].push_back(&f);
     }
-    const auto script = script_in(directory);
+    const auto script = files.script().string();
     {
         std::ofstream out{script};
         for (const auto& [s, all] : subjects) {
@@ -171,12 +152,16 @@ void draw_plots(report& r, const std::string& directory)
             if (by_system(all).size() < 2 && clients.size() < 3) {
                 continue; // nothing to compare
             }
-            const auto path = directory + '/' + file_name(s);
-            if (clients.size() == 1) {
-                out << head(s, all, path) << bars(all);
-            } else if (positive(all)) {
-                out << head(s, all, path) << lines(all);
+            if (clients.size() != 1 && !positive(all)) {
+                continue;
             }
+            const auto path = files.picture(subject_name(s)).string();
+            if (path.empty()) {
+                r.remark("no picture of " + subject_name(s) +
+                         ": a file of that name is there, and of another origin");
+                continue;
+            }
+            out << head(s, all, path) << (clients.size() == 1 ? bars(all) : lines(all));
         }
     }
     colock::test::subprocess drawing{{gnuplot, script}};

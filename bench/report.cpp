@@ -47,7 +47,7 @@ void report::add(figure f)
                 f.system.c_str(), f.rtt_ms, f.clients, f.servers, f.metric.c_str(), f.median(),
                 f.min(), f.max(), f.unit.c_str());
     std::fflush(stdout);
-    figures_.push_back(std::move(f));
+    keep(std::move(f));
 }
 
 void report::remark(std::string text)

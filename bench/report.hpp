@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bench {
@@ -39,6 +40,8 @@ class report {
 public:
     // Prints the figure, and keeps it.
     void add(figure f);
+    // Keeps it without a word.
+    void keep(figure f) { figures_.push_back(std::move(f)); }
 
     // Prints and keeps a sentence about what was measured, or why it was not. Once, however often.
     void remark(std::string text);

@@ -11,6 +11,7 @@ namespace bench {
 struct contestant {
     std::string system;
     std::function<std::vector<double>()> slice;
+    std::string arrangement = {}; // of a system that is measured in several
 };
 
 // What one of them came to, by metric, then by round.
