@@ -5,8 +5,11 @@
 #include "scenario.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 namespace bench {
 
@@ -18,6 +21,26 @@ struct depth {
 };
 
 using seconds = std::chrono::duration<double>;
+
+// Until hardly anything is sent any more: all know their places then. Heartbeats go on.
+std::chrono::steady_clock::time_point wait_for_quiet(const arena& where)
+{
+    using clock = std::chrono::steady_clock;
+    constexpr std::chrono::milliseconds while_quiet{200};
+    constexpr std::int64_t heartbeats = 20'000; // in bytes
+    auto last = clock::now();
+    auto before = where.seen().bytes;
+    for (;;) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+        const auto bytes = where.seen().bytes;
+        if (bytes - before > heartbeats) {
+            last = clock::now();
+            before = bytes;
+        } else if (clock::now() - last > while_quiet) {
+            return last;
+        }
+    }
+}
 
 std::vector<double> measure(const run_options& options, report& out, const depth& d)
 {
@@ -37,13 +60,8 @@ std::vector<double> measure(const run_options& options, report& out, const depth
 
     const auto nobody = where.seen();
     const auto begin = std::chrono::steady_clock::now();
-    // In parts: each who joins is answered with a list of all, and the answers to ten thousand at a time
-    // would outlast the session.
-    for (int missing = d.waiters; missing > 0; missing -= 500) {
-        process.ask(with("queue-up", std::min(missing, 500)), "queued");
-    }
-    const auto queued = seconds{std::chrono::steady_clock::now() - begin}.count();
-
+    process.ask(with("queue-up", d.waiters), "queued");
+    const auto queued = seconds{wait_for_quiet(where) - begin}.count();
     const auto in_queue = where.seen();
 
     where.set_round_trip(std::chrono::milliseconds{10});
@@ -61,6 +79,23 @@ std::vector<double> measure(const run_options& options, report& out, const depth
             more / fast,
             double(after.packets - before.packets) / grants,
             double(after.bytes - before.bytes) / grants};
+}
+
+// The same number of waiters in as many processes as each of them has.
+std::vector<double> measure_crowd(const run_options& options, report& out, int processes)
+{
+    arena where{options, {.servers = options.servers, .proxied = true}};
+    field all{out, options, where, "deep_queue", {colock_system}, processes};
+    if (all.entrants().empty()) {
+        throw std::runtime_error{"colock is left out"};
+    }
+    const auto nobody = where.seen();
+    const auto begin = std::chrono::steady_clock::now();
+    const auto command =
+        "queue-up " + path_of(colock_system, "crowd") + ' ' + std::to_string(processes);
+    all.entrants().front().processes->each(command, "queued");
+    const auto queued = seconds{wait_for_quiet(where) - begin}.count();
+    return {queued, double(where.seen().bytes - nobody.bytes)};
 }
 
 } // namespace
@@ -83,6 +118,12 @@ void deep_queue(const run_options& options, report& out)
                  {.name = "bytes a hand-over", .unit = "bytes"}},
                 {rounds, 1});
     }
+    constexpr int processes = 100;
+    compare(out, {"deep_queue", 0, processes * processes, options.servers},
+            {{"colock", [&] { return measure_crowd(options, out, processes); }}},
+            {{.name = "time to queue up, 100 processes", .unit = "s"},
+             {.name = "bytes to queue up, 100 processes", .unit = "bytes"}},
+            {1, 1});
 }
 
 } // namespace bench

@@ -53,7 +53,7 @@ public:
         waiting_ += waiters;
         for (;;) {
             const auto found = clients_.front().async_exists(path, asio::use_future).get();
-            if (found && found->num_children == waiting_) {
+            if (found && found->num_children >= waiting_) {
                 return;
             }
             std::this_thread::sleep_for(std::chrono::milliseconds{10});

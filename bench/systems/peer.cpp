@@ -127,6 +127,14 @@ void peer_group::cycle(const std::string& path, int count)
     answers_of(static_cast<int>(all_.size()), "cycles", [](const std::string&) {});
 }
 
+void peer_group::each(const std::string& command, const std::string& word)
+{
+    for (auto& p : all_) {
+        p->send(command);
+    }
+    answers_of(static_cast<int>(all_.size()), word, [](const std::string&) {});
+}
+
 // Of all of them, also when one fails: the next answer that is read shall be that to the next command.
 void peer_group::answers_of(int processes, const std::string& word,
                             const std::function<void(const std::string&)>& use)

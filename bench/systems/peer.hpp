@@ -65,6 +65,9 @@ public:
     long turns(
         const std::string& command, int processes, const std::function<void()>& meanwhile = [] {});
 
+    // Gives the command to all, and waits until all have answered.
+    void each(const std::string& command, const std::string& word);
+
     // So many uncontended cycles in each, at the same time, on paths that begin so.
     void cycle(const std::string& path, int count);
 

@@ -34,9 +34,9 @@ BOOST_AUTO_TEST_CASE(G4_some_only_try)
 
 BOOST_AUTO_TEST_CASE(G3_waiters_cancel_at_any_moment)
 {
-    explore({.users = {2, 1}, .cancels = 2}, 51'000);
-    explore({.users = {3, 1}, .cancels = 1}, 249'000);
-    explore({.users = {1, 1}, .tries = 1, .cancels = 2}, 142'000);
+    explore({.users = {2, 1}, .cancels = 2}, 48'000);
+    explore({.users = {3, 1}, .cancels = 1}, 246'000);
+    explore({.users = {1, 1}, .tries = 1, .cancels = 2}, 138'000);
 }
 
 BOOST_AUTO_TEST_CASE(G2_G3_G4_the_connection_breaks)

@@ -137,6 +137,12 @@ inline void world::write(std::string& to) const
                 byte(each);
             }
         }
+        for (const auto* told : {&c.listing, &c.asking}) {
+            byte(told->size());
+            for (const auto each : *told) {
+                byte(each);
+            }
+        }
         const auto& s = server_.sessions[i];
         byte(s.id);
         byte(s.alive | s.connected << 1);

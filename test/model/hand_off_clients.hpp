@@ -383,7 +383,7 @@ inline void world::perform(driver& d, const output& o)
         send(d, operation::create_and_count, o);
         leave_behind_create(d);
         break;
-    case kind::list: send(d, operation::list, o); break;
+    case kind::list: ask_for_listing(d); break;
     case kind::list_and_watch: send(d, operation::list_and_watch, o); break;
     case kind::watch_newcomers:
         require(c.holder == d.number && lab_->contenders(i_)[d.contender].holds(),
@@ -442,6 +442,46 @@ inline void world::send(driver& d, operation op, const output& o)
     s.requests.push_back({.op = op, .name = o.name, .version = o.version, .turn = d.number});
 }
 
+// As directory_lister: one at a time, and all who ask meanwhile share the next one.
+inline void world::ask_for_listing(driver& d)
+{
+    if (!server_.sessions[i_].connected) {
+        send(d, operation::list, {}); // which answers
+        return;
+    }
+    auto& c = clients_[i_];
+    c.asking.push_back(d.number);
+    if (c.listing.empty()) {
+        list();
+    }
+}
+
+inline void world::list()
+{
+    auto& c = clients_[i_];
+    c.listing = std::exchange(c.asking, {});
+    server_.sessions[i_].requests.push_back({.op = operation::list});
+}
+
+inline void world::tell_listing(const message& m, answer code)
+{
+    auto& c = clients_[i_];
+    auto told = std::exchange(c.listing, {});
+    if (code == answer::unknown) {
+        told.insert(told.end(), c.asking.begin(), c.asking.end());
+        c.asking.clear();
+    } else if (!c.asking.empty()) {
+        list();
+    }
+    for (const auto number : told) {
+        if (auto* const d = c.find(number); d != nullptr && !d->gone) {
+            if (const auto known = run(*d, input_of(m, code))) {
+                met(*d, *known);
+            }
+        }
+    }
+}
+
 inline void world::suspend()
 {
     auto& c = clients_[i_];
@@ -458,6 +498,10 @@ inline void world::suspend()
     server_.disconnect(i_);
     c.watches.clear();
     for (const auto& m : open) {
+        if (m.op == operation::list) {
+            tell_listing(m, answer::unknown);
+            continue;
+        }
         auto* const d = c.find(m.turn);
         if (d != nullptr && m.wanted && zookeeper::is_answered(m.op)) {
             run(*d, input_of(m, answer::unknown));
@@ -550,6 +594,10 @@ inline void world::deliver()
                 met(*d, *known);
             }
         }
+        return;
+    }
+    if (m.op == operation::list) {
+        tell_listing(m, static_cast<answer>(m.code));
         return;
     }
     auto* const d = c.find(m.turn);

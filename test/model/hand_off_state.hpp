@@ -147,6 +147,9 @@ struct client {
     boost::container::static_vector<work, 8> strand = {};
     boost::container::static_vector<driver, 6> drivers = {};
     boost::container::static_vector<watch_entry, 6> watches = {};
+    // Of the directory: who is told of the listing that is under way, and of the next one.
+    boost::container::static_vector<serial, 6> listing = {};
+    boost::container::static_vector<serial, 6> asking = {};
 
     // Whether the driver is to leave, when the strand comes to it.
     [[nodiscard]] bool is_to_leave(const driver& d) const

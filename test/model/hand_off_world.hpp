@@ -234,6 +234,9 @@ private:
     void perform(driver& d, const output& o);
     void leave_behind_create(driver& d);
     void send(driver& d, operation op, const output& o);
+    void ask_for_listing(driver& d);
+    void list();
+    void tell_listing(const message& m, answer code);
     void suspend();
     void forget_gone();
 

@@ -492,7 +492,7 @@ void contender_driver::granted()
 {
     token_czxid_ =
         static_cast<std::uint64_t>(ask([](const auto& c) { return c.identity(); }).czxid);
-    if (!std::string_view{node_}.ends_with(own_name())) { // the answer to the create has not told it
+    if (!is_own_path(node_)) { // which the answer to the create has told, as a rule
         node_ = child(own_name());
     }
     // The driver watches its node only after ten milliseconds, because most locks are released earlier.
@@ -550,6 +550,13 @@ void contender_driver::gone(const error_code& ec)
         std::exchange(unlocking_, {}).complete(ec ? ec : lost);
     }
     core_.remove(*this);
+}
+
+bool contender_driver::is_own_path(std::string_view text) const noexcept
+{
+    const auto name = own_name();
+    return has_queue() && text.size() == path().size() + 1 + name.size() &&
+           text.starts_with(path()) && text.ends_with(name);
 }
 
 std::string contender_driver::child(std::string_view name) const

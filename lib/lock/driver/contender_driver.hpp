@@ -60,6 +60,9 @@ public:
     // Of its node, while it has one.
     [[nodiscard]] std::string_view own_name() const noexcept;
 
+    // The answer to the command to list.
+    void listed(const zk::reply& r, const protocol::contender::listing& l);
+
     void check() override; // whether the lock is safe still
 
     // ---- any thread
@@ -164,6 +167,7 @@ private:
     void submit(protocol::command::kind type, zk::call&& call, Input input);
     [[nodiscard]] const std::string& path() const noexcept { return config_->path; }
     [[nodiscard]] const lock_options& options() const noexcept { return config_->options; }
+    [[nodiscard]] bool is_own_path(std::string_view text) const noexcept;
     [[nodiscard]] std::string child(std::string_view name) const;
     [[nodiscard]] const std::string& owner_data() const;
     [[nodiscard]] const access_control_list& acl() const;

@@ -2,6 +2,8 @@
 #include <colock/queue_view.hpp>
 
 #include "lock/driver/contender_driver_feed.hpp"
+#include "lock/driver/directory_lister.hpp"
+#include "lock/driver/listing.hpp"
 #include "protocol/directory/data.hpp"
 #include "protocol/names/contender_name.hpp"
 #include "protocol/names/path.hpp"
@@ -26,21 +28,11 @@ zk::recycled_vector<transaction_op> both(transaction_op&& first, transaction_op&
     return ops;
 }
 
-protocol::directory_state directory_in(const node_stat& s)
-{
-    return {.czxid = s.czxid, .version = s.version, .children = s.num_children};
-}
-
 // Of a transaction whose second step writes to the directory.
 protocol::directory_write directory_write_in(zk::reply& r)
 {
     r.results.resize(2); // it has none when the connection was lost
     return {.error = r.results[1].error, .now = directory_in(r.results[1].stat)};
-}
-
-protocol::contender::listing listing_in(const zk::reply& r)
-{
-    return {.children = r.names, .directory = directory_in(r.stat)};
 }
 
 } // namespace
@@ -180,10 +172,14 @@ void contender_driver::run_after_create()
 
 void contender_driver::list()
 {
-    submit(kind::list, {.op = zk::opcode::children, .path = path()},
-           [](contender& c, const zk::reply& r, protocol::commands& out) {
-               c.listed(r.error, listing_in(r), out);
-           });
+    queue_->lister().ask(weak_from_this());
+}
+
+void contender_driver::listed(const zk::reply& r, const protocol::contender::listing& l)
+{
+    note_refusal(r);
+    feed_answer(kind::list, r.error,
+                [&](contender& c, protocol::commands& out) { c.listed(r.error, l, out); });
 }
 
 void contender_driver::look_at_node()

@@ -21,6 +21,7 @@
 namespace colock::detail {
 
 class contender_driver;
+class directory_lister;
 
 // The nodes of a single_node_mutex that contenders of this client know to be theirs, by czxid; 0 is none. Their name
 // does not tell whose they are.
@@ -102,6 +103,8 @@ public:
 
     // The client's memory of the lock's directory: one for all owners of the path.
     [[nodiscard]] virtual protocol::directory_memory& directory() = 0;
+    // Likewise.
+    [[nodiscard]] virtual directory_lister& lister() = 0;
 
     own_nodes claimed;
 

@@ -100,6 +100,7 @@ private:
     [[nodiscard]] bool is_current(const contender_driver& driver, std::uint64_t turn) override;
     [[nodiscard]] std::shared_ptr<contender_owner> owner_of_readers() override { return readers(); }
     [[nodiscard]] protocol::directory_memory& directory() override;
+    [[nodiscard]] directory_lister& lister() override;
 
     // One input: `change` is done under the mutex, and what comes of it, behind that.
     template <class Change>
@@ -164,6 +165,7 @@ private:
     const bool notes_wait_times_;                     // notes since when each waiter waits
     std::shared_ptr<protocol::directory_memory> directory_; // on the strand; of the session below
     std::int64_t directory_session_ = 0;
+    std::shared_ptr<directory_lister> lister_; // on the strand
 
     std::mutex mutex_; // of what follows
     protocol::cohort cohort_;

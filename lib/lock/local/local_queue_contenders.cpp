@@ -1,4 +1,5 @@
 // The contenders of a local_queue: how they are granted and lost, and the turns that users have on them.
+#include "lock/driver/directory_lister.hpp"
 #include "lock/local/local_queue_outcome.hpp"
 #include "lock/no_lock.hpp"
 
@@ -128,6 +129,17 @@ protocol::directory_memory& local_queue::directory()
         directory_session_ = session;
     }
     return *directory_;
+}
+
+directory_lister& local_queue::lister()
+{
+    if (queue_in_table_) {
+        return queue_in_table_->lister();
+    }
+    if (!lister_) {
+        lister_ = std::make_shared<directory_lister>(*core_, path());
+    }
+    return *lister_;
 }
 
 // No timer has run yet in a process that was stopped: the clock is asked before each grant.

@@ -8,7 +8,15 @@ namespace colock::protocol::queue {
 
 bool listing::is_alone(const layout& l) const
 {
-    return contenders(l, children).size() <= 1;
+    return queue(l).size() <= 1;
+}
+
+const std::vector<entry>& listing::queue(const layout& l) const
+{
+    if (!sorted) {
+        sorted = contenders(l, children);
+    }
+    return *sorted;
 }
 
 std::string context::name_prefix() const

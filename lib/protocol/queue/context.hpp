@@ -6,11 +6,13 @@
 #include "newcomer_watch.hpp"
 #include "protocol/command.hpp"
 #include "protocol/directory/fast_path.hpp"
+#include "protocol/names/contender_name.hpp"
 #include "protocol/names/guid.hpp"
 #include "protocol/names/shared_layout.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,10 @@ struct listing {
     directory_state directory = {};
     bool watched = false; // it has set the watch for newcomers
 
+    mutable std::optional<std::vector<entry>> sorted = {}; // from the first question on
+
+    // The contenders among the children, lowest number first. All who are shown this listing have the same layout.
+    [[nodiscard]] const std::vector<entry>& queue(const layout& l) const;
     // Whether it shows no contender but the own one.
     [[nodiscard]] bool is_alone(const layout& l) const;
 };

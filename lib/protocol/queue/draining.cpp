@@ -75,7 +75,7 @@ transition draining::listed(context& c, const error_code& ec, const listing& l, 
     if (ec) {
         return failed(c, ec, out);
     }
-    const auto queue = contenders(c.options.layout, l.children);
+    const auto& queue = l.queue(c.options.layout);
     if (!is_draining(queue) || planted("joins while it drains") ||
         queue.size() != l.children.size()) {
         return joining::again(c, out);

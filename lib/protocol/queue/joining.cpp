@@ -173,7 +173,7 @@ transition joining::probed(context& c, const listing& l, commands& out)
     if (is_of_another_kind(layout, l.children, std::numeric_limits<std::int64_t>::max())) {
         return fail(errc::conflicting_kind, out);
     }
-    if (blocks_newcomer(contenders(layout, l.children), c.is_reader)) {
+    if (blocks_newcomer(l.queue(layout), c.is_reader)) {
         out.push_back({command::kind::busy});
         return finish({}, out);
     }

@@ -34,7 +34,7 @@ error_code place::obstacle(const context& c, const listing& l,
         (!queue.empty() && queue.front().number < 0)) {
         return errc::sequence_exhausted;
     }
-    if (std::ranges::find(queue, name, &entry::name) == queue.end()) {
+    if (find_in(queue) == queue.end()) {
         return {}; // the own node has gone
     }
     // The contenders with lower numbers go on. Only this one fails.
@@ -42,11 +42,18 @@ error_code place::obstacle(const context& c, const listing& l,
         is_of_another_kind(c.options.layout, l.children, number)) {
         return errc::conflicting_kind;
     }
-    const auto has_this_place = [&](const entry& e) {
-        return e.number == number && e.shared == c.is_reader;
-    };
-    return std::ranges::count_if(queue, has_this_place) == 1 ? error_code{}
-                                                             : errc::duplicate_sequence;
+    const auto has_this_place = [&](const entry& e) { return e.shared == c.is_reader; };
+    return std::ranges::count_if(std::ranges::equal_range(queue, number, {}, &entry::number),
+                                 has_this_place) == 1
+               ? error_code{}
+               : errc::duplicate_sequence;
+}
+
+std::vector<entry>::const_iterator place::find_in(const std::vector<entry>& queue) const
+{
+    const auto same = std::ranges::equal_range(queue, number, {}, &entry::number);
+    const auto own = std::ranges::find(same, name, &entry::name);
+    return own != same.end() ? own : queue.end();
 }
 
 bool place::is_late() const noexcept

@@ -45,6 +45,9 @@ struct place {
     [[nodiscard]] error_code obstacle(const context& c, const listing& l,
                                       const std::vector<entry>& queue) const;
 
+    // The own node among those of a listing; their end when it has gone.
+    [[nodiscard]] std::vector<entry>::const_iterator find_in(const std::vector<entry>& queue) const;
+
     // The sequence numbers are nearly used up (draining.hpp).
     [[nodiscard]] bool is_late() const noexcept;
     // Drain: newcomers drain behind this node. There may be more contenders than the queue shows.

@@ -99,12 +99,12 @@ transition waiting::evaluate(context& c, const listing& l, commands& out)
         c.listings.send(out);
         return stay();
     }
-    const auto queue = contenders(c.options.layout, l.children);
+    const auto& queue = l.queue(c.options.layout);
     me_.update(c, l, queue);
     if (const auto ec = me_.obstacle(c, l, queue)) {
         return failed(c, ec, out);
     }
-    const auto own = std::ranges::find(queue, me_.name, &entry::name);
+    const auto own = me_.find_in(queue);
     if (own == queue.end()) {
         return own_node_vanished(c, out);
     }
