@@ -3,8 +3,9 @@
 
 #include <colock/error.hpp>
 
+#include "names/node_name.hpp"
+
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace colock::protocol {
@@ -49,7 +50,7 @@ struct command {
     };
 
     kind type;
-    std::string name = {};
+    node_name name = {};
     error_code error = {};
     std::int64_t number = 0;
 

@@ -121,16 +121,16 @@ BOOST_AUTO_TEST_CASE(a_cycle_on_the_server)
 {
     const auto c = of_a_turn_of_clients(1, 500);
     print("lock + unlock", c);
-    BOOST_TEST(c.allocations <= 60);
-    BOOST_TEST(c.bytes <= 6100);
+    BOOST_TEST(c.allocations <= 42);
+    BOOST_TEST(c.bytes <= 2800);
 }
 
 BOOST_AUTO_TEST_CASE(a_hand_over_between_clients)
 {
     const auto c = of_a_turn_of_clients(8, 100);
     print("a hand-over among 8 clients", c);
-    BOOST_TEST(c.allocations <= 250);
-    BOOST_TEST(c.bytes <= 18500);
+    BOOST_TEST(c.allocations <= 225);
+    BOOST_TEST(c.bytes <= 14500);
 }
 
 BOOST_AUTO_TEST_CASE(a_hand_over_within_a_client)
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_with_a_node_of_its_own)
     const auto each = double(heap_in_use() - before) / waiters;
     std::cout << "figure: " << waiters << " waiters with nodes of their own: " << each
               << " bytes each\n";
-    BOOST_TEST(each <= 3770);
+    BOOST_TEST(each <= 2560);
 }
 
 // The client comes back to a waiter after five seconds. Until then it shall not keep the memory of a lock that has gone.

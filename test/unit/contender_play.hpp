@@ -230,11 +230,12 @@ private:
         for (const auto& c : out_) {
             text += text.empty() ? "" : ", ";
             text += colock::test::word_for(c.type);
+            const std::string name{c.name};
             if (c.type == command::kind::create || c.type == command::kind::create_and_count) {
-                prefix_ = c.name;
-                text += " #" + std::to_string(std::stoi(c.name.substr(27, 12), nullptr, 16));
+                prefix_ = name;
+                text += " #" + std::to_string(std::stoi(name.substr(27, 12), nullptr, 16));
             } else if (!c.name.empty()) {
-                text += ' ' + std::to_string(std::stoll(c.name.substr(c.name.size() - 10)));
+                text += ' ' + std::to_string(std::stoll(name.substr(name.size() - 10)));
                 if (c.type == command::kind::remove || c.type == command::kind::remove_and_mark) {
                     BOOST_TEST(c.name == own_); // never anybody else's
                 }

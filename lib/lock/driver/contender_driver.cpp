@@ -492,7 +492,7 @@ void contender_driver::granted()
 {
     token_czxid_ =
         static_cast<std::uint64_t>(ask([](const auto& c) { return c.identity(); }).czxid);
-    if (!is_own_path(node_)) { // which the answer to the create has told, as a rule
+    if (!is_own_path(node_)) { // which the answer of the fast path has told
         node_ = child(own_name());
     }
     // The driver watches its node only after ten milliseconds, because most locks are released earlier.

@@ -137,8 +137,8 @@ private:
     void look_at_node();
     void list_and_watch(protocol::command::kind as);
     void forget_newcomers();
-    void watch(const std::string& name);
-    void unwatch(const std::string& name);
+    void watch(const protocol::node_name& name);
+    void unwatch(const protocol::node_name& name);
     std::shared_ptr<watch_target> drop_target(const watch_target& target);
     void remove(const protocol::command& wanted);
     void remove_and_mark(const protocol::command& wanted);

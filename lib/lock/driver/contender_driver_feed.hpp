@@ -15,7 +15,7 @@ namespace colock::detail {
 
 // One watched node. Outlives the watch when its answer is still to come.
 struct contender_driver::watch_target final : zk::watch_registry::subscriber {
-    watch_target(contender_driver& d, std::string n) : driver{&d}, name{std::move(n)} {}
+    watch_target(contender_driver& d, protocol::node_name n) : driver{&d}, name{std::move(n)} {}
 
     void watch_fired(const watch_event& event) noexcept override
     {
@@ -27,7 +27,7 @@ struct contender_driver::watch_target final : zk::watch_registry::subscriber {
     }
 
     contender_driver* driver;
-    const std::string name;
+    const protocol::node_name name;
     request* reading = nullptr;        // until it is answered
     std::unique_ptr<std::string> data; // then, or its beginning; while somebody listens
     bool subscribed = false;

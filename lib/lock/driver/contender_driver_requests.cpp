@@ -136,9 +136,8 @@ void contender_driver::create(const protocol::command& wanted)
             .data = owner_data(),
             .mode = has_queue() ? create_mode::ephemeral_sequential : create_mode::ephemeral,
             .acl = acl()},
-           [this](auto& c, zk::reply& r, protocol::commands& out) {
-               node_ = std::move(r.text);
-               c.created(r.error, protocol::last_name(node_),
+           [](auto& c, const zk::reply& r, protocol::commands& out) {
+               c.created(r.error, protocol::last_name(r.text),
                          {r.stat.czxid, r.stat.ephemeral_owner}, out);
            });
     run_after_create();
@@ -276,7 +275,7 @@ void contender_driver::replace_by_readers_node(const protocol::command& wanted)
 }
 
 // Reads data, never existence: that leaves no watch on a node that is gone.
-void contender_driver::watch(const std::string& name)
+void contender_driver::watch(const protocol::node_name& name)
 {
     const auto target = std::make_shared<watch_target>(*this, name);
     watches_.push_back(target);
@@ -317,7 +316,7 @@ void contender_driver::watch(const std::string& name)
     core_.submit(std::move(read));
 }
 
-void contender_driver::unwatch(const std::string& name)
+void contender_driver::unwatch(const protocol::node_name& name)
 {
     const auto at =
         std::ranges::find_if(watches_, [&](const auto& w) { return w->wanted && w->name == name; });

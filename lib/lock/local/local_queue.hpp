@@ -8,6 +8,7 @@
 #include "client/core.hpp"
 #include "lock/driver/contender_driver.hpp"
 #include "lock/driver/contender_owner.hpp"
+#include "lock/driver/directory_lister.hpp"
 #include "lock/local/users_of_path.hpp"
 #include "lock/local/waiting_words.hpp"
 #include "protocol/cohort.hpp"
@@ -86,6 +87,14 @@ private:
         std::optional<seen_holder> seen;
     };
 
+    // What the contenders of all queues of a path share.
+    struct of_directory {
+        std::shared_ptr<protocol::directory_memory> memory; // of the session below
+        std::int64_t session = 0;
+        std::shared_ptr<directory_lister> lister;
+    };
+    [[nodiscard]] of_directory& shared_by_contenders();
+
     void granted(const std::shared_ptr<contender_driver>& driver, protocol::remote_contention c,
                  operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn) override;
     void failed(const contender_driver& driver, const error_code& ec,
@@ -163,9 +172,7 @@ private:
     const bool logs_;                                 // whatever happens here, in the user's log
     const std::shared_ptr<users_of_path> users_here_; // null when the log shall not suspect anybody
     const bool notes_wait_times_;                     // notes since when each waiter waits
-    std::shared_ptr<protocol::directory_memory> directory_; // on the strand; of the session below
-    std::int64_t directory_session_ = 0;
-    std::shared_ptr<directory_lister> lister_; // on the strand
+    std::unique_ptr<of_directory> of_directory_; // on the strand; of the queue in the table
 
     std::mutex mutex_; // of what follows
     protocol::cohort cohort_;
@@ -173,7 +180,7 @@ private:
     std::shared_ptr<contender_driver> contender_; // in the queue for the waiters
     std::shared_ptr<contender_driver> holder_;
     std::uint64_t turns_ = 0;                        // that were granted
-    std::unordered_set<std::uint64_t> shared_turns_; // those of them that are not over
+    std::unique_ptr<std::unordered_set<std::uint64_t>> shared_turns_; // those of readers that are not over
     std::weak_ptr<local_queue> readers_;
     std::unique_ptr<wait_notes> notes_; // of contender_; from the first one on
     bool asking_ = false;

@@ -119,16 +119,25 @@ void local_queue::revoked(const contender_driver& driver)
     holder_input(driver, [&](outcome& out) { apply(cohort_.revoked(), out); });
 }
 
+local_queue::of_directory& local_queue::shared_by_contenders()
+{
+    if (!of_directory_) {
+        of_directory_ = std::make_unique<of_directory>();
+    }
+    return *of_directory_;
+}
+
 protocol::directory_memory& local_queue::directory()
 {
     if (queue_in_table_) {
         return queue_in_table_->directory();
     }
-    if (const auto session = core_->session(); !directory_ || directory_session_ != session) {
-        directory_ = core_->directory_at(path());
-        directory_session_ = session;
+    auto& of = shared_by_contenders();
+    if (const auto session = core_->session(); !of.memory || of.session != session) {
+        of.memory = core_->directory_at(path());
+        of.session = session;
     }
-    return *directory_;
+    return *of.memory;
 }
 
 directory_lister& local_queue::lister()
@@ -136,10 +145,11 @@ directory_lister& local_queue::lister()
     if (queue_in_table_) {
         return queue_in_table_->lister();
     }
-    if (!lister_) {
-        lister_ = std::make_shared<directory_lister>(*core_, path());
+    auto& lister = shared_by_contenders().lister;
+    if (!lister) {
+        lister = std::make_shared<directory_lister>(*core_, path());
     }
-    return *lister_;
+    return *lister;
 }
 
 // No timer has run yet in a process that was stopped: the clock is asked before each grant.
@@ -184,7 +194,7 @@ void local_queue::drop_former_holder(outcome& out)
 bool local_queue::is_current(const contender_driver& driver, std::uint64_t turn)
 {
     const std::lock_guard lock{mutex_};
-    return shared_ ? shared_turns_.contains(turn)
+    return shared_ ? shared_turns_ && shared_turns_->contains(turn)
                    : holder_.get() == &driver && turn + 1 == turns_ && cohort_.users() != 0;
 }
 
@@ -199,7 +209,7 @@ error_code local_queue::end_turn(grant& held, outcome& out)
         out.strand().turn = held.turn;
     }
     if (shared_) {
-        shared_turns_.erase(held.turn);
+        shared_turns_->erase(held.turn);
     }
     const bool last = take_user_off(*driver, held.turn, why, out);
     if (why && holder_ == driver) {

@@ -30,7 +30,10 @@ void local_queue::admit(waiter* op, outcome& out, std::uint64_t waited_since)
 {
     note_grant(waited_since, out);
     if (shared_) {
-        shared_turns_.insert(turns_);
+        if (!shared_turns_) {
+            shared_turns_ = std::make_unique<std::unordered_set<std::uint64_t>>();
+        }
+        shared_turns_->insert(turns_);
     }
     op->tag = turns_++;
     out.admitted.push_back(*op);

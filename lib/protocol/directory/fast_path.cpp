@@ -6,7 +6,7 @@
 
 namespace colock::protocol {
 
-command create_and_count(directory_memory& m, std::string prefix)
+command create_and_count(directory_memory& m, node_name prefix)
 {
     if (!planted("fast path tried twice")) {
         m.tried();
@@ -29,7 +29,7 @@ void signature_answered(directory_memory& m, const error_code& ec,
     }
 }
 
-void prepare_fast_path(const directory_memory& m, const std::string& own_name, commands& out)
+void prepare_fast_path(const directory_memory& m, const node_name& own_name, commands& out)
 {
     if (m.is_worth_reading()) {
         out.push_back({command::kind::identify_directory});

@@ -6,7 +6,6 @@
 #include "memory.hpp"
 #include "protocol/command.hpp"
 
-#include <string>
 
 namespace colock::protocol {
 
@@ -16,7 +15,7 @@ namespace colock::protocol {
 // colock's signature once.
 
 // The command that creates the node by the fast path.
-[[nodiscard]] command create_and_count(directory_memory& m, std::string prefix);
+[[nodiscard]] command create_and_count(directory_memory& m, node_name prefix);
 
 // The answer to a transaction that writes colock's signature. `ec` is that of the whole.
 void signature_answered(directory_memory& m, const error_code& ec,
@@ -24,6 +23,6 @@ void signature_answered(directory_memory& m, const error_code& ec,
 
 // The own node holds the lock, and has met nobody. What makes the fast path possible for the next contender is
 // requested right away, because nobody can replace the directory while the own node is in it.
-void prepare_fast_path(const directory_memory& m, const std::string& own_name, commands& out);
+void prepare_fast_path(const directory_memory& m, const node_name& own_name, commands& out);
 
 } // namespace colock::protocol

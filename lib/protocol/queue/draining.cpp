@@ -18,7 +18,7 @@ draining draining::begin(place me, std::optional<predecessors> before,
     me.watch.drop(out);
     out.push_back({command::kind::remove, me.name});
     auto watched = std::move(before).value_or(predecessors{});
-    watched.watch_only(std::string{last_to_stay(listing).name}, out);
+    watched.watch_only(last_to_stay(listing).name, out);
     return draining{std::move(me), watched.next_in_line()};
 }
 
@@ -83,7 +83,7 @@ transition draining::listed(context& c, const error_code& ec, const listing& l, 
     const auto last = last_to_stay(queue).name;
     if (!last_.is(last)) {
         last_.drop(out);
-        last_.arm(std::string{last}, out);
+        last_.arm(last, out);
     }
     return stay();
 }
@@ -124,7 +124,7 @@ transition draining::watched(context& c, std::string_view name, const error_code
         return stay(); // connected() lists or removes again
     }
     if (is_retryable(ec)) {
-        last_.arm(std::string{name}, out);
+        last_.arm(name, out);
         return stay();
     }
     return failed(c, ec, out);
@@ -136,7 +136,7 @@ transition draining::fired(context& c, std::string_view name, bool deleted, comm
         return stay();
     }
     if (!deleted) {
-        last_.arm(std::string{name}, out);
+        last_.arm(name, out);
         return stay();
     }
     last_.forget();

@@ -104,7 +104,7 @@ transition joining::created(context& c, const error_code& ec, std::string_view n
                             node_identity identity, commands& out)
 {
     if (!ec) {
-        place me{c, std::string{name}};
+        place me{c, name};
         me.identity = identity;
         if (abandoned_) {
             return leaving::begin(c, std::move(me), false, out);

@@ -8,7 +8,7 @@
 
 namespace colock::protocol::queue {
 
-place::place(const context& c, std::string own_name)
+place::place(const context& c, node_name own_name)
     : name{std::move(own_name)}, number{number_of(c.options.layout, name).value_or(-1)}
 {
 }
@@ -52,7 +52,7 @@ error_code place::obstacle(const context& c, const listing& l,
 std::vector<entry>::const_iterator place::find_in(const std::vector<entry>& queue) const
 {
     const auto same = std::ranges::equal_range(queue, number, {}, &entry::number);
-    const auto own = std::ranges::find(same, name, &entry::name);
+    const auto own = std::ranges::find(same, std::string_view{name}, &entry::name);
     return own != same.end() ? own : queue.end();
 }
 

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace colock::protocol::queue {
@@ -20,7 +19,7 @@ struct place {
         to_stay, // it has other data, or they cannot be read
     };
 
-    std::string name;
+    node_name name;
     // The sequence number; negative when the server's 32-bit counter has overflowed.
     std::int64_t number = -1;
     // Empty for a node found by listing, until its watched read is answered.
@@ -37,7 +36,7 @@ struct place {
     // Fast path: the directory had another child when the node was created. That child may have gone since.
     bool counted_siblings = false;
 
-    place(const context& c, std::string own_name);
+    place(const context& c, node_name own_name);
 
     // From a listing, and the queue that it shows.
     void update(const context& c, const listing& l, const std::vector<entry>& queue);

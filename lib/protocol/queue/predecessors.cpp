@@ -11,7 +11,7 @@ void predecessors::update(const blockers& shown, commands& out)
           shown.ahead != nullptr ? shown.ahead->name : std::string_view{}, out);
 }
 
-void predecessors::watch_only(const std::string& name, commands& out)
+void predecessors::watch_only(std::string_view name, commands& out)
 {
     watch(name, {}, out);
 }
@@ -36,7 +36,7 @@ void predecessors::watch(std::string_view next_in_line, std::string_view look_ah
         }
         watched->drop(out);
         if (!name.empty()) {
-            watched->arm(std::string{name}, out);
+            watched->arm(name, out);
         }
     }
 }

@@ -5,7 +5,6 @@
 #include "watched_node.hpp"
 
 #include <cstddef>
-#include <string>
 #include <string_view>
 
 namespace colock::protocol::queue {
@@ -21,7 +20,7 @@ public:
     // Takes the predecessors from a listing. Keeps watches that are set.
     void update(const blockers& shown, commands& out);
     // Watches this node alone.
-    void watch_only(const std::string& name, commands& out);
+    void watch_only(std::string_view name, commands& out);
     // Gives up all watches.
     void drop(commands& out);
 

@@ -6,7 +6,7 @@
 
 namespace colock::protocol::queue {
 
-void watched_node::arm(std::string name, commands& out)
+void watched_node::arm(node_name name, commands& out)
 {
     name_ = std::move(name);
     armed_ = false;

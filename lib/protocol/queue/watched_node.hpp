@@ -3,7 +3,6 @@
 
 #include "protocol/command.hpp"
 
-#include <string>
 #include <string_view>
 
 namespace colock::protocol::queue {
@@ -13,12 +12,12 @@ public:
     // Whether there is one: its watch is set, or has been asked for.
     explicit operator bool() const noexcept { return !name_.empty(); }
     [[nodiscard]] bool is(std::string_view name) const noexcept { return *this && name_ == name; }
-    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    [[nodiscard]] const node_name& name() const noexcept { return name_; }
     // The watch is set, and silent. Events and answers come in ZooKeeper's order, so the node existed when the latest of
     // them was sent.
     [[nodiscard]] bool is_armed() const noexcept { return armed_; }
 
-    void arm(std::string name, commands& out);
+    void arm(node_name name, commands& out);
     // The answer: the watch is set.
     void armed() noexcept { armed_ = true; }
     // The watch is gone: it has fired, was not set, or its connection is lost.
@@ -28,7 +27,7 @@ public:
     friend bool operator==(const watched_node&, const watched_node&) = default;
 
 private:
-    std::string name_;
+    node_name name_;
     bool armed_ = false;
 };
 
