@@ -37,7 +37,7 @@ constexpr std::string_view help =
 usage: ./dev bench [options]
 
   --only SCENARIO  one of uncontended, handover, in_process, linger, many_locks,
-                   readers, herd, requests, costs, deep_queue, failover, idle
+                   readers, herd, requests, costs, memory, deep_queue, failover, idle
   --quick          shorter, for a first look
   --full           longer: more round trips and hold times, servers away for a minute
   --rounds N       rounds of each measurement (5; with --quick 3); what takes long, or
@@ -75,6 +75,7 @@ constexpr scenario scenarios[] = {{"uncontended", &bench::uncontended},
                                   {"herd", &bench::herd},
                                   {"requests", &bench::requests},
                                   {"costs", &bench::costs},
+                                  {"memory", &bench::memory},
                                   {"deep_queue", &bench::deep_queue},
                                   {"failover", &bench::failover},
                                   {"idle", &bench::idle}};

@@ -10,6 +10,7 @@ void uncontended(const run_options& options, report& out);
 void handover(const run_options& options, report& out);
 void requests(const run_options& options, report& out);
 void costs(const run_options& options, report& out);
+void memory(const run_options& options, report& out);
 void idle(const run_options& options, report& out);
 void in_process(const run_options& options, report& out);
 void linger(const run_options& options, report& out);

@@ -19,7 +19,6 @@ namespace {
 using colock::test::allocation_count;
 using colock::test::exit_status;
 using colock::test::find_program;
-using colock::test::heap_in_use;
 using colock::test::subprocess;
 
 std::vector<double> allocations(const arena& where, const lock_system& s, int cycles)
@@ -30,18 +29,6 @@ std::vector<double> allocations(const arena& where, const lock_system& s, int cy
     const allocation_count count;
     system->cycles(path, cycles);
     return {double(count.calls()) / cycles, double(count.bytes()) / cycles};
-}
-
-// With a node of its own each, and the coroutine that waits.
-std::vector<double> memory_of_waiters(const arena& where, int waiters)
-{
-    const auto path = path_of(colock_system, "waiters");
-    const auto system =
-        make(colock_system.name, where.hosts(colock_system.server), std::chrono::seconds{30});
-    system->queue_up(path, 10);
-    const auto before = heap_in_use();
-    system->queue_up(path, waiters);
-    return {double(heap_in_use() - before) / waiters};
 }
 
 // Of a whole process that takes the lock so often.
@@ -91,10 +78,6 @@ void costs(const run_options& options, report& out)
                     return std::vector{(instructions(where, s, options.self, 1200) - few) / 1000};
                 });
     }
-    const int waiters = 1000;
-    compare(out, {"costs", 0, waiters, options.servers},
-            {{"colock", [&] { return memory_of_waiters(where, waiters); }}},
-            {{"memory of a waiter", "bytes"}}, {1, 1});
 }
 
 } // namespace bench

@@ -4,9 +4,23 @@
 #include "protocol/planted.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace colock::protocol::queue {
+
+namespace {
+
+// As a rule one. A queue may be long, and is sorted.
+std::span<const entry> with_number(const std::vector<entry>& queue, std::int64_t number)
+{
+    const auto first = std::ranges::lower_bound(queue, number, {}, &entry::number);
+    const auto last = std::ranges::find_if(first, queue.end(),
+                                           [&](const entry& e) { return e.number != number; });
+    return {first, last};
+}
+
+} // namespace
 
 place::place(const context& c, node_name own_name)
     : name{std::move(own_name)}, number{number_of(c.options.layout, name).value_or(-1)}
@@ -43,17 +57,16 @@ error_code place::obstacle(const context& c, const listing& l,
         return errc::conflicting_kind;
     }
     const auto has_this_place = [&](const entry& e) { return e.shared == c.is_reader; };
-    return std::ranges::count_if(std::ranges::equal_range(queue, number, {}, &entry::number),
-                                 has_this_place) == 1
+    return std::ranges::count_if(with_number(queue, number), has_this_place) == 1
                ? error_code{}
                : errc::duplicate_sequence;
 }
 
 std::vector<entry>::const_iterator place::find_in(const std::vector<entry>& queue) const
 {
-    const auto same = std::ranges::equal_range(queue, number, {}, &entry::number);
+    const auto same = with_number(queue, number);
     const auto own = std::ranges::find(same, std::string_view{name}, &entry::name);
-    return own != same.end() ? own : queue.end();
+    return own != same.end() ? queue.begin() + (&*own - queue.data()) : queue.end();
 }
 
 bool place::is_late() const noexcept
