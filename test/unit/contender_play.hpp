@@ -41,7 +41,7 @@ inline std::string digits(std::int64_t number)
 class play {
 public:
     explicit play(protocol::contender::settings s = {})
-        : contender_{s, guid{1, 1}}, layout_{s.layout}
+        : contender_{s, guid{1, 1}}, layout_(s.layout)
     {
     }
 
@@ -237,7 +237,7 @@ private:
             } else if (!c.name.empty()) {
                 text += ' ' + std::to_string(std::stoll(name.substr(name.size() - 10)));
                 if (c.type == command::kind::remove || c.type == command::kind::remove_and_mark) {
-                    BOOST_TEST(c.name == own_); // never anybody else's
+                    BOOST_TEST(name == own_); // never anybody else's
                 }
             }
             if (c.type == command::kind::mark_refused) {

@@ -135,7 +135,7 @@ struct client {
                 text += " in place of " + std::to_string(each.number);
             }
             if (each.type == command::kind::sign_directory) {
-                BOOST_TEST(each.name == own);
+                BOOST_TEST(std::string{each.name} == own);
             }
             watches |= each.type == command::kind::list_and_watch;
         }

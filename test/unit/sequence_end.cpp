@@ -100,11 +100,12 @@ struct play {
     {
         std::string text;
         for (const auto& each : out) {
+            const std::string name{each.name};
             text += (text.empty() ? "" : ", ") + colock::test::word_for(each.type);
             if (each.type == command::kind::create) {
-                prefix = each.name;
-            } else if (!each.name.empty()) {
-                text += ' ' + std::to_string(std::stoll(each.name.substr(each.name.size() - 10)) -
+                prefix = name;
+            } else if (!name.empty()) {
+                text += ' ' + std::to_string(std::stoll(name.substr(name.size() - 10)) -
                                              drain_from_number);
             }
             if (each.error) {
