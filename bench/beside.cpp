@@ -23,21 +23,27 @@ figure figure_in(const json::object& o)
 {
     const auto text = [&](const char* key) { return json::value_to<std::string>(o.at(key)); };
     const auto number = [&](const char* key) { return o.at(key).to_number<double>(); };
-    return {text("scenario"), text("system"), number("rtt_ms"), static_cast<int>(number("clients")),
-            static_cast<int>(number("servers")), text("metric"), text("unit"),
-            // Their median is that of the rounds, and their ends are.
+    return {text("scenario"),
+            text("system"),
+            number("rtt_ms"),
+            static_cast<int>(number("clients")),
+            static_cast<int>(number("servers")),
+            text("metric"),
+            text("unit"),
+            // Three rounds with the same median and the same ends.
             {number("min"), number("median"), number("max")}};
 }
 
 struct change {
     const figure* now;
     const figure* before;
-    double times; // as good as before
+    double times; // so many times as good as before
 
-    // The rounds of one lie apart from those of the other.
+    // The rounds of one lie apart from those of the other, and not just by a hair: some figures have one round.
     [[nodiscard]] bool is_clear() const
     {
-        return now->min() > before->max() || now->max() < before->min();
+        return (times < 0.97 || times > 1.03) &&
+               (now->min() > before->max() || now->max() < before->min());
     }
 };
 
@@ -45,8 +51,10 @@ std::vector<change> changes(const report& now, const report& earlier, bool (*wan
 {
     std::vector<change> all;
     for (const auto& f : now.figures()) {
-        const auto* const before = wanted(f) ? earlier.find(report::heading_of(f), f.system) : nullptr;
-        if (before == nullptr || before->unit != f.unit || f.median() <= 0 || before->median() <= 0) {
+        const auto* const before =
+            wanted(f) ? earlier.find(report::heading_of(f), f.system) : nullptr;
+        if (before == nullptr || before->unit != f.unit || f.median() <= 0 ||
+            before->median() <= 0) {
             continue;
         }
         const auto ratio = f.median() / before->median();
@@ -67,9 +75,10 @@ std::string line(const change& c)
 {
     char times[32];
     std::snprintf(times, sizeof times, "%.2f", c.times);
-    return "- " + std::string{times} + " times as good: " + text_of(report::heading_of(*c.now).where) +
-           ", " + c.now->system + ", " + c.now->metric + ": " + shown(*c.now) + " " + c.now->unit +
-           ", before " + shown(*c.before) + '\n';
+    return "- " + std::string{times} +
+           " times as good: " + text_of(report::heading_of(*c.now).where) + ", " + c.now->system +
+           ", " + c.now->metric + ": " + shown(*c.now) + " " + c.now->unit + ", before " +
+           shown(*c.before) + '\n';
 }
 
 } // namespace
@@ -96,7 +105,8 @@ report read_report(const std::string& path)
 std::string beside(const report& now, const report& earlier, const std::string& name_of_earlier)
 {
     const auto own = changes(now, earlier, [](const figure& f) {
-        return f.system.starts_with("colock");
+        return f.system.starts_with("colock") &&
+               f.unit != "ratio"; // those are of figures that are here
     });
     const auto machine = changes(now, earlier, [](const figure& f) {
         return f.system.starts_with("raw") && f.unit != "ratio";
@@ -104,7 +114,7 @@ std::string beside(const report& now, const report& earlier, const std::string& 
     std::ostringstream text;
     text << "## Beside " << name_of_earlier
          << "\n\nA figure is better or worse when no round of the one run is as that of the other. "
-            "What the hour makes of a shared machine is in all of them";
+            "A shared machine is faster in one hour than in another";
     if (!machine.empty()) {
         text << ": the raw clients did " << shown(figure{.rounds = [&] {
             std::vector<double> times;

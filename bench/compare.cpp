@@ -25,8 +25,9 @@ figure figure_of(const circumstances& where, const std::vector<contestant>& all,
                  const metric& m, std::string name, std::string unit,
                  const std::vector<double>& rounds)
 {
-    return {where.scenario, all[i].system, m.rtt_ms.value_or(where.rtt_ms), where.clients,
-            where.servers,  std::move(name), std::move(unit), rounds, all.size() > 1};
+    return {where.scenario,  all[i].system, m.rtt_ms.value_or(where.rtt_ms),
+            where.clients,   where.servers, std::move(name),
+            std::move(unit), rounds,        all.size() > 1};
 }
 
 } // namespace
@@ -99,8 +100,10 @@ void compare_best(report& out, const circumstances& where, const std::vector<con
             leave_out(out, text_of(where) + ", " + all[i].arrangement, all[i].system,
                       outcomes[i].failure);
         } else {
-            out.add(figure_of(where, all, i, deciding, deciding.name + ", " + all[i].arrangement,
-                              deciding.unit, outcomes[i].values.front()));
+            auto own = figure_of(where, all, i, deciding, deciding.name + ", " + all[i].arrangement,
+                                 deciding.unit, outcomes[i].values.front());
+            own.of_arrangement = true;
+            out.add(std::move(own));
         }
     }
 }

@@ -93,7 +93,7 @@ struct arguments {
     bench::run_options run;
     std::string only;
     std::string json;
-    std::string compared_with; // the JSON of an earlier report
+    std::string compared_with;           // the JSON of an earlier report
     std::string command = "./dev bench"; // as it was given
     bool targets = true;
     bool help = false;
@@ -217,6 +217,9 @@ int run(const arguments& a)
     const auto earlier =
         a.compared_with.empty() ? bench::report{} : bench::read_report(a.compared_with);
     bench::outputs files{a.json};
+    if (std::filesystem::exists(a.json)) {
+        static_cast<void>(bench::read_report(a.json)); // else it is of another origin
+    }
     files.begin(); // a bad path is better known now than in some minutes
     out.write_json(a.json);
     auto environment = bench::environment(a.run.self); // of now, not of when it ends
@@ -250,8 +253,7 @@ int run(const arguments& a)
     auto text = bench::summary(out, verdicts, facts);
     if (!a.compared_with.empty()) {
         const auto name = std::filesystem::path{a.compared_with}.filename().string();
-        text.insert(text.find("\n## The run"),
-                    '\n' + bench::beside(out, earlier, name));
+        text.insert(text.find("\n## The run"), '\n' + bench::beside(out, earlier, name));
     }
     const auto page = files.page();
     std::ofstream file{page};

@@ -10,11 +10,14 @@ namespace bench {
 
 namespace {
 
-constexpr auto first_line = "# files of a report of colock_bench, which the next one of its name replaces";
+constexpr auto first_line =
+    "# files of a report of colock_bench, which the next one of its name replaces";
 
 } // namespace
 
-outputs::outputs(std::filesystem::path json) : json_{std::filesystem::absolute(std::move(json))} {}
+outputs::outputs(std::filesystem::path json) : json_{std::filesystem::absolute(std::move(json))}
+{
+}
 
 std::filesystem::path outputs::beside(const std::string& end) const
 {
@@ -34,7 +37,10 @@ std::vector<std::filesystem::path> outputs::listed() const
                                  " is no list of a report's files; give --json another name"};
     }
     while (std::getline(in, line)) {
-        all.push_back(json_.parent_path() / std::filesystem::path{line}.filename());
+        const auto name = std::filesystem::path{line}.filename();
+        if (!name.empty() && name != "." && name != "..") {
+            all.push_back(json_.parent_path() / name);
+        }
     }
     return all;
 }
@@ -44,17 +50,25 @@ void outputs::begin()
     std::error_code failed; // of making the directory; writing the list tells
     std::filesystem::create_directories(json_.parent_path(), failed);
     const auto earlier = listed();
-    made_ = {page(), log(), script()};
-    for (const auto& each : made_) {
+    made_ = {page(), log()};
+    for (const auto& each : {page(), log(), beside(".gnuplot")}) {
         if (std::filesystem::exists(each) && std::ranges::find(earlier, each) == earlier.end()) {
-            throw std::runtime_error{each.string() + " is there, and is no file of an earlier "
-                                                     "report; move it, or give --json another name"};
+            throw std::runtime_error{each.string() +
+                                     " is there, and is no file of an earlier "
+                                     "report; move it, or give --json another name"};
         }
     }
     for (const auto& each : earlier) {
         std::filesystem::remove(each);
     }
     write_list();
+}
+
+std::filesystem::path outputs::add_script()
+{
+    made_.push_back(beside(".gnuplot"));
+    write_list();
+    return made_.back();
 }
 
 std::filesystem::path outputs::picture(const std::string& subject)

@@ -20,8 +20,9 @@ public:
     [[nodiscard]] const std::filesystem::path& json() const noexcept { return json_; }
     [[nodiscard]] std::filesystem::path page() const { return beside(".md"); }
     [[nodiscard]] std::filesystem::path log() const { return beside(".log"); }
-    [[nodiscard]] std::filesystem::path script() const { return beside(".gnuplot"); }
 
+    // The file that draws the pictures.
+    [[nodiscard]] std::filesystem::path add_script();
     // The file of a picture. Empty when there is one of another origin.
     [[nodiscard]] std::filesystem::path picture(const std::string& subject);
 

@@ -136,12 +136,12 @@ void draw_plots(report& r, outputs& files)
     }
     std::map<subject, figures> subjects;
     for (const auto& f : r.figures()) {
-        if (f.unit == "ratio") {
+        if (f.unit == "ratio" || f.of_arrangement) {
             continue; // of figures that have a picture already
         }
         subjects[{f.scenario, f.metric, f.rtt_ms, f.servers}].push_back(&f);
     }
-    const auto script = files.script().string();
+    const auto script = files.add_script().string();
     {
         std::ofstream out{script};
         for (const auto& [s, all] : subjects) {

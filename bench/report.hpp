@@ -30,6 +30,8 @@ struct figure {
     std::string unit;
     std::vector<double> rounds; // one value each, at least one
     bool in_turns = false;      // each next to that of the others which took turns
+    // Of a system in one of several arrangements. That of the best has a figure without this, too.
+    bool of_arrangement = false;
 
     [[nodiscard]] double median() const;
     [[nodiscard]] double min() const;

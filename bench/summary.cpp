@@ -46,8 +46,8 @@ std::string where_peers_win(const report& r)
         for (const auto& peer : peers) {
             const auto* other = r.find(h, std::string{peer.name});
             // The round trip is what others are measured in; ratios are of figures that count already.
-            if (other != nullptr && h.metric != "round trip" && other->unit != "ratio" &&
-                (own == nullptr || better(*other, *own))) {
+            if (other != nullptr && !other->of_arrangement && h.metric != "round trip" &&
+                other->unit != "ratio" && (own == nullptr || better(*other, *own))) {
                 winners += "**" + std::string{peer.name} + "** " + number(other->median()) + ", ";
             }
         }

@@ -270,11 +270,11 @@ const boost::system::error_category& zookeeper_category() noexcept
 
 bool is_retryable(const error_code& ec) noexcept
 {
-    return ec && (ec == errc::disconnected || ec == errc::no_server ||
-                  ec == errc::connect_timeout || ec == zookeeper_errc::connection_loss ||
-                  ec == zookeeper_errc::operation_timeout ||
-                  ec == zookeeper_errc::runtime_inconsistency ||
-                  ec == zookeeper_errc::session_moved || ec == zookeeper_errc::throttled_op);
+    return ec &&
+           (ec == errc::disconnected || ec == errc::no_server || ec == errc::connect_timeout ||
+            ec == zookeeper_errc::connection_loss || ec == zookeeper_errc::operation_timeout ||
+            ec == zookeeper_errc::runtime_inconsistency || ec == zookeeper_errc::session_moved ||
+            ec == zookeeper_errc::throttled_op);
 }
 
 bool is_session_fatal(const error_code& ec) noexcept

@@ -2,6 +2,7 @@
 // answer takes ten milliseconds. Of colock alone: the others need a thread, or two, for each waiter.
 #include "arena.hpp"
 #include "compare.hpp"
+#include "interruption.hpp"
 #include "scenario.hpp"
 
 #include <algorithm>
@@ -31,6 +32,7 @@ std::chrono::steady_clock::time_point wait_for_quiet(const arena& where)
     auto last = clock::now();
     auto before = where.seen().bytes;
     for (;;) {
+        check_interruption();
         std::this_thread::sleep_for(std::chrono::milliseconds{10});
         const auto bytes = where.seen().bytes;
         if (bytes - before > heartbeats) {

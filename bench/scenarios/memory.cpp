@@ -4,6 +4,7 @@
 #include <support/zookeeper_server.hpp>
 
 #include "arena.hpp"
+#include "interruption.hpp"
 #include "scenario.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -20,6 +21,7 @@
 #include <fstream>
 #include <functional>
 #include <list>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -64,43 +66,43 @@ public:
 
     void connect(int number)
     {
-        int missing = number;
+        const auto missing = count(number);
         for (int i = 0; i != number; ++i) {
             auto& c = all_.emplace_back(
                 context_, colock::client_options{.hosts = hosts_,
                                                  .session_timeout = std::chrono::seconds{30}});
-            c.async_connect([&](error_code ec) { done(ec, missing); });
+            c.async_connect([this, missing](error_code ec) { done(ec, *missing); });
         }
-        run_until([&] { return missing == 0; });
+        run_until([&] { return *missing == 0; });
     }
 
     // So many locks at each, 64 under way at a time.
     void hold(int locks)
     {
         constexpr int at_a_time = 64;
-        int missing = 0;
+        const auto missing = count(0);
         held_.reserve(held_.size() + all_.size() * static_cast<std::size_t>(locks));
         int number = 0;
         for (auto& c : all_) {
             ++number;
             for (int first = 0; first != at_a_time && first != locks; ++first) {
-                ++missing;
+                ++*missing;
                 take(c, "/memory/" + std::to_string(number) + '-', first, at_a_time, locks,
                      missing);
             }
         }
-        run_until([&] { return missing == 0; });
+        run_until([&] { return *missing == 0; });
         quiet(); // each holder watches its node
     }
 
     void keep(colock::mutex m)
     {
-        int missing = 1;
-        m.async_lock([&](error_code ec, colock::unique_lock held) {
+        const auto missing = count(1);
+        m.async_lock([this, missing](error_code ec, colock::unique_lock held) {
             held_.push_back(std::move(held));
-            done(ec, missing);
+            done(ec, *missing);
         });
-        run_until([&] { return missing == 0; });
+        run_until([&] { return *missing == 0; });
     }
 
     // So many coroutines wait for the lock, which is kept.
@@ -138,33 +140,42 @@ private:
     }
 
     void take(colock::client& c, const std::string& prefix, int number, int step, int locks,
-              int& missing)
+              const std::shared_ptr<int>& missing)
     {
         colock::mutex m{c, prefix + std::to_string(number)};
         m.async_lock([this, &c, prefix, next = number + step, step, locks,
-                      &missing](error_code ec, colock::unique_lock held) {
+                      missing](error_code ec, colock::unique_lock held) {
             held_.push_back(std::move(held));
             if (ec || next >= locks) {
-                done(ec, missing);
+                done(ec, *missing);
             } else {
                 take(c, prefix, next, step, locks, missing);
             }
         });
     }
 
-    static void done(const error_code& ec, int& missing)
+    // Handlers that are still to be called keep it.
+    static std::shared_ptr<int> count(int number) { return std::make_shared<int>(number); }
+
+    void done(const error_code& ec, int& missing)
     {
-        if (ec) {
-            throw std::runtime_error{ec.message()};
-        }
+        failure_ = failure_ ? failure_ : ec;
         --missing;
     }
 
     void run_until(const std::function<bool()>& enough)
     {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::minutes{3};
         context_.restart();
-        while (!enough()) {
-            context_.run_one();
+        while (!failure_ && !enough()) {
+            context_.run_for(std::chrono::milliseconds{20});
+            check_interruption();
+            if (std::chrono::steady_clock::now() > end) {
+                throw std::runtime_error{"what takes seconds took three minutes"};
+            }
+        }
+        if (failure_) {
+            throw std::runtime_error{failure_.message()};
         }
     }
 
@@ -176,6 +187,7 @@ private:
         std::uint64_t before = 0;
         context_.restart();
         while (clock::now() - last < std::chrono::milliseconds{300}) {
+            check_interruption();
             context_.run_for(std::chrono::milliseconds{20});
             std::uint64_t sent = 0;
             std::size_t in_flight = 0;
@@ -196,6 +208,7 @@ private:
     channel nobody_{context_.get_executor()};
     std::list<colock::client> all_;
     std::vector<colock::unique_lock> held_;
+    error_code failure_; // the first one
 };
 
 } // namespace
@@ -219,7 +232,9 @@ void memory(const run_options& options, report& out)
         all.hold(locks);
         add(number, options.quick ? "10,000 held locks" : "100,000 held locks", "MB",
             (double(heap_in_use()) - nobody) / mega);
-        add(number, options.quick ? "10,000 held locks, of the server" : "100,000 held locks, of the server",
+        add(number,
+            options.quick ? "10,000 held locks, of the server"
+                          : "100,000 held locks, of the server",
             "MB", (resident(server.pid()) - of_server) / mega);
     }
     clients one{server.connect_string()};

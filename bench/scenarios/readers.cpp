@@ -34,10 +34,10 @@ void readers(const run_options& options, report& out)
         where.set_round_trip(std::chrono::milliseconds{rtt_ms});
         auto contestants = all.contestants(
             [&](field::entrant& e) { return std::vector{turns(e, 1, ms)}; }, "one process");
-        std::ranges::move(all.contestants(
-                              [&](field::entrant& e) { return std::vector{turns(e, clients, ms)}; },
-                              "eight processes"),
-                          std::back_inserter(contestants));
+        std::ranges::move(
+            all.contestants([&](field::entrant& e) { return std::vector{turns(e, clients, ms)}; },
+                            "eight processes"),
+            std::back_inserter(contestants));
         compare_best(out, {"readers", double(rtt_ms), clients, options.servers}, contestants,
                      {{"turns, 90 % of them shared", "1/s"}},
                      {options.quick  ? 2

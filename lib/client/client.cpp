@@ -256,9 +256,13 @@ void client::start_multi(const core_ptr& core, op<error_code, std::vector<transa
                          std::vector<transaction_op> ops)
 {
     start_request(core, std::move(o),
-                  {.op = zk::opcode::multi, .acl = core->options().acl, .ops = zk::moved_to<zk::recycled_vector<transaction_op>>(std::move(ops))},
-                  on_loss::report,
-                  [](auto& op, zk::reply&& r) { op.complete(r.error, zk::moved_to<std::vector<transaction_result>>(std::move(r.results))); });
+                  {.op = zk::opcode::multi,
+                   .acl = core->options().acl,
+                   .ops = zk::moved_to<zk::recycled_vector<transaction_op>>(std::move(ops))},
+                  on_loss::report, [](auto& op, zk::reply&& r) {
+                      op.complete(r.error, zk::moved_to<std::vector<transaction_result>>(
+                                               std::move(r.results)));
+                  });
 }
 
 void client::start_get_acl(const core_ptr& core, op<error_code, acl_result> o, std::string path)

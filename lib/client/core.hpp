@@ -7,6 +7,7 @@
 #include "boot_timer.hpp"
 #include "credentials.hpp"
 #include "log_lines.hpp"
+#include "protocol/command.hpp"
 #include "protocol/directory/memory.hpp"
 #include "protocol/session/backoff.hpp"
 #include "protocol/session/heartbeat.hpp"
@@ -187,6 +188,9 @@ public:
 
     // The memory of the one at this path, in this session.
     [[nodiscard]] std::shared_ptr<protocol::directory_memory> directory_at(const std::string& path);
+
+    // Memory for the commands of the contender that is told something: nearly all of them are carried out at once.
+    protocol::commands spare_commands;
 
     // ---- on the strand: diagnosis
 
@@ -381,10 +385,10 @@ private:
     zk::watch_registry watches_;
     boost::intrusive::list<session_listener> listeners_; // in the order in which they came
 
-    boost::intrusive::list<session_listener,
-                           boost::intrusive::member_hook<session_listener,
-                                                         boost::intrusive::list_member_hook<>,
-                                                         &session_listener::own_watch_hook_>>
+    boost::intrusive::list<
+        session_listener,
+        boost::intrusive::member_hook<session_listener, boost::intrusive::list_member_hook<>,
+                                      &session_listener::own_watch_hook_>>
         own_watches_; // by time
     bool own_watch_timer_runs_ = false;
 

@@ -344,9 +344,8 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
             watches_.withdraw(r.call.path, r.call.kind);
         }
     }
-    const bool again =
-        reply.error && r.policy == on_loss::repeat &&
-        (loss || reply.error == zookeeper_errc::throttled_op);
+    const bool again = reply.error && r.policy == on_loss::repeat &&
+                       (loss || reply.error == zookeeper_errc::throttled_op);
     if (r.abandoned_) {
         // done() was called before.
     } else if (again && !is_closing()) {

@@ -8,6 +8,7 @@
 #include <boost/intrusive/list.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <utility>
 
@@ -43,7 +44,7 @@ public:
     const zk::call call;
     const on_loss policy;
 
-    // Its path was made of a valid one.
+    // Its paths need no look: they are a lock's, whose constructor has looked, and of nodes there.
     bool path_is_valid = false;
 
     // Of a watched read: whom the watch will tell. Subscribed before done() is called.
@@ -73,6 +74,7 @@ private:
 template <class Done>
 [[nodiscard]] request_ptr make_request(zk::call&& c, on_loss policy, Done done)
 {
+    static_assert(alignof(request_of<Done>) <= alignof(std::max_align_t));
     return std::make_unique<request_of<Done>>(std::move(c), policy, std::move(done));
 }
 

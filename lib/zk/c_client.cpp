@@ -1,4 +1,5 @@
 #include "c_client.hpp"
+
 #include "recycled.hpp"
 
 #include <boost/container/small_vector.hpp>
@@ -86,8 +87,9 @@ struct pending_multi : recycled {
         std::string path = {}; // of what a create has made
         Stat stat = {};
     };
-    explicit pending_multi(std::size_t size, receiver& told)
-        : results(size), steps(size), to{told} {}
+    explicit pending_multi(std::size_t size, receiver& told) : results(size), steps(size), to{told}
+    {
+    }
 
     boost::container::small_vector<zoo_op_result_t, 2> results;
     boost::container::small_vector<step, 2> steps; // which do not move any more
@@ -210,12 +212,11 @@ int send_multi(zhandle_t* zh, const call& c, receiver& to)
             break;
         case transaction_op::kind::create:
             step.path.resize(op.path.size() + sequence_room);
-            zoo_create_op_init(&ops[i], op.path.c_str(), op.data.data(),
-                               static_cast<int>(op.data.size()),
-                               op.create.acl ? own_acls.emplace_back(*op.create.acl).get()
-                                             : acl_of_call.get(),
-                               static_cast<int>(op.create.mode), step.path.data(),
-                               static_cast<int>(step.path.size()));
+            zoo_create_op_init(
+                &ops[i], op.path.c_str(), op.data.data(), static_cast<int>(op.data.size()),
+                op.create.acl ? own_acls.emplace_back(*op.create.acl).get() : acl_of_call.get(),
+                static_cast<int>(op.create.mode), step.path.data(),
+                static_cast<int>(step.path.size()));
             break;
         case transaction_op::kind::set:
             zoo_set_op_init(&ops[i], op.path.c_str(), op.data.data(),

@@ -34,8 +34,8 @@ enum class watch_kind { data, children };
 // The steps of a transaction, or their results. Users have them in plain vectors.
 template <class T>
 using recycled_vector = std::vector<T, recycling_allocator<T>>;
-template <class To, class From>
-[[nodiscard]] To moved_to(From&& from)
+template <class To, class T, class Allocator>
+[[nodiscard]] To moved_to(std::vector<T, Allocator>&& from)
 {
     return To(std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }

@@ -82,7 +82,7 @@ private:
             return 0;
         }
         std::uint64_t value = 0;
-        for (std::size_t i = 0; i != Size; ++i) { // which compilers make one load of
+        for (std::size_t i = 0; i != Size; ++i) {
             value = value << 8 | static_cast<unsigned char>(taken[i]);
         }
         return value;

@@ -53,7 +53,6 @@ struct crowd_scene : lock_scene {
     {
         return proxy.requests(opcode::get_children) + proxy.requests(opcode::get_children2);
     }
-
 };
 
 } // namespace
@@ -77,7 +76,8 @@ BOOST_AUTO_TEST_CASE(G3_G4_the_connection_breaks_under_a_listing_that_many_wait_
     const auto held_back =
         proxy.on_reply({opcode::get_children, opcode::get_children2}, reaction::hold);
     join();
-    BOOST_TEST_REQUIRE(until([&] { return held_back.fired() == 1 && queue().size() == waiters + 1; }));
+    BOOST_TEST_REQUIRE(
+        until([&] { return held_back.fired() == 1 && queue().size() == waiters + 1; }));
     proxy.cut();
     BOOST_TEST_REQUIRE(all_wait());
     each_has_its_turn();
@@ -88,8 +88,10 @@ BOOST_AUTO_TEST_CASE(G3_G4_the_session_ends_under_a_listing_that_many_wait_for)
     const auto held_back =
         proxy.on_reply({opcode::get_children, opcode::get_children2}, reaction::hold);
     join();
-    BOOST_TEST_REQUIRE(until([&] { return held_back.fired() == 1 && queue().size() == waiters + 1; }));
-    static_cast<void>(kill_session(common_server().connect_string(), one.session_id(), password_of(one)));
+    BOOST_TEST_REQUIRE(
+        until([&] { return held_back.fired() == 1 && queue().size() == waiters + 1; }));
+    static_cast<void>(
+        kill_session(common_server().connect_string(), one.session_id(), password_of(one)));
     proxy.cut();
     BOOST_TEST_REQUIRE(all_wait()); // all have joined again
     // In another order: which creates go first when a session begins, nobody promises.
@@ -121,7 +123,8 @@ BOOST_AUTO_TEST_CASE(G3_waiters_are_cancelled_before_the_listing_comes)
             asio::bind_cancellation_slot(signal.slot(), o.handler()));
         cancelled.push_back(std::move(o));
     }
-    BOOST_TEST_REQUIRE(until([&] { return held_back.fired() == 1 && queue().size() == waiters + 1; }));
+    BOOST_TEST_REQUIRE(
+        until([&] { return held_back.fired() == 1 && queue().size() == waiters + 1; }));
     for (auto& signal : signals) {
         signal.emit(asio::cancellation_type::terminal);
     }

@@ -1,6 +1,7 @@
 // What the clients of hand_off_world.hpp do: as little as the cohort and its contenders leave to them.
 #pragma once
 
+#include "hand_off_listings.hpp"
 #include "hand_off_world.hpp"
 
 namespace colock::model::hand_off {
@@ -440,46 +441,6 @@ inline void world::send(driver& d, operation op, const output& o)
         ++entry(op == operation::watch ? o.name : text_id{0}).announced;
     }
     s.requests.push_back({.op = op, .name = o.name, .version = o.version, .turn = d.number});
-}
-
-// As directory_lister: one at a time, and all who ask meanwhile share the next one.
-inline void world::ask_for_listing(driver& d)
-{
-    if (!server_.sessions[i_].connected) {
-        send(d, operation::list, {}); // which answers
-        return;
-    }
-    auto& c = clients_[i_];
-    c.asking.push_back(d.number);
-    if (c.listing.empty()) {
-        list();
-    }
-}
-
-inline void world::list()
-{
-    auto& c = clients_[i_];
-    c.listing = std::exchange(c.asking, {});
-    server_.sessions[i_].requests.push_back({.op = operation::list});
-}
-
-inline void world::tell_listing(const message& m, answer code)
-{
-    auto& c = clients_[i_];
-    auto told = std::exchange(c.listing, {});
-    if (code == answer::unknown) {
-        told.insert(told.end(), c.asking.begin(), c.asking.end());
-        c.asking.clear();
-    } else if (!c.asking.empty()) {
-        list();
-    }
-    for (const auto number : told) {
-        if (auto* const d = c.find(number); d != nullptr && !d->gone) {
-            if (const auto known = run(*d, input_of(m, code))) {
-                met(*d, *known);
-            }
-        }
-    }
 }
 
 inline void world::suspend()

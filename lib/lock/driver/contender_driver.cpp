@@ -36,8 +36,8 @@ any_contender make_contender(const contender_owner& queue)
 
 contender_driver::contender_driver(std::shared_ptr<contender_owner> queue)
     : queue_{std::move(queue)}, config_{queue_->config()}, core_{*queue_->core()},
-      contender_{make_contender(*queue_)}, repetition_{has_queue()},
-      lease_{core_, options().safety_margin}
+      contender_{make_contender(*queue_)}, repetition_{has_queue()}, lease_{core_,
+                                                                            options().safety_margin}
 {
 }
 
@@ -203,59 +203,6 @@ void contender_driver::end_step_down(const error_code& ec)
     }
 }
 
-void contender_driver::wait_lost(operation_ptr<error_code, error_code> op, std::uint64_t turn)
-{
-    check();
-    lease_.wait(std::move(op), is_held_by(turn), turn);
-}
-
-void contender_driver::wait_revoked(operation_ptr<error_code> op, std::uint64_t turn)
-{
-    check();
-    if (const auto why = lost(); why) {
-        op.complete(why);
-        return;
-    }
-    if (!is_held_by(turn)) {
-        op.complete(errc::not_held);
-        return;
-    }
-    if (revoked_) {
-        op.complete({});
-        return;
-    }
-    op->tag = turn;
-    waiting_for_revocation_.add(std::move(op));
-    // The read that sets the watch on the own node tells what has been asked already, the watch what follows.
-    own_watch_due();
-}
-
-// From here on a release of the turn is told.
-bool contender_driver::is_held_by(std::uint64_t turn)
-{
-    turn_awaited_ = true;
-    return lease_.asks_for_check() && queue_->is_current(*this, turn);
-}
-
-void contender_driver::announce_revocation()
-{
-    waiting_for_revocation_.complete_all({});
-    queue_->revoked(*this);
-}
-
-void contender_driver::turn_over(std::uint64_t turn)
-{
-    lease_.end_turn(turn);
-    waiting_for_revocation_.complete_tagged(turn, errc::not_held);
-    turn_awaited_ = lease_.is_awaited() || !waiting_for_revocation_.empty();
-}
-
-void contender_driver::end_turns()
-{
-    lease_.end_turns();
-    waiting_for_revocation_.complete_all(errc::not_held);
-}
-
 void contender_driver::end_await_removal()
 {
     for (auto& op : std::exchange(awaiting_removal_, {})) {
@@ -374,13 +321,6 @@ void contender_driver::update_heartbeat_need()
     lease_.ask_for_check(!over_ && (holds() || unlocking_) && !lease_.is_told());
 }
 
-// The memory of a thread for the commands of the driver at hand: most of them are carried out at once.
-protocol::commands& contender_driver::spare_commands()
-{
-    static thread_local protocol::commands spare;
-    return spare;
-}
-
 void contender_driver::carry_out()
 {
     if (performing_) {
@@ -407,8 +347,8 @@ void contender_driver::carry_out()
     }
     performing_ = false;
     if (commands_.empty()) {
-        commands_.swap(spare_commands());
-        commands_ = {};
+        commands_.swap(core_.spare_commands);
+        commands_ = protocol::commands{}; // without its memory
     }
     update_heartbeat_need();
     tell_of_blockers();

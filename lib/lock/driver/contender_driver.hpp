@@ -7,8 +7,8 @@
 #include "client/waiting_list.hpp"
 #include "lock/driver/contenders_ahead.hpp"
 #include "lock/driver/open_holds.hpp"
-#include "lock/lock_config.hpp"
 #include "lock/lease/lease.hpp"
+#include "lock/lock_config.hpp"
 #include "protocol/contender.hpp"
 #include "protocol/remote_contention.hpp"
 #include "protocol/repetition.hpp"
@@ -119,7 +119,6 @@ private:
     [[nodiscard]] protocol::remote_contention contention() const noexcept;
     void claim();
     void perform(const protocol::command& c);
-    [[nodiscard]] static protocol::commands& spare_commands();
     void carry_out();
     [[nodiscard]] bool begin_pause();
     void end_pause();

@@ -59,7 +59,7 @@ void contender_driver::feed(Input&& input)
     }
     const auto self = shared_from_this();
     if (commands_.capacity() == 0) {
-        commands_.swap(spare_commands());
+        commands_.swap(core_.spare_commands);
     }
     std::visit(
         [&]<class Contender>(Contender& c) {

@@ -54,7 +54,7 @@ void contender_driver::submit(kind type, zk::call&& call, Input input)
                         });
             }
         });
-    own->path_is_valid = true; // the lock's, and a name in it
+    own->path_is_valid = true;
     core_.submit(std::move(own));
 }
 
@@ -233,7 +233,7 @@ void contender_driver::remove_and_mark(const protocol::command& wanted)
            {.op = zk::opcode::multi,
             .ops = both(remove_op(child(wanted.name)),
                         set_op(path(), protocol::data_with_low_water_mark(*options().layout,
-                                                                         wanted.number)))},
+                                                                          wanted.number)))},
            [](contender& c, zk::reply& r, protocol::commands& out) {
                c.removed_and_marked(r.error, directory_write_in(r).error, out);
            });

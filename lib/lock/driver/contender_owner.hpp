@@ -103,7 +103,7 @@ public:
 
     // The client's memory of the lock's directory: one for all owners of the path.
     [[nodiscard]] virtual protocol::directory_memory& directory() = 0;
-    // Likewise.
+    // Lists the directory for all contenders of the path.
     [[nodiscard]] virtual directory_lister& lister() = 0;
 
     own_nodes claimed;

@@ -88,12 +88,12 @@ private:
     };
 
     // What the contenders of all queues of a path share.
-    struct of_directory {
+    struct shared_state {
         std::shared_ptr<protocol::directory_memory> memory; // of the session below
         std::int64_t session = 0;
         std::shared_ptr<directory_lister> lister;
     };
-    [[nodiscard]] of_directory& shared_by_contenders();
+    [[nodiscard]] shared_state& for_contenders();
 
     void granted(const std::shared_ptr<contender_driver>& driver, protocol::remote_contention c,
                  operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn) override;
@@ -172,15 +172,16 @@ private:
     const bool logs_;                                 // whatever happens here, in the user's log
     const std::shared_ptr<users_of_path> users_here_; // null when the log shall not suspect anybody
     const bool notes_wait_times_;                     // notes since when each waiter waits
-    std::unique_ptr<of_directory> of_directory_; // on the strand; of the queue in the table
+    std::unique_ptr<shared_state> for_contenders_;    // on the strand; of the queue in the table
 
     std::mutex mutex_; // of what follows
     protocol::cohort cohort_;
     waiters waiting_;
     std::shared_ptr<contender_driver> contender_; // in the queue for the waiters
     std::shared_ptr<contender_driver> holder_;
-    std::uint64_t turns_ = 0;                        // that were granted
-    std::unique_ptr<std::unordered_set<std::uint64_t>> shared_turns_; // those of readers that are not over
+    std::uint64_t turns_ = 0; // that were granted
+    std::unique_ptr<std::unordered_set<std::uint64_t>>
+        shared_turns_; // those of readers that are not over
     std::weak_ptr<local_queue> readers_;
     std::unique_ptr<wait_notes> notes_; // of contender_; from the first one on
     bool asking_ = false;

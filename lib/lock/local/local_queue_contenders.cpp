@@ -119,12 +119,12 @@ void local_queue::revoked(const contender_driver& driver)
     holder_input(driver, [&](outcome& out) { apply(cohort_.revoked(), out); });
 }
 
-local_queue::of_directory& local_queue::shared_by_contenders()
+local_queue::shared_state& local_queue::for_contenders()
 {
-    if (!of_directory_) {
-        of_directory_ = std::make_unique<of_directory>();
+    if (!for_contenders_) {
+        for_contenders_ = std::make_unique<shared_state>();
     }
-    return *of_directory_;
+    return *for_contenders_;
 }
 
 protocol::directory_memory& local_queue::directory()
@@ -132,12 +132,12 @@ protocol::directory_memory& local_queue::directory()
     if (queue_in_table_) {
         return queue_in_table_->directory();
     }
-    auto& of = shared_by_contenders();
-    if (const auto session = core_->session(); !of.memory || of.session != session) {
-        of.memory = core_->directory_at(path());
-        of.session = session;
+    auto& shared = for_contenders();
+    if (const auto session = core_->session(); !shared.memory || shared.session != session) {
+        shared.memory = core_->directory_at(path());
+        shared.session = session;
     }
-    return *of.memory;
+    return *shared.memory;
 }
 
 directory_lister& local_queue::lister()
@@ -145,7 +145,7 @@ directory_lister& local_queue::lister()
     if (queue_in_table_) {
         return queue_in_table_->lister();
     }
-    auto& lister = shared_by_contenders().lister;
+    auto& lister = for_contenders().lister;
     if (!lister) {
         lister = std::make_shared<directory_lister>(*core_, path());
     }

@@ -3,9 +3,13 @@
 #include "lock/local/local_queue.hpp"
 #include "lock/local/option_faults.hpp"
 #include "lock/no_lock.hpp"
+#include "protocol/names/contender_name.hpp"
 #include "protocol/names/path.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace colock::detail {
@@ -15,14 +19,25 @@ struct lock_path::fault {
     std::string detail;
 };
 
+namespace {
+
+std::size_t longest_name(const layout& l)
+{
+    const bool has_readers = !l.shared_marker.empty();
+    return std::max(protocol::name_prefix(l, {}).size(),
+                    has_readers ? protocol::name_prefix(l, {}, true).size() : 0) +
+           protocol::number_digits;
+}
+
+} // namespace
+
 lock_path::lock_path(std::shared_ptr<client_core> c, std::string p, lock_options o, lock_kind k)
     : core{std::move(c)}, config_{std::make_shared<lock_config>(
                               lock_config{std::move(p), with_default_layout(std::move(o), k), k})}
 {
     fault none;
     queue_ = find_queue(none);
-    if (queue_ && queue_->options() == options() &&
-        queue_->options().owner_data == options().owner_data) {
+    if (queue_ && queue_->options().owner_data == options().owner_data) { // all else is equal
         config_ = queue_->config();
     }
 }
@@ -43,8 +58,14 @@ std::shared_ptr<local_queue> lock_path::find_queue(fault& why) const
         why = {errc::invalid_option, what};
         return nullptr;
     }
-    const auto there =
-        core->find_path(path(), [&] { return local_queue::make(core, config_); });
+    if (kind != lock_kind::single_node_mutex &&
+        path().size() + 1 + longest_name(*options().layout) > protocol::max_path_length) {
+        why = {errc::invalid_path, "the path is so long that the paths of nodes in it would be "
+                                   "longer than " +
+                                       std::to_string(protocol::max_path_length) + " bytes"};
+        return nullptr;
+    }
+    const auto there = core->find_path(path(), [&] { return local_queue::make(core, config_); });
     std::shared_ptr<local_queue> found;
     auto what = difference(*there, kind);
     if (what.empty()) {

@@ -6,7 +6,6 @@
 #include "memory.hpp"
 #include "protocol/command.hpp"
 
-
 namespace colock::protocol {
 
 // A client that takes a lock again and again, alone, need not list the queue to know that nobody else is there. It

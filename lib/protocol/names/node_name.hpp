@@ -19,9 +19,7 @@ public:
     node_name() noexcept = default;
     template <std::convertible_to<std::string_view> Text>
         requires(!std::same_as<Text, node_name>)
-    node_name(const Text& text) : of_{make(text)}
-    {
-    }
+    node_name(const Text& text) : of_{make(text)} {}
     node_name(const node_name& other) noexcept : of_{other.of_}
     {
         if (of_ != nullptr) {
@@ -71,8 +69,7 @@ private:
             return nullptr;
         }
         void* const memory = ::operator new(sizeof(shared_text) + text.size());
-        auto* const made =
-            ::new (memory) shared_text{{1}, static_cast<std::uint32_t>(text.size())};
+        auto* const made = ::new (memory) shared_text{{1}, static_cast<std::uint32_t>(text.size())};
         std::ranges::copy(text, characters_of(made));
         return made;
     }

@@ -45,8 +45,8 @@ struct listing {
     [[nodiscard]] bool is_alone(const layout& l) const;
 };
 
-// Counts unanswered listings. Answers come in order. So the answers to an earlier node's listings come before the new
-// node's create is answered.
+// Counts unanswered listings. One is sent when it is asked for or later, never before, and the answers of a session
+// come in order. So a listing that is answered behind a create was sent behind it.
 class open_listings {
 public:
     [[nodiscard]] explicit operator bool() const noexcept { return open_ != 0; }
