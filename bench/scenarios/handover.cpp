@@ -136,9 +136,9 @@ void contend(const run_options& options, report& out, arena& where, field& all, 
                                   how.name),
                               std::back_inserter(contestants));
         }
-        const bool thrice = !options.full && (!many || where.servers() != 1);
+        const bool few = !options.full && (!many || where.servers() != 1);
         compare_best(out, here, contestants, metrics,
-                     {thrice ? std::min(options.rounds, 3) : options.rounds, many ? 2 : 1});
+                     {few ? std::min(options.rounds, 2) : options.rounds, many ? 2 : 1});
     }
 }
 

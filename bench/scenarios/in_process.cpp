@@ -13,15 +13,20 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/channel.hpp>
+#include <boost/asio/experimental/concurrent_channel.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
 #include <functional>
+#include <future>
 #include <iterator>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace bench {
@@ -219,11 +224,96 @@ void in_this_process(const run_options& options, report& out)
     }
 }
 
+// The same on several threads, each coroutine on a strand of its own; beside a channel that several threads may use.
+class pool {
+public:
+    pool(const std::string& hosts, int threads)
+        : pool_{static_cast<std::size_t>(threads)}, client_{pool_, {.hosts = hosts}},
+          token_{pool_.get_executor(), 1}
+    {
+        client_.async_connect(asio::use_future).get();
+        token_.try_send(colock::error_code{});
+    }
+    pool(const pool&) = delete;
+    pool& operator=(const pool&) = delete;
+    ~pool()
+    {
+        client_.async_close([](colock::error_code) {});
+        pool_.join();
+    }
+
+    template <class Turns>
+    double time_of(Turns&& turns, int coroutines, int grants)
+    {
+        using clock = std::chrono::steady_clock;
+        std::vector<std::future<void>> running;
+        const auto start = clock::now();
+        for (int i = 0; i != coroutines; ++i) {
+            running.push_back(asio::co_spawn(asio::make_strand(pool_), turns(grants / coroutines),
+                                             asio::use_future));
+        }
+        for (auto& each : running) {
+            each.wait();
+        }
+        const auto time = clock::now() - start;
+        for (auto& each : running) {
+            each.get();
+        }
+        return std::chrono::duration<double, std::nano>(time).count() / grants;
+    }
+
+    asio::awaitable<void> lock(colock::mutex m, int turns)
+    {
+        for (int i = 0; i != turns; ++i) {
+            const auto held = co_await m.async_lock();
+            ++guarded_;
+        }
+    }
+    asio::awaitable<void> receive(int turns)
+    {
+        for (int i = 0; i != turns; ++i) {
+            co_await token_.async_receive(asio::deferred);
+            ++guarded_;
+            token_.try_send(colock::error_code{});
+        }
+    }
+
+    [[nodiscard]] colock::client& client() noexcept { return client_; }
+
+private:
+    asio::thread_pool pool_;
+    colock::client client_;
+    asio::experimental::concurrent_channel<void(colock::error_code)> token_;
+    std::int64_t guarded_ = 0; // by the lock, or the token
+};
+
+void on_several_threads(const run_options& options, report& out)
+{
+    zookeeper_server server{server_options(options)};
+    const int grants = options.quick ? 16'000 : 64'000;
+    constexpr int coroutines = 64;
+    for (const int threads : {2, 8}) {
+        pool p{server.connect_string(), threads};
+        const colock::mutex m{p.client(), "/in-process-pool"};
+        const auto time = [&](auto turns) {
+            return
+                [&p, turns, grants] { return std::vector{p.time_of(turns, coroutines, grants)}; };
+        };
+        compare(out, {"in_process", 0, coroutines},
+                {{"colock", time([&](int n) { return p.lock(m, n); })},
+                 {"channel", time([&](int n) { return p.receive(n); })}},
+                {{"grant on " + std::to_string(threads) + " threads, released by the guard", "ns",
+                  "channel"}},
+                {.rounds = options.rounds, .slices = 3});
+    }
+}
+
 } // namespace
 
 void in_process(const run_options& options, report& out)
 {
     in_this_process(options, out);
+    on_several_threads(options, out);
     in_process_peers(options, out);
 }
 

@@ -1,8 +1,8 @@
 // A request on its way through the client.
 #pragma once
 
+#include "recycled.hpp"
 #include "zk/call.hpp"
-#include "zk/recycled.hpp"
 #include "zk/watch_registry.hpp"
 
 #include <boost/intrusive/list.hpp>
@@ -26,9 +26,7 @@ enum class on_loss {
     repeat, // a read: waits, and is sent again
 };
 
-class request : public zk::receiver,
-                public zk::recycled,
-                public boost::intrusive::list_base_hook<> {
+class request : public zk::receiver, public recycled, public boost::intrusive::list_base_hook<> {
 public:
     request(zk::call&& c, on_loss p) : call{std::move(c)}, policy{p} {}
     request(const request&) = delete;

@@ -81,7 +81,7 @@ private:
 
 // The C client writes the results of a transaction into buffers that have to live until it completes. Most transactions
 // have two steps.
-struct pending_multi : recycled {
+struct pending_multi : detail::recycled {
     struct step {
         transaction_op::kind type = transaction_op::kind::check;
         std::string path = {}; // of what a create has made

@@ -33,7 +33,7 @@ enum class watch_kind { data, children };
 
 // The steps of a transaction, or their results. Users have them in plain vectors.
 template <class T>
-using recycled_vector = std::vector<T, recycling_allocator<T>>;
+using recycled_vector = std::vector<T, detail::recycling_allocator<T>>;
 template <class To, class T, class Allocator>
 [[nodiscard]] To moved_to(std::vector<T, Allocator>&& from)
 {

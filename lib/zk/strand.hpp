@@ -1,7 +1,10 @@
 // The strand of a client, and what waits on it.
 #pragma once
 
+#include "recycled.hpp"
+
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/execution/allocator.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <boost/asio/prefer.hpp>
 #include <boost/asio/query.hpp>
@@ -40,6 +43,13 @@ public:
     [[nodiscard]] asio::execution_context& query(asio::execution::context_t) const noexcept
     {
         return asio::query(executor_, asio::execution::context);
+    }
+    // For functions on their way through the strand. Asio keeps two blocks of memory for what is on its way, which these
+    // would take from the operations of the user.
+    [[nodiscard]] detail::recycling_allocator<void>
+    query(asio::execution::allocator_t<void>) const noexcept
+    {
+        return {};
     }
     [[nodiscard]] asio::execution::blocking_t query(asio::execution::blocking_t) const noexcept
     {

@@ -50,6 +50,7 @@ BOOST_AUTO_TEST_CASE(a_bad_path_is_refused_and_nothing_is_sent)
                                  std::string("/lo\0cks", 7),
                                  "/lo\ncks",
                                  "/lo\x7f",
+                                 "/" + std::string(4080, 'x'), // no room for the names of nodes
                                  "/" + std::string(5000, 'x'),
                                  "/" + std::string(2'000'000, 'x')};
     for (const auto& path : paths) {

@@ -297,7 +297,7 @@ protected:
     // The guid's last digit.
     static std::uint8_t low_of(const std::string& name)
     {
-        const auto digit = name[3 + protocol::guid_length - 1];
+        const auto digit = name[3 + protocol::guid_length() - 1];
         return static_cast<std::uint8_t>(digit <= '9' ? digit - '0' : digit - 'a' + 10);
     }
 

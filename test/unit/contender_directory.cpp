@@ -318,7 +318,7 @@ BOOST_AUTO_TEST_CASE(a_queue_with_readers_has_no_marks)
     c.lend(memory);
     commands out;
     c.join(true, session, out);
-    const auto own = std::string{out.front().name} + digits(4);
+    const auto own = out.front().name + digits(4);
     c.created({}, own, {1004, session}, out);
     std::vector<std::string> children{own};
     for (int i = 0; i != 4; ++i) {

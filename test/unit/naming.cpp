@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(next_guid_is_another)
 
 BOOST_AUTO_TEST_CASE(prefix_as_curator_writes_it)
 {
-    BOOST_TEST(name_prefix(curator_layout(), some) ==
+    BOOST_TEST(std::string{name_prefix(curator_layout(), some)} ==
                "_c_01234567-89ab-cdef-fedc-ba9876543210-lock-");
 }
 

@@ -29,7 +29,7 @@ struct holder {
         c.lend(memory);
         c.join(true, session, out);
         const auto last = out.back().type;
-        own = std::string{out.front().name} + number;
+        own = out.front().name + number;
         c.created({}, own, {100, session}, out);
         listed_with(others, last == protocol::command::kind::list_and_watch);
         out.clear();

@@ -1,7 +1,7 @@
 // The calls of a local_queue's users: lock, try, cancel, release, step down.
 #include "lock/local/local_queue_outcome.hpp"
 #include "lock/no_lock.hpp"
-#include "zk/recycled.hpp"
+#include "recycled.hpp"
 
 #include <utility>
 
@@ -181,7 +181,7 @@ void local_queue::ask(operation_ptr<error_code, unique_lock> op)
             core->note_error(why);
             refuse(core, std::move(op), refused, why);
         } else {
-            zk::make_recycled<contender_driver>(self)->try_join(std::move(op));
+            make_recycled<contender_driver>(self)->try_join(std::move(op));
         }
     });
 }

@@ -2,7 +2,6 @@
 #include "lock/local/local_queue_outcome.hpp"
 
 #include "lock/no_lock.hpp"
-#include "zk/recycled.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -104,7 +103,7 @@ void local_queue::reconcile(strand_work& work)
         } else if (!contender_) {
             refused = core_->unavailable();
             if (!refused) {
-                joining = contender_ = zk::make_recycled<contender_driver>(shared_from_this());
+                joining = contender_ = make_recycled<contender_driver>(shared_from_this());
                 notes_.reset();
             }
         }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "lock/local/local_queue.hpp"
-#include "zk/recycled.hpp"
+#include "recycled.hpp"
 
 #include <boost/container/small_vector.hpp>
 
@@ -15,7 +15,7 @@
 namespace colock::detail {
 
 // The part of an outcome that the strand carries out.
-struct local_queue::strand_work : zk::recycled {
+struct local_queue::strand_work : recycled {
     struct departure {
         std::shared_ptr<contender_driver> driver;
         operation_ptr<error_code> unlocking; // completes when the driver has gone; or empty

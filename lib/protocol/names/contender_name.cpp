@@ -44,17 +44,17 @@ std::optional<std::int64_t> number_in(std::string_view digits) noexcept
     return number;
 }
 
-std::string name_prefix(const layout& l, const guid& g, bool shared)
+node_name name_prefix(const layout& l, const guid& g, bool shared)
 {
     const auto& marker = shared ? l.shared_marker : l.marker;
-    std::string text;
-    text.reserve(l.prefix.size() + guid_length + l.separator.size() + marker.size() +
-                 number_digits);
-    text += l.prefix;
-    append(text, g, l.dashed_guid);
-    text += l.separator;
-    text += marker;
-    return text;
+    const auto size =
+        l.prefix.size() + guid_length(l.dashed_guid) + l.separator.size() + marker.size();
+    return node_name::written(size, [&](char* to) {
+        to = std::ranges::copy(l.prefix, to).out;
+        to = write(to, g, l.dashed_guid);
+        to = std::ranges::copy(l.separator, to).out;
+        std::ranges::copy(marker, to);
+    });
 }
 
 std::optional<std::int64_t> number_of(const layout& l, std::string_view name) noexcept
@@ -104,7 +104,7 @@ std::string layout_fault(const layout& l)
         if (shared && l.shared_marker.empty()) {
             break;
         }
-        auto name = name_prefix(l, {}, shared); // to which the server appends a number
+        std::string name{name_prefix(l, {}, shared)}; // to which the server appends a number
         const auto length = name.size();
         for (const auto& [digits, number] :
              {std::pair{"0000000000", std::int64_t{0}},

@@ -4,6 +4,7 @@
 #include <colock/layout.hpp>
 
 #include "guid.hpp"
+#include "node_name.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +32,7 @@ inline constexpr std::size_t number_digits = 10;
 [[nodiscard]] std::optional<std::int64_t> number_in(std::string_view digits) noexcept;
 
 // The part of a join's name before the number.
-[[nodiscard]] std::string name_prefix(const layout& l, const guid& g, bool shared = false);
+[[nodiscard]] node_name name_prefix(const layout& l, const guid& g, bool shared = false);
 
 // The number of a name that belongs to the layout: it ends in a marker and the server's digits. Whatever
 // precedes the marker is the business of who wrote it.

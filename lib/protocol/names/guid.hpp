@@ -19,8 +19,12 @@ struct guid {
     void next() noexcept { ++low; }
 };
 
-// 8-4-4-4-12 hexadecimal digits, lower case; or 32 without dashes.
-void append(std::string& text, const guid& g, bool dashed = true);
-inline constexpr std::size_t guid_length = 36; // with dashes
+// 8-4-4-4-12 hexadecimal digits, lower case; or 32 without dashes. Returns the end.
+char* write(char* to, const guid& g, bool dashed = true);
+void append(std::string& text, const guid& g); // dashed
+[[nodiscard]] constexpr std::size_t guid_length(bool dashed = true) noexcept
+{
+    return dashed ? 36 : 32;
+}
 
 } // namespace colock::protocol

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -19,7 +20,22 @@ public:
     node_name() noexcept = default;
     template <std::convertible_to<std::string_view> Text>
         requires(!std::same_as<Text, node_name>)
-    node_name(const Text& text) : of_{make(text)} {}
+    node_name(const Text& text)
+        : node_name{written(std::string_view{text}.size(),
+                            [&](char* to) { std::ranges::copy(std::string_view{text}, to); })}
+    {
+    }
+    // Of so many characters, which `write` writes.
+    template <class Write>
+    [[nodiscard]] static node_name written(std::size_t size, Write&& write)
+    {
+        node_name made;
+        made.of_ = make(size);
+        if (made.of_ != nullptr) {
+            write(characters_of(made.of_));
+        }
+        return made;
+    }
     node_name(const node_name& other) noexcept : of_{other.of_}
     {
         if (of_ != nullptr) {
@@ -46,11 +62,17 @@ public:
                               : std::string_view{characters_of(of_), of_->size};
     }
     [[nodiscard]] bool empty() const noexcept { return of_ == nullptr; }
+    [[nodiscard]] std::size_t size() const noexcept { return of_ == nullptr ? 0 : of_->size; }
 
     template <std::convertible_to<std::string_view> Text>
     friend bool operator==(const node_name& a, const Text& b) noexcept
     {
         return std::string_view{a} == std::string_view{b};
+    }
+
+    [[nodiscard]] friend std::string operator+(const node_name& name, std::string_view end)
+    {
+        return std::string{name}.append(end);
     }
 
 private:
@@ -63,15 +85,13 @@ private:
     {
         return static_cast<char*>(static_cast<void*>(text + 1));
     }
-    static shared_text* make(std::string_view text)
+    static shared_text* make(std::size_t size)
     {
-        if (text.empty()) {
+        if (size == 0) {
             return nullptr;
         }
-        void* const memory = ::operator new(sizeof(shared_text) + text.size());
-        auto* const made = ::new (memory) shared_text{{1}, static_cast<std::uint32_t>(text.size())};
-        std::ranges::copy(text, characters_of(made));
-        return made;
+        void* const memory = ::operator new(sizeof(shared_text) + size);
+        return ::new (memory) shared_text{{1}, static_cast<std::uint32_t>(size)};
     }
 
     shared_text* of_ = nullptr;

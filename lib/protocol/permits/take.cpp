@@ -131,7 +131,7 @@ void acquisition::decide(commands& out)
         return;
     }
     at_ = step::creating;
-    attempt_.prefix = name_prefix(lease_layout(), own_guid_);
+    attempt_.prefix = std::string{name_prefix(lease_layout(), own_guid_)};
     attempt_.creating_session = now_.session;
     own_guid_.next();
     const auto version = planted("permits of another limit") ? -1 : limit_version_; // -1: any

@@ -19,7 +19,7 @@ const std::vector<entry>& listing::queue(const layout& l) const
     return *sorted;
 }
 
-std::string context::name_prefix() const
+node_name context::name_prefix() const
 {
     return protocol::name_prefix(options.layout, own_guid, is_reader);
 }

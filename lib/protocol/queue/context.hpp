@@ -91,7 +91,7 @@ struct context {
         return uses_fast_path() && directory->expects_alone();
     }
     // The name of the own node, up to its sequence number.
-    [[nodiscard]] std::string name_prefix() const;
+    [[nodiscard]] node_name name_prefix() const;
     // Sends the listing that belongs to a join, a try or a recovery. A client that lingers sets the watch for newcomers
     // with it; a try does not linger.
     void list_to_join(commands& out);

@@ -185,7 +185,7 @@ transition joining::probed(context& c, const listing& l, commands& out)
 // Whether a create whose answer was lost has made a node. A directory that does not exist has no children.
 transition joining::recover(context& c, const listing& l, commands& out)
 {
-    auto prefix = c.name_prefix();
+    std::string prefix{c.name_prefix()};
     if (planted("sibling's node taken for its own")) {
         prefix.resize(prefix.size() / 2);
     }

@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-namespace colock::zk {
+namespace colock::detail {
 
 namespace {
 
@@ -95,4 +95,4 @@ void free_recycled(void* memory, std::size_t size) noexcept
     ::operator delete(memory);
 }
 
-} // namespace colock::zk
+} // namespace colock::detail

@@ -1,12 +1,12 @@
-// Memory of what comes and goes with each request: a thread keeps some of it for its next ones, as Asio does for
-// handlers.
+// Memory of what comes and goes with each request: a thread keeps some of it for its next ones, as Asio does
+// for handlers.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <utility>
 
-namespace colock::zk {
+namespace colock::detail {
 
 // Any thread. What one thread has allocated, another one may free. A thread keeps 68 KiB at most, until it ends.
 [[nodiscard]] void* allocate_recycled(std::size_t size);
@@ -38,12 +38,19 @@ struct recycling_allocator {
 
     [[nodiscard]] T* allocate(std::size_t count)
     {
-        static_assert(alignof(T) <= alignof(std::max_align_t));
-        return static_cast<T*>(allocate_recycled(count * sizeof(T)));
+        if constexpr (alignof(T) > alignof(std::max_align_t)) {
+            return std::allocator<T>{}.allocate(count);
+        } else {
+            return static_cast<T*>(allocate_recycled(count * sizeof(T)));
+        }
     }
     void deallocate(T* memory, std::size_t count) noexcept
     {
-        free_recycled(memory, count * sizeof(T));
+        if constexpr (alignof(T) > alignof(std::max_align_t)) {
+            std::allocator<T>{}.deallocate(memory, count);
+        } else {
+            free_recycled(memory, count * sizeof(T));
+        }
     }
 
     friend bool operator==(const recycling_allocator&, const recycling_allocator&) = default;
@@ -55,4 +62,4 @@ template <class T, class... Args>
     return std::allocate_shared<T>(recycling_allocator<T>{}, std::forward<Args>(args)...);
 }
 
-} // namespace colock::zk
+} // namespace colock::detail
