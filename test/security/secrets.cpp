@@ -10,6 +10,7 @@
 #include <malloc.h>
 #include <string.h> // explicit_bzero
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -51,6 +52,17 @@ void look_for(wanted& w, std::string_view text)
 }
 
 } // namespace
+
+// Without what ZooKeeper's C client has left in it.
+void* operator new(std::size_t size)
+{
+    void* const block = std::malloc(std::max<std::size_t>(size, 1));
+    if (block == nullptr) {
+        throw std::bad_alloc{};
+    }
+    std::memset(block, 0, ::malloc_usable_size(block));
+    return block;
+}
 
 void operator delete(void* block) noexcept
 {
