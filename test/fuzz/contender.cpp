@@ -251,11 +251,11 @@ private:
                 contender_.directory_made({&ec, 1}, ec ? 0 : in_.byte() % 4, out);
                 break;
             case kind::create:
-                created_ = ec ? created_ : name_for(to.name);
+                created_ = ec ? created_ : name_for(std::string{to.name});
                 contender_.created(ec, ec ? "" : created_, identity(), out);
                 break;
             case kind::create_and_count:
-                created_ = ec ? created_ : name_for(to.name);
+                created_ = ec ? created_ : name_for(std::string{to.name});
                 contender_.counted(ec, ec ? "" : created_, identity(), write(ec), out);
                 break;
             case kind::list:
@@ -275,7 +275,7 @@ private:
             case kind::sign_directory: contender_.directory_signed(ec, write(ec)); break;
             case kind::watch:
                 if (!ec) {
-                    armed_.push_back(to.name);
+                    armed_.emplace_back(to.name);
                 }
                 contender_.watched(to.name, ec, identity(), out);
                 break;
