@@ -177,12 +177,24 @@ void field::warm_up(report& out, const std::function<void(entrant&)>& what)
 }
 
 std::vector<contestant>
-field::contestants(const std::function<std::vector<double>(entrant&)>& slice,
-                   const std::string& arrangement)
+field::contestants(const std::function<std::vector<double>(entrant&)>& slice)
 {
     std::vector<contestant> all;
     for (auto& e : all_) {
-        all.push_back({std::string{e.system.name}, [&e, slice] { return slice(e); }, arrangement});
+        all.push_back({std::string{e.system.name}, [&e, slice] { return slice(e); }});
+    }
+    return all;
+}
+
+std::vector<contestant>
+field::contestants(const std::function<std::vector<double>(entrant&, const arrangement&)>& slice)
+{
+    std::vector<contestant> all;
+    for (const auto& how : arrangements) {
+        for (auto& e : all_) {
+            all.push_back({std::string{e.system.name}, [&e, &how, slice] { return slice(e, how); },
+                           how.name});
+        }
     }
     return all;
 }

@@ -57,6 +57,15 @@ private:
     std::unique_ptr<servers_and_proxies> all_;
 };
 
+// How the sessions of a contest are spread over processes.
+struct arrangement {
+    const char* name;
+    int processes;
+};
+// A system is measured in each of these, and the better one counts: a JVM with all sessions is better off than eight of
+// them on two processors.
+inline constexpr arrangement arrangements[] = {{"one process", 1}, {"eight processes", 8}};
+
 // Those of the systems that can be started, connected to the servers.
 class field {
 public:
@@ -76,8 +85,10 @@ public:
 
     // In the same order.
     [[nodiscard]] std::vector<contestant>
-    contestants(const std::function<std::vector<double>(entrant&)>& slice,
-                const std::string& arrangement = {});
+    contestants(const std::function<std::vector<double>(entrant&)>& slice);
+    // Each entrant in each arrangement.
+    [[nodiscard]] std::vector<contestant>
+    contestants(const std::function<std::vector<double>(entrant&, const arrangement&)>& slice);
 
 private:
     std::string scenario_;

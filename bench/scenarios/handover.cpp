@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -19,14 +18,6 @@ using std::chrono::steady_clock;
 using seconds = std::chrono::duration<double>;
 
 constexpr int processes = 8;
-
-// Each system is measured in both, and the better one counts: a JVM with all sessions is better off than eight of them
-// on two processors.
-struct arrangement {
-    const char* name;
-    int processes;
-};
-constexpr arrangement arrangements[] = {{"one process", 1}, {"eight processes", processes}};
 
 struct contest {
     int clients;
@@ -79,14 +70,15 @@ std::vector<double> delayed_slice(field::entrant& e, const contest& c, const arr
     return {per_second, per_second * ((before + behind) / 2 + hold), nominal};
 }
 
-// That of one server; the first one where there are no figures.
-arrangement best_without_delay(const report& out, const field::entrant& e, const contest& c)
+// The first one where there are no figures.
+arrangement best_without_delay(const report& out, const field::entrant& e, const contest& c,
+                               int servers)
 {
     const auto* best = &arrangements[0];
     double most = 0;
     for (const auto& how : arrangements) {
         const auto* const f =
-            out.find({{"handover", 0, c.clients, 1}, metric_of(c) + ", " + how.name},
+            out.find({{"handover", 0, c.clients, servers}, metric_of(c) + ", " + how.name},
                      std::string{e.system.name});
         if (f != nullptr && f->median() > most) {
             most = f->median();
@@ -121,23 +113,17 @@ void contend(const run_options& options, report& out, arena& where, field& all, 
         if (rtt_ms != 0) {
             // The processors have time enough for either arrangement: in that which was better without a delay.
             compare(out, here, all.contestants([&](field::entrant& e) {
-                return delayed_slice(e, c, best_without_delay(out, e, c), where, time,
-                                     milliseconds{rtt_ms});
+                return delayed_slice(e, c, best_without_delay(out, e, c, where.servers()), where,
+                                     time, milliseconds{rtt_ms});
             }),
                     metrics, {options.full ? options.rounds : std::min(options.rounds, 2), 1});
             continue;
         }
-        std::vector<contestant> contestants;
-        for (const auto& how : arrangements) {
-            std::ranges::move(all.contestants(
-                                  [&, how](field::entrant& e) {
-                                      return std::vector{rate(turns(e, c, how, time), time)};
-                                  },
-                                  how.name),
-                              std::back_inserter(contestants));
-        }
+        const auto slice = [&](field::entrant& e, const arrangement& how) {
+            return std::vector{rate(turns(e, c, how, time), time)};
+        };
         const bool few = !options.full && (!many || where.servers() != 1);
-        compare_best(out, here, contestants, metrics,
+        compare_best(out, here, all.contestants(slice), metrics,
                      {few ? std::min(options.rounds, 2) : options.rounds, many ? 2 : 1});
     }
 }

@@ -27,6 +27,7 @@
 #include <iterator>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bench {
@@ -52,6 +53,26 @@ private:
     std::int64_t waiting_ = 0;
     std::chrono::nanoseconds waited_{0}, held_{0};
 };
+
+// So many turns of a lock that the guard's destructor releases.
+asio::awaitable<void> lock_turns(colock::mutex m, int turns, std::int64_t& guarded)
+{
+    for (int i = 0; i != turns; ++i) {
+        const auto held = co_await m.async_lock();
+        ++guarded;
+    }
+}
+
+// The same with a token.
+template <class Channel>
+asio::awaitable<void> token_turns(Channel& token, int turns, std::int64_t& guarded)
+{
+    for (int i = 0; i != turns; ++i) {
+        co_await token.async_receive(asio::deferred);
+        ++guarded;
+        token.try_send(colock::error_code{});
+    }
+}
 
 // One thread, one context, for all contestants.
 class process {
@@ -107,10 +128,7 @@ public:
     // The lock is taken, and released by the guard's destructor or an operation.
     asio::awaitable<void> lock(colock::mutex m, int turns)
     {
-        for (int i = 0; i != turns; ++i) {
-            const auto held = co_await m.async_lock();
-            ++guarded_;
-        }
+        return lock_turns(std::move(m), turns, guarded_);
     }
     asio::awaitable<void> lock_and_unlock(colock::mutex m, int turns)
     {
@@ -120,14 +138,7 @@ public:
             co_await held.async_unlock();
         }
     }
-    asio::awaitable<void> receive(int turns)
-    {
-        for (int i = 0; i != turns; ++i) {
-            co_await token_.async_receive(asio::deferred);
-            ++guarded_;
-            token_.try_send(colock::error_code{});
-        }
-    }
+    asio::awaitable<void> receive(int turns) { return token_turns(token_, turns, guarded_); }
     asio::awaitable<void> receive_and_send(int turns)
     {
         for (int i = 0; i != turns; ++i) {
@@ -264,19 +275,9 @@ public:
 
     asio::awaitable<void> lock(colock::mutex m, int turns)
     {
-        for (int i = 0; i != turns; ++i) {
-            const auto held = co_await m.async_lock();
-            ++guarded_;
-        }
+        return lock_turns(std::move(m), turns, guarded_);
     }
-    asio::awaitable<void> receive(int turns)
-    {
-        for (int i = 0; i != turns; ++i) {
-            co_await token_.async_receive(asio::deferred);
-            ++guarded_;
-            token_.try_send(colock::error_code{});
-        }
-    }
+    asio::awaitable<void> receive(int turns) { return token_turns(token_, turns, guarded_); }
 
     [[nodiscard]] colock::client& client() noexcept { return client_; }
 

@@ -4,7 +4,6 @@
 #include "scenario.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 
 namespace bench {
@@ -25,21 +24,18 @@ void readers(const run_options& options, report& out)
     };
     all.warm_up(out, [&](field::entrant& e) {
         e.processes->cycle(path_of(e.system, "warm-up"), options.quick ? 200 : 1000);
-        for (const int processes : {1, clients}) {
-            turns(e, processes, options.quick ? 500 : 2500);
+        for (const auto& how : arrangements) {
+            turns(e, how.processes, options.quick ? 500 : 2500);
         }
     });
     const int ms = options.quick ? 700 : options.full ? 1500 : 1000;
     for (const int rtt_ms : {0, 10}) {
         where.set_round_trip(std::chrono::milliseconds{rtt_ms});
-        auto contestants = all.contestants(
-            [&](field::entrant& e) { return std::vector{turns(e, 1, ms)}; }, "one process");
-        std::ranges::move(
-            all.contestants([&](field::entrant& e) { return std::vector{turns(e, clients, ms)}; },
-                            "eight processes"),
-            std::back_inserter(contestants));
-        compare_best(out, {"readers", double(rtt_ms), clients, options.servers}, contestants,
-                     {{"turns, 90 % of them shared", "1/s"}},
+        const auto slice = [&](field::entrant& e, const arrangement& how) {
+            return std::vector{turns(e, how.processes, ms)};
+        };
+        compare_best(out, {"readers", double(rtt_ms), clients, options.servers},
+                     all.contestants(slice), {{"turns, 90 % of them shared", "1/s"}},
                      {options.quick  ? 2
                       : options.full ? options.rounds
                                      : std::min(options.rounds, 3),

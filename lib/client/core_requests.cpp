@@ -323,10 +323,10 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
     if (reconnect_.is_distrusted()) {
         reply = {.error = zookeeper_errc::connection_loss};
     }
-    if (reply.error && reply.error == zookeeper_errc::auth_failed && credentials_.has_on_trial()) {
+    if (credentials_.has_on_trial() && reply.error == zookeeper_errc::auth_failed) {
         reply.error = zookeeper_errc::connection_loss; // only those are refused: see broken()
     }
-    const bool loss = reply.error && is_loss(reply.error);
+    const bool loss = is_loss(reply.error);
     if (reply.error) {
         take_note_of_error(r, reply, loss);
     }
@@ -344,8 +344,8 @@ void client_core::answered(request& r, zk::reply&& reply) noexcept
             watches_.withdraw(r.call.path, r.call.kind);
         }
     }
-    const bool again = reply.error && r.policy == on_loss::repeat &&
-                       (loss || reply.error == zookeeper_errc::throttled_op);
+    const bool again =
+        r.policy == on_loss::repeat && (loss || reply.error == zookeeper_errc::throttled_op);
     if (r.abandoned_) {
         // done() was called before.
     } else if (again && !is_closing()) {

@@ -49,9 +49,12 @@ struct crowd_scene : lock_scene {
         }
         BOOST_TEST(queue().empty());
     }
-    std::size_t listings() const
+    // The answer to the next listing, until it is released.
+    tcp_proxy::rule hold_a_listing() { return proxy.on_reply(any_get_children(), reaction::hold); }
+    // Many wait for it, each with its node.
+    bool many_wait_for(const tcp_proxy::rule& held_back)
     {
-        return proxy.requests(opcode::get_children) + proxy.requests(opcode::get_children2);
+        return until([&] { return held_back.fired() == 1 && queue().size() == waiters + 1; });
     }
 };
 
@@ -62,22 +65,21 @@ BOOST_FIXTURE_TEST_SUITE(shared_listings, crowd_scene)
 BOOST_AUTO_TEST_CASE(G2_who_joins_at_once_asks_a_few_times)
 {
     proxy.set_delay(10ms); // one way: while one listing is under way all others join
-    const auto before = listings();
+    const auto before = proxy.requests(any_get_children());
     join();
     BOOST_TEST_REQUIRE(all_wait());
-    BOOST_TEST(listings() - before >= 2U);
-    BOOST_TEST(listings() - before <= 10U);
+    const auto listings = proxy.requests(any_get_children()) - before;
+    BOOST_TEST(listings >= 2U);
+    BOOST_TEST(listings <= 10U);
     proxy.set_delay(0ms);
     each_has_its_turn();
 }
 
 BOOST_AUTO_TEST_CASE(G3_G4_the_connection_breaks_under_a_listing_that_many_wait_for)
 {
-    const auto held_back =
-        proxy.on_reply({opcode::get_children, opcode::get_children2}, reaction::hold);
+    auto held_back = hold_a_listing();
     join();
-    BOOST_TEST_REQUIRE(
-        until([&] { return held_back.fired() == 1 && queue().size() == waiters + 1; }));
+    BOOST_TEST_REQUIRE(many_wait_for(held_back));
     proxy.cut();
     BOOST_TEST_REQUIRE(all_wait());
     each_has_its_turn();
@@ -85,11 +87,9 @@ BOOST_AUTO_TEST_CASE(G3_G4_the_connection_breaks_under_a_listing_that_many_wait_
 
 BOOST_AUTO_TEST_CASE(G3_G4_the_session_ends_under_a_listing_that_many_wait_for)
 {
-    const auto held_back =
-        proxy.on_reply({opcode::get_children, opcode::get_children2}, reaction::hold);
+    auto held_back = hold_a_listing();
     join();
-    BOOST_TEST_REQUIRE(
-        until([&] { return held_back.fired() == 1 && queue().size() == waiters + 1; }));
+    BOOST_TEST_REQUIRE(many_wait_for(held_back));
     static_cast<void>(
         kill_session(common_server().connect_string(), one.session_id(), password_of(one)));
     proxy.cut();
@@ -112,8 +112,7 @@ BOOST_AUTO_TEST_CASE(G3_G4_the_session_ends_under_a_listing_that_many_wait_for)
 
 BOOST_AUTO_TEST_CASE(G3_waiters_are_cancelled_before_the_listing_comes)
 {
-    const auto held_back =
-        proxy.on_reply({opcode::get_children, opcode::get_children2}, reaction::hold);
+    auto held_back = hold_a_listing();
     std::list<asio::cancellation_signal> signals;
     std::vector<outcome<unique_lock>> cancelled;
     for (std::size_t i = 0; i != waiters; ++i) {
@@ -123,29 +122,25 @@ BOOST_AUTO_TEST_CASE(G3_waiters_are_cancelled_before_the_listing_comes)
             asio::bind_cancellation_slot(signal.slot(), o.handler()));
         cancelled.push_back(std::move(o));
     }
-    BOOST_TEST_REQUIRE(
-        until([&] { return held_back.fired() == 1 && queue().size() == waiters + 1; }));
+    BOOST_TEST_REQUIRE(many_wait_for(held_back));
     for (auto& signal : signals) {
         signal.emit(asio::cancellation_type::terminal);
     }
     for (auto& o : cancelled) {
         BOOST_TEST(code_of(io, o) == asio::error::operation_aborted);
     }
-    auto rule = held_back;
-    rule.release();
+    held_back.release();
     BOOST_TEST(until([&] { return queue().size() == 1 && one.stats().contenders == 0; }));
     BOOST_TEST(unlock(held) == error_code{});
 }
 
 BOOST_AUTO_TEST_CASE(G6_the_client_is_destroyed_under_a_listing_that_many_wait_for)
 {
-    const auto held_back =
-        proxy.on_reply({opcode::get_children, opcode::get_children2}, reaction::hold);
+    auto held_back = hold_a_listing();
     join();
     BOOST_TEST_REQUIRE(until([&] { return held_back.fired() == 1; }));
-    auto rule = held_back;
     close_all();
-    rule.release();
+    held_back.release();
     for (auto& o : crowd) {
         BOOST_TEST(code_of(io, o) == errc::client_closed);
     }

@@ -8,7 +8,6 @@
 #include "client/core.hpp"
 #include "lock/driver/contender_driver.hpp"
 #include "lock/driver/contender_owner.hpp"
-#include "lock/driver/directory_lister.hpp"
 #include "lock/local/users_of_path.hpp"
 #include "lock/local/waiting_words.hpp"
 #include "protocol/cohort.hpp"
