@@ -97,7 +97,7 @@ void contend(const run_options& options, report& out, arena& where, field& all, 
         // of which there are more: who wakes whom differs between them. A slice of a hundred clients is long anyway,
         // as all of them take their last turn.
         const bool many = rtt_ms == 0 && c.clients < 100 && !options.quick && !options.full;
-        const milliseconds time{options.quick ? 700 : options.full ? 4000 : many ? 300 : 1100};
+        const milliseconds time{options.quick ? 700 : options.full ? 4000 : many ? 300 : 900};
         where.set_round_trip({});
         all.warm_up(out, [&](field::entrant& e) {
             for (const auto& how : arrangements) {
@@ -178,14 +178,14 @@ void handover(const run_options& options, report& out)
     {
         arena where{options, {.servers = options.servers, .etcd = !options.tls}};
         field all{out, options, where, "handover", systems(options), processes};
-        warm_up(options, out, all, milliseconds{4000}, 4);
+        warm_up(options, out, all, milliseconds{3000}, 3);
         contend(options, out, where, all, 0, contests_without_delay(options));
     }
     {
         arena where{options, {.servers = options.servers, .proxied = true, .etcd = !options.tls}};
         field all{out, options, where, "handover", systems(options), processes};
-        // Without the delay, which leaves the processors time.
-        warm_up(options, out, all, milliseconds{2000}, 2);
+        // Without the delay, and not for long: that leaves the processors time.
+        warm_up(options, out, all, milliseconds{1000}, 1);
         for (const int rtt_ms : options.full ? std::vector{1, 10} : std::vector{10}) {
             contend(options, out, where, all, rtt_ms, contests_with_delay(options));
         }
@@ -193,7 +193,7 @@ void handover(const run_options& options, report& out)
     if (options.servers == 1 && !options.quick) {
         arena where{options, {.servers = 3, .etcd = !options.tls}};
         field all{out, options, where, "handover", systems(options), processes};
-        warm_up(options, out, all, milliseconds{2000}, 4);
+        warm_up(options, out, all, milliseconds{2000}, 3);
         contend(options, out, where, all, 0, contests_without_delay(options));
     }
 }

@@ -223,7 +223,7 @@ void in_this_process(const run_options& options, report& out)
                  {"colock with observer and histograms", slice(timed)},
                  {"colock", slice(m)}},
                 {{"hand-off, observed or not", "ns", "colock"}},
-                {.rounds = options.rounds, .slices = 3});
+                {.rounds = options.rounds, .slices = 2});
         // As the peers' unlock is.
         if (const auto* time =
                 out.find({{"in_process", 0, coroutines, 1}, unlock_awaited}, "colock")) {

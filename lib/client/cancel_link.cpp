@@ -12,7 +12,7 @@ void cancel_link::request(asio::cancellation_type type)
             room->cancel(*this, type);
         }
     } else if (const auto core = core_.lock()) {
-        core->dispatch([self = shared_from_this(), type] { self->deliver(type); });
+        core->dispatch([self = cancel_link_ptr{this}, type] { self->deliver(type); });
     }
 }
 

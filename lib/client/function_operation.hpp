@@ -19,8 +19,8 @@ class function_operation final : public operation<Results...> {
 public:
     using function = std::function<void(Results...)>;
 
-    [[nodiscard]] static operation_ptr<Results...>
-    make(std::shared_ptr<client_core> core, std::shared_ptr<cancel_link> link, function then)
+    [[nodiscard]] static operation_ptr<Results...> make(std::shared_ptr<client_core> core,
+                                                        cancel_link_ptr link, function then)
     {
         return operation_ptr<Results...>{
             new function_operation{std::move(core), std::move(link), std::move(then)}};
@@ -38,8 +38,7 @@ public:
     void destroy() noexcept override { delete this; }
 
 private:
-    function_operation(std::shared_ptr<client_core>&& core, std::shared_ptr<cancel_link>&& link,
-                       function&& then)
+    function_operation(std::shared_ptr<client_core>&& core, cancel_link_ptr&& link, function&& then)
         : operation<Results...>{std::move(link)}, core_{std::move(core)}, then_{std::move(then)}
     {
     }

@@ -56,7 +56,6 @@ void telemetry::begin(observation& o, const observed_path& of, bool shared, bool
 {
     o.of = &of;
     o.granted = 0;
-    o.previous = 0;
     o.holder = nullptr;
     o.source = grant_source::none;
     o.shared = shared;
@@ -74,6 +73,8 @@ void telemetry::end(observation& o, acquisition_outcome outcome, const error_cod
                     const fencing_token& token, const std::string* node) noexcept
 {
     const bool granted = outcome == acquisition_outcome::granted;
+    const bool handed_off = o.source == grant_source::handed_off;
+    const std::unique_ptr<const seen_holder> holder{handed_off ? nullptr : o.holder};
     const auto now = granted && o.granted != 0 ? nanoseconds{o.granted} : boot_clock::now();
     const auto waited = now - nanoseconds{o.began};
     const bool counts = o.of->kind != acquisition_kind::multi_lock;
@@ -99,17 +100,16 @@ void telemetry::end(observation& o, acquisition_outcome outcome, const error_cod
                           .waited = waited,
                           .source = granted ? o.source : grant_source::none,
                           .token = token,
-                          .previous = granted ? o.previous : 0};
+                          .previous = granted && handed_off ? o.previous : 0};
         if (node != nullptr) {
             e.node = *node;
         }
-        if (o.holder) {
-            e.holder_node = o.holder->node;
-            e.holder_owner = o.holder->owner;
+        if (holder) {
+            e.holder_node = holder->node;
+            e.holder_owner = holder->owner;
         }
         tell([&](observer& to) { to.acquisition_ended(e); });
     }
-    delete o.holder;
     o.of = nullptr;
 }
 

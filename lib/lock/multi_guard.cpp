@@ -44,7 +44,7 @@ public:
             if (!op_) {
                 return;
             }
-            links_.push_back(std::make_shared<cancel_link>(core));
+            links_.push_back(cancel_link_ptr{new cancel_link{core}});
             auto part = function_operation<error_code, error_code>::make(
                 core, links_.back(), [self = shared_from_this()](error_code ec, error_code why) {
                     self->finish(ec, why);
@@ -67,7 +67,7 @@ private:
 
     operation_ptr<error_code, error_code> op_; // until it has completed
     const std::shared_ptr<first_loss> loss_;
-    std::vector<std::shared_ptr<cancel_link>> links_;
+    std::vector<cancel_link_ptr> links_;
 };
 
 // Releases several locks at the same time. On the strand.

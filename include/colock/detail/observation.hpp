@@ -28,8 +28,12 @@ struct observation {
     std::uint64_t id;
     std::chrono::nanoseconds::rep began;   // of the boot_clock
     std::chrono::nanoseconds::rep granted; // likewise, once it is
-    std::uint64_t previous;
-    const seen_holder* holder; // or null; owned, and deleted at the end
+    // `source` says which one. Handed off: the acquisition of the user who did it. Otherwise: the holder that was waited
+    // for, or null; owned, and deleted at the end.
+    union {
+        std::uint64_t previous;
+        const seen_holder* holder;
+    };
     grant_source source;
     bool shared;
     bool tries;

@@ -28,6 +28,8 @@
 #include <boost/asio/require.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/intrusive/list_hook.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -72,7 +74,7 @@ protected:
 // Slots are neither thread-safe nor stateful. The slot's handler therefore holds only this link. The link hops to the
 // client's strand, and remembers there a request that arrives before the operation. Or it turns to the room in which
 // the operation waits.
-class cancel_link : public std::enable_shared_from_this<cancel_link> {
+class cancel_link : public boost::intrusive_ref_counter<cancel_link, boost::thread_safe_counter> {
 public:
     explicit cancel_link(std::weak_ptr<client_core> core) noexcept : core_{std::move(core)} {}
 
@@ -114,6 +116,9 @@ private:
     asio::cancellation_type requested_ = asio::cancellation_type::none; // strand
 };
 
+// Half the size of a std::shared_ptr: every waiting operation has one.
+using cancel_link_ptr = boost::intrusive_ptr<cancel_link>;
+
 template <class... Results>
 class operation : public boost::intrusive::list_base_hook<>, // of a waiting room
                   public observed_part<may_be_observed<Results...>::value> {
@@ -129,10 +134,7 @@ public:
     virtual void destroy() noexcept = 0;
 
     // Empty when the handler has no cancellation slot, and there is no deadline either.
-    [[nodiscard]] const std::shared_ptr<cancel_link>& cancellation() const noexcept
-    {
-        return link_;
-    }
+    [[nodiscard]] const cancel_link_ptr& cancellation() const noexcept { return link_; }
     // Before it completes with an error: what has failed, and why. The first one counts.
     void explain(const error_code& ec, const std::string& why) const
     {
@@ -153,7 +155,7 @@ public:
     [[nodiscard]] cancel_link& make_link(const std::shared_ptr<client_core>& core)
     {
         if (!link_) {
-            link_ = std::make_shared<cancel_link>(core);
+            link_ = cancel_link_ptr{new cancel_link{core}};
         }
         return *link_;
     }
@@ -161,13 +163,13 @@ public:
     std::uint64_t tag = 0; // for the room, and under its lock
 
 protected:
-    explicit operation(std::shared_ptr<cancel_link> link, diagnostics* told = nullptr) noexcept
+    explicit operation(cancel_link_ptr link, diagnostics* told = nullptr) noexcept
         : link_{std::move(link)}, told_{told}
     {
     }
     ~operation() = default;
 
-    std::shared_ptr<cancel_link> link_;
+    cancel_link_ptr link_;
     diagnostics* told_;
 };
 
@@ -180,7 +182,7 @@ public:
 
     explicit operator bool() const noexcept { return op_ != nullptr; }
 
-    [[nodiscard]] const std::shared_ptr<cancel_link>& cancellation() const noexcept
+    [[nodiscard]] const cancel_link_ptr& cancellation() const noexcept
     {
         return op_->cancellation();
     }
@@ -335,9 +337,9 @@ public:
     static operation<Results...>* make(Handler&& handler, const asio::any_io_executor& io_executor,
                                        const std::shared_ptr<client_core>& core)
     {
-        std::shared_ptr<cancel_link> link;
+        cancel_link_ptr link;
         if (auto slot = asio::get_associated_cancellation_slot(handler); slot.is_connected()) {
-            link = std::make_shared<cancel_link>(core);
+            link = cancel_link_ptr{new cancel_link{core}};
             slot.assign([link](asio::cancellation_type type) { link->request(type); });
         }
         auto allocator = allocator_of(asio::get_associated_allocator(handler));
@@ -371,7 +373,7 @@ public:
 
 private:
     operation_of(Handler&& handler, const asio::any_io_executor& io_executor,
-                 std::shared_ptr<cancel_link>&& link)
+                 cancel_link_ptr&& link)
         : operation<Results...>{std::move(link), associated_diagnostics<Handler>::get(handler)},
           handler_{std::move(handler)},
           work_(working_executor(asio::get_associated_executor(handler_, io_executor))),

@@ -17,9 +17,9 @@ namespace colock::detail {
 
 // An acquisition that is under way.
 struct acquisition {
-    std::shared_ptr<cancel_link> link; // to end it early
-    std::uint64_t part_of = 0;         // for the observer: the acquisition of all of them together
-    bool explains = false; // the caller has diagnostics: what the lock says goes to `done`
+    cancel_link_ptr link;      // to end it early
+    std::uint64_t part_of = 0; // for the observer: the acquisition of all of them together
+    bool explains = false;     // the caller has diagnostics: what the lock says goes to `done`
     // What it came to, as the operation of that lock has it, and, if it explains, what an error is about; once, on any
     // thread, perhaps before start() returns.
     std::function<void(const error_code&, guard_part, std::string why)> done;

@@ -44,9 +44,9 @@ private:
     using kind = protocol::several::command::kind;
 
     struct lock {
-        std::shared_ptr<cancel_link> link; // of what is under way
-        guard_part guard;                  // while it is held
-        std::string why;                   // it was refused last
+        cancel_link_ptr link; // of what is under way
+        guard_part guard;     // while it is held
+        std::string why;      // it was refused last
     };
 
     // What a command brings about at once is posted to the strand: no input comes while commands are performed.
@@ -91,7 +91,7 @@ private:
 
     void join(std::size_t i)
     {
-        auto& link = locks_[i].link = std::make_shared<cancel_link>(core_);
+        auto& link = locks_[i].link = cancel_link_ptr{new cancel_link{core_}};
         list_->in_order[i].target->start(
             {link, op_ && op_->observed.of != nullptr ? op_->observed.id : 0,
              op_ && op_->told() != nullptr,
@@ -125,7 +125,7 @@ private:
     void release(std::size_t i)
     {
         auto& l = locks_[i];
-        l.link = std::make_shared<cancel_link>(core_);
+        l.link = cancel_link_ptr{new cancel_link{core_}};
         release_part(function_operation<error_code>::make(
                          core_, l.link,
                          [self = shared_from_this(), i](const error_code&) { self->released(i); }),

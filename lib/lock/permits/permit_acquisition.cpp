@@ -165,7 +165,7 @@ private:
     // told behind it.
     void lock_queue()
     {
-        locking_ = std::make_shared<cancel_link>(core_);
+        locking_ = cancel_link_ptr{new cancel_link{core_}};
         const auto done = [self = shared_from_this()](const error_code& ec, guard_part lock,
                                                       std::string why) {
             self->core_->dispatch([self, ec, lock = std::move(lock), why]() mutable {
@@ -310,9 +310,9 @@ private:
             core_->remind(weak_from_this(),
                           protocol::next_waiting_report(began_, boot_clock::now()));
         }
-        waiting_ = std::make_shared<cancel_link>(core_);
-        const auto over = [self = shared_from_this(), wait = std::weak_ptr{waiting_}](auto&&...) {
-            if (self->waiting_ && self->waiting_ == wait.lock()) {
+        waiting_ = cancel_link_ptr{new cancel_link{core_}};
+        const auto over = [self = shared_from_this(), wait = waiting_](auto&&...) {
+            if (self->waiting_ == wait) {
                 self->end_wait();
             }
         };
@@ -543,10 +543,10 @@ private:
     std::optional<zk::timer> pause_;
     std::optional<protocol::backoff> pace_; // since the first repetition
 
-    std::shared_ptr<cancel_link> locking_;                  // while the queue's lock is waited for
+    cancel_link_ptr locking_;                               // while the queue's lock is waited for
     held_lock queue_;                                       // the queue's lock
     std::shared_ptr<watch_state> list_watch_, limit_watch_; // a watch is forgotten with its pointer
-    std::shared_ptr<cancel_link> waiting_;                  // while a change is waited for
+    cancel_link_ptr waiting_;                               // while a change is waited for
     std::array<request*, 4> open_{};                        // requests that may be cut short
 };
 
