@@ -52,6 +52,8 @@ check house 'mend what the lines above name; test/house/*.cmake say the rules' h
 check spelling 'mend it, or add the word to .codespellrc' spelling
 check shell 'mend it; shellcheck.net/wiki/SCnnnn explains each number' shell
 check links 'mend the links that the lines above name' python3 tools/links.py
+check figures 'the pages are behind the reports of ./dev bench: run tools/docs/figures.py' \
+    python3 tools/docs/figures.py --check
 check headers 'each public header has to compile alone; include what it uses' headers
 check tidy 'mend it, or write NOLINT(check) with the reason beside it; .clang-tidy has the rules' \
     tools/tidy.sh "${tidy[@]}"

@@ -22,8 +22,9 @@ using seconds = std::chrono::duration<double>;
 // The least that ZooKeeper's servers grant with their default tick.
 constexpr milliseconds session_timeout{4000};
 constexpr milliseconds server_tick{2000};
-// Longer than servers wait for one that they have chosen and that does not come up (`initLimit`, 20 s).
-constexpr milliseconds patience{30'000};
+// Twice over what servers wait for one that they have chosen and that does not come up (`initLimit`, 20 s), and for an
+// election behind that.
+constexpr milliseconds patience{60'000};
 
 run_options with_short_sessions(run_options options)
 {
