@@ -47,7 +47,7 @@ double rate(long turns, milliseconds time)
 }
 
 // The rate, and what part it is of the most that there can be: of 1 / (round trip + hold time), with the
-// round trip that the same process has just before and just behind it, and with what the proxy alone makes of it.
+// round trip that the same process has just before and just after it, and with what the proxy alone makes of it.
 std::vector<double> delayed_slice(field::entrant& e, const contest& c, const arrangement& how,
                                   arena& where, milliseconds time, milliseconds rtt)
 {
@@ -93,7 +93,7 @@ void contend(const run_options& options, report& out, arena& where, field& all, 
              const std::vector<contest>& contests)
 {
     for (const auto& c : contests) {
-        // Behind a delay there are few turns in a second, and the first is no hand-over. Without one short slices do,
+        // With a delay there are few turns in a second, and the first is no hand-over. Without one short slices do,
         // of which there are more: who wakes whom differs between them. A slice of a hundred clients is long anyway,
         // as all of them take their last turn.
         const bool many = rtt_ms == 0 && c.clients < 100 && !options.quick && !options.full;

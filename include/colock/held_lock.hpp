@@ -57,7 +57,7 @@ enum class lock_state {
 ///
 /// Movable. Destroying it releases the lock in the background, however long that takes. That neither blocks nor keeps
 /// `run()` from returning. So `co_await m.async_lock();` drops the lock at once. Guards are `[[nodiscard]]`, and
-/// clang warns of it. GCC 12 does not, because it looks at nothing behind a `co_await`. A guard may outlive the lock
+/// clang warns of it. GCC 12 does not, because it looks at nothing after a `co_await`. A guard may outlive the lock
 /// object and the client; when the client is closed or destroyed the lock is lost.
 ///
 /// **A lock can be lost** while it is held:

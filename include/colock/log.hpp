@@ -27,7 +27,7 @@ using log_sink = std::function<void(log_level level, std::string_view message)>;
 /// Text that others have written, such as the data of a node, for a log or a terminal. Bytes that are no part of a
 /// printable character in UTF-8 are written as `\xNN`: control characters, among them the beginnings of escape sequences
 /// and lines; characters that have no width or turn the direction of the text; and what is no UTF-8. At
-/// most `most` bytes are written so, and `...` behind them where there is more. Printable text stays as it is.
+/// most `most` bytes are written so, and `...` after them where there is more. Printable text stays as it is.
 ///
 /// ```cpp
 /// std::cout << "held by " << colock::printable((co_await zk.async_get(path)).data) << '\n';

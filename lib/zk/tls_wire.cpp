@@ -91,7 +91,7 @@ public:
     {
     }
 
-    // Nobody listens there. The kernel tells a connect() that is not to block only behind its own return (Linux), and
+    // Nobody listens there. The kernel tells a connect() that is not to block only after its own return (Linux), and
     // attach() comes first. Should somebody listen, he gets a connection without a byte, which ends at once. The C client
     // takes no port 0.
     [[nodiscard]] const std::string& address_for_client() const noexcept override

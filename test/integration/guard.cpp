@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(G5_the_lead_is_taken_off_the_bound)
     proxy.refuse(false);
 }
 
-// No timer has run yet, as behind SIGCONT: whoever asks first finds it out.
+// No timer has run yet, as after SIGCONT: whoever asks first finds it out.
 BOOST_AUTO_TEST_CASE(G5_a_guard_looks_at_the_clock_itself)
 {
     auto& zk = connect_silenceable();

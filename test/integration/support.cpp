@@ -375,7 +375,7 @@ BOOST_AUTO_TEST_CASE(a_watch_event_is_chosen_by_its_path)
     admin.remove("/two");
     BOOST_TEST(held.wait(5s));
     BOOST_TEST(proxy.replies(opcode::notification) == 1u);
-    // Its reply is behind the event.
+    // Its reply is after the event.
     check_unanswered(
         client, [&] { client.sync(); }, [](const admin_error&) { return true; });
     held.release();

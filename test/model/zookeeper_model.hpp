@@ -135,7 +135,7 @@ public:
         }
         if (s.connected) {
             reply.led = s.led;
-            s.messages.push_back(reply); // behind the events of its own write
+            s.messages.push_back(reply); // after the events of its own write
         }
     }
 

@@ -191,7 +191,7 @@ SENTENCES = {
         ("({} and {} a second with 8 clients)",
          figure("handover", "hand-overs, one process", "curator", clients=8),
          figure("handover", "hand-overs, eight processes", "curator", clients=8)),
-        ("Behind 10 ms colock hands over {}, {} and {} times as often as Curator (target 2), at {}, {} and {} of",
+        ("With a round trip of 10 ms colock hands over {}, {} and {} times as often as Curator (target 2), at {}, {} and {} of",
          *(times("curator", c, 10) for c in (8, 32, 128)), *map(part_of_most, (8, 32, 128))),
         ("etcd makes {} cycles a second, colock {}, and raw-tuned {}.",
          *(figure("many_locks", "cycles", s) for s in ("etcd", "colock", "raw-tuned"))),
@@ -213,11 +213,11 @@ SENTENCES = {
     ],
     "docs/choosing.md": [
         ("with 64 under way at a time, {} cycles a second", figure("many_locks", "cycles")),
-        ("| a free `mutex`: lock, behind a delay of 10 ms | {} round trips |",
+        ("| a free `mutex`: lock, with a round trip of 10 ms | {} round trips |",
          figure("uncontended", "lock, in round trips", rtt=10)),
-        ("| lock and unlock, behind the same delay | {} round trips |",
+        ("| lock and unlock, with the same round trip | {} round trips |",
          figure("uncontended", "lock + unlock, in round trips", rtt=10)),
-        ("behind the same delay | {} a second: {} of one", hand_overs("colock", 8, rtt=10), part_of_most(8)),
+        ("with the same round trip | {} a second: {} of one", hand_overs("colock", 8, rtt=10), part_of_most(8)),
         ("| grants among 8 waiters of one client | {} million", million(raw_figure("in_process", "grants", clients=8))),
         ("| lock and unlock of a lock that lingers | {} million", million(raw_figure("linger", "cycles a second"))),
     ],
@@ -237,7 +237,7 @@ SENTENCES = {
         ("8 clients handed one lock over {} times a second", hand_overs("colock", 8, servers=3)),
     ],
     "docs/from-etcd.md": [
-        ("in the same report {} a second against {} with 8 clients behind 10 ms, and {} against {} without a delay",
+        ("in the same report {} a second against {} with 8 clients and a round trip of 10 ms, and {} against {} without a delay",
          hand_overs("colock", 8, rtt=10), hand_overs("etcd", 8, rtt=10), hand_overs("colock", 8),
          hand_overs("etcd", 8)),
         ("wait for the key before theirs; {} hand-overs a second with 8 clients, without a delay "

@@ -47,7 +47,7 @@ struct surroundings {
 // When the queue's lock is lost, it queues up again. To release permits needs no decision: lock/lease removes their leases.
 //
 // Only the holder of the queue's lock adds leases. So a listing that is answered while the lock is held shows at least as
-// many as there are. The first one is sent behind the join, and before the join is answered. If the join's answer is the
+// many as there are. The first one is sent after the join, and before the join is answered. If the join's answer is the
 // grant, the listing's answer follows it, and saves a round trip. If the grant comes later, that listing does not count.
 class acquisition {
 public:
