@@ -74,15 +74,15 @@ public:
     [[nodiscard]] std::size_t left() const noexcept { return rest_.size(); }
 
 private:
-    template <std::size_t Size>
+    template <std::size_t size>
     std::uint64_t big_endian() noexcept
     {
-        const auto taken = bytes(Size);
+        const auto taken = bytes(size);
         if (taken.empty()) {
             return 0;
         }
         std::uint64_t value = 0;
-        for (std::size_t i = 0; i != Size; ++i) {
+        for (std::size_t i = 0; i != size; ++i) {
             value = value << 8 | static_cast<unsigned char>(taken[i]);
         }
         return value;
@@ -124,7 +124,7 @@ const char* fault_of_names(reader& in, bool& excessive) noexcept
 
 const char* fault_of_acl(reader& in) noexcept
 {
-    constexpr std::size_t least = 3 * 4; // the permissions, and two lengths
+    constexpr std::size_t least = std::size_t{3} * 4; // the permissions, and two lengths
     const auto count = in.integer();
     if (count < 0 || static_cast<std::size_t>(count) > in.left() / least) {
         return "an access control list that counts more entries than it has";

@@ -75,7 +75,7 @@ frame_reader::step frame_reader::look_ahead(wire& from)
 frame_reader::step frame_reader::take_out(wire& from)
 {
     constexpr std::size_t most_a_turn = 1 << 20;
-    constexpr std::size_t piece = 64 * 1024;
+    constexpr std::size_t piece = std::size_t{64} * 1024;
     for (std::size_t taken = 0; taken < most_a_turn;) {
         auto verdict = check(taken_out_);
         if (verdict.found == frame_guard::finding::refused) {

@@ -20,12 +20,12 @@ namespace {
 
 namespace asio = boost::asio;
 
-template <auto Free>
+template <auto release>
 struct freed_by {
     template <class T>
     void operator()(T* t) const noexcept
     {
-        Free(t);
+        release(t);
     }
 };
 void free_names(GENERAL_NAMES* names) noexcept

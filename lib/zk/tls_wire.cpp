@@ -27,10 +27,10 @@ namespace colock::zk {
 
 namespace {
 
-constexpr std::size_t piece = 32 * 1024;
+constexpr std::size_t piece = std::size_t{32} * 1024;
 
 // A server that does not read makes the C client keep what it wants to write.
-constexpr std::size_t most_unsent = 256 * 1024;
+constexpr std::size_t most_unsent = std::size_t{256} * 1024;
 
 // The socket to the server, and TLS on it.
 class secure_socket {
