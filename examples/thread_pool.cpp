@@ -12,11 +12,11 @@
 #include <boost/asio/use_future.hpp>
 
 #include <chrono>
+#include <cstdio>
 #include <exception>
 #include <future>
 #include <iostream>
 #include <string>
-#include <syncstream>
 #include <thread>
 #include <vector>
 
@@ -29,9 +29,10 @@ void compute(const std::string& customer)
     std::this_thread::sleep_for(
         std::chrono::milliseconds{50}); // stands for work that keeps a thread busy
     const auto end = steady_clock::now();
-    std::osyncstream{std::cout} << "customer " << customer << " from "
-                                << begin.time_since_epoch().count() << " to "
-                                << end.time_since_epoch().count() << std::endl;
+    const auto line = "customer " + customer + " from " +
+                      std::to_string(begin.time_since_epoch().count()) + " to " +
+                      std::to_string(end.time_since_epoch().count());
+    std::puts(line.c_str()); // whole, whatever other threads print
 }
 
 asio::awaitable<void> handle(colock::client& zk, std::string customer)
