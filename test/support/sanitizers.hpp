@@ -36,8 +36,8 @@ inline constexpr bool optimized = !sanitized;
 inline constexpr bool optimized = false;
 #endif
 
-/// By what a limit on time is multiplied for a sanitizer, which may come without optimisation.
-inline constexpr int slowness = sanitized ? 8 : 1;
+/// By what a limit on time is multiplied for a sanitizer, and where nothing is optimised.
+inline constexpr int slowness = optimized ? 1 : 8;
 
 } // namespace colock::test
 
