@@ -21,8 +21,8 @@ case ${1-} in
         find $build -name '*.gcda' -delete
         # Of sources that are compiled no more, or otherwise.
         find $build -name '*.gcno' -exec sh -c 'for notes; do [ -e "${notes%.gcno}.o" ] || rm "$notes"; done' sh {} +
-        # Figures mean nothing in this build. Two walks take ten minutes each without optimisation, and run no line that
-        # the others do not.
+        # Figures mean nothing in this build. Two walks take ten minutes each without optimisation, and
+        # were stopped at that.
         ctest --preset coverage --parallel "$jobs" --label-exclude '^(soak|world|consume|interop)$' \
             --exclude-regex '^(endurance_.*|chaos_.*|.*_figures|interleavings|lagging)$' || status=1
         ;;

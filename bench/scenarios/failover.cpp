@@ -23,7 +23,7 @@ using seconds = std::chrono::duration<double>;
 constexpr milliseconds session_timeout{4000};
 constexpr milliseconds server_tick{2000};
 // Twice over what servers wait for one that they have chosen and that does not come up (`initLimit`, 20 s), and for an
-// election behind that.
+// election after that.
 constexpr milliseconds patience{60'000};
 
 run_options with_short_sessions(run_options options)

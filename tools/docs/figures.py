@@ -67,7 +67,7 @@ def times(system, clients, rtt=0, servers=1):
     """How many times as many hand-overs: as the report says, of neighbours in turn."""
     line = rf"handover, {rtt} ms, {clients} client\(s\), {servers} server\(s\), hand-overs: .*?, ([\d.]+) times as good as {system}'s"
     at = re.search(line, TARGETS)
-    return f"{float(at[1]):.2f}" if at else "?"
+    return f"{float(at[1]):.2f}" if at else ""
 
 
 def part_of_most(clients):
@@ -76,6 +76,15 @@ def part_of_most(clients):
 
 def deep(report, metric, clients, rtt=0):
     return found(report, metric, clients=clients, rtt_ms=rtt)
+
+
+def drained(report):
+    """The rate of 10,000 waiters, as a part of that of 100."""
+    return f"{deep(report, 'hand-overs', 10000, 10) / deep(report, 'hand-overs', 100, 10):.2f}"
+
+
+def round_trips(system):
+    return figure("uncontended", "lock, in round trips", system, rtt=10)
 
 
 def million(value):
@@ -118,7 +127,8 @@ def beside_raw():
     ]
     systems = ["colock", "raw", "raw-tuned"]
     return table(["without a delay", *systems],
-                 [[name, *(figure(scenario, metric, s) or "1" for s in systems)] for name, scenario, metric in rows])
+                 [[name, *("1" if s == "raw" and metric.endswith("relative to raw") else figure(scenario, metric, s)
+                           for s in systems)] for name, scenario, metric in rows])
 
 
 def hand_over_ratios():
@@ -196,8 +206,7 @@ SENTENCES = {
         ("etcd makes {} cycles a second, colock {}, and raw-tuned {}.",
          *(figure("many_locks", "cycles", s) for s in ("etcd", "colock", "raw-tuned"))),
         ("10,000 waiters drain at {} of the rate of 100 (before: {};",
-         f"{deep(DEEP, 'hand-overs', 10000, 10) / deep(DEEP, 'hand-overs', 100, 10):.2f}",
-         f"{deep(DEEP_BEFORE, 'hand-overs', 10000, 10) / deep(DEEP_BEFORE, 'hand-overs', 100, 10):.2f}"),
+         drained(DEEP), drained(DEEP_BEFORE)),
         ("A grant in memory takes {} times as long as a token from a channel of Asio, and {} times with unlock awaited",
          in_process("grant, released by the guard, relative to channel"),
          in_process("grant, unlock awaited, relative to channel")),
@@ -209,12 +218,12 @@ SENTENCES = {
     ],
     "docs/architecture.md": [
         ("10,000 waiters moved at {} of the rate of 100, and move at {} of it now",
-         *(f"{deep(r, 'hand-overs', 10000, 10) / deep(r, 'hand-overs', 100, 10):.2f}" for r in (DEEP_BEFORE, DEEP))),
+         drained(DEEP_BEFORE), drained(DEEP)),
     ],
     "docs/choosing.md": [
         ("with 64 under way at a time, {} cycles a second", figure("many_locks", "cycles")),
         ("| a free `mutex`: lock, with a round trip of 10 ms | {} round trips |",
-         figure("uncontended", "lock, in round trips", rtt=10)),
+         round_trips("colock")),
         ("| lock and unlock, with the same round trip | {} round trips |",
          figure("uncontended", "lock + unlock, in round trips", rtt=10)),
         ("with the same round trip | {} a second: {} of one", hand_overs("colock", 8, rtt=10), part_of_most(8)),
@@ -245,13 +254,13 @@ SENTENCES = {
     ],
     "docs/from-curator.md": [
         ("| round trips to take a free lock | {} ([report](benchmarks/default.md)) | {} (the same report) |",
-         figure("uncontended", "lock, in round trips", "curator", 10), figure("uncontended", "lock, in round trips", rtt=10)),
+         round_trips("curator"), round_trips("colock")),
         ("| hand-overs a second, 8 clients, 10 ms round trip | {} (the same report) | {} |",
          hand_overs("curator", 8, rtt=10), hand_overs("colock", 8, rtt=10)),
     ],
     "docs/from-kazoo.md": [
         ("| round trips to take a free lock | {} ([report](benchmarks/default.md)) | {} (the same report) |",
-         figure("uncontended", "lock, in round trips", "kazoo", 10), figure("uncontended", "lock, in round trips", rtt=10)),
+         round_trips("kazoo"), round_trips("colock")),
         ("| hand-overs a second, 8 clients, 10 ms round trip | {} (the same report) | {} |",
          hand_overs("kazoo", 8, rtt=10), hand_overs("colock", 8, rtt=10)),
     ],
