@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace bench {
 
@@ -32,10 +33,21 @@ run_options with_short_sessions(run_options options)
     return options;
 }
 
-// No value: it took longer than the patience, or the process ended. Who was late once has no figure: the median of the other rounds would
-// be too good.
+// No value: it took longer than the patience, or the process ended. Who was late once has no figure: the median of
+// the other rounds would be too good. So nobody waits for it again.
 class tally {
 public:
+    // All but those that were late.
+    [[nodiscard]] std::vector<lock_system> left() const
+    {
+        auto all = colock_and_peers();
+        std::erase_if(all, [&](const lock_system& s) {
+            const auto at = std::ranges::find(all_, s.name, &row::system);
+            return at != all_.end() && at->late;
+        });
+        return all;
+    }
+
     void add(const std::string& system, std::optional<double> value)
     {
         const auto at = std::ranges::find(all_, system, &row::system);
@@ -89,7 +101,7 @@ void of_the_holder(const run_options& options, report& out)
     tally all;
     const int rounds = std::min(options.rounds, options.full ? 5 : 3);
     for (int round = 0; round != rounds; ++round) {
-        field pairs{out, options, where, "failover", colock_and_peers(), 2};
+        field pairs{out, options, where, "failover", all.left(), 2};
         pairs.warm_up(out, [](field::entrant& e) {
             const auto command = "lock " + path_of(e.system, "failover");
             e.processes->at(0).ask(command, "locked");
@@ -150,7 +162,7 @@ void of_the_leader(const run_options& options, report& out)
     tally all;
     for (int round = 0; round != std::min(options.rounds, options.full ? 5 : 2); ++round) {
         arena where{options, {.servers = 3, .etcd = true}};
-        field contenders{out, options, where, "failover", colock_and_peers(), 1};
+        field contenders{out, options, where, "failover", all.left(), 1};
         // Far away, but not so far that a time could not be added.
         const auto never = steady_clock::now() + std::chrono::hours{1};
         moment killed[] = {never, never}; // by the kind of server

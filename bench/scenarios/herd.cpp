@@ -23,7 +23,7 @@ void herd(const run_options& options, report& out)
                              " 0 " + std::to_string(clients);
         return e.processes->turns(command, 1);
     };
-    const int ms = options.full ? 1000 : 500;
+    const int ms = options.full ? 1000 : 300;
     for (const auto& system : systems) {
         field one{out, options, where, "herd", {system}, 1};
         for (const int clients : options.quick ? std::vector{8, 32} : std::vector{8, 32, 128}) {

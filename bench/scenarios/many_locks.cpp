@@ -24,7 +24,7 @@ void many_locks(const run_options& options, report& out)
     all.warm_up(out, [&](field::entrant& e) {
         double taken = 0;
         do {
-            taken += turns(e, options.quick ? 1000 : 2000);
+            taken += turns(e, 1000);
         } while (taken < locks); // each has made its directories then
     });
     // Short ones: what else the machine does hits neighbours alike.

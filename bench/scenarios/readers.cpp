@@ -23,7 +23,7 @@ void readers(const run_options& options, report& out)
         return double(e.processes->turns(command, processes)) * 1000 / ms;
     };
     all.warm_up(out, [&](field::entrant& e) {
-        e.processes->cycle(path_of(e.system, "warm-up"), options.quick ? 200 : 1000);
+        e.processes->cycle(path_of(e.system, "warm-up"), options.quick ? 200 : 500);
         for (const auto& how : arrangements) {
             turns(e, how.processes, options.quick ? 500 : 2500);
         }
