@@ -63,9 +63,10 @@ def hand_overs(system, clients, rtt=0, servers=1):
     return figure("handover", "hand-overs", system, rtt, clients, servers)
 
 
-def times(system, clients, rtt=0, servers=1):
-    """How many times as many hand-overs: as the report says, of neighbours in turn."""
-    line = rf"handover, {rtt} ms, {clients} client\(s\), {servers} server\(s\), hand-overs: .*?, ([\d.]+) times as good as {system}'s"
+def times(system, clients, rtt=0, servers=1, scenario="handover", metric="hand-overs"):
+    """How many times as good as another: as the report says, of neighbours in turn."""
+    line = (rf"{scenario}, {rtt} ms, {clients} client\(s\), {servers} server\(s\), {metric}: .*?, "
+            rf"([\d.]+) times as good as {system}'s")
     at = re.search(line, TARGETS)
     return f"{float(at[1]):.2f}" if at else ""
 
@@ -205,6 +206,7 @@ SENTENCES = {
          *(times("curator", c, 10) for c in (8, 32, 128)), *map(part_of_most, (8, 32, 128))),
         ("etcd makes {} cycles a second, colock {}, and raw-tuned {}.",
          *(figure("many_locks", "cycles", s) for s in ("etcd", "colock", "raw-tuned"))),
+        ("colock comes to {} times etcd's rate;", times("etcd", 1, scenario="many_locks", metric="cycles")),
         ("10,000 waiters drain at {} of the rate of 100 (before: {};",
          drained(DEEP), drained(DEEP_BEFORE)),
         ("A grant in memory takes {} times as long as a token from a channel of Asio, and {} times with unlock awaited",
