@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using seconds = std::chrono::duration<double>;
 
-constexpr int processes = 8;
+constexpr int processes = std::ranges::max(arrangements, {}, &arrangement::processes).processes;
 
 struct contest {
     int clients;
