@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 namespace {
 
 // How long one server may take for one thing.
-constexpr milliseconds patience = 2s;
+constexpr milliseconds server_patience = 2s;
 
 constexpr milliseconds long_session = 24h;
 
@@ -70,7 +70,7 @@ std::string_view line_behind(std::string_view answer, std::string_view key)
 asio::awaitable<std::string> ask(endpoint at, std::string word)
 {
     try {
-        auto answer = co_await ask_server(at.host, at.port, word, patience);
+        auto answer = co_await ask_server(at.host, at.port, word, server_patience);
         co_return is_refusal(answer) ? std::string{} : answer;
     } catch (const boost::system::system_error& e) {
         if (e.code() == asio::error::operation_aborted) {
@@ -158,7 +158,7 @@ asio::awaitable<std::vector<server_facts>> look_at_servers(const client_options&
         one.hosts = shown(at);
         one.chroot.clear();
         one.credentials.clear();
-        one.connect_timeout = std::min(one.connect_timeout, patience);
+        one.connect_timeout = std::min(one.connect_timeout, server_patience);
         co_await look_at_server(all.back(), one, found);
     }
     co_return all;

@@ -71,7 +71,7 @@ std::string words_of_arguments(const page& p, const program& all)
     return out;
 }
 
-constexpr std::string_view beginning = R"(# Completes the command line of colock in bash.
+constexpr std::string_view script_beginning = R"(# Completes the command line of colock in bash.
 _colock()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
@@ -101,7 +101,7 @@ _colock()
     case $command in
 )";
 
-constexpr std::string_view end = R"(    esac
+constexpr std::string_view script_end = R"(    esac
     if [[ $files ]]; then
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
@@ -116,7 +116,7 @@ complete -F _colock colock
 
 std::string bash_completion(const program& p)
 {
-    std::string out{beginning};
+    std::string out{script_beginning};
     out += "        '') words='" + names_of_commands(p) + ' ' + names_of_options(page_of(p)) +
            "' ;;\n";
     for (const auto& c : p.commands()) {
@@ -126,7 +126,7 @@ std::string bash_completion(const program& p)
                words_of_arguments(text, p) + (starts_a_command(c) ? " --" : "") +
                "' ;;\n            esac\n            ;;\n";
     }
-    out += end;
+    out += script_end;
     return out;
 }
 

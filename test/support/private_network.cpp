@@ -7,8 +7,8 @@ namespace colock::test {
 
 namespace {
 
-constexpr std::size_t before = 0;
-constexpr std::size_t here = 1;
+constexpr std::size_t space_before = 0;
+constexpr std::size_t space_here = 1;
 constexpr std::size_t first_host = 2;
 
 std::string name_of(lan which)
@@ -63,19 +63,19 @@ private_network::private_network(std::size_t hosts)
                     << "\n"
                     << "link set " << name_of(which) << " up\n";
             }
-            spaces_[here].configure(ours.str());
+            spaces_[space_here].configure(ours.str());
             spaces_.back().configure(its.str());
             ours.str({});
         }
     } catch (...) {
-        spaces_[before].enter();
+        spaces_[space_before].enter();
         throw;
     }
 }
 
 private_network::~private_network()
 {
-    spaces_[before].enter();
+    spaces_[space_before].enter();
 }
 
 std::vector<server_place> private_network::places() const
@@ -90,13 +90,13 @@ std::vector<server_place> private_network::places() const
 // A port that belongs to no switch has a carrier still, and is deaf and dumb.
 void private_network::cut(std::size_t host, lan where)
 {
-    spaces_[here].configure("link set " + port_of(host, where) + " nomaster\n");
+    spaces_[space_here].configure("link set " + port_of(host, where) + " nomaster\n");
 }
 
 void private_network::restore(std::size_t host, lan where)
 {
-    spaces_[here].configure("link set " + port_of(host, where) + " master " + name_of(where) +
-                            "\n");
+    spaces_[space_here].configure("link set " + port_of(host, where) + " master " + name_of(where) +
+                                  "\n");
 }
 
 } // namespace colock::test

@@ -14,7 +14,7 @@
 namespace colock::detail {
 
 using protocol::contender;
-using kind = protocol::command::kind;
+using command_kind = protocol::command::kind;
 
 namespace {
 
@@ -39,7 +39,7 @@ protocol::directory_write directory_write_in(zk::reply& r)
 
 // When the contender has gone, no client waits for the answer any more, and the path may be another one's.
 template <class Input>
-void contender_driver::submit(kind type, zk::call&& call, Input input)
+void contender_driver::submit(command_kind type, zk::call&& call, Input input)
 {
     auto own = make_request(
         std::move(call), on_loss::fail,
@@ -91,7 +91,7 @@ void contender_driver::make_directory()
     }
     const auto made = std::make_shared<std::vector<error_code>>();
     const auto tell = [this, made](std::int64_t czxid) {
-        feed_answer(kind::make_directory, made->empty() ? error_code{} : made->back(),
+        feed_answer(command_kind::make_directory, made->empty() ? error_code{} : made->back(),
                     [&](auto& c, protocol::commands& out) {
                         if constexpr (requires { c.directory_made(*made, czxid, out); }) {
                             c.directory_made(*made, czxid, out);
@@ -177,13 +177,13 @@ void contender_driver::list()
 void contender_driver::listed(const zk::reply& r, const protocol::contender::listing& l)
 {
     note_refusal(r);
-    feed_answer(kind::list, r.error,
+    feed_answer(command_kind::list, r.error,
                 [&](contender& c, protocol::commands& out) { c.listed(r.error, l, out); });
 }
 
 void contender_driver::look_at_node()
 {
-    submit(kind::look, {.op = zk::opcode::exists, .path = path()},
+    submit(command_kind::look, {.op = zk::opcode::exists, .path = path()},
            [this](protocol::single_node& c, const zk::reply& r, protocol::commands& out) {
                c.looked(r.error, {r.stat.czxid, r.stat.ephemeral_owner},
                         r.stat.czxid != claimed_czxid_ && queue_->claimed.contains(r.stat.czxid),
@@ -191,11 +191,11 @@ void contender_driver::look_at_node()
            });
 }
 
-void contender_driver::read_directory(kind as)
+void contender_driver::read_directory(command_kind as)
 {
     submit(as, {.op = zk::opcode::get, .path = path()},
            [as](contender& c, const zk::reply& r, protocol::commands& out) {
-               if (as == kind::read_directory) {
+               if (as == command_kind::read_directory) {
                    c.directory_read(r.error, directory_in(r.stat), r.text, out);
                } else {
                    c.directory_identified(r.error, directory_in(r.stat), r.text);
@@ -302,7 +302,7 @@ void contender_driver::watch(const protocol::node_name& name)
                 target->data = std::make_unique<std::string>(r.text.substr(0, most_of_owner_data));
             }
             self->feed_answer(
-                kind::watch, r.error,
+                command_kind::watch, r.error,
                 [&](auto& c, protocol::commands& out) {
                     c.watched(target->name, r.error, {r.stat.czxid, r.stat.ephemeral_owner}, out);
                 },
@@ -349,7 +349,7 @@ contender_driver::drop_target(const watch_target& target)
 }
 
 // Together with a listing: what comes behind it fires the watch.
-void contender_driver::list_and_watch(kind as)
+void contender_driver::list_and_watch(command_kind as)
 {
     newcomers_ = std::make_shared<newcomer_target>(*this);
     auto read = make_request(
@@ -371,7 +371,7 @@ void contender_driver::list_and_watch(kind as)
             l.watched = true;
             std::optional<protocol::remote_contention> known;
             self->feed_answer(as, r.error, [&](contender& c, protocol::commands& out) {
-                if (as == kind::list_and_watch) {
+                if (as == command_kind::list_and_watch) {
                     c.listed(r.error, l, out);
                 } else {
                     known = c.newcomers_watched(r.error, l);
