@@ -27,20 +27,11 @@ target_compile_options(
 set(CMAKE_CXX_EXTENSIONS OFF)
 
 # Sources that may be compiled several at a time: what is in their unnamed namespaces has different names, or parameters.
-# Fewer batches take less time in all, but each core needs one. More than 24 sources would take more than a gigabyte.
+# CMake's eight would take half as long again on two cores. Many more than twenty take more than a gigabyte of memory.
 function(colock_compile_in_batches target)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ${COLOCK_UNITY_BUILD})
     if(NOT DEFINED CMAKE_UNITY_BUILD_BATCH_SIZE)
-        cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
-        get_target_property(sources ${target} SOURCES)
-        list(LENGTH sources size)
-        math(EXPR size "(${size} + ${cores} - 1) / ${cores}")
-        if(size LESS 8)
-            set(size 8)
-        elseif(size GREATER 24)
-            set(size 24)
-        endif()
-        set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${size})
+        set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 20)
     endif()
     if(COLOCK_UNITY_BUILD)
         # GCC warns of coroutines that use an unnamed namespace of a file that another one includes.

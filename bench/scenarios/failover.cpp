@@ -161,30 +161,37 @@ void of_the_leader(const run_options& options, report& out)
 {
     tally all;
     for (int round = 0; round != std::min(options.rounds, options.full ? 5 : 2); ++round) {
-        arena where{options, {.servers = 3, .etcd = true}};
-        field contenders{out, options, where, "failover", all.left(), 1};
+        const auto systems = all.left();
+        std::vector kinds{server_kind::zookeeper};
+        if (std::ranges::find(systems, server_kind::etcd, &lock_system::server) != systems.end()) {
+            kinds.push_back(server_kind::etcd);
+        }
+        arena where{options, {.servers = 3, .etcd = kinds.size() == 2}};
+        field contenders{out, options, where, "failover", systems, 1};
         // Far away, but not so far that a time could not be added.
         const auto never = steady_clock::now() + std::chrono::hours{1};
-        moment killed[] = {never, never}; // by the kind of server
+        moment zookeeper_killed{never}, etcd_killed{never};
+        const auto killed = [&](server_kind kind) -> moment& {
+            return kind == server_kind::etcd ? etcd_killed : zookeeper_killed;
+        };
         const auto size = contenders.entrants().size();
         std::vector<std::optional<double>> times(size);
         std::vector<std::thread> running;
         for (std::size_t i = 0; i != size; ++i) {
             auto& e = contenders.entrants()[i];
-            running.emplace_back(
-                [&e, &time = times[i], &when = killed[static_cast<int>(e.system.server)]] {
-                    time = next_grant(e.processes->at(0), path_of(e.system, "failover"), when);
-                });
+            running.emplace_back([&e, &time = times[i], &when = killed(e.system.server)] {
+                time = next_grant(e.processes->at(0), path_of(e.system, "failover"), when);
+            });
         }
         std::this_thread::sleep_for(std::chrono::seconds{1}); // of turns
         std::exception_ptr failure;
-        for (const auto kind : {server_kind::zookeeper, server_kind::etcd}) {
+        for (const auto kind : kinds) {
             try {
                 where.kill_leader(kind);
             } catch (const std::exception&) {
                 failure = std::current_exception();
             }
-            killed[static_cast<int>(kind)] = steady_clock::now();
+            killed(kind) = steady_clock::now();
         }
         for (auto& thread : running) {
             thread.join();

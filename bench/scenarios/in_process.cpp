@@ -291,7 +291,7 @@ private:
 void on_several_threads(const run_options& options, report& out)
 {
     zookeeper_server server{server_options(options)};
-    const int grants = options.full ? 64'000 : 16'000;
+    const int grants = options.quick ? 16'000 : options.full ? 64'000 : 32'000;
     constexpr int coroutines = 64;
     for (const int threads : {2, 8}) {
         pool p{server.connect_string(), threads};
