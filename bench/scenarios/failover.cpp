@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <map>
 #include <optional>
 #include <string>
 #include <thread>
@@ -162,36 +163,32 @@ void of_the_leader(const run_options& options, report& out)
     tally all;
     for (int round = 0; round != std::min(options.rounds, options.full ? 5 : 2); ++round) {
         const auto systems = all.left();
-        std::vector kinds{server_kind::zookeeper};
-        if (std::ranges::find(systems, server_kind::etcd, &lock_system::server) != systems.end()) {
-            kinds.push_back(server_kind::etcd);
-        }
-        arena where{options, {.servers = 3, .etcd = kinds.size() == 2}};
-        field contenders{out, options, where, "failover", systems, 1};
         // Far away, but not so far that a time could not be added.
         const auto never = steady_clock::now() + std::chrono::hours{1};
-        moment zookeeper_killed{never}, etcd_killed{never};
-        const auto killed = [&](server_kind kind) -> moment& {
-            return kind == server_kind::etcd ? etcd_killed : zookeeper_killed;
-        };
+        std::map<server_kind, moment> killed; // the leader of those servers
+        for (const auto& s : systems) {
+            killed.try_emplace(s.server, never);
+        }
+        arena where{options, {.servers = 3, .etcd = killed.contains(server_kind::etcd)}};
+        field contenders{out, options, where, "failover", systems, 1};
         const auto size = contenders.entrants().size();
         std::vector<std::optional<double>> times(size);
         std::vector<std::thread> running;
         for (std::size_t i = 0; i != size; ++i) {
             auto& e = contenders.entrants()[i];
-            running.emplace_back([&e, &time = times[i], &when = killed(e.system.server)] {
+            running.emplace_back([&e, &time = times[i], &when = killed.at(e.system.server)] {
                 time = next_grant(e.processes->at(0), path_of(e.system, "failover"), when);
             });
         }
         std::this_thread::sleep_for(std::chrono::seconds{1}); // of turns
         std::exception_ptr failure;
-        for (const auto kind : kinds) {
+        for (auto& [kind, when] : killed) {
             try {
                 where.kill_leader(kind);
             } catch (const std::exception&) {
                 failure = std::current_exception();
             }
-            killed(kind) = steady_clock::now();
+            when = steady_clock::now();
         }
         for (auto& thread : running) {
             thread.join();

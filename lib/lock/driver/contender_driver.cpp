@@ -376,53 +376,52 @@ void contender_driver::tell_of_blockers()
 
 void contender_driver::perform(const protocol::command& c)
 {
-    using kind = protocol::command::kind;
     switch (c.type) {
-    case kind::make_directory: make_directory(); break;
-    case kind::create: create(c); break;
-    case kind::create_and_count: create_and_count(c); break;
-    case kind::list: list(); break;
-    case kind::list_and_watch:
-    case kind::watch_newcomers: list_and_watch(c.type); break;
-    case kind::look: look_at_node(); break;
-    case kind::watch: watch(c.name); break;
-    case kind::remove: remove(c); break;
-    case kind::remove_and_mark: remove_and_mark(c); break;
-    case kind::read_directory:
-    case kind::identify_directory: read_directory(c.type); break;
-    case kind::sign_directory: sign_directory(c); break;
-    case kind::remove_directory: remove_directory(); break;
-    case kind::unwatch: unwatch(c.name); break;
-    case kind::step_down: replace_by_readers_node(c); break;
-    case kind::granted: granted(); break;
-    case kind::shared:
+    case command_kind::make_directory: make_directory(); break;
+    case command_kind::create: create(c); break;
+    case command_kind::create_and_count: create_and_count(c); break;
+    case command_kind::list: list(); break;
+    case command_kind::list_and_watch:
+    case command_kind::watch_newcomers: list_and_watch(c.type); break;
+    case command_kind::look: look_at_node(); break;
+    case command_kind::watch: watch(c.name); break;
+    case command_kind::remove: remove(c); break;
+    case command_kind::remove_and_mark: remove_and_mark(c); break;
+    case command_kind::read_directory:
+    case command_kind::identify_directory: read_directory(c.type); break;
+    case command_kind::sign_directory: sign_directory(c); break;
+    case command_kind::remove_directory: remove_directory(); break;
+    case command_kind::unwatch: unwatch(c.name); break;
+    case command_kind::step_down: replace_by_readers_node(c); break;
+    case command_kind::granted: granted(); break;
+    case command_kind::shared:
         if (c.error) {
             core_.note_error(about(words_for(c.error)));
         }
         end_step_down(c.error);
         break;
-    case kind::prove: core_.await_proof(); break;
-    case kind::busy:
+    case command_kind::prove: core_.await_proof(); break;
+    case command_kind::busy:
         if (trying_->told() != nullptr) {
             trying_->tell(about("another contender has it, or waits for it"));
         }
         answer({});
         break;
-    case kind::lost: lose(static_cast<errc>(c.error.value())); break;
-    case kind::failed: {
+    case command_kind::lost: lose(static_cast<errc>(c.error.value())); break;
+    case command_kind::failed: {
         const auto why = about(words_for(c.error));
         core_.note_error(why);
         refuse(c.error, why);
         break;
     }
-    case kind::mark_refused:
+    case command_kind::mark_refused:
         core_.log(log_level::warning,
                   "lock " + path() +
                       ": the low-water mark in its directory cannot be true, and is "
                       "ignored: nobody is left up to " +
                       std::to_string(c.number) + ", it says, but a contender up to there still is");
         break;
-    case kind::gone: gone(c.error); break;
+    case command_kind::gone: gone(c.error); break;
     }
 }
 

@@ -94,6 +94,7 @@ public:
     open_holds observed; // of the users
 
 private:
+    using command_kind = protocol::command::kind;
     struct watch_target;
     struct newcomer_target;
 
@@ -123,18 +124,18 @@ private:
     [[nodiscard]] bool begin_pause();
     void end_pause();
     template <class Input>
-    void feed_answer(protocol::command::kind to, const error_code& ec, Input&& input,
+    void feed_answer(command_kind to, const error_code& ec, Input&& input,
                      std::string_view watched = {});
     void make_directory();
     void create(const protocol::command& wanted);
     void create_and_count(const protocol::command& wanted);
     void run_after_create();
-    void read_directory(protocol::command::kind as);
+    void read_directory(command_kind as);
     [[nodiscard]] transaction_op write_signature(const protocol::command& wanted) const;
     void sign_directory(const protocol::command& wanted);
     void list();
     void look_at_node();
-    void list_and_watch(protocol::command::kind as);
+    void list_and_watch(command_kind as);
     void forget_newcomers();
     void watch(const protocol::node_name& name);
     void unwatch(const protocol::node_name& name);
@@ -163,7 +164,7 @@ private:
     void note_refusal(const zk::reply& r);
     [[nodiscard]] std::string words_for(const error_code& ec) const;
     template <class Input>
-    void submit(protocol::command::kind type, zk::call&& call, Input input);
+    void submit(command_kind type, zk::call&& call, Input input);
     [[nodiscard]] const std::string& path() const noexcept { return config_->path; }
     [[nodiscard]] const lock_options& options() const noexcept { return config_->options; }
     [[nodiscard]] bool is_own_path(std::string_view text) const noexcept;

@@ -84,7 +84,7 @@ void contender_driver::feed(Input&& input)
 
 // A server's answer to a command; to one to watch, also the name of the node.
 template <class Input>
-void contender_driver::feed_answer(protocol::command::kind to, const error_code& ec, Input&& input,
+void contender_driver::feed_answer(command_kind to, const error_code& ec, Input&& input,
                                    std::string_view watched)
 {
     if (repetition_.answered(to, watched, ec)) {

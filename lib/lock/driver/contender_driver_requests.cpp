@@ -14,7 +14,6 @@
 namespace colock::detail {
 
 using protocol::contender;
-using command_kind = protocol::command::kind;
 
 namespace {
 
