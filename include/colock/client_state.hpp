@@ -60,6 +60,7 @@ struct client_stats {
     std::uint64_t sessions = 0;         ///< Sessions that were begun.
     std::uint64_t expirations = 0;      ///< Sessions that expired.
     std::uint64_t requests = 0;         ///< Requests sent, pings not counted.
+    std::uint64_t heartbeats = 0;       ///< Those of `requests` that were heartbeats.
     std::uint64_t replies = 0;          ///< Replies received.
     std::uint64_t watch_events = 0;     ///< Watch events received.
     std::uint64_t wakeups = 0;          ///< How often the client's I/O handlers ran.

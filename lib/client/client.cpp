@@ -415,6 +415,7 @@ std::uint64_t client::connection_id() const noexcept
 client_stats client::stats() const
 {
     const auto& c = core_->count;
+    const std::uint64_t heartbeats = c.heartbeats; // before the requests, of which they are some
     // In this order: no more are released than granted, and no more granted than begun.
     const std::uint64_t released = c.locks_released;
     const std::uint64_t lost = c.locks_lost;
@@ -424,6 +425,7 @@ client_stats client::stats() const
                    .sessions = c.sessions,
                    .expirations = c.expirations,
                    .requests = c.requests,
+                   .heartbeats = heartbeats,
                    .replies = c.replies,
                    .watch_events = c.watch_events,
                    .wakeups = c.wakeups,

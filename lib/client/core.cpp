@@ -313,22 +313,29 @@ void client_core::beat()
     }
     const auto sent = boot_clock::now();
     if (orders.read) {
-        send(make_request({.op = zk::opcode::exists, .path = "/"}, on_loss::fail,
-                          [this, sent](zk::reply&& r) {
-                              heartbeat_.read_answered();
-                              tell_of_beat(r, false, sent);
-                              wait_to_beat();
-                          }));
+        send_beat(make_request({.op = zk::opcode::exists, .path = "/"}, on_loss::fail,
+                               [this, sent](zk::reply&& r) {
+                                   heartbeat_.read_answered();
+                                   tell_of_beat(r, false, sent);
+                                   wait_to_beat();
+                               }));
     }
     if (orders.write) {
-        send(make_request({.op = zk::opcode::multi, .ops = {check_op("/")}}, on_loss::fail,
-                          [this, sent](zk::reply&& r) {
-                              heartbeat_.write_answered();
-                              tell_of_beat(r, true, sent);
-                              wait_to_beat();
-                          }));
+        send_beat(make_request({.op = zk::opcode::multi, .ops = {check_op("/")}}, on_loss::fail,
+                               [this, sent](zk::reply&& r) {
+                                   heartbeat_.write_answered();
+                                   tell_of_beat(r, true, sent);
+                                   wait_to_beat();
+                               }));
     }
     wait_to_beat();
+}
+
+void client_core::send_beat(request_ptr r)
+{
+    const std::uint64_t before = count.requests;
+    send(std::move(r));
+    count.heartbeats += count.requests - before; // none when the connection was broken already
 }
 
 // Not within the answer to a request, which must not run the user's code.

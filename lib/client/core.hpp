@@ -203,7 +203,7 @@ public:
 
     struct counters {
         std::atomic<std::uint64_t> connect_attempts{0}, connections{0}, sessions{0}, expirations{0},
-            requests{0}, replies{0}, watch_events{0}, wakeups{0}, locks_granted{0},
+            requests{0}, heartbeats{0}, replies{0}, watch_events{0}, wakeups{0}, locks_granted{0},
             locks_released{0}, locks_lost{0}, bodies_cancelled{0}, bodies_overdue{0},
             granted_by_servers{0}, granted_inside{0}, session_expired{0}, node_deleted{0},
             safe_until_passed{0}, client_closed{0};
@@ -326,6 +326,7 @@ private:
     void take_note(const request& r, const zk::reply& reply);
     void publish_bound();
     void beat();
+    void send_beat(request_ptr r);
     void tell_of_beat(const zk::reply& r, bool proves, std::chrono::nanoseconds sent);
     void wait_to_beat();
     void wait_for_own_watch(clock::time_point when);

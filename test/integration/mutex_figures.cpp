@@ -1,6 +1,7 @@
 // What a mutex costs: requests, wake-ups (G7), round trips. Prints the figures.
 #include <support/figures.hpp>
 #include <support/lock_scene.hpp>
+#include <support/requests_of.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -93,13 +94,13 @@ BOOST_AUTO_TEST_CASE(an_uncontended_lock_and_unlock_is_two_requests)
 
     constexpr int cycles = 100;
     const auto received = s.server.packets_received();
-    const auto requests = c.stats().requests;
+    const auto requests = requests_of(c);
     const auto lists = proxy.requests(any_get_children());
     const auto removals = proxy.requests(opcode::remove);
     const auto transactions = proxy.requests(opcode::multi);
     take_turns_alone(cycles);
     BOOST_TEST(s.server.packets_received() - received == 2 * cycles);
-    BOOST_TEST(c.stats().requests - requests == 2U * cycles);
+    BOOST_TEST(requests_of(c) - requests == 2U * cycles);
     BOOST_TEST(proxy.requests(opcode::multi) - transactions == std::size_t{cycles});
     BOOST_TEST(proxy.requests(any_get_children()) == lists);
     BOOST_TEST(proxy.requests(opcode::remove) - removals == std::size_t{cycles});
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(an_uncontended_lock_and_unlock_is_two_requests)
     auto held = s.hold(c);
     BOOST_TEST(s.wait_for_watches(c, 1));
     BOOST_TEST(s.unlock(held) == error_code{});
-    BOOST_TEST(c.stats().requests - requests == 2U * cycles + 3U);
+    BOOST_TEST(requests_of(c) - requests == 2U * cycles + 3U);
     s.check_nothing_left();
 }
 
@@ -123,12 +124,12 @@ BOOST_AUTO_TEST_CASE(in_somebody_elses_directory_it_is_three)
     s.admin.create(s.directory, "theirs");
     go_on(s.io, 1ms);
     constexpr int cycles = 10;
-    const auto requests = c.stats().requests;
+    const auto requests = requests_of(c);
     for (int i = 0; i != cycles; ++i) {
         auto held = s.hold(c);
         BOOST_REQUIRE(s.unlock(held) == error_code{});
     }
-    BOOST_TEST(c.stats().requests - requests == 3U * cycles + 1U);
+    BOOST_TEST(requests_of(c) - requests == 3U * cycles + 1U);
     BOOST_TEST(s.admin.get(s.directory) == "theirs");
     s.check_nothing_left();
 }
@@ -144,12 +145,12 @@ BOOST_AUTO_TEST_CASE(in_turns_with_another_client_it_is_three)
         BOOST_REQUIRE(s.unlock(held) == error_code{});
     }
     const auto in_turns = [&] {
-        const auto requests = a.stats().requests + b.stats().requests;
+        const auto requests = requests_of(a) + requests_of(b);
         for (auto* c : {&b, &a}) {
             auto held = s.hold(*c);
             BOOST_REQUIRE(s.unlock(held) == error_code{});
         }
-        return a.stats().requests + b.stats().requests - requests;
+        return requests_of(a) + requests_of(b) - requests;
     };
     in_turns(); // a sees that somebody else was there
     for (int i = 0; i != 5; ++i) {

@@ -1,5 +1,6 @@
 // Looking into a queue from outside, against a real server.
 #include <colock/semaphore.hpp>
+#include <support/requests_of.hpp>
 
 #include "view_scene.hpp"
 
@@ -65,12 +66,12 @@ BOOST_AUTO_TEST_CASE(a_bounded_view_reads_the_first_nodes_only)
     }
     auto& c = connect();
     const auto look = [&](std::size_t most) {
-        const auto before = c.stats().requests;
+        const auto before = requests_of(c);
         outcome<queue_view> o;
         async_view_queue(c, directory, curator_layout(), view_options{.most_read = most},
                          o.handler());
         auto found = value_of(io, o);
-        BOOST_TEST(c.stats().requests - before == 1 + std::min(most, count));
+        BOOST_TEST(requests_of(c) - before == 1 + std::min(most, count));
         BOOST_TEST_REQUIRE(found.entries.size() == count);
         for (std::size_t i = 0; i != count; ++i) {
             const auto& e = found.entries[i];
@@ -103,11 +104,11 @@ BOOST_AUTO_TEST_CASE(a_bounded_view_of_a_semaphore_reads_so_many_of_each)
         }
     }
     auto& c = connect();
-    const auto before = c.stats().requests;
+    const auto before = requests_of(c);
     outcome<queue_view> o;
     async_view_queue(semaphore{c, directory, 5}, view_options{.most_read = 2}, o.handler());
     const auto found = value_of(io, o);
-    BOOST_TEST(c.stats().requests - before == 2 + 2 * 2U);
+    BOOST_TEST(requests_of(c) - before == 2 + 2 * 2U);
     BOOST_TEST((found.holders().size() == 5U && found.waiters().size() == 5U));
     for (const auto part : {found.holders(), found.waiters()}) {
         BOOST_TEST((!part[1].unread && part[2].unread));
@@ -205,12 +206,12 @@ BOOST_AUTO_TEST_CASE(two_round_trips_for_as_many_as_are_read_at_once)
         admin.create(directory + "/x-lock-", std::to_string(i),
                      admin_session::mode::persistent_sequential);
     }
-    const auto before = c.stats().requests;
+    const auto before = requests_of(c);
     auto replies_held = proxy.on_reply(opcode::get_data, reaction::hold);
     const auto o = start_view(c);
     // All are asked before one is answered.
     BOOST_TEST(until([&] { return c.stats().in_flight == length; }));
-    BOOST_TEST(c.stats().requests - before == 1 + length);
+    BOOST_TEST(requests_of(c) - before == 1 + length);
     BOOST_TEST(!o.done());
     replies_held.release();
     const auto found = value_of(io, o);

@@ -1,6 +1,7 @@
 // Asking whoever has a lock to let it go, and being asked, against a real server.
 #include <colock/queue_view.hpp>
 #include <support/lock_scene.hpp>
+#include <support/requests_of.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -175,8 +176,8 @@ BOOST_AUTO_TEST_CASE(it_costs_the_own_watch_and_nothing_when_nobody_waits_for_it
         held = hold(c);
         BOOST_TEST(unlock(held) == error_code{});
     }
-    auto requests = [&, last = c.stats().requests]() mutable {
-        const auto now = c.stats().requests;
+    auto requests = [&, last = requests_of(c)]() mutable {
+        const auto now = requests_of(c);
         return now - std::exchange(last, now);
     };
     held = hold(c);
@@ -378,9 +379,9 @@ BOOST_AUTO_TEST_CASE(those_who_have_a_lock_are_asked_by_its_path)
     const auto before = admin.get(waiter);
     const auto asked = start_wait(held);
     auto& other = connect();
-    const auto requests = other.stats().requests;
+    const auto requests = requests_of(other);
     BOOST_TEST(revoke_holders(other) == 1U);
-    BOOST_TEST(other.stats().requests - requests == 2U);
+    BOOST_TEST(requests_of(other) - requests == 2U);
     BOOST_TEST(code_of(io, asked) == error_code{});
     BOOST_TEST(admin.get(waiter) == before); // who has nothing to let go
     held = {};

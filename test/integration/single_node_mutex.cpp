@@ -1,5 +1,6 @@
 // The lock that is one ephemeral node, without a queue, against a real server.
 #include <support/lock_scene.hpp>
+#include <support/requests_of.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -130,12 +131,12 @@ BOOST_AUTO_TEST_CASE(one_write_takes_it_and_one_gives_it_back)
     auto& c = connect_through(proxy, quiet);
     constexpr int cycles = 100;
     const auto received = server.packets_received();
-    const auto requests = c.stats().requests;
+    const auto requests = requests_of(c);
     for (int i = 0; i != cycles; ++i) {
         auto held = take(c);
         BOOST_REQUIRE(unlock(held) == error_code{});
     }
-    BOOST_TEST(c.stats().requests - requests == 2U * cycles);
+    BOOST_TEST(requests_of(c) - requests == 2U * cycles);
     BOOST_TEST(server.packets_received() - received == 2 * cycles);
     BOOST_TEST(proxy.requests(any_create()) == std::size_t{cycles});
     BOOST_TEST(proxy.requests(opcode::remove) == std::size_t{cycles});
@@ -146,17 +147,17 @@ BOOST_AUTO_TEST_CASE(a_try_costs_a_read_and_writes_only_when_it_is_free)
 {
     auto& c = connect(quiet);
     auto held = take(connect(quiet));
-    const auto before = c.stats().requests;
+    const auto before = requests_of(c);
     const auto czxid = admin.exists(directory)->czxid;
     BOOST_TEST(!value_of(io, start_try(c)));
-    BOOST_TEST(c.stats().requests - before == 1U);
+    BOOST_TEST(requests_of(c) - before == 1U);
     BOOST_TEST(admin.exists(directory)->czxid == czxid);
     BOOST_TEST(unlock(held) == error_code{});
     held = value_of(io, start_try(c));
     BOOST_TEST(bool(held));
-    BOOST_TEST(c.stats().requests - before == 3U);
+    BOOST_TEST(requests_of(c) - before == 3U);
     BOOST_TEST(!value_of(io, start_try(c))); // known here
-    BOOST_TEST(c.stats().requests - before == 3U);
+    BOOST_TEST(requests_of(c) - before == 3U);
     BOOST_TEST(unlock(held) == error_code{});
     check_free();
 }
@@ -165,12 +166,12 @@ BOOST_AUTO_TEST_CASE(a_waiter_writes_nothing_while_it_waits)
 {
     auto held = take(connect());
     auto& c = connect(quiet);
-    const auto before = c.stats().requests;
+    const auto before = requests_of(c);
     const auto next = waiting(c);
-    BOOST_TEST(c.stats().requests - before == 2U); // a create in vain, the read that watches
+    BOOST_TEST(requests_of(c) - before == 2U); // a create in vain, the read that watches
     held = {};
     held = value_of(io, next);
-    BOOST_TEST(c.stats().requests - before == 3U);
+    BOOST_TEST(requests_of(c) - before == 3U);
     BOOST_TEST(unlock(held) == error_code{});
     check_free();
 }

@@ -2,6 +2,7 @@
 #include <colock/diagnostics.hpp>
 #include <colock/queue_view.hpp>
 #include <support/lock_scene.hpp>
+#include <support/requests_of.hpp>
 #include <support/run.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -367,19 +368,18 @@ BOOST_AUTO_TEST_CASE(after_a_while_it_asks_who_holds_the_lock_and_suspects_that_
 
 BOOST_AUTO_TEST_CASE(the_log_costs_a_short_wait_no_request)
 {
-    // Heartbeats come in between: the smallest number counts.
     const auto least = [&](client& waiter) {
         auto requests = std::uint64_t(-1);
         auto& holder = connect();
         for (int i = 0; i != 5; ++i) {
             auto held = hold(holder);
-            const auto before = waiter.stats().requests;
+            const auto before = requests_of(waiter);
             const auto waiting = start_waiter(waiter);
             BOOST_TEST(wait_for_watches(waiter, 2));
             held = {};
             auto granted = value_of(io, waiting);
             BOOST_TEST(unlock(granted) == error_code{});
-            requests = std::min(requests, waiter.stats().requests - before);
+            requests = std::min(requests, requests_of(waiter) - before);
         }
         return requests;
     };
