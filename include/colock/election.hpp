@@ -154,7 +154,7 @@ public:
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_lead(F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(standing<false>{path_}, std::forward<F>(body), detail::never,
+        return detail::with_lock(standing{path_}, std::forward<F>(body),
                                  std::forward<CompletionToken>(token));
     }
 
@@ -175,8 +175,8 @@ public:
     auto async_try_lead_for(std::chrono::duration<Rep, Period> limit, F&& body,
                             CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(standing<true>{path_}, std::forward<F>(body), limit,
-                                 std::forward<CompletionToken>(token));
+        return detail::try_with_lock(standing{path_}, std::forward<F>(body), limit,
+                                     std::forward<CompletionToken>(token));
     }
 
     /// Stands for election. At completion this candidate leads, and `term` is the guard of its term of office. For
@@ -284,12 +284,10 @@ public:
 private:
     friend struct detail::access;
 
-    // See with_lock.hpp. The path is taken when it is locked, and free for others before.
-    template <bool tries_only>
+    // See supervised_lock.hpp. The path is taken when it is locked, and free for others before.
     class standing {
     public:
         using guard_type = leadership;
-        static constexpr bool tries = tries_only;
 
         explicit standing(std::shared_ptr<const detail::election_path> path) noexcept
             : path_{std::move(path)}

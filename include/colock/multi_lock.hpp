@@ -210,7 +210,7 @@ public:
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock(F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(bodies<false>{*this}, std::forward<F>(body), detail::never,
+        return detail::with_lock(bodies{*this}, std::forward<F>(body),
                                  std::forward<CompletionToken>(token));
     }
 
@@ -228,8 +228,8 @@ public:
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_lock(F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(bodies<true>{*this}, std::forward<F>(body), detail::at_once,
-                                 std::forward<CompletionToken>(token));
+        return detail::try_with_lock(bodies{*this}, std::forward<F>(body), detail::at_once,
+                                     std::forward<CompletionToken>(token));
     }
 
     /// Acquires all locks within `limit`, runs the body, and releases all locks. Else the body does not run, which
@@ -249,8 +249,8 @@ public:
     auto async_try_with_lock_for(std::chrono::duration<Rep, Period> limit, F&& body,
                                  CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(bodies<true>{*this}, std::forward<F>(body), limit,
-                                 std::forward<CompletionToken>(token));
+        return detail::try_with_lock(bodies{*this}, std::forward<F>(body), limit,
+                                     std::forward<CompletionToken>(token));
     }
 
     /// Acquires all locks before `deadline`, runs the body, and releases all locks. Else the body does not run,
@@ -269,8 +269,8 @@ public:
     async_try_with_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
                               F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(bodies<true>{*this}, std::forward<F>(body), detail::at(deadline),
-                                 std::forward<CompletionToken>(token));
+        return detail::try_with_lock(bodies{*this}, std::forward<F>(body), detail::at(deadline),
+                                     std::forward<CompletionToken>(token));
     }
 
 private:
@@ -299,12 +299,10 @@ private:
             detail::initiate<error_code, multi_guard>{core()}, token, starter{}, locks_, limit);
     }
 
-    // See with_lock.hpp.
-    template <bool tries_only>
+    // See supervised_lock.hpp.
     class bodies {
     public:
         using guard_type = multi_guard;
-        static constexpr bool tries = tries_only;
 
         explicit bodies(const multi_lock& of) : locks_{of.locks_} {}
 

@@ -242,8 +242,8 @@ public:
     auto async_with_permits(std::int64_t count, F&& body,
                             CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(bodies<false>{behind(), count}, std::forward<F>(body),
-                                 detail::never, std::forward<CompletionToken>(token));
+        return detail::with_lock(bodies{behind(), count}, std::forward<F>(body),
+                                 std::forward<CompletionToken>(token));
     }
     /// Acquires one permit, runs `body(const permit&)`, releases it, and gives what the body gave. The body is
     /// cancelled as soon as the permit can no longer be trusted.
@@ -277,8 +277,8 @@ public:
     auto async_try_with_permits(std::int64_t count, F&& body,
                                 CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(bodies<true>{behind(), count}, std::forward<F>(body),
-                                 detail::at_once, std::forward<CompletionToken>(token));
+        return detail::try_with_lock(bodies{behind(), count}, std::forward<F>(body),
+                                     detail::at_once, std::forward<CompletionToken>(token));
     }
     /// Acquires one permit if there is one and nobody waits before, runs the body, and releases it. Else the body
     /// does not run, which is no error.
@@ -316,8 +316,8 @@ public:
     auto async_try_with_permits_for(std::int64_t count, std::chrono::duration<Rep, Period> limit,
                                     F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(bodies<true>{behind(), count}, std::forward<F>(body), limit,
-                                 std::forward<CompletionToken>(token));
+        return detail::try_with_lock(bodies{behind(), count}, std::forward<F>(body), limit,
+                                     std::forward<CompletionToken>(token));
     }
     /// Acquires one permit within `limit`, runs the body, and releases it. Else the body does not run, which is no
     /// error. The time is a limit for the wait, from the initiation on; the body may go on for longer. Zero and
@@ -356,8 +356,8 @@ public:
         std::int64_t count, std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
         F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(bodies<true>{behind(), count}, std::forward<F>(body),
-                                 detail::at(deadline), std::forward<CompletionToken>(token));
+        return detail::try_with_lock(bodies{behind(), count}, std::forward<F>(body),
+                                     detail::at(deadline), std::forward<CompletionToken>(token));
     }
     /// Acquires one permit before `deadline`, runs the body, and releases it. Else the body does not run, which is
     /// no error. A deadline that has passed waits for nothing.
@@ -399,12 +399,10 @@ private:
         }
     };
 
-    // See with_lock.hpp.
-    template <bool tries_only>
+    // See supervised_lock.hpp.
     class bodies {
     public:
         using guard_type = permit;
-        static constexpr bool tries = tries_only;
 
         bodies(std::shared_ptr<const detail::semaphore_path> of, std::int64_t count) noexcept
             : of_{std::move(of)}, count_{count}

@@ -12,6 +12,8 @@
 #include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <exception>
+#include <functional>
 #include <future>
 #include <memory>
 #include <tuple>
@@ -20,6 +22,7 @@
 using namespace colock;
 using namespace colock::test;
 
+// Handlers are made outside of the loops over the operations: see tokens.cpp.
 BOOST_AUTO_TEST_SUITE(tokens_coroutines)
 
 BOOST_AUTO_TEST_CASE(deferred)
@@ -57,13 +60,16 @@ BOOST_AUTO_TEST_CASE(as_tuple)
 BOOST_AUTO_TEST_CASE(redirect_error)
 {
     operations_scene s;
+    bool done = false;
+    const auto handler = [&](std::unique_ptr<int> only_moved) {
+        return [&, only_moved = std::move(only_moved)](auto&&...) { done = *only_moved == 1; };
+    };
+    const auto is_done = [&] { return done; };
     for_each_operation(s, [&](auto start) {
         error_code ec = asio::error::eof;
-        bool done = false;
-        start(asio::redirect_error(
-            [&, only_moved = std::make_unique<int>(1)](auto&&...) { done = *only_moved == 1; },
-            ec));
-        BOOST_TEST(s.until([&] { return done; }));
+        done = false;
+        start(asio::redirect_error(handler(std::make_unique<int>(1)), ec));
+        BOOST_TEST(s.until(is_done));
     });
 }
 
@@ -71,27 +77,33 @@ BOOST_AUTO_TEST_CASE(redirect_error)
 BOOST_AUTO_TEST_CASE(consign)
 {
     operations_scene s;
+    std::shared_ptr<int> carried;
+    std::weak_ptr<int> alive;
+    bool done = false;
+    const auto handler = [&](auto&&...) { done = !alive.expired(); };
+    const auto is_done = [&] { return done && carried.use_count() == 1; };
     for_each_operation(s, [&](auto start) {
-        auto carried = std::make_shared<int>(1);
-        bool done = false;
-        start(asio::consign(
-            [&, alive = std::weak_ptr{carried}](auto&&...) { done = !alive.expired(); }, carried));
+        carried = std::make_shared<int>(1);
+        alive = carried;
+        done = false;
+        start(asio::consign(handler, carried));
         BOOST_TEST(carried.use_count() == 2);
-        BOOST_TEST(s.until([&] { return done && carried.use_count() == 1; }));
+        BOOST_TEST(s.until(is_done));
     });
 }
 
 BOOST_AUTO_TEST_CASE(append)
 {
     operations_scene s;
+    int more = 0;
+    const auto handler = [&](auto&&... results) {
+        more = std::get<sizeof...(results) - 1>(std::tie(results...));
+    };
+    const auto is_done = [&] { return more == 7; };
     for_each_operation(s, [&](auto start) {
-        int more = 0;
-        start(asio::append(
-            [&](auto&&... results) {
-                more = std::get<sizeof...(results) - 1>(std::tie(results...));
-            },
-            7));
-        BOOST_TEST(s.until([&] { return more == 7; }));
+        more = 0;
+        start(asio::append(handler, 7));
+        BOOST_TEST(s.until(is_done));
     });
 }
 
@@ -109,27 +121,31 @@ BOOST_AUTO_TEST_CASE(use_future)
 BOOST_AUTO_TEST_CASE(detached)
 {
     operations_scene s;
+    std::shared_ptr<int> carried;
+    const auto is_done = [&] { return carried.use_count() == 1; };
     for_each_operation(s, [&](auto start) {
-        const auto carried = std::make_shared<int>(1);
+        carried = std::make_shared<int>(1);
         start(asio::consign(asio::detached, carried));
-        BOOST_TEST(s.until([&] { return carried.use_count() == 1; }));
+        BOOST_TEST(s.until(is_done));
     });
 }
 
 BOOST_AUTO_TEST_CASE(yield_context)
 {
     operations_scene s;
+    bool done = false;
+    const auto is_done = [&] { return done; };
+    const auto no_exception = [](std::exception_ptr e) { BOOST_TEST(!e); };
     for_each_operation(s, [&](auto start) {
-        bool done = false;
-        asio::spawn(
-            s.io,
-            [&](asio::yield_context yield) {
-                const auto results = start(asio::as_tuple(yield));
-                BOOST_TEST(!std::get<0>(results));
-                done = true;
-            },
-            [](std::exception_ptr e) { BOOST_TEST(!e); });
-        BOOST_TEST(s.until([&] { return done; }));
+        done = false;
+        // One type of coroutine for all operations.
+        const std::function<void(asio::yield_context)> coroutine = [&](asio::yield_context yield) {
+            const auto results = start(asio::as_tuple(yield));
+            BOOST_TEST(!std::get<0>(results));
+            done = true;
+        };
+        asio::spawn(s.io, coroutine, no_exception);
+        BOOST_TEST(s.until(is_done));
     });
 }
 

@@ -118,12 +118,11 @@ auto acquire(acquire_request what, CompletionToken&& token, Limit limit)
         initiate_lock<Guard>{std::move(what)}, token, std::move(limit));
 }
 
-// A lock with bodies; see with_lock.hpp.
-template <class Guard, bool tries_only>
+// A lock with bodies; see supervised_lock.hpp.
+template <class Guard>
 class lockable {
 public:
     using guard_type = Guard;
-    static constexpr bool tries = tries_only;
 
     explicit lockable(acquire_request what) noexcept : what_{std::move(what)} {}
 
@@ -156,15 +155,15 @@ template <class Guard, class F, class CompletionToken>
 auto with_lock(acquire_request what, F&& body, CompletionToken&& token)
 {
     static_assert(checked_body<Guard, false, F, CompletionToken>::value);
-    return with_lock(lockable<Guard, false>{std::move(what)}, std::forward<F>(body), never,
-                     std::forward<CompletionToken>(token));
+    return run_with_lock<false>(lockable<Guard>{std::move(what)}, std::forward<F>(body), never,
+                                std::forward<CompletionToken>(token));
 }
 template <class Guard, class F, class Limit, class CompletionToken>
 auto try_with_lock(acquire_request what, F&& body, Limit limit, CompletionToken&& token)
 {
     static_assert(checked_body<Guard, true, F, CompletionToken>::value);
-    return with_lock(lockable<Guard, true>{std::move(what)}, std::forward<F>(body), limit,
-                     std::forward<CompletionToken>(token));
+    return run_with_lock<true>(lockable<Guard>{std::move(what)}, std::forward<F>(body), limit,
+                               std::forward<CompletionToken>(token));
 }
 
 } // namespace colock::detail

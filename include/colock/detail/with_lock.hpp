@@ -1,33 +1,28 @@
-// Running a body under a lock, and cancelling it when the lock is lost.
+// Running a body under a lock.
 #ifndef COLOCK_DETAIL_WITH_LOCK_HPP
 #define COLOCK_DETAIL_WITH_LOCK_HPP
 
-#include <colock/detail/body_reports.hpp>
 #include <colock/detail/deadline.hpp>
 #include <colock/detail/operation.hpp>
 #include <colock/detail/start_operation.hpp>
+#include <colock/detail/supervised_lock.hpp>
 #include <colock/detail/temporary_body.hpp>
-#include <colock/error.hpp>
-#include <colock/fwd.hpp>
-#include <colock/held_lock.hpp>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/error.hpp>
 #include <boost/asio/prepend.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/system/system_error.hpp>
 
 #include <chrono>
 #include <exception>
-#include <functional>
-#include <list>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -133,131 +128,46 @@ struct body_operation<void> {
     using of = operation_of<Handler, std::exception_ptr>;
 };
 
-template <class Lock, class F>
-using body_outcome_t =
-    typename body_outcome<body_result_t<std::decay_t<F>, typename Lock::guard_type>,
-                          Lock::tries>::type;
+template <class Guard, bool tries, class F>
+using body_outcome_t = typename body_outcome<body_result_t<F, Guard>, tries>::type;
 
-// A lock with bodies names its guard and whether it may be had at all, and has
-//   get_executor()
-//   async_lock(deadline, token)           gives the guard, or, when it tries, perhaps an empty one
-//   body_grace()                          how long a body may go on that was cancelled
-//   each_revocable(guard, visit)          visits those locks for which a request to let go cancels the body
-template <class Lock>
-concept lock_with_bodies = requires
-{
-    typename Lock::guard_type;
-    Lock::tries;
-};
-
-template <class Guard, class CompletionToken>
-void release_guard(Guard& held, CompletionToken&& token)
-{
-    if constexpr (std::is_same_v<Guard, permit>) {
-        held.async_release(std::forward<CompletionToken>(token));
-    } else {
-        held.async_unlock(std::forward<CompletionToken>(token));
-    }
-}
-
-// One execution. Everything runs on a strand over the handler's executor, where cancellation signals may
-// be touched. The handlers of what is under way keep it alive.
-template <class Lock, class F>
-class supervised_body : public std::enable_shared_from_this<supervised_body<Lock, F>> {
-    using Guard = typename Lock::guard_type;
-    using result = body_outcome_t<Lock, F>;
+// One execution, with its body.
+template <class Lock, bool tries, class F>
+class supervised_body final : public supervised_lock<Lock> {
+    using guard = typename Lock::guard_type;
+    using result = body_outcome_t<guard, tries, F>;
     using pointer = typename body_operation<result>::pointer;
-    using values = typename body_operation<result>::values;
 
 public:
     supervised_body(const asio::any_io_executor& executor, Lock lock, deadline until, F body,
                     pointer op)
-        : strand_{asio::make_strand(executor)}, lock_{std::move(lock)}, until_{until},
-          body_{std::move(body)}, op_{std::move(op)}, grace_{strand_}
+        : supervised_lock<Lock>{executor, std::move(lock), until}, body_{std::move(body)},
+          op_{std::move(op)}
     {
-    }
-
-    void start()
-    {
-        asio::dispatch(strand_, [self = this->shared_from_this()] { self->acquire(); });
-    }
-
-    // Any thread.
-    void cancel(asio::cancellation_type type)
-    {
-        asio::dispatch(strand_, [self = this->shared_from_this(), type] {
-            self->cancelled_ |= type;
-            if (self->running_) {
-                self->stop(type);
-            } else {
-                self->acquiring_.emit(type);
-            }
-        });
     }
 
 private:
-    void acquire()
+    void run_body(const asio::any_io_executor& strand, asio::cancellation_slot stopping,
+                  const guard& held) override
     {
-        if (cancelled_ != asio::cancellation_type::none) {
-            finish(aborted(), {});
-            return;
-        }
-        const auto self = this->shared_from_this();
-        const auto acquired = [self](error_code ec, Guard held) {
-            self->held_ = std::move(held);
-            if (ec) {
-                self->finish(self->failure(ec), {});
-            } else if (self->cancelled_ != asio::cancellation_type::none) {
-                self->conclude_early(); // it came too late, but no body has begun
-            } else if (self->lost_ = self->held_.loss_reason(); !self->lost_) {
-                self->run();
-            } else if (self->lost_ == errc::not_held) {
-                self->op_->tell(self->words_.message()); // it was tried, and another holder has it
-                self->finish({}, {});
-            } else {
-                self->held_ = {}; // the grant was on its way for so long
-                self->conclude({}, {});
-            }
-        };
-        lock_.async_lock(until_, bind_diagnostics(words_, on_strand(acquiring_, acquired)));
+        const auto self = std::static_pointer_cast<supervised_body>(this->shared_from_this());
+        asio::co_spawn(strand, execute(self, held),
+                       asio::bind_executor(
+                           strand, asio::bind_cancellation_slot(
+                                       stopping, [self](std::exception_ptr e, auto&&... given) {
+                                           self->body_.reset();
+                                           self->given_ = {std::move(given)...};
+                                           self->ended(std::move(e));
+                                       })));
     }
 
-    void run()
+    static asio::awaitable<result> execute(std::shared_ptr<supervised_body> self, const guard& held)
     {
-        running_ = true;
-        held_.async_wait_lost(
-            on_strand(watching_, [self = this->shared_from_this()](error_code ec, error_code why) {
-                if (!ec && self->running_) {
-                    self->lost_ = why;
-                    self->stop(asio::cancellation_type::all);
-                }
-            }));
-        lock_.each_revocable(held_, [this](const held_lock& each) { wait_revoked(each); });
-        asio::co_spawn(strand_, execute(this->shared_from_this()),
-                       on_strand(stopping_, [self = this->shared_from_this()](std::exception_ptr e,
-                                                                              auto&&... value) {
-                           self->ended(std::move(e), {std::move(value)...});
-                       }));
-    }
-
-    void wait_revoked(const held_lock& asked_for)
-    {
-        asked_for.async_wait_revoked(
-            on_strand(listening_.emplace_back(), [self = this->shared_from_this()](error_code ec) {
-                if (!ec && self->running_ && !self->lost_ && !ends_at_once(self->cancelled_)) {
-                    self->revoked_ = true;
-                    self->stop(asio::cancellation_type::all);
-                }
-            }));
-    }
-
-    static asio::awaitable<result> execute(std::shared_ptr<supervised_body> self)
-    {
-        if constexpr (std::is_void_v<body_result_t<F, Guard>> && Lock::tries) {
-            co_await awaitable_of((*self->body_)(std::as_const(self->held_)));
+        if constexpr (std::is_void_v<body_result_t<F, guard>> && tries) {
+            co_await awaitable_of((*self->body_)(held));
             co_return true;
         } else {
-            co_return co_await awaitable_of((*self->body_)(std::as_const(self->held_)));
+            co_return co_await awaitable_of((*self->body_)(held));
         }
     }
 
@@ -272,133 +182,27 @@ private:
         return std::forward<Operation>(operation)(asio::use_awaitable);
     }
 
-    void conclude_early()
-    {
-        if (ends_at_once(cancelled_)) {
-            held_ = {}; // released in the background
-            finish(aborted(), {});
-            return;
-        }
-        release_guard(held_, on_strand(acquiring_, [self = this->shared_from_this()](error_code) {
-                          self->finish(self->aborted(), {});
-                      }));
-    }
-
-    void stop(asio::cancellation_type type)
-    {
-        if (!std::exchange(stopped_, true)) {
-            body_reports::cancelled(held_);
-            grace_.expires_after(lock_.body_grace());
-            grace_.async_wait([self = this->shared_from_this()](const error_code& ec) {
-                if (!ec && self->running_) {
-                    body_reports::overdue(self->held_, self->lock_.body_grace());
-                }
-            });
-        }
-        stopping_.emit(type);
-    }
-
-    void ended(std::exception_ptr e, values value)
-    {
-        running_ = false;
-        body_.reset();
-        grace_.cancel();
-        if (!lost_) {
-            lost_ = held_.loss_reason(); // its word may be on its way
-        }
-        watching_.emit(asio::cancellation_type::terminal);
-        for (auto& each : listening_) {
-            each.emit(asio::cancellation_type::terminal);
-        }
-        const bool in_a_hurry = cancelled_ != asio::cancellation_type::none;
-        if (lost_ || in_a_hurry) {
-            held_ = {}; // released in the background, if it is not lost
-            conclude(std::move(e), std::move(value));
-            return;
-        }
-        release_guard(held_,
-                      on_strand(acquiring_, [self = this->shared_from_this(), e = std::move(e),
-                                             value = std::move(value)](error_code ec) mutable {
-                          if (ec == condition::lock_lost || ec == errc::client_closed) {
-                              self->lost_ = ec;
-                          } // else the release goes on in the background
-                          self->conclude(std::move(e), std::move(value));
-                      }));
-    }
-
-    // The body's own exception wins over the loss, but not the one that comes of being cancelled.
-    void conclude(std::exception_ptr e, values value)
-    {
-        if (lost_ && (!e || is_aborted(e))) {
-            words_.assign(lost_.message());
-            e = failure(errc::lock_lost);
-        } else if (revoked_ && e && is_aborted(e)) {
-            words_.clear();
-            e = failure(errc::revoked); // what a body gave all the same was made under the lock
-        }
-        finish(std::move(e), std::move(value));
-    }
-
-    void finish(std::exception_ptr e, values value)
+    void complete(std::exception_ptr e, const error_code& ec, const std::string& why) override
     {
         body_.reset();
+        if (ec) {
+            op_->explain(ec, why);
+        } else {
+            op_->tell(why);
+        }
         std::apply(
-            [&](auto&&... v) { std::exchange(op_, {}).complete(std::move(e), std::move(v)...); },
-            std::move(value));
+            [&](auto&&... given) {
+                std::exchange(op_, {}).complete(std::move(e), std::move(given)...);
+            },
+            std::move(given_));
     }
 
-    template <class Handler>
-    auto on_strand(asio::cancellation_signal& signal, Handler handler)
-    {
-        return asio::bind_executor(strand_,
-                                   asio::bind_cancellation_slot(signal.slot(), std::move(handler)));
-    }
-
-    // Its text begins with what the lock has said. The exception adds the message of the code.
-    std::exception_ptr failure(const error_code& ec) const
-    {
-        auto about = words_.message();
-        const auto message = ec.message();
-        if (about.ends_with(": " + message) || about.ends_with("; " + message)) {
-            about.resize(about.size() - message.size() - 2);
-        }
-        op_->explain(ec, about.empty() ? message : about + ": " + message);
-        return std::make_exception_ptr(
-            boost::system::system_error{ec, about.empty() ? "async_with_lock" : about});
-    }
-    std::exception_ptr aborted() const { return failure(asio::error::operation_aborted); }
-
-    static bool is_aborted(const std::exception_ptr& e)
-    {
-        try {
-            std::rethrow_exception(e);
-        } catch (const boost::system::system_error& error) {
-            return error.code() == asio::error::operation_aborted;
-        } catch (...) {
-            return false;
-        }
-    }
-
-    asio::any_io_executor strand_;
-    Lock lock_;
-    const deadline until_;
     std::optional<F> body_; // it is gone when the operation completes
+    typename body_operation<result>::values given_;
     pointer op_;
-    asio::steady_timer grace_;
-    asio::cancellation_signal acquiring_; // or releasing
-    asio::cancellation_signal watching_;
-    std::list<asio::cancellation_signal> listening_;
-    asio::cancellation_signal stopping_;
-    asio::cancellation_type cancelled_ = asio::cancellation_type::none; // by the user
-    Guard held_;
-    bool running_ = false;
-    bool stopped_ = false;
-    bool revoked_ = false;
-    error_code lost_;
-    diagnostics words_; // for what has failed
 };
 
-template <class Lock>
+template <class Lock, bool tries>
 class initiate_with_lock {
 public:
     using executor_type = asio::any_io_executor;
@@ -418,17 +222,17 @@ public:
     {
         using handler_type = std::decay_t<Handler>;
         using function = std::decay_t<F>;
-        using types = body_operation<body_outcome_t<Lock, function>>;
-        using supervisor = supervised_body<Lock, function>;
+        using types = body_operation<body_outcome_t<typename Lock::guard_type, tries, function>>;
+        using supervisor = supervised_body<Lock, tries, function>;
 
         auto executor = executor_of(asio::get_associated_executor(handler, get_executor()));
         auto slot = asio::get_associated_cancellation_slot(handler);
         typename types::pointer op{types::template of<handler_type>::make(
             handler_type{std::forward<Handler>(handler)}, get_executor(), nullptr)};
-        const auto running = std::make_shared<supervisor>(executor, lock_, until,
-                                                          std::forward<F>(body), std::move(op));
+        const std::shared_ptr<supervised_lock<Lock>> running = std::make_shared<supervisor>(
+            executor, lock_, until, std::forward<F>(body), std::move(op));
         if (slot.is_connected()) { // in place of the operation's own way to the client's strand
-            slot.assign([weak = std::weak_ptr<supervisor>{running}](asio::cancellation_type type) {
+            slot.assign([weak = std::weak_ptr{running}](asio::cancellation_type type) {
                 if (const auto self = weak.lock()) {
                     self->cancel(type);
                 }
@@ -481,18 +285,19 @@ auto flat(std::tuple<std::tuple<Results...>, Added...>&& all)
         std::move(all));
 }
 
-// The operation of every async_with_lock.
-template <lock_with_bodies Lock, class F, class Limit, class CompletionToken>
-auto with_lock(const Lock& lock, F&& body, Limit limit, CompletionToken&& token)
+// The operation of every async_with_lock, and of every async_try_with_lock.
+template <bool tries, lock_with_bodies Lock, class F, class Limit, class CompletionToken>
+auto run_with_lock(const Lock& lock, F&& body, Limit limit, CompletionToken&& token)
 {
-    static_assert(checked_body<typename Lock::guard_type, Lock::tries, F, CompletionToken>::value);
-    using types = body_operation<body_outcome_t<Lock, F>>;
+    using guard = typename Lock::guard_type;
+    static_assert(checked_body<guard, tries, F, CompletionToken>::value);
+    using types = body_operation<body_outcome_t<guard, tries, std::decay_t<F>>>;
     if constexpr (is_yield<std::decay_t<CompletionToken>>) {
         // Asio 1.81 rethrows the exception_ptr of a success, too, which is null.
         // A copy of a const token: of others, some adapters of Asio would take the copy for a token to adapt.
         auto as_tuple = asio::as_tuple(std::decay_t<CompletionToken>(std::as_const(token)));
         auto results = start_operation<decltype(as_tuple), typename types::signature>(
-            initiate_with_lock<Lock>{lock}, as_tuple, std::forward<F>(body), limit);
+            initiate_with_lock<Lock, tries>{lock}, as_tuple, std::forward<F>(body), limit);
         return std::apply(
             [](const std::exception_ptr& e, auto&&... values) {
                 if (e) {
@@ -507,8 +312,23 @@ auto with_lock(const Lock& lock, F&& body, Limit limit, CompletionToken&& token)
             flat(std::move(results)));
     } else {
         return start_operation<CompletionToken, typename types::signature>(
-            initiate_with_lock<Lock>{lock}, token, std::forward<F>(body), limit);
+            initiate_with_lock<Lock, tries>{lock}, token, std::forward<F>(body), limit);
     }
+}
+
+template <lock_with_bodies Lock, class F, class CompletionToken>
+auto with_lock(const Lock& lock, F&& body, CompletionToken&& token)
+{
+    static_assert(checked_body<typename Lock::guard_type, false, F, CompletionToken>::value);
+    return run_with_lock<false>(lock, std::forward<F>(body), never,
+                                std::forward<CompletionToken>(token));
+}
+template <lock_with_bodies Lock, class F, class Limit, class CompletionToken>
+auto try_with_lock(const Lock& lock, F&& body, Limit limit, CompletionToken&& token)
+{
+    static_assert(checked_body<typename Lock::guard_type, true, F, CompletionToken>::value);
+    return run_with_lock<true>(lock, std::forward<F>(body), limit,
+                               std::forward<CompletionToken>(token));
 }
 
 } // namespace colock::detail

@@ -1,0 +1,264 @@
+// Holding a lock for a body, whatever the body is: the body is cancelled when the lock is lost.
+#ifndef COLOCK_DETAIL_SUPERVISED_LOCK_HPP
+#define COLOCK_DETAIL_SUPERVISED_LOCK_HPP
+
+#include <colock/detail/body_reports.hpp>
+#include <colock/detail/deadline.hpp>
+#include <colock/detail/operation.hpp>
+#include <colock/diagnostics.hpp>
+#include <colock/error.hpp>
+#include <colock/fwd.hpp>
+#include <colock/held_lock.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <exception>
+#include <list>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace colock::detail {
+
+// A lock with bodies names its guard, and has
+//   get_executor()
+//   async_lock(deadline, token)           gives the guard, or, before a deadline, perhaps an empty one
+//   body_grace()                          how long a body may go on that was cancelled
+//   each_revocable(guard, visit)          visits those locks for which a request to let go cancels the body
+template <class Lock>
+concept lock_with_bodies = requires
+{
+    typename Lock::guard_type;
+};
+
+template <class Guard, class CompletionToken>
+void release_guard(Guard& held, CompletionToken&& token)
+{
+    if constexpr (std::is_same_v<Guard, permit>) {
+        held.async_release(std::forward<CompletionToken>(token));
+    } else {
+        held.async_unlock(std::forward<CompletionToken>(token));
+    }
+}
+
+// One execution, but for the body: compiled once for a kind of lock. Everything runs on a strand over the handler's
+// executor, where cancellation signals may be touched. The handlers of what is under way keep it alive.
+template <class Lock>
+class supervised_lock : public std::enable_shared_from_this<supervised_lock<Lock>> {
+    using guard = typename Lock::guard_type;
+
+public:
+    supervised_lock(const supervised_lock&) = delete;
+    supervised_lock& operator=(const supervised_lock&) = delete;
+
+    void start()
+    {
+        asio::dispatch(strand_, [self = this->shared_from_this()] { self->acquire(); });
+    }
+
+    // Any thread.
+    void cancel(asio::cancellation_type type)
+    {
+        asio::dispatch(strand_, [self = this->shared_from_this(), type] {
+            self->cancelled_ |= type;
+            if (self->running_) {
+                self->stop(type);
+            } else {
+                self->acquiring_.emit(type);
+            }
+        });
+    }
+
+protected:
+    supervised_lock(const asio::any_io_executor& executor, Lock lock, deadline until)
+        : strand_{asio::make_strand(executor)}, lock_{std::move(lock)}, until_{until}, grace_{
+                                                                                           strand_}
+    {
+    }
+    ~supervised_lock() = default;
+
+    // Runs the body on the strand, then calls ended().
+    virtual void run_body(const asio::any_io_executor& strand, asio::cancellation_slot stopping,
+                          const guard& held) = 0;
+    // Completes the operation, with what the body gave if it has ended. `why` tells of `ec`, or why no body ran.
+    virtual void complete(std::exception_ptr e, const error_code& ec, const std::string& why) = 0;
+
+    // The body has ended, and is gone.
+    void ended(std::exception_ptr e)
+    {
+        running_ = false;
+        grace_.cancel();
+        if (!lost_) {
+            lost_ = held_.loss_reason(); // its word may be on its way
+        }
+        watching_.emit(asio::cancellation_type::terminal);
+        for (auto& each : listening_) {
+            each.emit(asio::cancellation_type::terminal);
+        }
+        const bool in_a_hurry = cancelled_ != asio::cancellation_type::none;
+        if (lost_ || in_a_hurry) {
+            held_ = {}; // released in the background, if it is not lost
+            conclude(std::move(e));
+            return;
+        }
+        release_guard(held_, on_strand(acquiring_, [self = this->shared_from_this(),
+                                                    e = std::move(e)](error_code ec) mutable {
+                          if (ec == condition::lock_lost || ec == errc::client_closed) {
+                              self->lost_ = ec;
+                          } // else the release goes on in the background
+                          self->conclude(std::move(e));
+                      }));
+    }
+
+private:
+    void acquire()
+    {
+        if (cancelled_ != asio::cancellation_type::none) {
+            fail(asio::error::operation_aborted);
+            return;
+        }
+        const auto self = this->shared_from_this();
+        const auto acquired = [self](error_code ec, guard held) {
+            self->held_ = std::move(held);
+            if (ec) {
+                self->fail(ec);
+            } else if (self->cancelled_ != asio::cancellation_type::none) {
+                self->conclude_early(); // it came too late, but no body has begun
+            } else if (self->lost_ = self->held_.loss_reason(); !self->lost_) {
+                self->run();
+            } else if (self->lost_ == errc::not_held) { // it was tried, and another holder has it
+                self->complete({}, {}, self->words_.message());
+            } else {
+                self->held_ = {}; // the grant was on its way for so long
+                self->conclude({});
+            }
+        };
+        lock_.async_lock(until_, bind_diagnostics(words_, on_strand(acquiring_, acquired)));
+    }
+
+    void run()
+    {
+        running_ = true;
+        held_.async_wait_lost(
+            on_strand(watching_, [self = this->shared_from_this()](error_code ec, error_code why) {
+                if (!ec && self->running_) {
+                    self->lost_ = why;
+                    self->stop(asio::cancellation_type::all);
+                }
+            }));
+        lock_.each_revocable(held_, [this](const held_lock& each) { wait_revoked(each); });
+        run_body(strand_, stopping_.slot(), held_);
+    }
+
+    void wait_revoked(const held_lock& asked_for)
+    {
+        asked_for.async_wait_revoked(
+            on_strand(listening_.emplace_back(), [self = this->shared_from_this()](error_code ec) {
+                if (!ec && self->running_ && !self->lost_ && !ends_at_once(self->cancelled_)) {
+                    self->revoked_ = true;
+                    self->stop(asio::cancellation_type::all);
+                }
+            }));
+    }
+
+    void conclude_early()
+    {
+        if (ends_at_once(cancelled_)) {
+            held_ = {}; // released in the background
+            fail(asio::error::operation_aborted);
+            return;
+        }
+        release_guard(held_, on_strand(acquiring_, [self = this->shared_from_this()](error_code) {
+                          self->fail(asio::error::operation_aborted);
+                      }));
+    }
+
+    void stop(asio::cancellation_type type)
+    {
+        if (!std::exchange(stopped_, true)) {
+            body_reports::cancelled(held_);
+            grace_.expires_after(lock_.body_grace());
+            grace_.async_wait([self = this->shared_from_this()](const error_code& ec) {
+                if (!ec && self->running_) {
+                    body_reports::overdue(self->held_, self->lock_.body_grace());
+                }
+            });
+        }
+        stopping_.emit(type);
+    }
+
+    // The body's own exception wins over the loss, but not the one that comes of being cancelled.
+    void conclude(std::exception_ptr e)
+    {
+        if (lost_ && (!e || is_aborted(e))) {
+            words_.assign(lost_.message());
+            fail(errc::lock_lost);
+        } else if (revoked_ && e && is_aborted(e)) {
+            words_.clear();
+            fail(errc::revoked); // what a body gave all the same was made under the lock
+        } else {
+            complete(std::move(e), {}, {});
+        }
+    }
+
+    template <class Handler>
+    auto on_strand(asio::cancellation_signal& signal, Handler handler)
+    {
+        return asio::bind_executor(strand_,
+                                   asio::bind_cancellation_slot(signal.slot(), std::move(handler)));
+    }
+
+    // The text begins with what the lock has said. The exception adds the message of the code.
+    void fail(const error_code& ec)
+    {
+        auto about = words_.message();
+        const auto message = ec.message();
+        if (about.ends_with(": " + message) || about.ends_with("; " + message)) {
+            about.resize(about.size() - message.size() - 2);
+        }
+        complete(std::make_exception_ptr(
+                     boost::system::system_error{ec, about.empty() ? "async_with_lock" : about}),
+                 ec, about.empty() ? message : about + ": " + message);
+    }
+
+    static bool is_aborted(const std::exception_ptr& e)
+    {
+        try {
+            std::rethrow_exception(e);
+        } catch (const boost::system::system_error& error) {
+            return error.code() == asio::error::operation_aborted;
+        } catch (...) {
+            return false;
+        }
+    }
+
+    asio::any_io_executor strand_;
+    Lock lock_;
+    const deadline until_;
+    asio::steady_timer grace_;
+    asio::cancellation_signal acquiring_; // or releasing
+    asio::cancellation_signal watching_;
+    std::list<asio::cancellation_signal> listening_;
+    asio::cancellation_signal stopping_;
+    asio::cancellation_type cancelled_ = asio::cancellation_type::none; // by the user
+    guard held_;
+    bool running_ = false;
+    bool stopped_ = false;
+    bool revoked_ = false;
+    error_code lost_;
+    diagnostics words_; // for what has failed
+};
+
+} // namespace colock::detail
+
+#endif
