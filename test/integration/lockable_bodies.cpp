@@ -35,9 +35,9 @@ auto report_to(outcome<Value>& o)
     };
 }
 
-struct without_default {
+struct without_default { // and cannot be assigned
     explicit without_default(int v) : value{v} {}
-    int value;
+    const int value;
 };
 
 // One type for all bodies that give the same: each type takes a third of a second to compile, for each kind.

@@ -137,6 +137,7 @@ class supervised_body final : public supervised_lock<Lock> {
     using guard = typename Lock::guard_type;
     using result = body_outcome_t<guard, tries, F>;
     using pointer = typename body_operation<result>::pointer;
+    using values = typename body_operation<result>::values;
 
 public:
     supervised_body(const asio::any_io_executor& executor, Lock lock, deadline until, F body,
@@ -156,7 +157,7 @@ private:
                            strand, asio::bind_cancellation_slot(
                                        stopping, [self](std::exception_ptr e, auto&&... given) {
                                            self->body_.reset();
-                                           self->given_ = {std::move(given)...};
+                                           self->given_.emplace(std::move(given)...);
                                            self->ended(std::move(e));
                                        })));
     }
@@ -194,11 +195,11 @@ private:
             [&](auto&&... given) {
                 std::exchange(op_, {}).complete(std::move(e), std::move(given)...);
             },
-            std::move(given_));
+            given_ ? std::move(*given_) : values{});
     }
 
     std::optional<F> body_; // it is gone when the operation completes
-    typename body_operation<result>::values given_;
+    std::optional<values> given_;
     pointer op_;
 };
 
