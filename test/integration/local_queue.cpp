@@ -53,6 +53,7 @@ BOOST_AUTO_TEST_CASE(waiters_of_a_client_share_one_node_and_are_granted_in_order
     auto held = hold(c);
     const auto waiting = start_locks(c, 100);
     wait_until_known(c);
+    BOOST_TEST(wait_for_watches(c, 1)); // of the own node
     BOOST_TEST(queue().size() == 1U);
     BOOST_TEST(c.stats().contenders == 1U);
     const auto node = held.node();
@@ -188,7 +189,6 @@ BOOST_AUTO_TEST_CASE(G3_cancelled_waiters_leave_one_by_one_and_the_last_takes_th
         for (std::size_t i = 0; i != 3; ++i) {
             m.async_lock(asio::bind_cancellation_slot(stop[i].slot(), waiting[i].handler()));
         }
-        BOOST_TEST(wait_for_watches(c, 2));
         BOOST_TEST(queue().size() == 2U);
         for (const std::size_t i : {1U, 0U}) {
             stop[i].emit(type);
@@ -217,6 +217,7 @@ BOOST_AUTO_TEST_CASE(G3_cancelled_behind_a_local_holder_costs_no_request)
     outcome<unique_lock> waiting;
     mutex{c, directory}.async_lock(asio::bind_cancellation_slot(stop.slot(), waiting.handler()));
     wait_until_known(c);
+    BOOST_TEST(wait_for_watches(c, 1)); // of the own node
     BOOST_TEST(requests_during(c, [&] {
                    stop.emit(asio::cancellation_type::total);
                    BOOST_TEST(code_of(io, waiting) == asio::error::operation_aborted);

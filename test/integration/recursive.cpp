@@ -37,6 +37,7 @@ BOOST_AUTO_TEST_CASE(an_owner_locks_again_without_a_request)
 {
     auto outer = take(me);
     BOOST_TEST(outer.depth() == 1U);
+    BOOST_TEST(wait_for_watches(zk, 1)); // the holder's, of its own node
     const auto before = requests_of(zk);
     auto inner = take(me);
     outcome<recursive_lock> tried, timed;

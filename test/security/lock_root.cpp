@@ -1,5 +1,6 @@
 // A root for locks that others cannot write to: how it is made, and what is refused.
 #include <colock/mutex.hpp>
+#include <support/requests_of.hpp>
 
 #include "root_scene.hpp"
 
@@ -47,7 +48,7 @@ BOOST_FIXTURE_TEST_CASE(it_is_made_with_its_parents_and_checked_again, scene)
 BOOST_FIXTURE_TEST_CASE(a_list_that_protects_nothing_is_refused, scene)
 {
     connect();
-    const auto requests = zk.stats().requests;
+    const auto requests = requests_of(zk);
     BOOST_TEST(ensure(root + "/locks", open_acl()) == errc::invalid_option);
     BOOST_TEST(says("lock root " + root + "/locks: "));
     BOOST_TEST(says("world:anyone may READ, WRITE, CREATE, DELETE, ADMIN"));
@@ -59,7 +60,7 @@ BOOST_FIXTURE_TEST_CASE(a_list_that_protects_nothing_is_refused, scene)
     BOOST_TEST(ensure(root + "/locks", access_control_list{}) == errc::invalid_option);
     BOOST_TEST(ensure("locks") == errc::invalid_path);
     BOOST_TEST(ensure(root + "/") == errc::invalid_path);
-    BOOST_TEST(zk.stats().requests == requests); // nothing was sent
+    BOOST_TEST(requests_of(zk) == requests); // nothing was sent
 
     const access_control_list others{{permission_all, "digest", "other:hash"}};
     BOOST_TEST(ensure(root + "/locks", others) == zookeeper_errc::no_auth);

@@ -1,4 +1,6 @@
 // A stranger was there before the client, or comes in between, and prepares the root, its keeper or the probe.
+#include <support/requests_of.hpp>
+
 #include "root_scene.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -179,11 +181,11 @@ BOOST_FIXTURE_TEST_CASE(a_keeper_that_may_go_by_itself_is_replaced, scene)
 BOOST_FIXTURE_TEST_CASE(a_list_without_delete_is_refused, scene)
 {
     connect();
-    const auto requests = zk.stats().requests;
+    const auto requests = requests_of(zk);
     const access_control_list nobody{{permission_all & ~permission_delete, "auth", ""}};
     BOOST_TEST(ensure(root + "/locks", nobody) == errc::invalid_option);
     BOOST_TEST(says("DELETE"));
-    BOOST_TEST(zk.stats().requests == requests);
+    BOOST_TEST(requests_of(zk) == requests);
     auto others = nobody; // others may, but not this client
     others.push_back({permission_all, "digest", "other:hash"});
     BOOST_TEST(!ensure(root + "/locks", others)); // made at once, without a probe

@@ -51,8 +51,8 @@ void release_guard(Guard& held, CompletionToken&& token)
     }
 }
 
-// One execution, but for the body: compiled once for a kind of lock. Everything runs on a strand over the handler's
-// executor, where cancellation signals may be touched. The handlers of what is under way keep it alive.
+// One execution, but for the body: a source file compiles it once for each kind of guard. Everything runs on a strand
+// over the handler's executor, where cancellation signals may be touched. The handlers of what is under way keep it alive.
 template <class Lock>
 class supervised_lock : public std::enable_shared_from_this<supervised_lock<Lock>> {
     using guard = typename Lock::guard_type;
@@ -90,13 +90,14 @@ protected:
     // Runs the body on the strand, then calls ended().
     virtual void run_body(const asio::any_io_executor& strand, asio::cancellation_slot stopping,
                           const guard& held) = 0;
-    // Completes the operation, with what the body gave if it has ended. `why` tells of `ec`, or why no body ran.
+    virtual void drop_body() noexcept = 0;
+    // Drops the body, and completes the operation, with what the body gave if it has ended. `why` tells of `ec`, or why no body ran.
     virtual void complete(std::exception_ptr e, const error_code& ec, const std::string& why) = 0;
 
-    // The body has ended, and is gone.
     void ended(std::exception_ptr e)
     {
-        running_ = false;
+        running_ = false; // before the body goes, which may cancel as it does
+        drop_body();
         grace_.cancel();
         if (!lost_) {
             lost_ = held_.loss_reason(); // its word may be on its way

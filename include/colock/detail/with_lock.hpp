@@ -7,6 +7,7 @@
 #include <colock/detail/start_operation.hpp>
 #include <colock/detail/supervised_lock.hpp>
 #include <colock/detail/temporary_body.hpp>
+#include <colock/error.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/as_tuple.hpp>
@@ -25,6 +26,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -151,12 +153,11 @@ private:
     void run_body(const asio::any_io_executor& strand, asio::cancellation_slot stopping,
                   const guard& held) override
     {
-        const auto self = std::static_pointer_cast<supervised_body>(this->shared_from_this());
+        auto self = std::static_pointer_cast<supervised_body>(this->shared_from_this());
         asio::co_spawn(strand, execute(self, held),
                        asio::bind_executor(
                            strand, asio::bind_cancellation_slot(
                                        stopping, [self](std::exception_ptr e, auto&&... given) {
-                                           self->body_.reset();
                                            self->given_.emplace(std::move(given)...);
                                            self->ended(std::move(e));
                                        })));
@@ -182,6 +183,8 @@ private:
     {
         return std::forward<Operation>(operation)(asio::use_awaitable);
     }
+
+    void drop_body() noexcept override { body_.reset(); }
 
     void complete(std::exception_ptr e, const error_code& ec, const std::string& why) override
     {

@@ -196,11 +196,11 @@ plant "does not notice that permits were deleted" lib/lock/permits/permit_lease.
 
 plant "keeps what it has when one of several locks fails" lib/lock/multi/multi_operation.cpp \
     's/^ +l\.guard = \{\};/            new guard_part{std::move(l.guard)};/'
-plant "does not cancel the body when the lock is lost" include/colock/detail/with_lock.hpp \
+plant "does not cancel the body when the lock is lost" include/colock/detail/supervised_lock.hpp \
     's/^( +)self->stop\(asio::cancellation_type::all\);/\1(void)self;/' test/world/workload/bodies.cpp
-plant "says nothing of the loss of the lock of a body" include/colock/detail/with_lock.hpp \
+plant "says nothing of the loss of the lock of a body" include/colock/detail/supervised_lock.hpp \
     's/if \(lost_ \&\& \(!e/if (false \&\& (!e/' test/world/workload/bodies.cpp
-rare=bodies plant "begins a body though the lock is lost" include/colock/detail/with_lock.hpp \
+rare=bodies plant "begins a body though the lock is lost" include/colock/detail/supervised_lock.hpp \
     's/\} else if \(self->lost_ = self->held_.loss_reason\(\); !self->lost_\) \{/} else if (true) {/' test/world/workload/bodies.cpp
 plant "completes within the function that starts it" include/colock/detail/operation.hpp \
     's/post_to\(work, std::move\(bound\)\);/bound();/' test/world/workload/crowd.cpp
