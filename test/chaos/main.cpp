@@ -1,6 +1,7 @@
 // Real servers, real clients, real faults: a lock library on its worst day, for as long as one likes.
 #include "checker.hpp"
 #include "interruption.hpp"
+#include "remains.hpp"
 #include "scene.hpp"
 
 #include <unistd.h>
@@ -125,8 +126,7 @@ void print_plan(const std::vector<fault>& faults)
 std::vector<std::string> stuck(scene& s, nanoseconds since, std::chrono::seconds limit)
 {
     constexpr std::size_t enough = 2;
-    const auto deadline = scene::clock::now() + limit;
-    for (;;) {
+    return remains(limit, 500ms, [&] {
         s.go_on();
         std::vector<std::string> found;
         for (const auto& c : s.running()) {
@@ -140,11 +140,8 @@ std::vector<std::string> stuck(scene& s, nanoseconds since, std::chrono::seconds
                 }
             }
         }
-        if (found.empty() || scene::clock::now() > deadline) {
-            return found;
-        }
-        std::this_thread::sleep_for(500ms);
-    }
+        return found;
+    });
 }
 
 class run {

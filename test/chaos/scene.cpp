@@ -4,6 +4,7 @@
 #include <support/wait_until.hpp>
 
 #include "interruption.hpp"
+#include "remains.hpp"
 
 #include <signal.h>
 
@@ -451,8 +452,7 @@ std::vector<std::string> scene::silence(std::chrono::seconds limit)
     for (auto& c : clients_) {
         c.process->write_input("quiet\n");
     }
-    const auto deadline = clock::now() + limit;
-    for (;;) {
+    return remains(limit, 100ms, [&] {
         go_on();
         std::vector<std::string> late;
         for (const auto& c : running()) {
@@ -461,17 +461,13 @@ std::vector<std::string> scene::silence(std::chrono::seconds limit)
                 late.push_back(c.process);
             }
         }
-        if (late.empty() || clock::now() > deadline) {
-            return late;
-        }
-        std::this_thread::sleep_for(100ms);
-    }
+        return late;
+    });
 }
 
 std::vector<std::string> scene::nodes(std::chrono::seconds limit)
 {
-    const auto deadline = clock::now() + limit;
-    for (;;) {
+    return remains(limit, 100ms, [&] {
         go_on();
         std::vector<std::string> found;
         try {
@@ -481,11 +477,8 @@ std::vector<std::string> scene::nodes(std::chrono::seconds limit)
         } catch (const admin_error& e) { // a directory has gone meanwhile
             found = {std::string{"cannot be listed: "} + e.what()};
         }
-        if (found.empty() || clock::now() > deadline) {
-            return found;
-        }
-        std::this_thread::sleep_for(100ms);
-    }
+        return found;
+    });
 }
 
 std::vector<std::string> scene::finish(std::chrono::seconds limit)
@@ -514,8 +507,7 @@ std::vector<std::string> scene::finish(std::chrono::seconds limit)
 
 std::vector<std::string> scene::sessions(std::chrono::seconds limit)
 {
-    const auto deadline = clock::now() + limit;
-    for (;;) {
+    return remains(limit, 100ms, [&] {
         throw_if_interrupted();
         std::vector<std::string> found;
         for (const auto id : servers_[servers_.wait_for_leader()].sessions()) {
@@ -523,11 +515,8 @@ std::vector<std::string> scene::sessions(std::chrono::seconds limit)
             text << "session 0x" << std::hex << id;
             found.push_back(text.str());
         }
-        if (found.empty() || clock::now() > deadline) {
-            return found;
-        }
-        std::this_thread::sleep_for(100ms);
-    }
+        return found;
+    });
 }
 
 std::vector<std::string> scene::processes()

@@ -189,6 +189,7 @@ BOOST_AUTO_TEST_CASE(G3_cancelled_waiters_leave_one_by_one_and_the_last_takes_th
         for (std::size_t i = 0; i != 3; ++i) {
             m.async_lock(asio::bind_cancellation_slot(stop[i].slot(), waiting[i].handler()));
         }
+        BOOST_TEST(wait_for_watches(c, 2));
         BOOST_TEST(queue().size() == 2U);
         for (const std::size_t i : {1U, 0U}) {
             stop[i].emit(type);

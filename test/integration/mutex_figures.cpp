@@ -2,6 +2,7 @@
 #include <support/figures.hpp>
 #include <support/lock_scene.hpp>
 #include <support/requests_of.hpp>
+#include <support/sanitizers.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -265,7 +266,8 @@ BOOST_AUTO_TEST_CASE(round_trips_at_ten_milliseconds)
         std::cout << "figure: at 10 ms round trip, medians: read " << median(reads) << " ms, lock "
                   << median(locks) << " ms (" << lock << " round trips), lock + unlock "
                   << median(cycles) << " ms (" << cycle << " round trips)\n";
-        return lock <= 1.15 && cycle <= 2.25;
+        // Without optimisation the client's own part is larger: it counts trips there, not time.
+        return optimized ? lock <= 1.15 && cycle <= 2.25 : lock < 1.5 && cycle < 2.5;
     });
     BOOST_TEST(fast);
     proxy.set_delay(0ms);
