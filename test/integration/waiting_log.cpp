@@ -368,7 +368,7 @@ BOOST_AUTO_TEST_CASE(after_a_while_it_asks_who_holds_the_lock_and_suspects_that_
 
 BOOST_AUTO_TEST_CASE(the_log_costs_a_short_wait_no_request)
 {
-    // Whoever is slow to get to its unlock has watched its own node: the smallest number counts.
+    // A client that unlocks late has sent one request more, the watch of its own node: the smallest number counts.
     const auto least = [&](client& waiter) {
         auto requests = std::uint64_t(-1);
         auto& holder = connect();

@@ -289,13 +289,11 @@ auto flat(std::tuple<std::tuple<Results...>, Added...>&& all)
         std::move(all));
 }
 
-// The operation of every async_with_lock, and of every async_try_with_lock.
+// The operation of every async_with_lock, and of every async_try_with_lock. The callers have looked at checked_body.
 template <bool tries, lock_with_bodies Lock, class F, class Limit, class CompletionToken>
 auto run_with_lock(const Lock& lock, F&& body, Limit limit, CompletionToken&& token)
 {
-    using guard = typename Lock::guard_type;
-    static_assert(checked_body<guard, tries, F, CompletionToken>::value);
-    using types = body_operation<body_outcome_t<guard, tries, std::decay_t<F>>>;
+    using types = body_operation<body_outcome_t<typename Lock::guard_type, tries, std::decay_t<F>>>;
     if constexpr (is_yield<std::decay_t<CompletionToken>>) {
         // Asio 1.81 rethrows the exception_ptr of a success, too, which is null.
         // A copy of a const token: of others, some adapters of Asio would take the copy for a token to adapt.
