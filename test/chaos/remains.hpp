@@ -2,26 +2,28 @@
 #ifndef COLOCK_TEST_CHAOS_REMAINS_HPP
 #define COLOCK_TEST_CHAOS_REMAINS_HPP
 
+#include <support/wait_until.hpp>
+
 #include <chrono>
 #include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace chaos {
 
-// What `find` finds when that is nothing, or after the limit. It is asked again after each pause.
-inline std::vector<std::string> remains(std::chrono::seconds limit, std::chrono::milliseconds pause,
+// What `find` finds when that is nothing, or after the limit. It asks many processes or servers: hence the pauses.
+inline std::vector<std::string> remains(std::chrono::seconds limit,
+                                        std::chrono::milliseconds longest_pause,
                                         const std::function<std::vector<std::string>()>& find)
 {
-    const auto deadline = std::chrono::steady_clock::now() + limit;
-    for (;;) {
-        auto found = find();
-        if (found.empty() || std::chrono::steady_clock::now() > deadline) {
-            return found;
-        }
-        std::this_thread::sleep_for(pause);
-    }
+    std::vector<std::string> found;
+    colock::test::wait_until(
+        [&] {
+            found = find();
+            return found.empty();
+        },
+        limit, longest_pause);
+    return found;
 }
 
 } // namespace chaos

@@ -9,16 +9,17 @@ namespace colock::test {
 /// Polls `condition` until it holds or `timeout` has passed; returns whether it held.
 /**
  * For conditions that only a real server can tell ("the node is gone"). The condition is tried at
- * once, then after pauses that grow from 1 ms to 10 ms, and a last time after the time-out, so that
+ * once, then after pauses that grow by 1 ms up to the longest, and a last time after the time-out, so that
  * a slow machine does not turn a condition that holds into a failure.
  * An exception out of the condition passes through.
  */
 template <class Condition>
-bool wait_until(Condition&& condition, std::chrono::milliseconds timeout)
+bool wait_until(Condition&& condition, std::chrono::milliseconds timeout,
+                std::chrono::milliseconds longest_pause = std::chrono::milliseconds(10))
 {
     using namespace std::chrono_literals;
     auto const deadline = std::chrono::steady_clock::now() + timeout;
-    for (auto pause = 1ms;; pause = pause < 10ms ? pause + 1ms : pause) {
+    for (auto pause = 1ms;; pause = pause < longest_pause ? pause + 1ms : pause) {
         // The clock is read first: the condition's last evaluation begins after the deadline.
         bool const last = std::chrono::steady_clock::now() >= deadline;
         if (condition())
