@@ -32,7 +32,7 @@ constexpr auto patience = 60s;
 zookeeper_options short_sessions()
 {
     zookeeper_options options;
-    options.tick_time = 200ms; // sessions from 400 ms on
+    options.tick_time = 200ms; // sessions of 400 ms to 4 s
     return options;
 }
 
@@ -40,21 +40,33 @@ zookeeper_options short_sessions()
 struct scene {
     explicit scene(int number) : holders_number{number} {}
 
-    std::vector<std::string> run(int lock, const std::string& name, const std::string& milliseconds,
-                                 bool stubborn) const
+    std::vector<std::string> run(int lock, const std::string& session_timeout,
+                                 const std::string& name, const std::string& milliseconds) const
     {
-        std::vector<std::string> words{"run",         "--session-timeout",
-                                       "2s",          "--tick",
-                                       "200ms",       "--grace",
-                                       "300ms",       "/lock-" + std::to_string(lock),
-                                       "--",          COLOCK_JOURNAL_WRITER,
-                                       journal(lock), name,
-                                       milliseconds,  "family"};
-        if (stubborn) {
-            words.emplace_back("stubborn");
-        }
+        return {"run",
+                "--session-timeout",
+                session_timeout,
+                "--tick",
+                "200ms",
+                "--grace",
+                "300ms",
+                "/lock-" + std::to_string(lock),
+                "--",
+                COLOCK_JOURNAL_WRITER,
+                journal(lock),
+                name,
+                milliseconds,
+                "family"};
+    }
+    std::vector<std::string> holder(int lock) const
+    {
+        auto words = run(lock, "2s", "holder", "600000");
+        words.emplace_back("stubborn");
         return words;
     }
+    // A waiter that a busy machine keeps from running for the time of its session is late, loses its
+    // lock, and exits with 120. So it has the longest session that the server grants.
+    std::vector<std::string> waiter(int lock) const { return run(lock, "4s", "waiter", "50"); }
     std::string journal(int lock) const
     {
         return directory.path() + "/journal-" + std::to_string(lock);
@@ -70,11 +82,11 @@ struct scene {
     void begin(const std::string& holders_servers, const std::string& waiters_servers)
     {
         for (int i = 0; i != holders_number; ++i) {
-            holders.emplace_back(holders_servers, run(i, "holder", "600000", true));
+            holders.emplace_back(holders_servers, holder(i));
         }
         for (int i = 0; i != holders_number; ++i) {
             BOOST_REQUIRE(wait_until([&] { return all_run(i); }, patience));
-            waiters.emplace_back(waiters_servers, run(i, "waiter", "50", false));
+            waiters.emplace_back(waiters_servers, waiter(i));
         }
         admin_session admin{server.connect_string()};
         for (int i = 0; i != holders_number; ++i) {
