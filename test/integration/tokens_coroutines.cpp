@@ -78,13 +78,11 @@ BOOST_AUTO_TEST_CASE(consign)
 {
     operations_scene s;
     std::shared_ptr<int> carried;
-    std::weak_ptr<int> alive;
     bool done = false;
-    const auto handler = [&](auto&&...) { done = !alive.expired(); };
+    const auto handler = [&](auto&&...) { done = carried.use_count() == 2; };
     const auto is_done = [&] { return done && carried.use_count() == 1; };
     for_each_operation(s, [&](auto start) {
         carried = std::make_shared<int>(1);
-        alive = carried;
         done = false;
         start(asio::consign(handler, carried));
         BOOST_TEST(carried.use_count() == 2);
