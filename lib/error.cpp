@@ -21,7 +21,7 @@ const char* text(errc e) noexcept
         return "no host name of client_options::hosts could be resolved; check the names and the "
                "name service";
     case errc::no_server:
-        return "no server of client_options::hosts accepts connections; check that ZooKeeper is "
+        return "no server of client_options::hosts accepts this client; check that ZooKeeper is "
                "running and reachable";
     case errc::connect_timeout:
         return "no server answered within client_options::connect_timeout; check that the ensemble "

@@ -33,7 +33,8 @@ enum class errc {
     invalid_option,
     /// No host name of the list could be resolved.
     unknown_host,
-    /// No server of the list accepted a connection within `client_options::connect_timeout`.
+    /// No server of the list accepted this client within `client_options::connect_timeout`: nothing listens there, or
+    /// something that is not ZooKeeper.
     no_server,
     /// A server accepted the connection but did not answer within `client_options::connect_timeout`.
     connect_timeout,
