@@ -61,6 +61,19 @@ BOOST_AUTO_TEST_CASE(a_server_that_closes_a_plain_connection_may_expect_tls)
                                        "connection before it answered', at once");
 }
 
+BOOST_AUTO_TEST_CASE(who_had_a_session_without_tls_does_not_look_for_tls)
+{
+    play p;
+    p.come_online();
+    p.broken();
+    p.resolved();
+    p.timer();
+    p.offered();
+    BOOST_TEST(p.broken() ==
+               "drop, stop timer, info, note 'server b closed this connection before it "
+               "answered', at once");
+}
+
 BOOST_AUTO_TEST_CASE(a_server_that_tls_fails_with_is_left_for_the_next_with_a_warning)
 {
     play p;

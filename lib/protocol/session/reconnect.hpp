@@ -154,8 +154,8 @@ private:
     backoff backoff_;
     old_connections old_;
     std::int64_t session_ = 0; // 0: none
-    std::chrono::milliseconds timeout_{
-        0}; // the smallest that was granted in this session, or in the one before
+    // The smallest that was granted in this session, or in the one before; 0: there was none.
+    std::chrono::milliseconds timeout_{0};
     bool was_connected_ = false; // since the client was idle
     bool wanted_ = false;        // callers of connect() wait
     bool accepted_ = false;      // the servers have taken chroot and credentials

@@ -271,9 +271,11 @@ reconnect::failure reconnect::failure_of(const attempting& at, loss why,
     if (at.reached != attempting::progress::offered) {
         return {errc::no_server, server + " refuses connections"};
     }
+    // Who has had a session without TLS does not speak to the wrong port: the server is stopped, or restarts.
+    const bool may_expect_tls = !settings_.tls && timeout_ == timeout_.zero();
     return {errc::no_server,
             server + " closed this connection before it answered" +
-                (settings_.tls ? "" : "; if its port is for TLS, set client_options::tls")};
+                (may_expect_tls ? "; if its port is for TLS, set client_options::tls" : "")};
 }
 
 void reconnect::broken(loss why, std::string_view fault, bool write_lost, instant now,
