@@ -37,7 +37,8 @@ namespace colock {
 ///
 /// **There is no way from the shared lock to the exclusive one**: two readers who tried would wait for each other for
 /// ever. Unlock, lock, and look again whether what you read is still so. A reader that waits for the exclusive lock
-/// without unlocking waits for itself.
+/// without unlocking waits for itself. So may a reader that asks for the shared lock a second time: when a writer has
+/// queued up meanwhile, the second one waits for the writer, and the writer for the first.
 ///
 /// The nodes have the names of Curator's InterProcessReadWriteLock, which stands in the same queue. A `shared_mutex`
 /// does not exclude a `mutex` on the same path: the client that comes later gets `errc::conflicting_kind`.
