@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(G1_G2_G4_undisturbed)
 BOOST_AUTO_TEST_CASE(G4_some_only_try)
 {
     explore({.users = {1, 1}, .tries = 1}, 46'000);
-    explore({.users = {2, 1}, .tries = 1}, 443'000);
+    explore({.users = {2, 1}, .tries = 1}, 430'000);
 }
 
 BOOST_AUTO_TEST_CASE(G3_waiters_cancel_at_any_moment)
