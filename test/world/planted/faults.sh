@@ -115,14 +115,14 @@ plant "ignores that the client is closed" lib/lock/driver/contender_driver.cpp \
     "$(in_function closed 's/lose\(errc::client_closed\);//')"
 plant "leaves the writer's node when it steps down" lib/lock/driver/contender_driver_requests.cpp \
     "$(in_function replace_by_readers_node 's/remove_op\(child\(own_name\(\)\)\)/check_op(child(own_name()))/')"
-plant "ignores that it is asked to let go" lib/lock/driver/contender_driver.cpp \
+plant "ignores that it is asked to let go" lib/lock/driver/contender_driver_turns.cpp \
     "$(in_function announce_revocation 's/waiting_for_revocation_.complete_all.*//')"
 plant "does not see a request to let go" lib/lock/driver/contender_driver_requests.cpp \
     "$(in_function watch 's/r.text == revocation_request/false/')"
 plant "never watches the node of a holder" lib/client/core.cpp \
     "$(in_function own_watches_due 's/listener->own_watch_due\(\);//')"
 rare=together plant "watches the nodes of the first holders only" lib/client/core.cpp \
-    "$(in_function own_watches_due 's/^ +wait_for_own_watch\(\);//')"
+    "$(in_function own_watches_due 's/^ +wait_for_own_watch\(.*//')"
 plant "does not claim the node of a single_node_mutex" lib/lock/driver/contender_driver.cpp \
     "$(in_function claim 's/queue_->claimed.replace/(void)std::pair/')"
 plant "keeps its watch when nobody wants it any more" lib/lock/driver/contender_driver_requests.cpp \
@@ -176,7 +176,7 @@ plant "completes a joint release with the first lock" lib/lock/multi_guard.cpp \
 plant "keeps the queue's lock of a semaphore when it fails" lib/lock/permits/permit_acquisition.cpp \
     's/^( +)take_queue\(\)\);/\1held_lock{});/'
 plant "does not give back the permits that a caller does not want any more" lib/lock/permits/permit_acquisition.cpp \
-    's/permit_for\(c.leases\) = \{\};/new permit{permit_for(c.leases)};/'
+    's/permit_for\(c.leases, false\) = \{\};/new permit{permit_for(c.leases, false)};/'
 plant "does not wait for permits that are released" lib/lock/permits/permit_acquisition.cpp \
     's/\{\&list_watch_, \&limit_watch_\}/{\&limit_watch_}/'
 plant "ignores the deadline of a semaphore" lib/lock/permits/permit_acquisition.cpp \

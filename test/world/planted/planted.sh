@@ -3,6 +3,7 @@
 # sources, links each with the other objects of the build, and runs seeds until a check finds something.
 #
 #   planted.sh BUILD_DIR [--seeds N] [--jobs N] [--quick | NAME...]
+#   planted.sh --places   looks whether the sources have the places where the faults go, and plants nothing
 #
 #   BUILD_DIR   a build directory of the Ninja generator, with the program simulated_world up to date
 #   --seeds N   the most seeds of a simulated minute for each fault (300)
@@ -10,6 +11,36 @@
 #   --quick     those alone that are marked as quick
 #   NAME        those alone whose names contain one of them
 set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+source_dir=${here%/test/world/planted}
+
+# Whether a script for sed -E changes a file of the sources.
+has_place() # NAME FILE SCRIPT
+{
+    if cmp -s <(sed -E "$3" "$source_dir/$2") "$source_dir/$2"; then
+        echo "MISSED  $1: there is no such place in $2 any more; update faults.sh"
+        return 1
+    fi
+}
+
+in_function() # NAME SCRIPT: the script, applied to one function that is a member
+{
+    echo "/^[a-z].*::$1\(/,/^\}/ { $2 }"
+}
+
+if [[ ${1-} == --places ]]; then
+    places=0 missed=0 quick=()
+    plant() # NAME FILE SCRIPT [UNIT...]
+    {
+        places=$((places + 1))
+        has_place "$1" "$2" "$3" || missed=$((missed + 1))
+    }
+    # shellcheck source=test/world/planted/faults.sh
+    . "$here/faults.sh"
+    echo "$places faults, $missed without a place"
+    exit $((places == 0 || missed > 0))
+fi
 
 build=$(cd "$1" && pwd)
 shift
@@ -23,8 +54,6 @@ while (($#)); do
     esac
     shift
 done
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-source_dir=${here%/test/world/planted}
 work=$build/planted${only_quick:+-quick}
 clean=$build/bin/simulated_world
 processor_seconds=900 # a world that does not end is a finding, too
@@ -92,14 +121,11 @@ plant_one() # FOLDER NAME FILE SCRIPT UNIT...
 {
     local folder=$1 name=$2 file=$3 script=$4 link unit original object
     shift 4
+    has_place "$name" "$file" "$script" || return 0
     mkdir -p "$folder/tree/test"
     cp -r "$source_dir"/{lib,include} "$folder/tree"
     cp -r "$source_dir/test/world" "$folder/tree/test"
     sed -i -E "$script" "$folder/tree/$file"
-    if cmp -s "$folder/tree/$file" "$source_dir/$file"; then
-        echo "MISSED  $name: there is no such place in $file any more; update faults.sh"
-        return
-    fi
     link=$(tail -n 1 "$work/commands")
     for unit in "$@"; do
         object=$folder/$(basename "$unit").o
@@ -150,11 +176,6 @@ plant() # NAME FILE SCRIPT [UNIT...]: the script for sed -E, and what is to be c
         cat "$folder/verdict"
         rm -rf "$folder"/{tree,mutant,*.o}
     ) &
-}
-
-in_function() # NAME SCRIPT: the script, applied to one function that is a member
-{
-    echo "/^[a-z].*::$1\(/,/^\}/ { $2 }"
 }
 
 # shellcheck source=test/world/planted/faults.sh
