@@ -28,7 +28,7 @@ compile() # SOURCE OBJECT [FLAG...]
 mapfile -t protocol < <(cd "$source_dir" && find lib/protocol -name '*.cpp' | sed 's/\.cpp$//' | sort)
 protocol+=(lib/error lib/fencing_token)
 mapfile -t walks < <(cd "$source_dir" && find test/model -name '*.cpp' | sed 's/\.cpp$//' | sort)
-walks+=(test/main test/unit/{cohort,fast_path,newcomer_watch,reconnect,repetition})
+walks+=(test/main test/unit/{cohort,fast_path,newcomer_watch,reconnect,reconnect_offers,repetition})
 
 object() # PATH
 {
@@ -82,6 +82,19 @@ link() # MUTANT [PATH OBJECT]...
     "$compiler" "${flags[@]}" "${objects[@]}" -lboost_unit_test_framework -o "$mutant"
 }
 
+look_for_walk() # NAME WALK
+{
+    local suite=${2%/*} file
+    for file in "${walks[@]}"; do
+        if grep -qE "TEST_CASE\((.*, )?${2##*/}[,)]" "$source_dir/$file.cpp" &&
+            { [[ $suite == "$2" ]] || grep -q "TEST_SUITE($suite[,)]" "$source_dir/$file.cpp"; }; then
+            return
+        fi
+    done
+    echo "MISSED  $1: there is no test $2"
+    missed=$((missed + 1))
+}
+
 # One of the faults that lib/protocol names.
 fault() # NAME WALK GUARANTEE
 {
@@ -94,7 +107,10 @@ fault() # NAME WALK GUARANTEE
         missed=$((missed + 1))
         return
     fi
-    [[ -z $only_places ]] || return 0
+    if [[ -n $only_places ]]; then
+        look_for_walk "$name" "$2"
+        return
+    fi
     mutant=$work/mutant
     for other in "${protocol[@]}"; do
         # Each that has the fault, or may include a header that has it.
@@ -118,7 +134,10 @@ plant() # NAME FILE SCRIPT WALK GUARANTEE
         missed=$((missed + 1))
         return
     fi
-    [[ -z $only_places ]] || return 0
+    if [[ -n $only_places ]]; then
+        look_for_walk "$name" "$walk"
+        return
+    fi
     mutant=$work/mutant
     sed -E "$script" "$source_dir/$file.cpp" > "$mutant.cpp"
     # A mutant includes what stands beside its original.
@@ -345,7 +364,7 @@ fault "an attempt that nobody can read binds" session_walk/servers_read_an_attem
 fault "any only server is tried" session_walk/the_name_service_drops_servers_that_keep_old_connections G1
 fault "never over" session_walk/servers_keep_old_connections G4
 fault "the only server is left out" session_walk/the_only_server_keeps_old_connections G4
-fault "latest server tried first" session_machine/the_server_that_was_lost_last_is_tried_last check
+fault "latest server tried first" session_offers/the_server_that_was_lost_last_is_tried_last check
 fault "suspension not told" session_walk/connections_break_and_sessions_expire G5
 fault "end of a session not told" session_walk/connections_break_and_sessions_expire G5
 fault "ended session kept" session_walk/connections_break_and_sessions_expire contract
