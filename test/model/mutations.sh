@@ -87,7 +87,7 @@ look_for_walk() # NAME WALK
     local suite=${2%/*} file
     for file in "${walks[@]}"; do
         if grep -qE "TEST_CASE\((.*, )?${2##*/}[,)]" "$source_dir/$file.cpp" &&
-            { [[ $suite == "$2" ]] || grep -q "TEST_SUITE($suite[,)]" "$source_dir/$file.cpp"; }; then
+            { [[ $suite == "$2" ]] || grep -q "TEST_SUITE(${suite}[,)]" "$source_dir/$file.cpp"; }; then
             return
         fi
     done
@@ -129,7 +129,8 @@ plant() # NAME FILE SCRIPT WALK GUARANTEE
     is_wanted "$1" || return 0
     local name=$1 file=lib/protocol/$2 script=$3 walk=$4 guarantee=$5 mutant
     planted=$((planted + 1))
-    if cmp -s <(sed -E "$script" "$source_dir/$file.cpp") "$source_dir/$file.cpp"; then
+    if [[ ! -r $source_dir/$file.cpp ]] ||
+        cmp -s <(sed -E "$script" "$source_dir/$file.cpp") "$source_dir/$file.cpp"; then
         echo "MISSED  $name: there is no such place in $file.cpp any more; update mutations.sh"
         missed=$((missed + 1))
         return
