@@ -59,7 +59,7 @@ for check in "${checks[@]}"; do
     rows+=("| $name | $result | $(((SECONDS - begin) / 60)) min | \`${command[*]}\` |")
     printf 'nightly: %-10s %s after %d s\n' "$name" "$result" $((SECONDS - begin))
     # What tests have measured: lines that begin so.
-    mapfile -t -O "${#figures[@]}" figures < <(grep -hE '^(figure: |met  |MISSED )' "$log" | sed "s/^/$name: /" || true)
+    mapfile -t -O "${#figures[@]}" figures < <(grep -hE '^(figure: |MISSED )' "$log" | sed "s/^/$name: /" || true)
 done
 
 {

@@ -11,6 +11,8 @@ set -euo pipefail
 unset COLOCK_WALKS # the faults are found without the large walks
 
 source_dir=$1 only_places=''
+# shellcheck source=test/support/planting.sh
+. "$source_dir/test/support/planting.sh"
 if [[ $2 == --places ]]; then
     only_places=1
 else
@@ -82,7 +84,7 @@ link() # MUTANT [PATH OBJECT]...
     "$compiler" "${flags[@]}" "${objects[@]}" -lboost_unit_test_framework -o "$mutant"
 }
 
-look_for_walk() # NAME WALK
+has_walk() # NAME WALK
 {
     local suite=${2%/*} file
     for file in "${walks[@]}"; do
@@ -92,7 +94,7 @@ look_for_walk() # NAME WALK
         fi
     done
     echo "MISSED  $1: there is no test $2"
-    missed=$((missed + 1))
+    return 1
 }
 
 # One of the faults that lib/protocol names.
@@ -107,10 +109,11 @@ fault() # NAME WALK GUARANTEE
         missed=$((missed + 1))
         return
     fi
-    if [[ -n $only_places ]]; then
-        look_for_walk "$name" "$2"
-        return
-    fi
+    has_walk "$name" "$2" || {
+        missed=$((missed + 1))
+        return 0
+    }
+    [[ -z $only_places ]] || return 0
     mutant=$work/mutant
     for other in "${protocol[@]}"; do
         # Each that has the fault, or may include a header that has it.
@@ -129,27 +132,17 @@ plant() # NAME FILE SCRIPT WALK GUARANTEE
     is_wanted "$1" || return 0
     local name=$1 file=lib/protocol/$2 script=$3 walk=$4 guarantee=$5 mutant
     planted=$((planted + 1))
-    if [[ ! -r $source_dir/$file.cpp ]] ||
-        cmp -s <(sed -E "$script" "$source_dir/$file.cpp") "$source_dir/$file.cpp"; then
-        echo "MISSED  $name: there is no such place in $file.cpp any more; update mutations.sh"
+    { has_place "$name" "$file.cpp" "$script" && has_walk "$name" "$walk"; } || {
         missed=$((missed + 1))
-        return
-    fi
-    if [[ -n $only_places ]]; then
-        look_for_walk "$name" "$walk"
-        return
-    fi
+        return 0
+    }
+    [[ -z $only_places ]] || return 0
     mutant=$work/mutant
     sed -E "$script" "$source_dir/$file.cpp" > "$mutant.cpp"
     # A mutant includes what stands beside its original.
     compile "$mutant.cpp" "$mutant.o" -iquote "$(dirname "$source_dir/$file")"
     link "$mutant" "$file" "$mutant.o"
     judge "$name" "$mutant" "$walk" "$guarantee"
-}
-
-in_function() # NAME SCRIPT: the script, applied to one member function
-{
-    echo "/^[a-z].*(cohort|single_node)::$1\(/,/^\}/ { $2 }"
 }
 
 fault "unwatched grant" G1_break_write_deletion G1

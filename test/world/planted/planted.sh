@@ -15,19 +15,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source_dir=${here%/test/world/planted}
 
-# Whether a script for sed -E changes a file of the sources.
-has_place() # NAME FILE SCRIPT
-{
-    if [[ ! -r $source_dir/$2 ]] || cmp -s <(sed -E "$3" "$source_dir/$2") "$source_dir/$2"; then
-        echo "MISSED  $1: there is no such place in $2 any more; update faults.sh"
-        return 1
-    fi
-}
-
-in_function() # NAME SCRIPT: the script, applied to one function that is a member
-{
-    echo "/^[a-z].*::$1\(/,/^\}/ { $2 }"
-}
+# shellcheck source=test/support/planting.sh
+. "$source_dir/test/support/planting.sh"
 
 if [[ ${1-} == --places ]]; then
     places=0 missed=0 quick=()
