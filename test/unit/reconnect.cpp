@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_closes_a_plain_connection_may_expect_tls)
                                        "connection before it answered', at once");
 }
 
-BOOST_AUTO_TEST_CASE(who_had_a_session_without_tls_does_not_look_for_tls)
+BOOST_AUTO_TEST_CASE(a_client_that_had_a_session_without_tls_does_not_suspect_tls)
 {
     play p;
     p.come_online();

@@ -271,7 +271,7 @@ reconnect::failure reconnect::failure_of(const attempting& at, loss why,
     if (at.reached != attempting::progress::offered) {
         return {errc::no_server, server + " refuses connections"};
     }
-    // Who has had a session without TLS does not speak to the wrong port: the server is stopped, or restarts.
+    // A client that has had a session without TLS knows the right port: this server was stopped, or restarts.
     const bool may_expect_tls = !settings_.tls && timeout_ == timeout_.zero();
     return {errc::no_server,
             server + " closed this connection before it answered" +
