@@ -1,4 +1,5 @@
 // colock: locks for the shell.
+#include "program/detached_thread.hpp"
 #include "program/program.hpp"
 
 int main(int argc, char** argv)
@@ -16,5 +17,5 @@ int main(int argc, char** argv)
     add_help(p);
     add_man(p);
     add_completion(p);
-    return p.run(argc, argv);
+    colock::cli::leave(p.run(argc, argv));
 }

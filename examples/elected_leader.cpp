@@ -31,7 +31,8 @@ asio::awaitable<void> lead(const colock::leadership& term)
 {
     std::cout << "leading, with fencing token " << term.token() << std::endl;
     asio::steady_timer step{co_await asio::this_coro::executor};
-    for (;;) {
+    // It looks at the guard before each step: a process that was suspended goes on before it is cancelled.
+    while (term) {
         step.expires_after(100ms);
         co_await step.async_wait(asio::use_awaitable);
     }
@@ -67,7 +68,7 @@ int main(int argc, char** argv)
 {
     asio::io_context context;
     const auto* hosts = argc > 2 ? argv[2] : "localhost:2181";
-    colock::client zk{context, {.hosts = hosts, .session_timeout = 4s}};
+    colock::client zk{context, {.hosts = hosts}};
     try {
         asio::co_spawn(context, run(zk, argc > 1 ? argv[1] : "anybody"), rethrow);
         context.run();

@@ -12,7 +12,6 @@
 
 #include <sqlite3.h>
 
-#include <chrono>
 #include <exception>
 #include <iostream>
 #include <memory>
@@ -58,7 +57,7 @@ int main(int argc, char** argv)
 {
     asio::io_context context;
     const auto* hosts = argc > 2 ? argv[2] : "localhost:2181";
-    colock::client zk{context, {.hosts = hosts, .session_timeout = std::chrono::seconds{4}}};
+    colock::client zk{context, {.hosts = hosts}};
     try {
         sqlite3* opened = nullptr;
         const int failed = sqlite3_open(argc > 1 ? argv[1] : "notes.db", &opened);

@@ -56,7 +56,7 @@ asio::awaitable<void> run(colock::client& zk, milliseconds max_age)
         reading = co_await cache.async_downgrade(std::move(writing));
     }
     const auto rates = co_await zk.async_get("/rates");
-    std::cout << "serving " << rates.data << std::endl;
+    std::cout << "serving " << colock::printable(rates.data) << std::endl;
     co_await pause(milliseconds{300});
     std::cout << "served" << std::endl;
     co_await reading.async_unlock();

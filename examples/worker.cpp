@@ -28,7 +28,8 @@ asio::awaitable<void> work(const colock::unique_lock& held)
 {
     std::cout << "working with fencing token " << held.token() << std::endl;
     asio::steady_timer step{co_await asio::this_coro::executor};
-    for (;;) {
+    // It looks at the guard before each step: a process that was suspended goes on before it is cancelled.
+    while (held) {
         step.expires_after(100ms);
         co_await step.async_wait(asio::use_awaitable);
     }
@@ -54,7 +55,7 @@ int main(int argc, char** argv)
 {
     asio::io_context context;
     const auto* hosts = argc > 1 ? argv[1] : "localhost:2181";
-    colock::client zk{context, {.hosts = hosts, .session_timeout = 4s}};
+    colock::client zk{context, {.hosts = hosts}};
     asio::cancellation_signal stop;
     asio::signal_set signals{context, SIGINT, SIGTERM};
     bool stopped = false;

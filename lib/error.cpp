@@ -27,7 +27,7 @@ const char* text(errc e) noexcept
         return "no server answered within client_options::connect_timeout; check that the ensemble "
                "has a quorum, or allow more time";
     case errc::no_chroot:
-        return "client_options::chroot does not exist on the server; create that node first";
+        return "client_options::chroot does not exist on the servers; create that node first";
     case errc::not_connected: return "the client is not connected; await async_connect() first";
     case errc::disconnected:
         return "there is no connection to a server at the moment; try again later";
@@ -91,7 +91,18 @@ const char* text(errc e) noexcept
     case errc::unprotected:
         return "others may change or delete what is below this node; replace its access control "
                "list, or use another path";
+    case errc::session_full:
+        return "the session has as many nodes as the servers can bear at its end "
+               "(client_options::max_session_size); hold fewer locks at once, or use another "
+               "client "
+               "as well";
+    case errc::no_answer:
+        return "no answer had come when the time was over, so nobody knows whether the lock is "
+               "busy; try again later";
     case errc::nothing_to_lock: return "a multi_lock names no lock; give it at least one";
+    case errc::forked:
+        return "the client belongs to the parent of this forked process; make a client of its own "
+               "in the child";
     }
     return "unknown colock error";
 }
@@ -149,7 +160,9 @@ const char* text(zookeeper_errc e) noexcept
     case zookeeper_errc::no_watcher: return "ZooKeeper: there is no such watch";
     case zookeeper_errc::reconfig_disabled: return "ZooKeeper: reconfiguration is disabled";
     case zookeeper_errc::session_closed_require_sasl_auth:
-        return "ZooKeeper: the server closed the session because it requires SASL authentication";
+        return "ZooKeeper: the servers serve only clients with an identity, and take none that "
+               "this "
+               "client has: credentials, a certificate, or SASL";
     case zookeeper_errc::quota_exceeded: return "ZooKeeper: the quota is exceeded";
     case zookeeper_errc::throttled_op:
         return "ZooKeeper: the server is overloaded and did not carry out the request; try again";
@@ -207,7 +220,9 @@ bool is_misuse(const error_code& ec) noexcept
     case errc::several_clients:
     case errc::nothing_to_lock:
     case errc::cannot_guard:
-    case errc::request_too_large: return true;
+    case errc::request_too_large:
+    case errc::session_full:
+    case errc::forked: return true;
     default: return false;
     }
 }
@@ -238,7 +253,7 @@ public:
         switch (static_cast<condition>(value)) {
         case condition::lock_lost:
             return ec == errc::lock_lost || ec == errc::session_expired ||
-                   ec == errc::node_deleted || ec == errc::safe_until_passed;
+                   ec == errc::node_deleted || ec == errc::safe_until_passed || ec == errc::forked;
         case condition::revoked: return ec == errc::revoked;
         case condition::outcome_unknown: return outcome_unknown(ec);
         case condition::misuse: return is_misuse(ec);
@@ -272,7 +287,8 @@ bool is_retryable(const error_code& ec) noexcept
 {
     return ec &&
            (ec == errc::disconnected || ec == errc::no_server || ec == errc::connect_timeout ||
-            ec == zookeeper_errc::connection_loss || ec == zookeeper_errc::operation_timeout ||
+            ec == errc::no_answer || ec == zookeeper_errc::connection_loss ||
+            ec == zookeeper_errc::operation_timeout ||
             ec == zookeeper_errc::runtime_inconsistency || ec == zookeeper_errc::session_moved ||
             ec == zookeeper_errc::throttled_op);
 }

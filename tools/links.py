@@ -5,7 +5,7 @@
 
 Every `[text](target)` of every Markdown file: a relative target has to be a file or a
 folder of the repository, and behind `#` the name of a heading, as a forge makes it. Links to the network are not
-followed. The site (mkdocs.yml) makes the same names of headings. Comments of the public headers that name a page,
+followed. The site (mkdocs.yml) makes the same names of headings. Comments of sources that name a page,
 `docs/locks.md`, are held to it as well.
 """
 import os
@@ -103,8 +103,7 @@ def faults_of(root):
                 yield f"{name}:{number}: {target}: there is no such file"
             elif anchor and file in ids and anchor not in ids[file]:
                 yield f"{name}:{number}: {target}: {file} has no such heading"
-    for name in files_below(os.path.join(root, "include"), ".hpp"):
-        name = os.path.join("include", name)
+    for name in files_below(root, (".hpp", ".cpp")):
         with open(os.path.join(root, name), encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 for page in PAGE.findall(line):

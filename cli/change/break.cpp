@@ -104,7 +104,7 @@ std::string warning(const std::vector<queue_entry>& targets, const session_facts
         const auto known = examine(e, facts);
         text += (e.holds ? "holder " : "waiter ") + who(e);
         if (!e.unreadable) {
-            text += ", for " + age_words(e) + ", token " + token_words(e) + "...";
+            text += ", " + standing_words(e) + ", token " + token_words(e) + "...";
         }
         text += "\n  node " + printable(e.path) + "\n  " + std::string{life_of(known.state)} +
                 (known.words.empty() ? "" : ": " + known.words) + '\n';
@@ -187,7 +187,7 @@ asio::awaitable<outcome> mark(client& zk, const queue_entry& e, std::int32_t& ve
 }
 
 // Deletes the node that was shown, and no other one that has come in its place.
-asio::awaitable<outcome> remove(client& zk, const queue_entry& e, kind what)
+asio::awaitable<outcome> remove(client& zk, const queue_entry& e, seen_kind what)
 {
     const auto [exists_ec, found] = co_await zk.async_exists(e.path, no_throw);
     if (exists_ec) {
@@ -200,7 +200,7 @@ asio::awaitable<outcome> remove(client& zk, const queue_entry& e, kind what)
         co_return outcome::another;
     }
     auto version = found->version;
-    if (what == kind::single_node) {
+    if (what == &kinds::single_node_mutex) {
         const auto marked = co_await mark(zk, e, version);
         if (marked != outcome::broken) {
             co_return marked;

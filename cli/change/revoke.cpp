@@ -13,7 +13,6 @@
 #include "program/failure.hpp"
 #include "program/program.hpp"
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <chrono>
@@ -37,7 +36,7 @@ struct revoke_options {
 };
 
 // False when the node has gone before.
-asio::awaitable<bool> ask_one(client& zk, kind what, std::string node, std::int64_t czxid)
+asio::awaitable<bool> ask_one(client& zk, seen_kind what, std::string node, std::int64_t czxid)
 {
     const auto [exists_ec, found] = co_await zk.async_exists(node, no_throw);
     if (!exists_ec && (!found || (czxid != 0 && found->czxid != czxid))) {
@@ -45,7 +44,7 @@ asio::awaitable<bool> ask_one(client& zk, kind what, std::string node, std::int6
     }
     diagnostics why;
     error_code ec;
-    if (what == kind::single_node) {
+    if (what == &kinds::single_node_mutex) {
         const std::string request{revocation_request};
         const auto [set_ec, stat] =
             co_await zk.async_set(node, request, any_version, bind_diagnostics(why, no_throw));
@@ -123,8 +122,7 @@ asio::awaitable<int> revoke(client& zk, const revoke_options& o)
     if (o.wait.count() == 0) {
         co_return success;
     }
-    using namespace asio::experimental::awaitable_operators;
-    const auto first = co_await (wait_until_gone(zk, nodes) || pause(o.wait));
+    const auto first = co_await first_of(wait_until_gone(zk, nodes), pause(o.wait));
     if (first.index() == 1) {
         throw failure{timed_out, "not all have let go of " + path + " after " + shown(o.wait) +
                                      "; `colock why` tells who still has it, `colock break` takes "

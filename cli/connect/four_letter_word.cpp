@@ -1,5 +1,7 @@
 #include "connect/four_letter_word.hpp"
 
+#include "connect/look_up.hpp"
+
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/address.hpp>
@@ -28,11 +30,14 @@ std::vector<endpoint> endpoints_of(std::string_view hosts)
     hosts = hosts.substr(0, hosts.find('/'));
     std::vector<endpoint> all;
     while (!hosts.empty()) {
-        const auto one = hosts.substr(0, hosts.find(','));
+        auto one = hosts.substr(0, hosts.find(','));
         hosts.remove_prefix(std::min(hosts.size(), one.size() + 1));
+        constexpr std::string_view blanks = " \t"; // which the library takes around an entry
+        one.remove_prefix(std::min(one.find_first_not_of(blanks), one.size()));
         if (one.empty()) {
             continue;
         }
+        one = one.substr(0, one.find_last_not_of(blanks) + 1);
         const auto bracket = one.starts_with('[') ? one.find(']') : one.npos;
         const auto colon = one.find(':', bracket == one.npos ? 0 : bracket);
         auto host = one.substr(0, colon);
@@ -58,7 +63,7 @@ struct exchange {
     explicit exchange(const asio::any_io_executor& on) : socket{on}, names{on}, limit{on} {}
 
     tcp::socket socket;
-    tcp::resolver names;
+    look_up names;
     asio::steady_timer limit;
     bool over_time = false;
 };
@@ -91,8 +96,7 @@ asio::awaitable<void> connect(exchange& x, const std::string& host, const std::s
         co_await x.socket.async_connect(to, asio::redirect_error(asio::use_awaitable, ec));
         co_return;
     }
-    const auto found =
-        co_await x.names.async_resolve(host, port, asio::redirect_error(asio::use_awaitable, ec));
+    const auto found = co_await x.names.addresses_of(host, port, ec);
     if (!ec) {
         co_await asio::async_connect(x.socket, found,
                                      asio::redirect_error(asio::use_awaitable, ec));

@@ -1,8 +1,12 @@
 #include "connect/server_options.hpp"
 
+#include <colock/log.hpp>
+
 #include "connect/duration.hpp"
 #include "connect/tls_context.hpp"
 #include "program/failure.hpp"
+
+#include <sys/stat.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -12,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 
 namespace colock::cli {
@@ -64,7 +69,27 @@ std::vector<credential> credentials_of(const server_options& options)
     return {};
 }
 
+// As others that read secrets have it: a file of root may be for a group.
+void warn_of_exposed(const std::string& file, const std::string& option, const warn& of)
+{
+    struct stat about {};
+    if (file.empty() || ::stat(file.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) {
+        return; // a pipe has its two ends
+    }
+    const ::mode_t others =
+        about.st_uid == 0 ? S_IROTH | S_IWOTH | S_IWGRP : S_IROTH | S_IWOTH | S_IRGRP | S_IWGRP;
+    if ((about.st_mode & others) != 0) {
+        of("others on this machine can read or change " + file + ", the file of " + option +
+           "; chmod 600 keeps it to its owner");
+    }
+}
+
 } // namespace
+
+void warn_on_standard_error(const std::string& text)
+{
+    std::cerr << "colock: " << printable(text) << '\n';
+}
 
 void add_server_options(CLI::App& to, server_options& options)
 {
@@ -76,6 +101,9 @@ void add_server_options(CLI::App& to, server_options& options)
     add_duration(to, "--session-timeout", options.session_timeout,
                  "how long the servers keep the locks of a client that they do not hear from")
         ->default_str("15s");
+    add_duration(to, "--connect-timeout", options.connect_timeout,
+                 "how long to try to reach a server; 10 s unless told")
+        ->envname("COLOCK_CONNECT_TIMEOUT");
     add_duration(to, "--tick", options.tick, "tickTime of the servers; `colock doctor` tells it")
         ->envname("COLOCK_TICK")
         ->default_str("2s");
@@ -119,19 +147,26 @@ void add_admin_port(CLI::App& to, std::string& port)
         ->capture_default_str();
 }
 
-client_options to_client_options(const server_options& options)
+client_options to_client_options(const server_options& options, const warn& of)
 {
     client_options c;
+    if (const auto scheme = options.servers.find("://"); scheme != options.servers.npos) {
+        throw failure{usage, "--servers is \"" + options.servers + "\"; write the servers alone, " +
+                                 "without \"" + options.servers.substr(0, scheme) +
+                                 "://\", such as \"host:port,host:port/chroot\""};
+    }
     const auto slash = options.servers.find('/');
     c.hosts = options.servers.substr(0, slash);
     if (slash != options.servers.npos) {
         c.chroot = options.servers.substr(slash);
     }
     c.session_timeout = options.session_timeout;
-    c.connect_timeout = options.connect_timeout;
+    c.connect_timeout = options.connect_timeout.value_or(std::chrono::seconds{10});
     c.tick = options.tick;
     c.credentials = credentials_of(options);
     add_tls(c, options);
+    warn_of_exposed(options.auth_file, "--auth", of);
+    warn_of_exposed(options.tls_key, "--tls-key", of);
     return c;
 }
 

@@ -3,7 +3,10 @@
 
 #include <colock/client_options.hpp>
 
+#include <array>
 #include <chrono>
+#include <functional>
+#include <optional>
 #include <string>
 
 namespace CLI { // NOLINT(readability-identifier-naming): CLI11 calls itself so
@@ -17,7 +20,7 @@ namespace colock::cli {
 struct server_options {
     std::string servers = "localhost:2181"; // with the chroot behind them
     std::chrono::milliseconds session_timeout = std::chrono::seconds{15};
-    std::chrono::milliseconds connect_timeout = std::chrono::seconds{10};
+    std::optional<std::chrono::milliseconds> connect_timeout; // else 10 s
     std::chrono::milliseconds tick = std::chrono::seconds{2};
     std::string auth_file;
     bool tls = false;
@@ -32,8 +35,16 @@ void add_server_options(CLI::App& to, server_options& options);
 // For commands that also ask the AdminServers what they know of sessions.
 void add_admin_port(CLI::App& to, std::string& port);
 
-// Reads the files, and the environment for secrets. Throws failure when that cannot be done, or options contradict
-// each other.
-[[nodiscard]] client_options to_client_options(const server_options& options);
+// The variables that hold secrets.
+inline constexpr std::array secret_variables{"COLOCK_AUTH", "COLOCK_TLS_KEY_PASSWORD"};
+
+// Gets one line.
+using warn = std::function<void(const std::string& text)>;
+void warn_on_standard_error(const std::string& text);
+
+// Reads the files, and the environment for secrets. Warns of files that others can read. Throws failure when that cannot be
+// done, or options contradict each other.
+[[nodiscard]] client_options to_client_options(const server_options& options,
+                                               const warn& of = warn_on_standard_error);
 
 } // namespace colock::cli

@@ -67,11 +67,21 @@ void add_tls(client_options& to, const server_options& options)
         context->use_certificate_chain_file(o.tls_cert, ec);
         check(ec, "--tls-cert", o.tls_cert);
         // Without a password OpenSSL would ask for one on the terminal.
-        context->set_password_callback([](std::size_t, ssl::context::password_purpose) {
-            const char* const password = std::getenv("COLOCK_TLS_KEY_PASSWORD");
+        const char* const password = std::getenv("COLOCK_TLS_KEY_PASSWORD");
+        bool is_encrypted = false;
+        context->set_password_callback([&](std::size_t, ssl::context::password_purpose) {
+            is_encrypted = true;
             return std::string{password ? password : ""};
         });
         context->use_private_key_file(o.tls_key, ssl::context::pem, ec);
+        if (ec && is_encrypted) {
+            throw failure{usage, "--tls-key: " + o.tls_key + " is encrypted, and " +
+                                     (password ? "COLOCK_TLS_KEY_PASSWORD is not its password"
+                                               : "COLOCK_TLS_KEY_PASSWORD is not set; it has to "
+                                                 "hold the key's password")};
+        }
+        context->set_password_callback(
+            [](std::size_t, ssl::context::password_purpose) { return std::string{}; });
         check(ec, "--tls-key", o.tls_key);
     }
     to.tls = context;

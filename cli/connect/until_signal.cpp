@@ -6,10 +6,10 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
+
+#include <signal.h>
 
 #include <chrono>
-#include <csignal>
 #include <exception>
 #include <optional>
 
@@ -17,11 +17,22 @@ namespace colock::cli {
 
 namespace asio = boost::asio;
 
+void hear(asio::signal_set& signals, std::initializer_list<int> numbers)
+{
+    for (const int number : numbers) {
+        struct sigaction now {};
+        if (::sigaction(number, nullptr, &now) != 0 || now.sa_handler != SIG_IGN) {
+            signals.add(number);
+        }
+    }
+}
+
 int run_until_signal(std::function<asio::awaitable<int>()> body)
 {
     asio::io_context context{1};
     asio::cancellation_signal stop;
-    asio::signal_set signals{context, SIGINT, SIGTERM, SIGHUP};
+    asio::signal_set signals{context};
+    hear(signals, {SIGINT, SIGTERM, SIGHUP});
     std::optional<int> signal;
     std::chrono::steady_clock::time_point signalled_at;
     std::exception_ptr failed;

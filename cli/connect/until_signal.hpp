@@ -3,15 +3,20 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/signal_set.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <functional>
+#include <initializer_list>
 
 namespace colock::cli {
 
-// Runs the body and gives its status, or throws what it throws. SIGINT, SIGTERM and SIGHUP cancel it, and the status is that of
-// the signal then; it cleans up behind `keep_on()`. A signal a second
-// later, or more, ends it at once.
+// Adds those of the signals that whoever started this process does not have it ignore, as nohup does with SIGHUP.
+void hear(boost::asio::signal_set& signals, std::initializer_list<int> numbers);
+
+// Runs the body and gives its status, or throws what it throws. SIGINT, SIGTERM and SIGHUP cancel it, unless they are ignored,
+// and the status is that of the signal then; it cleans up behind `keep_on()`. A signal a second later, or more, ends it at
+// once.
 int run_until_signal(std::function<boost::asio::awaitable<int>()> body);
 
 // `co_await keep_on();`: from here on no signal cancels what the body waits for, so that it can remove what it has made.

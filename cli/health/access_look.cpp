@@ -2,6 +2,7 @@
 
 #include "connect/awaiting.hpp"
 #include "health/scratch.hpp"
+#include "program/failure.hpp"
 
 #include <boost/system/system_error.hpp>
 
@@ -15,8 +16,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr auto recipe = "; docs/security.md has the recipe: an identity, creator_acl(), and "
-                        "async_ensure_lock_root";
+constexpr auto recipe = "; docs/security.md has the recipe: an identity, lists of its own, and a "
+                        "protected root";
 
 // "create, delete and write"
 std::string words_for(std::int32_t permissions)
@@ -91,7 +92,7 @@ asio::awaitable<reading> read_list(client& zk, std::string path)
 void say_unread(const std::string& path, const error_code& ec, findings& found)
 {
     found.add(severity::unknown, "access",
-              "cannot read the list of " + path + ": " + ec.message() +
+              "cannot read the list of " + path + ": " + in_own_words(ec.message()) +
                   "; use --auth with an identity that may read it");
 }
 
@@ -147,7 +148,8 @@ asio::awaitable<void> look_below(client& zk, std::string path, findings& found)
     constexpr std::size_t most = 100;
     auto [ec, below] = co_await zk.async_children(path, no_throw);
     if (ec) {
-        found.add(severity::unknown, "access", "cannot list " + path + ": " + ec.message());
+        found.add(severity::unknown, "access",
+                  "cannot list " + path + ": " + in_own_words(ec.message()));
         co_return;
     }
     if (path == "/") {
@@ -170,9 +172,10 @@ asio::awaitable<void> look_below(client& zk, std::string path, findings& found)
     }
     const auto of = " of " + std::to_string(looked_at) + " nodes in " + path;
     if (open > 0) {
-        found.add(severity::warning, "access",
-                  std::to_string(open) + of + " have open lists, the first: " + first +
-                      "; set client_options::acl, or --auth, where they are made");
+        found.add(
+            severity::warning, "access",
+            std::to_string(open) + of + " have open lists, the first: " + first +
+                "; use --auth and --acl creator where they are made, and the like in programs");
     }
     if (looked_at < below.names.size()) {
         found.add(severity::unknown, "access",

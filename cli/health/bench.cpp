@@ -54,8 +54,13 @@ asio::awaitable<void> connect_one(client& zk)
 // `ours`: whether the node may be there because of us, whatever the answer is.
 asio::awaitable<void> make_place(client& zk, std::string path, bool& ours)
 {
-    const auto [unreadable, there] = co_await zk.async_exists(path, no_throw);
-    if (!unreadable && there) {
+    diagnostics unreadable;
+    const auto [unknown, there] =
+        co_await zk.async_exists(path, bind_diagnostics(unreadable, no_throw));
+    if (unknown && unknown != zookeeper_errc::no_auth) {
+        throw failure_of(unknown, unreadable.message());
+    }
+    if (!unknown && there) {
         throw failure{refused, path + " exists; name a path of --path that does not, because all "
                                       "below it is removed at the end"};
     }

@@ -3,6 +3,7 @@
 #include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
 #include "connect/four_letter_word.hpp"
+#include "connect/look_up.hpp"
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/address.hpp>
@@ -80,7 +81,7 @@ struct handshake {
     }
 
     ssl::stream<tcp::socket> stream;
-    tcp::resolver names;
+    look_up names;
     asio::steady_timer limit;
     std::optional<facts> server;
     std::string fault; // why the certificate is not to be trusted
@@ -116,7 +117,8 @@ void prepare(const std::shared_ptr<handshake>& h, const std::string& name)
 
 asio::awaitable<std::string> shake_hands(handshake& h, const endpoint& at)
 {
-    const auto [unknown, found] = co_await h.names.async_resolve(at.host, at.port, no_throw);
+    boost::system::error_code unknown;
+    const auto found = co_await h.names.addresses_of(at.host, at.port, unknown);
     if (unknown) {
         co_return unknown.message();
     }

@@ -49,12 +49,41 @@ void judge_granted(const client& zk, const client_options& options, findings& fo
                   (options.credentials.empty() ? "" : "; the servers take our identity"));
 }
 
-asio::awaitable<int> look_inside(client& zk, const doctor_options& o, findings& found)
+asio::awaitable<void> refuse_impossible_path(client& zk, std::string path)
+{
+    diagnostics why;
+    const auto [ec, there] = co_await zk.async_exists(path, bind_diagnostics(why, no_throw));
+    if (ec == errc::invalid_path) {
+        throw failure_of(ec, why.message());
+    }
+}
+
+// Servers take any client's connection, and refuse its requests when they want an identity.
+asio::awaitable<bool> is_served(client& zk, findings& found)
+{
+    diagnostics why;
+    const auto [ec, root] = co_await zk.async_exists("/", bind_diagnostics(why, no_throw));
+    if (ec == asio::error::operation_aborted) {
+        throw boost::system::system_error{ec};
+    }
+    if (ec && ec != zookeeper_errc::no_auth) {
+        found.add(severity::error, "connection", failure_of(ec, why.message()).what());
+    }
+    co_return !ec || ec == zookeeper_errc::no_auth;
+}
+
+asio::awaitable<int> look_inside(client& zk, const client_options& options, const doctor_options& o,
+                                 findings& found)
 {
     auto place = o.path;
     if (place.empty()) {
         place = "/";
     }
+    if (!co_await is_served(zk, found)) { // first, for a refusal ends the connection
+        co_return not_found_here;
+    }
+    co_await refuse_impossible_path(zk, place);
+    judge_granted(zk, options, found);
     co_await look_at_session(zk, place, found);
     if (o.path.empty()) {
         found.add(severity::unknown, "access",
@@ -82,21 +111,25 @@ asio::awaitable<void> look_by_client(const client_options& options, const doctor
         co_return;
     }
     ++found.sessions;
-    judge_granted(zk, options, found);
     std::exception_ptr failed;
-    const auto lost = [&](const failure& why_lost) {
+    const auto stopped = [&](const char* how, const failure& why_stopped) {
         found.add(severity::error, "connection",
-                  std::string{"lost, and not everything was looked at: "} + why_lost.what());
+                  std::string{how} + "not everything was looked at: " + why_stopped.what());
     };
     try {
-        co_await while_connected(zk, options, look_inside(zk, o, found));
+        co_await while_connected(zk, options, look_inside(zk, options, o, found));
     } catch (const failure& e) {
-        lost(e);
-    } catch (const boost::system::system_error& e) {
-        if (e.code() == condition::outcome_unknown) { // a write that was under way
-            lost(failure_of(e.code(), e.what()));
-        } else {
+        if (e.status() == usage) {
             failed = std::current_exception();
+        } else {
+            stopped("lost, and ", e);
+        }
+    } catch (const boost::system::system_error& e) {
+        if (e.code() == asio::error::operation_aborted) {
+            failed = std::current_exception();
+        } else { // a write that was under way, or what the servers refuse
+            stopped(e.code() == condition::outcome_unknown ? "lost, and " : "",
+                    failure_of(e.code(), e.what()));
         }
     }
     if (failed) {
@@ -119,6 +152,9 @@ asio::awaitable<int> examine_servers(const client_options& options, const doctor
     if (std::ranges::any_of(servers, &server_facts::answers)) {
         judge_roles(servers, options.tls != nullptr, found);
         judge_sessions(servers, options, found);
+        if (!options.tls) {
+            co_await look_at_large_sessions(servers, found);
+        }
         co_await look_by_client(options, o, found);
     }
     std::cout << (o.json ? found.json() : found.summary()) << std::endl;
@@ -150,8 +186,10 @@ void add_doctor(program& p)
              "`ok`, `warning`, `error`, or `unknown` where it was not told. Each says what was "
              "found, and what to do.\n\n"
              "It looks whether each server answers, and who leads; how long requests take; which "
-             "sessions are granted, and whether `--tick` fits; whether there are containers; at "
-             "certificates; at clocks. With PATH also at who may disturb the locks there, and at "
+             "sessions are granted, and whether `--tick` fits; whether a session has so many nodes "
+             "that its end takes the servers down, if they answer `dump`; whether there are "
+             "containers; at certificates; at clocks. With PATH also at who may disturb the locks "
+             "there, and at "
              "nodes that look left over: contenders without a session, old ones, empty "
              "directories.\n\n"
              "It needs a few hundred requests, and says how many they were. The nodes that it "

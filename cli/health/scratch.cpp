@@ -2,9 +2,6 @@
 
 #include "connect/awaiting.hpp"
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
@@ -85,12 +82,9 @@ asio::awaitable<void> remove_all(client& zk, std::string path)
 
 asio::awaitable<void> remove_scratch(client& zk, std::string path)
 {
-    using namespace asio::experimental::awaitable_operators;
-    const auto executor = co_await asio::this_coro::executor;
     // A session that was not heard of for so long has ended: then the servers remove the nodes.
     constexpr std::chrono::milliseconds longest = std::chrono::seconds{10};
-    asio::steady_timer limit{executor, std::min(longest, zk.session_timeout())};
-    co_await (remove_all(zk, path) || limit.async_wait(asio::use_awaitable));
+    co_await first_of(remove_all(zk, path), pause(std::min(longest, zk.session_timeout())));
 }
 
 } // namespace colock::cli

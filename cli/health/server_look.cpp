@@ -2,13 +2,16 @@
 
 #include <colock/client.hpp>
 #include <colock/diagnostics.hpp>
+#include <colock/log.hpp>
 
 #include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
+#include "program/failure.hpp"
 
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 
@@ -44,7 +47,7 @@ asio::awaitable<granted> try_session(const client_options& options, findings& fo
     const auto [ec] = co_await one.async_connect(token);
     g.took = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
     g.error = ec;
-    g.why = why.message();
+    g.why = in_own_words(why.message());
     if (!ec) {
         g.timeout = one.session_timeout();
         ++found.sessions;
@@ -99,6 +102,38 @@ asio::awaitable<void> ask_what_it_is(server_facts& server, findings& found)
     }
 }
 
+// What a server says of itself that closes connections of clients; empty when that is not known.
+asio::awaitable<std::string> why_it_refuses(endpoint at)
+{
+    std::string answer;
+    try {
+        answer = co_await ask_server(at.host, at.port, "srvr", server_patience);
+    } catch (const boost::system::system_error& e) {
+        if (e.code() == asio::error::operation_aborted) {
+            throw;
+        }
+        if (e.code() != asio::error::connection_reset && e.code() != asio::error::broken_pipe) {
+            co_return std::string{};
+        }
+    }
+    if (answer.empty()) {
+        co_return "it closes each connection from this machine at once; so it does when there are "
+                  "too many: see maxClientCnxns in its zoo.cfg";
+    }
+    if (answer.find("not currently serving requests") != answer.npos) {
+        co_return "it runs, and has no quorum; see to the other servers";
+    }
+    const auto mode = line_behind(answer, "Mode: ");
+    if (mode == "read-only") {
+        co_return "it is read-only: it has lost its quorum; see to the other servers";
+    }
+    if (!mode.empty()) {
+        co_return "it runs, and refuses new sessions; see whether it throttles them "
+                  "(zookeeper.connection_throttle_tokens), or its log";
+    }
+    co_return std::string{};
+}
+
 // A client gives a server up that does not answer within the session that it asks for, so this one asks for ever less.
 asio::awaitable<void> find_shortest(server_facts& server, const client_options& chosen,
                                     findings& found)
@@ -125,9 +160,10 @@ asio::awaitable<void> look_at_server(server_facts& server, const client_options&
     options.session_timeout = long_session;
     const auto longest = co_await try_session(options, found);
     if (longest.error) {
+        const auto why = options.tls ? std::string{} : co_await why_it_refuses(server.at);
         found.add(severity::error, "server",
-                  shown(server.at) + " does not answer: " + longest.why +
-                      "; start it, or correct --servers");
+                  shown(server.at) + " does not answer: " + longest.why + "; " +
+                      (why.empty() ? "start it, or correct --servers" : why));
         co_return;
     }
     server.answers = true;
@@ -236,7 +272,7 @@ void judge_tick(const std::vector<server_facts>& servers, milliseconds ours, fin
         found.add(severity::error, "tick",
                   "tickTime is " + shown(largest) + ", and clients are told " + shown(ours) +
                       ": a holder may be told of its loss too late; set " + option +
-                      ", and client_options::tick in programs");
+                      ", and the same in programs");
     } else if (!all_known) {
         found.add(severity::unknown, "tick",
                   "tickTime cannot be told from the limits of sessions, which are set by hand; "
@@ -308,6 +344,58 @@ void judge_sessions(const std::vector<server_facts>& servers, const client_optio
 {
     judge_tick(servers, options.tick, found);
     judge_limits(servers, options.session_timeout, found);
+}
+
+namespace {
+
+struct nodes_of_session {
+    std::string session; // "0x10000fa1b350001"
+    std::size_t count = 0;
+    std::size_t bytes = 0; // as servers write the paths
+};
+
+// "Sessions with Ephemerals (2):", then "0x10000fa1b350001:" with a line "\t/path" each.
+std::vector<nodes_of_session> nodes_in(std::string_view dump)
+{
+    std::vector<nodes_of_session> all;
+    auto rest = dump.substr(std::min(dump.find("Sessions with Ephemerals"), dump.size()));
+    while (!rest.empty()) {
+        const auto line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        if (line.starts_with("0x") && line.ends_with(':')) {
+            all.push_back({printable(line.substr(0, line.size() - 1), 20)});
+        } else if (line.starts_with("\t/") && !all.empty()) {
+            ++all.back().count;
+            all.back().bytes += 4 + line.size() - 1;
+        }
+    }
+    return all;
+}
+
+} // namespace
+
+asio::awaitable<void> look_at_large_sessions(const std::vector<server_facts>& servers,
+                                             findings& found)
+{
+    constexpr std::size_t readable = 2 * 0xfffff; // of one transaction, by servers' default
+    for (const auto& server : servers) {
+        const auto dump = server.answers ? co_await ask(server.at, "dump") : std::string{};
+        found.requests += server.answers ? 1 : 0;
+        if (dump.empty()) {
+            continue;
+        }
+        for (const auto& [session, count, bytes] : nodes_in(dump)) { // of the whole ensemble
+            if (bytes >= readable / 2) {
+                found.add(severity::warning, "nodes",
+                          "session " + session + " has " + std::to_string(count) +
+                              " ephemeral nodes with paths of " + std::to_string(bytes) +
+                              " bytes: with more than about " + std::to_string(readable) +
+                              " its end takes the servers down, and none starts again (unless "
+                              "jute.maxbuffer was raised); spread its locks over several clients");
+            }
+        }
+        co_return;
+    }
 }
 
 } // namespace colock::cli

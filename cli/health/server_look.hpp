@@ -35,4 +35,8 @@ void judge_roles(const std::vector<server_facts>& servers, bool tls, findings& f
 void judge_sessions(const std::vector<server_facts>& servers, const client_options& options,
                     findings& found);
 
+// Whether a session has so many nodes that its end may take the servers down: where one of them answers `dump`.
+[[nodiscard]] boost::asio::awaitable<void>
+look_at_large_sessions(const std::vector<server_facts>& servers, findings& found);
+
 } // namespace colock::cli

@@ -4,6 +4,7 @@
 #include "connect/duration.hpp"
 #include "connect/until_signal.hpp"
 #include "health/scratch.hpp"
+#include "program/failure.hpp"
 
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
@@ -134,16 +135,27 @@ asio::awaitable<void> look_with_nodes(client& zk, std::string scratch, findings&
     if (refused) {
         const auto where = parent_of(scratch);
         found.add(severity::unknown, "container",
-                  "no node can be made in " + where + ": " + refused.message() +
+                  "no node can be made in " + where + ": " + in_own_words(refused.message()) +
                       "; name a PATH where we may, or an identity that may by --auth");
         found.add(severity::unknown, "latency", "writes need a node, see above");
         co_return;
     }
     judge_clock(before, since_1970(), made.stat.ctime, found);
-    const auto alive = child_of(scratch, "alive");
-    co_await zk.async_create(alive, std::string{}, create_mode::ephemeral, asio::use_awaitable);
     found.add(severity::ok, "container",
               "the servers have containers: the directory of a lock goes when nobody uses it");
+    const auto alive = child_of(scratch, "alive");
+    const auto [no_ephemeral, at_once] =
+        co_await zk.async_create(alive, std::string{}, create_mode::ephemeral, no_throw);
+    if (no_ephemeral == zookeeper_errc::ephemeral_on_local_session) {
+        found.add(severity::error, "session",
+                  "the servers give local sessions, which cannot have the nodes of a lock; set "
+                  "localSessionsUpgradingEnabled=true, or leave out localSessionsEnabled, in "
+                  "zoo.cfg");
+        co_return;
+    }
+    if (no_ephemeral) {
+        throw system_error{no_ephemeral};
+    }
     co_await look_at_latency(zk, alive, found);
 }
 

@@ -4,6 +4,7 @@
 
 #include "connect/duration.hpp"
 #include "look/words.hpp"
+#include "program/failure.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -158,9 +159,9 @@ private:
         if (other != lock_.others.end()) {
             const auto& first = lock_.queue.entries;
             return make(cause::another_kind, child_of(lock_.path, other->example),
-                        path_ + " is used as a " + kind_words(lock_) +
+                        path_ + " is used as " + with_article(kind_words(lock_)) +
                             (first.empty() ? "" : " (" + printable(first.front().name) + ')') +
-                            " and as a " + std::string{words_for(other->what)} + " (" +
+                            " and as " + with_article(words_for(other->what)) + " (" +
                             printable(other->example) +
                             "), which do not exclude each other; give one of them another path");
         }
@@ -168,7 +169,7 @@ private:
             return {};
         }
         const auto expected = *expect_.expected;
-        if (expected == kind::single_node && !lock_.is_lock() && !lock_.unlisted) {
+        if (expected == &kinds::single_node_mutex && !lock_.is_lock() && !lock_.unlisted) {
             const bool is_directory = lock_.children != 0;
             return make(is_directory ? cause::another_kind : cause::persistent_node, lock_.path,
                         path_ +
@@ -179,7 +180,7 @@ private:
         }
         if (lock_.is_lock() && lock_.what != expected) {
             return make(cause::another_kind, lock_.path,
-                        path_ + " is a " + kind_words(lock_) + ", no " +
+                        path_ + " is " + with_article(kind_words(lock_)) + ", no " +
                             std::string{words_for(expected)} + "; give yours another path");
         }
         return {};
@@ -221,7 +222,8 @@ private:
                                      ", the node of a " + (e.holds ? "holder" : "waiter") +
                                      ", and cannot wait behind it; give all clients of a lock the "
                                      "same access control list, or use --auth"
-                               : printable(e.path) + " cannot be read: " + e.unreadable.message());
+                               : printable(e.path) +
+                                     " cannot be read: " + in_own_words(e.unreadable.message()));
     }
 
     [[nodiscard]] finding bad_holder() const
@@ -272,12 +274,16 @@ private:
         }
         text += ' ' + path_;
         if (!e.unread && !e.unreadable) {
-            text += " for " + age_words(e);
+            text += ", " + standing_words(e);
         }
         if (lock_.permits) {
             text += ", of " + std::to_string(*lock_.permits) + " permits";
         }
-        text += known.state == health::alive ? ", and works" : "";
+        if (holders.size() == 1 && e.is_revoked()) {
+            text += ", was asked to release it, and has not yet";
+        } else if (known.state == health::alive) {
+            text += ", and works";
+        }
         if (is_long) {
             text =
                 std::to_string(waiting) + " wait for " + path_ + ", one after the other; " + text;
@@ -301,6 +307,13 @@ private:
                             ", so it cannot take the lock; use --auth with an identity that may, "
                             "or change its access control list");
         }
+        // The directory of an idle lock goes by itself.
+        if (!lock_.exists) {
+            return make(cause::free, "",
+                        "none; nobody holds " + path_ +
+                            ", nor waits for it: it does not exist, as a lock that nobody uses, or "
+                            "the path or the chroot of --servers is wrong");
+        }
         if (lock_.may_be_free_lock() || lock_.is_lock()) {
             if (const auto& waiters = lock_.queue.entries; !waiters.empty()) {
                 return make(cause::held, waiters.front().path,
@@ -311,10 +324,8 @@ private:
             return make(cause::free, "", "none; nobody holds " + path_ + ", nor waits for it");
         }
         return make(cause::no_lock, "",
-                    path_ + (lock_.exists ? " is no lock: none of its children is a contender; "
-                                            "`colock ls -r` finds locks below it"
-                                          : " does not exist; nobody has used it, or the path or "
-                                            "the chroot of --servers is wrong"));
+                    path_ + " is no lock: none of its children is a contender; `colock ls -r` "
+                            "finds locks below it");
     }
 
     const seen_lock& lock_;

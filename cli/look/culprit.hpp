@@ -64,7 +64,7 @@ struct culprit {
 // Whose identities the client has, and what kind of lock the user expects.
 struct expectations {
     const client_options* options = nullptr;
-    std::optional<kind> expected;
+    std::optional<seen_kind> expected;
 };
 
 // The gravest cause among the locks that were asked for, or a circle among all that were seen.

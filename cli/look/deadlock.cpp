@@ -38,7 +38,7 @@ bool waits_for(const contender_node& a, const contender_node& b)
         // The entries of a queue are in their order, in one block of memory.
         const bool before = a.ref.lock == b.ref.lock && &y < &x;
         return before && !(x.shared && y.shared) &&
-               (a.ref.lock->what != kind::semaphore || a.ref.lock->queue.holders().size() == 1);
+               (a.ref.lock->what != &kinds::semaphore || a.ref.lock->queue.holders().size() == 1);
     }
     if (b.owner.under && *b.owner.under == x.path) {
         return true;
@@ -50,7 +50,7 @@ bool waits_for(const contender_node& a, const contender_node& b)
 bool is_part_of_semaphore(const seen_lock& lock, const std::vector<seen_lock>& all)
 {
     return std::ranges::any_of(all, [&](const seen_lock& other) {
-        return other.what == kind::semaphore && lock.path == child_of(other.path, "locks");
+        return other.what == &kinds::semaphore && lock.path == child_of(other.path, "locks");
     });
 }
 
@@ -58,7 +58,7 @@ bool is_part_of_semaphore(const seen_lock& lock, const std::vector<seen_lock>& a
 bool has_a_choice(const contender_node& a)
 {
     const auto& lock = *a.ref.lock;
-    return !a.ref.entry->holds && lock.what == kind::semaphore && lock.queue.holders().size() > 1;
+    return !a.ref.entry->holds && lock.what == &kinds::semaphore && lock.queue.holders().size() > 1;
 }
 
 // Indices; empty when one of the holders is not known, or not all permits are held.

@@ -3,6 +3,8 @@
 #include "connect/awaiting.hpp"
 #include "look/words.hpp"
 
+#include <boost/system/system_error.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <set>
@@ -116,6 +118,21 @@ asio::awaitable<void> look_at_all(client& zk, const std::vector<std::string>& pa
     into.facts.questions += asked;
 }
 
+// Others have written the path: it may be none.
+asio::awaitable<seen_lock> look_at_path_of_others(client& zk, std::string path)
+{
+    try {
+        co_return co_await look_at(zk, path);
+    } catch (const boost::system::system_error& e) {
+        if (e.code() != errc::invalid_path) {
+            throw;
+        }
+    }
+    seen_lock nothing;
+    nothing.path = path;
+    co_return nothing;
+}
+
 // Looks at the locks that those seen so far have to do with, and so on.
 asio::awaitable<void> follow(client& zk, diagnosis& all)
 {
@@ -130,12 +147,12 @@ asio::awaitable<void> follow(client& zk, diagnosis& all)
             visited.insert(more[i]);
             // Waiters of a semaphore stand in `locks` below it.
             auto path = last_name(more[i]) == "locks" ? parent_of(more[i]) : more[i];
-            auto next = co_await look_at(zk, path);
-            const bool is_semaphore = next.what == kind::semaphore;
+            auto next = co_await look_at_path_of_others(zk, path);
+            const bool is_semaphore = next.what == &kinds::semaphore;
             if (path != more[i] && !is_semaphore && looks + 1 != most_followed) {
                 ++looks;
                 path = more[i];
-                next = co_await look_at(zk, path);
+                next = co_await look_at_path_of_others(zk, path);
             }
             if (std::ranges::find(all.locks, path, &seen_lock::path) == all.locks.end()) {
                 all.locks.push_back(std::move(next));

@@ -25,7 +25,7 @@ struct diagnosis {
 
 struct diagnosis_options {
     std::vector<std::string> paths;
-    std::optional<kind> expected;
+    std::optional<seen_kind> expected;
     std::string admin_port;
 };
 

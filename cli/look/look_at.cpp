@@ -140,7 +140,7 @@ asio::awaitable<seen_lock> look_at(client& zk, std::string path, std::size_t mos
     seen.data = node.data;
     seen.stat = node.stat;
     if (!get_ec && is_ephemeral(node.stat)) {
-        seen.what = kind::single_node;
+        seen.what = &kinds::single_node_mutex;
         seen.queue.entries.push_back(entry_of_node(path, node));
         co_return seen;
     }
@@ -163,12 +163,12 @@ asio::awaitable<seen_lock> look_at(client& zk, std::string path, std::size_t mos
         auto& main = seen.others.front();
         seen.what = main.what;
         seen.names = main.names;
-        if (main.what == kind::named) {
+        if (main.what == &kinds::named) {
             constexpr std::size_t mark = 6; // "_lock_"
             seen.name = main.names.marker.substr(0, main.names.marker.size() - mark);
         }
         seen.others.erase(seen.others.begin());
-        if (seen.what == kind::semaphore) {
+        if (seen.what == &kinds::semaphore) {
             co_await look_at_permits(zk, seen, most_read);
         } else {
             seen.queue = co_await view(zk, path, seen.names, most_read, seen);
@@ -209,9 +209,9 @@ const queue_entry* find_entry(const seen_lock& seen, const std::string& node)
 std::string several_words(const seen_lock& seen)
 {
     const auto& other = seen.others.front();
-    return printable(seen.path) + " is used by several locks: beside a " +
-           std::string{words_for(seen.what)} + " there are nodes of a " +
-           std::string{words_for(other.what)} + ", such as " + printable(other.example) +
+    return printable(seen.path) + " is used by several locks: beside " +
+           with_article(words_for(seen.what)) + " there are nodes of " +
+           with_article(words_for(other.what)) + ", such as " + printable(other.example) +
            "; say which holder is meant by --node";
 }
 

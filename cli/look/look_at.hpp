@@ -26,8 +26,8 @@ inline constexpr std::size_t most_requests_a_path = 2 * most_nodes_read + most_n
 struct seen_lock {
     std::string path;
     bool exists = false;
-    // The kind of its longest queue. kind::none: nobody holds the path or waits there. It may be a lock that is free.
-    kind what = kind::none;
+    // The kind of its longest queue. None: nobody holds the path or waits there. It may be a lock that is free.
+    seen_kind what = nullptr;
     std::string name;               // of a named lock
     layout names;                   // of its queue
     std::vector<queue_kind> others; // other queues in the same directory
@@ -46,7 +46,7 @@ struct seen_lock {
 
     // Nobody is there, but the directory looks like that of a lock: colock has made it, or it is empty.
     [[nodiscard]] bool may_be_free_lock() const;
-    [[nodiscard]] bool is_lock() const { return what != kind::none; }
+    [[nodiscard]] bool is_lock() const { return what != nullptr; }
     [[nodiscard]] std::size_t waiting() const { return queue.waiters().size(); }
 };
 

@@ -38,8 +38,8 @@ struct ls_options {
 // A semaphore has queues below it, which are parts of it.
 bool has_parts(const seen_lock& seen)
 {
-    return seen.what == kind::semaphore ||
-           std::ranges::any_of(seen.others, [](auto& k) { return k.what == kind::semaphore; });
+    return seen.what == &kinds::semaphore ||
+           std::ranges::any_of(seen.others, [](auto& k) { return k.what == &kinds::semaphore; });
 }
 
 // The locks below a path, in the order of their names.
@@ -89,7 +89,7 @@ std::string details(const queue_entry& e)
     if (e.unread || e.unreadable) {
         return who(e);
     }
-    return who(e) + ", since " + time_words(e.since) + " (" + age_words(e) + "), token " +
+    return who(e) + ", " + standing_words(e) + " (since " + time_words(e.since) + "), token " +
            token_words(e) + "...";
 }
 
@@ -116,7 +116,7 @@ std::string lines_of(const seen_lock& seen, bool whole)
         text += "    and " + std::to_string(unread) + " more\n";
     }
     for (const auto& k : seen.others) {
-        text += "    beside it nodes of a " + std::string{words_for(k.what)} + ", such as " +
+        text += "    beside it nodes of " + with_article(words_for(k.what)) + ", such as " +
                 printable(k.example) + '\n';
     }
     return text;
@@ -154,7 +154,8 @@ asio::awaitable<int> list(client& zk, const ls_options& o)
     if (top.is_lock()) {
         all.insert(all.begin(), top);
     }
-    if (all.empty() && w.unlisted.empty()) {
+    const bool is_none = all.empty() && w.unlisted.empty();
+    if (is_none && !o.as_json) {
         refuse(top);
     }
     if (o.as_json) {
@@ -175,6 +176,9 @@ asio::awaitable<int> list(client& zk, const ls_options& o)
         }
     }
     std::cout << std::flush;
+    if (is_none) {
+        refuse(top);
+    }
     if (!w.unlisted.empty()) {
         throw failure{refused, printable(w.unlisted.front()) +
                                    (w.unlisted.size() == 1 ? "" : " and others") +
@@ -194,7 +198,8 @@ void add_ls(program& p)
          .summary = "list locks, who holds them, and how many wait",
          .description =
              "Tells of the lock at PATH, with its whole queue, or of all locks one level below it: "
-             "their kind,\ntheir holders (host:pid (program), since when, the first half of the "
+             "their kind,\ntheir holders (host:pid (program), how long in the queue, the first "
+             "half of the "
              "fencing token), and how\nmany wait. Recognises the locks of colock, Curator, kazoo, "
              "go-zookeeper and ZooKeeper's recipe\nby the names of their nodes. A lock that nobody "
              "holds has no nodes, so it is not listed.",

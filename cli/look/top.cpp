@@ -5,6 +5,7 @@
 #include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
 #include "connect/run_client.hpp"
+#include "connect/until_signal.hpp"
 #include "look/look_at.hpp"
 #include "look/screen.hpp"
 #include "look/words.hpp"
@@ -13,7 +14,6 @@
 #include "program/program.hpp"
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -125,6 +125,7 @@ public:
             }
         }
         locks_ = std::move(all);
+        remember_owners();
         looked_ = steady_clock::now();
         for (const auto& lock : locks_) {
             const auto holders = lock.queue.holders();
@@ -146,7 +147,7 @@ public:
             widest = std::max(widest, printable(lock.path).size());
         }
         // The kind comes last: lines are cut at the edge of the screen.
-        out += padded("LOCK", widest) + columns("HELD FOR", "WAIT", "PER MIN", "HOLDER", "KIND") +
+        out += padded("LOCK", widest) + columns("IN QUEUE", "WAIT", "PER MIN", "HOLDER", "KIND") +
                '\n';
         for (const auto& lock : locks_) {
             out += padded(printable(lock.path), widest) + line_of(lock, now) + '\n';
@@ -161,6 +162,25 @@ public:
     }
 
 private:
+    // A request to let go takes the place of what a holder says of itself, for a moment or for good.
+    void remember_owners()
+    {
+        std::map<std::int64_t, std::string> now;
+        for (auto& lock : locks_) {
+            for (auto& e : lock.queue.entries) {
+                if (e.unread || e.unreadable) {
+                    continue;
+                }
+                const auto before = owners_.find(e.czxid);
+                if (e.data == revocation_request && before != owners_.end()) {
+                    e.data = before->second + '\n' + std::string{revocation_request};
+                }
+                now.emplace(e.czxid, e.owner().text);
+            }
+        }
+        owners_ = std::move(now);
+    }
+
     [[nodiscard]] std::string connection(steady_clock::time_point now) const
     {
         std::string text = "colock top: ";
@@ -183,7 +203,7 @@ private:
             return "does not exist";
         }
         if (lock.unlisted) {
-            return "cannot be listed: " + lock.unlisted.message();
+            return "cannot be listed: " + in_own_words(lock.unlisted.message());
         }
         const auto holders = lock.queue.holders();
         const auto counted = hands_.find(lock.path);
@@ -212,6 +232,7 @@ private:
     const top_options& options_;
     std::vector<seen_lock> locks_;
     std::map<std::string, hands> hands_;
+    std::map<std::int64_t, std::string> owners_; // what they said of themselves, by czxid
     steady_clock::time_point looked_{};
     std::string fault_;
 };
@@ -230,7 +251,7 @@ asio::awaitable<void> keep_looking(table& t, std::chrono::milliseconds interval)
             if (is_over(e)) {
                 throw;
             }
-            t.failed(printable(e.what(), 256));
+            t.failed(in_own_words(printable(e.what(), 256)));
         }
         co_await pause(interval);
     }
@@ -269,7 +290,8 @@ asio::awaitable<void> wait_for_q()
 asio::awaitable<void> obey_signals(const table& t, screen& s)
 {
     const auto executor = co_await asio::this_coro::executor;
-    asio::signal_set signals{executor, SIGWINCH, SIGTSTP, SIGQUIT};
+    asio::signal_set signals{executor};
+    hear(signals, {SIGWINCH, SIGTSTP, SIGQUIT});
     for (;;) {
         const auto number = co_await signals.async_wait(asio::use_awaitable);
         if (number == SIGQUIT) {
@@ -284,16 +306,18 @@ asio::awaitable<void> obey_signals(const table& t, screen& s)
 
 asio::awaitable<int> watch(client& zk, const top_options& o)
 {
+    for (const auto& path : o.paths) {
+        co_await catch_up(zk, path);
+    }
     table t{zk, o};
     if (!has_screen()) {
         co_await t.look();
         std::cout << t.text() << std::flush;
         co_return t.found_a_lock() ? success : not_found_here;
     }
-    using namespace asio::experimental::awaitable_operators;
     screen s;
-    co_await (wait_for_q() || obey_signals(t, s) || keep_looking(t, o.interval) ||
-              keep_drawing(t, s, o.interval));
+    co_await first_of(wait_for_q(), obey_signals(t, s), keep_looking(t, o.interval),
+                      keep_drawing(t, s, o.interval));
     co_return success;
 }
 
@@ -306,8 +330,9 @@ void add_top(program& p)
          .synopsis = "[options] PATH...",
          .summary = "watch locks change hands",
          .description =
-             "Shows who holds each lock, for how long, how many wait, and how often it has changed "
-             "hands within the\nlast minute, counted by the numbers of the nodes. A PATH may have "
+             "Shows who holds each lock, for how long the holder has been in its queue, how many "
+             "wait, and how often\nit has changed hands within the last minute, counted by the "
+             "numbers of the nodes. A PATH may have "
              "locks one level below it. Goes on\nwhile there is no connection, and says so. Ends "
              "with q or Ctrl-C. Where there is no terminal it\nprints all once.",
          .examples = {{"colock top /locks", "all locks one level below /locks"},

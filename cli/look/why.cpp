@@ -62,7 +62,7 @@ std::string holder_lines(const queue_entry& e, const session_facts& facts)
     const auto known = examine(e, facts);
     auto text = "  holder " + who(e);
     if (!e.unread && !e.unreadable) {
-        text += ", for " + age_words(e) + " (since " + time_words(e.since) + "), token " +
+        text += ", " + standing_words(e) + " (since " + time_words(e.since) + "), token " +
                 token_words(e) + "...";
         text += has_session(e) ? ", session " + session_words(e.session) : "";
         text += e.shared ? ", shared" : "";
@@ -76,7 +76,7 @@ std::string lines_of(const seen_lock& lock, const session_facts& facts)
 {
     auto text = printable(lock.path) + ": ";
     if (lock.unlisted) {
-        return text + "cannot be listed: " + lock.unlisted.message() + '\n';
+        return text + "cannot be listed: " + in_own_words(lock.unlisted.message()) + '\n';
     }
     if (!lock.is_lock()) {
         return text +
@@ -102,7 +102,7 @@ std::string lines_of(const seen_lock& lock, const session_facts& facts)
             text += holder_lines(e, facts);
         } else {
             text += "  waits  " + who(e);
-            text += e.unreadable ? "" : ", for " + age_words(e);
+            text += e.unreadable ? "" : ", " + standing_words(e);
             const auto* const before = blocker_of(queue, i);
             text += before ? ", behind " + who(*before) + '\n' : "\n";
         }
@@ -111,7 +111,7 @@ std::string lines_of(const seen_lock& lock, const session_facts& facts)
         text += "  and " + std::to_string(unread) + " more, which were not read\n";
     }
     for (const auto& k : lock.others) {
-        text += "  beside them nodes of a " + std::string{words_for(k.what)} + ", such as " +
+        text += "  beside them nodes of " + with_article(words_for(k.what)) + ", such as " +
                 printable(k.example) + '\n';
     }
     return text;

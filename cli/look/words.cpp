@@ -3,6 +3,7 @@
 #include <colock/log.hpp>
 
 #include "connect/duration.hpp"
+#include "program/failure.hpp"
 
 #include <boost/json/array.hpp>
 
@@ -54,14 +55,15 @@ std::string who(const queue_entry& e)
     const auto o = e.owner();
     if (o.host) {
         return printable(*o.host, longest) + ':' + std::to_string(*o.pid) + " (" +
-               printable(*o.program, longest) + ')';
+               printable(*o.program, longest) + (e.is_revoked() ? ", asked to release)" : ")");
     }
     const auto session =
         has_session(e) ? "session " + session_words(e.session) : "nobody's session";
-    if (e.is_revoked()) {
-        return session + ", asked to let go";
+    if (o.text == revocation_request) {
+        return session + " (asked to release, which has replaced its data)";
     }
-    return e.data.empty() ? session : '"' + printable(e.data, longest) + "\", " + session;
+    return (o.text.empty() ? session : '"' + printable(o.text, longest) + "\", " + session) +
+           (e.is_revoked() ? " (asked to release)" : "");
 }
 
 std::string age_words(const queue_entry& e)
@@ -70,6 +72,11 @@ std::string age_words(const queue_entry& e)
     const auto age = std::chrono::system_clock::now() - e.since;
     return shown(std::max(std::chrono::duration_cast<std::chrono::nanoseconds>(age),
                           std::chrono::nanoseconds{0}));
+}
+
+std::string standing_words(const queue_entry& e)
+{
+    return std::string{words_before_age(e.name)} + age_words(e);
 }
 
 std::string time_words(std::chrono::system_clock::time_point t)
@@ -102,7 +109,7 @@ json::object as_json(const queue_entry& e)
         return o;
     }
     if (e.unreadable) {
-        o["unreadable"] = e.unreadable.message();
+        o["unreadable"] = in_own_words(e.unreadable.message());
         return o;
     }
     const auto owner = e.owner();
@@ -114,7 +121,7 @@ json::object as_json(const queue_entry& e)
     if (owner.under) {
         o["under"] = plain(*owner.under);
     }
-    o["data"] = plain(e.data);
+    o["data"] = plain(owner.text);
     o["revoked"] = e.is_revoked();
     if (has_session(e)) {
         o["session"] = session_words(e.session);
@@ -141,7 +148,7 @@ json::object as_json(const seen_lock& seen)
         o["permits"] = *seen.permits;
     }
     if (seen.unlisted) {
-        o["unlisted"] = seen.unlisted.message();
+        o["unlisted"] = in_own_words(seen.unlisted.message());
     }
     json::array others;
     for (const auto& k : seen.others) {

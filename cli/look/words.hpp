@@ -24,6 +24,8 @@ namespace colock::cli {
 
 // "12.3 s": since the node was created, by the server's clock.
 [[nodiscard]] std::string age_words(const queue_entry& e);
+// "in the queue for 6.5 s", waiting included; of a permit, which has its node since it was granted, "for 6.5 s".
+[[nodiscard]] std::string standing_words(const queue_entry& e);
 // "2026-11-24T19:28:00Z"
 [[nodiscard]] std::string time_words(std::chrono::system_clock::time_point t);
 

@@ -8,28 +8,6 @@ namespace colock::cli {
 
 namespace {
 
-struct kind_text {
-    kind what;
-    std::string_view word;
-    std::string_view words;
-};
-constexpr std::array texts{
-    kind_text{kind::none, "none", "no lock"},
-    kind_text{kind::mutex, "mutex", "mutex"},
-    kind_text{kind::shared_mutex, "shared_mutex", "reader/writer lock"},
-    kind_text{kind::election, "election", "election"},
-    kind_text{kind::semaphore, "semaphore", "semaphore"},
-    kind_text{kind::kazoo, "kazoo", "lock of kazoo"},
-    kind_text{kind::recipe, "recipe", "lock of ZooKeeper's recipe"},
-    kind_text{kind::named, "named", "named lock"},
-    kind_text{kind::single_node, "single_node", "lock of a single node"},
-};
-
-const kind_text& text_of(kind k)
-{
-    return *std::ranges::find(texts, k, &kind_text::what);
-}
-
 // What stands before the number that the server has appended; empty when there is none. Behind 2^31 the number is negative.
 std::string_view before_number(std::string_view name)
 {
@@ -46,62 +24,65 @@ std::string_view before_number(std::string_view name)
     return stem;
 }
 
+bool ends_in_marker_of(seen_kind k, std::string_view stem)
+{
+    return std::ranges::any_of(std::array{k->marker, k->shared_marker},
+                               [&](std::string_view m) { return !m.empty() && stem.ends_with(m); });
+}
+
 } // namespace
 
-std::string_view words_for(kind k)
+std::string_view words_for(seen_kind k)
 {
-    return text_of(k).words;
+    return k != nullptr ? k->words : "no lock";
 }
 
-std::string_view word_for(kind k)
+std::string with_article(std::string_view words)
 {
-    return text_of(k).word;
+    const bool has_vowel = std::string_view{"aeiou"}.find(words.front()) != words.npos;
+    return (has_vowel ? "an " : "a ") + std::string{words};
 }
 
-std::optional<kind> kind_from(std::string_view word)
+std::string_view word_for(seen_kind k)
 {
-    const auto at = std::ranges::find(texts, word, &kind_text::word);
-    return at == texts.end() ? std::nullopt : std::optional{at->what};
+    return k != nullptr ? k->word : "none";
+}
+
+std::optional<seen_kind> kind_from(std::string_view word)
+{
+    const auto* const at = std::ranges::find(kinds::seen, word, &colock::detail::lock_kind::word);
+    return at == kinds::seen.end() ? std::nullopt : std::optional{*at};
 }
 
 std::vector<std::string> all_kind_words()
 {
     std::vector<std::string> all;
-    for (const auto& t : texts) {
-        if (t.what != kind::none) {
-            all.emplace_back(t.word);
-        }
+    for (const auto* each : kinds::seen) {
+        all.emplace_back(each->word);
     }
     return all;
 }
 
-layout lease_layout()
+std::string_view words_before_age(std::string_view name)
 {
-    return {.prefix = "_c_", .marker = "lease-"};
+    return name.find("-lease-") != name.npos ? "for " : "in the queue for ";
 }
 
 std::optional<queue_kind> kind_of(std::string_view name)
 {
     const auto stem = before_number(name);
+    const auto is_of = [&](seen_kind k) {
+        return ends_in_marker_of(k, stem) &&
+               (!k->requires_prefix ||
+                (stem.starts_with(k->prefix) && stem.size() > k->prefix.size() + k->marker.size()));
+    };
     queue_kind found{.count = 1, .example = std::string{name}};
-    if (stem.ends_with("__lock__") || stem.ends_with("__rlock__")) {
-        found.what = kind::kazoo;
-        found.names = kazoo_layout();
-    } else if (stem.ends_with("__WRIT__") || stem.ends_with("__READ__")) {
-        found.what = kind::shared_mutex;
-        found.names = curator_shared_layout();
-    } else if (stem.ends_with("latch-")) {
-        found.what = kind::election;
-        found.names = curator_latch_layout();
-    } else if (stem.ends_with("lock-")) {
-        found.what = kind::mutex;
-        found.names = curator_layout();
-    } else if (stem.starts_with("x-") && stem.size() > 3 && stem.ends_with('-')) {
-        found.what = kind::recipe;
-        found.names = zookeeper_recipe_layout();
+    if (const auto* const at = std::ranges::find_if(kinds::seen, is_of); at != kinds::seen.end()) {
+        found.what = *at;
+        found.names = found.what->names();
     } else if (constexpr std::size_t guid = 36, mark = 6;
                stem.ends_with("_lock_") && stem.size() > guid + 1 + mark && stem[guid] == '-') {
-        found.what = kind::named;
+        found.what = &kinds::named;
         found.names = named_layout(stem.substr(guid + 1, stem.size() - guid - 1 - mark));
     } else {
         return std::nullopt;
@@ -120,21 +101,21 @@ bool is_contender_name(std::string_view name)
         return false;
     }
     const auto begins = name.substr(0, name.size() - digits);
-    static constexpr std::array markers{"lock-",    "lease-",   "latch-",    "__WRIT__",
-                                        "__READ__", "__lock__", "__rlock__", "_lock_",
-                                        "READ-",    "WRITE-",   "read-",     "write-"};
-    return begins.starts_with("x-") || std::ranges::any_of(markers, [&](const char* marker) {
-               return begins.ends_with(marker);
-           });
+    static constexpr std::array others{"lease-", "_lock_", "READ-", "WRITE-", "read-", "write-"};
+    return begins.starts_with(kinds::recipe.prefix) ||
+           std::ranges::any_of(
+               kinds::seen,
+               [&](seen_kind k) { return !k->requires_prefix && ends_in_marker_of(k, begins); }) ||
+           std::ranges::any_of(others,
+                               [&](const char* marker) { return begins.ends_with(marker); });
 }
 
 std::vector<queue_kind> kinds_among(const std::vector<std::string>& names)
 {
     std::vector<queue_kind> all;
-    bool locks = false, leases = false;
+    bool leases = false;
     for (const auto& name : names) {
-        locks = locks || name == "locks";
-        leases = leases || name == "leases";
+        leases = leases || name == kinds::semaphore.child;
         auto one = kind_of(name);
         if (!one) {
             continue;
@@ -149,11 +130,14 @@ std::vector<queue_kind> kinds_among(const std::vector<std::string>& names)
             same->example = std::min(same->example, one->example);
         }
     }
-    std::ranges::stable_sort(all, [](const queue_kind& a, const queue_kind& b) {
-        return std::pair{b.count, a.what} < std::pair{a.count, b.what};
+    const auto row = [](const queue_kind& k) { return std::ranges::find(kinds::seen, k.what); };
+    std::ranges::stable_sort(all, [&](const queue_kind& a, const queue_kind& b) {
+        return std::pair{b.count, row(a)} < std::pair{a.count, row(b)};
     });
-    if (locks && leases) {
-        all.push_back({.what = kind::semaphore, .names = lease_layout(), .example = "leases"});
+    if (leases) { // "locks" goes while nobody waits
+        all.push_back({.what = &kinds::semaphore,
+                       .names = lease_layout(),
+                       .example = std::string{kinds::semaphore.child}});
     }
     return all;
 }

@@ -1,6 +1,8 @@
 // What `colock` returns when it is not the status of a command that it ran.
 #pragma once
 
+#include <string_view>
+
 namespace colock::cli {
 
 // The numbers follow env, timeout and docker: 125 for the program's own failure, 126 and 127 for a command that cannot be
@@ -19,5 +21,21 @@ enum exit_status : int {
     signalled =
         128, // and the number of the signal that ended the command, or colock while it waited
 };
+
+// For machines, why `colock run` has ended with one of these.
+[[nodiscard]] constexpr std::string_view word_for(exit_status s) noexcept
+{
+    switch (s) {
+    case lost: return "lost";
+    case no_zookeeper: return "no_zookeeper";
+    case refused: return "refused";
+    case busy: return "busy";
+    case timed_out: return "timed_out";
+    case not_executable: return "not_executable";
+    case not_found: return "not_found";
+    case signalled: return "signal";
+    default: return "usage";
+    }
+}
 
 } // namespace colock::cli

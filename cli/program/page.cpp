@@ -93,6 +93,8 @@ const shown_option* find(const page& in, std::string_view name)
 
 void add_environment(page& to, bool starts)
 {
+    const std::string not_for_command =
+        starts ? " The command does not inherit it without `--keep-identity`." : "";
     for (const auto& option : to.options) {
         if (!option.variable.empty()) {
             to.environment.push_back(
@@ -100,14 +102,16 @@ void add_environment(page& to, bool starts)
         }
     }
     if (find(to, "--auth")) {
-        to.environment.push_back({"COLOCK_AUTH",
-                                  "What could stand in the file of `--auth`, without "
-                                  "such a file: a secret. Whoever may read the "
-                                  "environment of the process can read it."});
+        to.environment.push_back(
+            {"COLOCK_AUTH", "What could stand in the file of `--auth`, without "
+                            "such a file: a secret. Whoever may read the "
+                            "environment of the process can read it." +
+                                not_for_command});
     }
     if (find(to, "--tls-key")) {
         to.environment.push_back(
-            {"COLOCK_TLS_KEY_PASSWORD", "The password of the key of `--tls-key`: a secret."});
+            {"COLOCK_TLS_KEY_PASSWORD",
+             "The password of the key of `--tls-key`: a secret." + not_for_command});
     }
     if (starts) {
         to.environment.push_back(
@@ -121,6 +125,11 @@ void add_environment(page& to, bool starts)
              "since 1970. The time moves on while the servers answer."});
         to.environment.push_back(
             {"COLOCK_NODE", "Set for the command: the node that stands for the lock."});
+        to.environment.push_back(
+            {"COLOCK_NODES",
+             "Set for the command: the same of each colock under which the command runs, the "
+             "outermost first, with tabs between them. A colock that would wait for one of these "
+             "locks refuses to."});
     }
 }
 
@@ -131,7 +140,7 @@ void add_files(page& to)
             {"the FILE of `--auth`",
              "Who we are, one identity a line: a scheme, a blank, and the secret, such as \"digest "
              "orders:password\". Empty lines and lines that begin with # say nothing. Only its "
-             "owner should be able to read it."});
+             "owner should be able to read it: colock warns otherwise."});
     }
     if (find(to, "--tls-ca")) {
         to.files.push_back({"the FILEs of `--tls-ca`, `--tls-cert` and `--tls-key`",

@@ -3,23 +3,68 @@
 #include <colock/log.hpp>
 #include <colock/version.hpp>
 
+#include "program/background_writer.hpp"
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"
 #include "program/help.hpp"
+#include "program/page.hpp"
 
-#include <boost/system/system_error.hpp>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <iostream>
+#include <system_error>
+#include <utility>
 
 namespace colock::cli {
+
+namespace {
+
+// The words, which the kernel puts one after the other. Others may have made them elsewhere.
+std::span<char> in_one_piece(int count, char** words)
+{
+    std::size_t size = 0;
+    for (int i = 0; i < count && words[i] == words[0] + size; ++i) {
+        size += std::strlen(words[i]) + 1;
+    }
+    return {words[0], size};
+}
+
+// What would be opened next would get the number of a standard file that is closed: a line on the standard error could go to a
+// server. Writing to these fails, as it does to a closed file, and the command of `colock run` finds them closed.
+void occupy_closed_standard_files()
+{
+    for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(file, F_GETFD) < 0) {
+            [[maybe_unused]] const int opened = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+        }
+    }
+}
+
+// A pipe that nobody reads keeps no program from its end.
+void say_last(std::string line)
+{
+    try {
+        background_writer out{STDERR_FILENO, [](std::size_t) { return std::string{}; }};
+        out.write(std::move(line));
+        out.flush(std::chrono::seconds{1});
+    } catch (const std::system_error&) { // there may be no more threads
+        std::cerr << line;
+    }
+}
+
+} // namespace
 
 program::program() : app_{"Distributed locks on ZooKeeper, for the shell", "colock"}
 {
     app_.require_subcommand(1);
     app_.set_help_flag("-h,--help", "say this");
-    app_.set_version_flag("--version", "colock " COLOCK_VERSION_STRING,
+    app_.set_version_flag("-V,-v,--version", "colock " COLOCK_VERSION_STRING,
                           "say which version this is");
 }
 
@@ -42,8 +87,52 @@ const command& program::find(std::string_view name) const
                   "there is no command \"" + printable(name) + "\"; `colock help` lists them"};
 }
 
+namespace {
+
+// Where a variable stands in for an option, the variable is at fault.
+std::string with_variables(std::string text, const CLI::App& options,
+                           const std::vector<std::string>& given)
+{
+    for (const auto* option : options.get_options()) {
+        const auto name = option->get_name();
+        const auto variable = option->get_envname();
+        const bool is_given = std::ranges::any_of(
+            given, [&](const std::string& word) { return word.substr(0, word.find('=')) == name; });
+        if (variable.empty() || is_given || !std::getenv(variable.c_str())) {
+            continue;
+        }
+        for (auto at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+            const auto behind = at + name.size();
+            const bool is_whole =
+                behind == text.size() ||
+                (text[behind] != '-' && (text[behind] < 'a' || text[behind] > 'z'));
+            if (is_whole) {
+                text.replace(at, name.size(), variable);
+            }
+        }
+    }
+    return text;
+}
+
+// The command of the user, which CLI11 takes for arguments of ours.
+std::string forgotten_divider(const command& c)
+{
+    const auto rest = c.options->remaining();
+    const auto word =
+        std::ranges::find_if(rest, [](const auto& text) { return !text.starts_with('-'); });
+    if (word == rest.end()) {
+        return {};
+    }
+    return "put -- before the command \"" + *word + "\": colock " + std::string{c.text.name} + ' ' +
+           std::string{c.text.synopsis};
+}
+
+} // namespace
+
 int program::run(int argc, char** argv)
 {
+    shown_ = in_one_piece(argc, argv);
+    occupy_closed_standard_files();
     // CLI11 would take what stands behind "--" for arguments of colock.
     std::vector<std::string> own{argv + 1, argv + argc};
     const auto divider = std::ranges::find(own, "--");
@@ -52,6 +141,7 @@ int program::run(int argc, char** argv)
         words_.assign(divider + 1, own.end());
         own.erase(divider, own.end());
     }
+    const auto given = own;
     const auto first = own.empty() ? std::string{} : own.front();
     std::ranges::reverse(own); // as CLI11 wants them, which takes them away, too
 
@@ -61,27 +151,31 @@ int program::run(int argc, char** argv)
             std::ranges::find_if(commands_, [](auto& c) { return c.options->parsed(); });
         return at == commands_.end() ? nullptr : &*at;
     };
-    const auto say = [&](const std::string& line, int status) {
-        constexpr std::size_t longest = 16'384;
-        std::cerr << said_by << ": " << printable(line, longest) << '\n'; // CLI11 repeats words
+    const auto say = [&](std::string line, int status) {
+        if (const auto* const c = chosen(); c && status == usage) {
+            line = with_variables(std::move(line), *c->options, given);
+        }
+        say_last(said_by + ": " + printable(line, longest_line) + '\n'); // CLI11 repeats words
         return status;
+    };
+    // A user must not take an output that a full disk has cut off for the whole.
+    const auto written = [&](int status) {
+        return std::cout.flush()
+                   ? status
+                   : say("what it has to say cannot be written to the standard output", usage);
     };
     try {
         app_.parse(own);
         auto* const c = chosen();
         said_by += ' ' + std::string{c->text.name};
-        const int status = c->run();
-        if (!std::cout.flush()) {
-            throw failure{usage, "what it has to say cannot be written to the standard output"};
-        }
-        return status;
+        return written(c->run());
     } catch (const CLI::CallForHelp&) {
         auto* const c = chosen();
         std::cout << (c ? help_of(*c) : help_of(*this));
-        return success;
+        return written(success);
     } catch (const CLI::CallForVersion& e) {
         std::cout << e.what() << '\n';
-        return success;
+        return written(success);
     } catch (const CLI::ParseError& e) {
         if (argc <= 1) {
             std::cerr << help_of(*this);
@@ -94,14 +188,15 @@ int program::run(int argc, char** argv)
             return say("there is no command \"" + printable(first) + "\"; `colock help` lists them",
                        usage);
         }
+        if (c && !has_words_ && starts_a_command(*c) && dynamic_cast<const CLI::ExtrasError*>(&e)) {
+            if (const auto line = forgotten_divider(*c); !line.empty()) {
+                return say(line, usage);
+            }
+        }
         return say(std::string{e.what()} + "; `" + said_by + " --help` tells what there is", usage);
-    } catch (const failure& e) {
-        return say(e.what(), e.status());
-    } catch (const boost::system::system_error& e) {
-        const auto f = failure_of(e.code(), e.what());
-        return say(f.what(), f.status());
-    } catch (const std::exception& e) {
-        return say(e.what(), usage);
+    } catch (...) {
+        const auto f = failure_of(std::current_exception());
+        return written(say(f.what(), f.status()));
     }
 }
 

@@ -6,6 +6,7 @@
 #include <CLI/Formatter.hpp>
 #include <functional>
 #include <list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,9 @@ public:
     [[nodiscard]] const std::vector<std::string>& words() const noexcept { return words_; }
     [[nodiscard]] bool has_words() const noexcept { return has_words_; }
 
+    // The memory that /proc shows as the command line of this process.
+    [[nodiscard]] std::span<char> shown() const noexcept { return shown_; }
+
     [[nodiscard]] const std::list<command>& commands() const noexcept { return commands_; }
     // Throws failure when there is none.
     [[nodiscard]] const command& find(std::string_view name) const;
@@ -67,6 +71,7 @@ private:
     std::list<command> commands_;
     std::vector<std::string> words_;
     bool has_words_ = false;
+    std::span<char> shown_;
 };
 
 // Each command, in a file of its own.

@@ -25,7 +25,9 @@ void add_elect(program& p)
     const auto o = std::make_shared<run_options>();
     add_run_options(*c.options, *o);
     c.run = [&p, o] {
-        return supervise(supervision_of(*o, "colock elect", as_candidate{}, p.words()));
+        const std::string name = "colock elect";
+        return supervise_what([&] { return supervision_of(*o, name, as_candidate{}, p); }, *o,
+                              name);
     };
 }
 

@@ -3,6 +3,8 @@
 #include <colock/log.hpp>
 
 #include "connect/duration.hpp"
+#include "names/lock_kind.hpp"
+#include "program/failure.hpp"
 
 #include <boost/json/serialize.hpp>
 
@@ -19,11 +21,9 @@ namespace json = boost::json;
 
 namespace {
 
-// A terminal that has gone away is no reason to stop.
-void write(const std::string& text)
-{
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
-}
+// For a reader who reads. One that does not, such as a terminal that is stopped, delays what comes next by no more than this.
+constexpr auto before_the_next = std::chrono::milliseconds{250};
+constexpr auto before_the_end = std::chrono::seconds{1};
 
 std::size_t width()
 {
@@ -38,7 +38,9 @@ std::string holder_name(const queue_entry& e)
         return *owner.host + ':' + std::to_string(*owner.pid) + " (" + *owner.program + ')';
     }
     constexpr std::size_t most = 60;
-    return e.unreadable ? "somebody whose node cannot be read" : printable(e.data, most);
+    return e.unreadable                       ? "somebody whose node cannot be read"
+           : owner.text == revocation_request ? "somebody who was asked to let go"
+                                              : printable(owner.text, most);
 }
 
 std::string place(std::optional<std::size_t> before, std::size_t all)
@@ -49,6 +51,12 @@ std::string place(std::optional<std::size_t> before, std::size_t all)
     return *before == 1 ? "next in the queue" : std::to_string(*before) + " before this one";
 }
 
+// In UTF-8.
+bool continues_character(char c)
+{
+    return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+}
+
 // In one line of the terminal, if need be without the beginning of the path.
 std::string line_of(const std::string& before, std::string path, const std::string& behind,
                     std::size_t width)
@@ -56,11 +64,40 @@ std::string line_of(const std::string& before, std::string path, const std::stri
     constexpr std::size_t least = 8;
     const auto all = before.size() + path.size() + behind.size();
     if (all > width && path.size() > least) {
-        path = "..." + path.substr(std::min(all - width + 3, path.size() - least));
+        auto from = std::min(all - width + 3, path.size() - least);
+        while (from != path.size() && continues_character(path[from])) {
+            ++from;
+        }
+        path = "..." + path.substr(from);
     }
     auto line = before + path + behind;
-    line.resize(std::min(line.size(), width));
+    auto end = std::min(line.size(), width);
+    while (end != 0 && end != line.size() && continues_character(line[end])) {
+        --end;
+    }
+    line.resize(end);
     return line;
+}
+
+// A job in the background leaves the terminal alone.
+bool in_background()
+{
+    const pid_t there = ::tcgetpgrp(STDERR_FILENO);
+    return there > 0 && there != ::getpgrp();
+}
+
+std::string json_line(const std::string& path, const std::string& event, json::object fields)
+{
+    json::object all{{"event", event}, {"path", path}};
+    for (auto& [key, value] : fields) {
+        all[key] = std::move(value);
+    }
+    for (auto& [key, value] : all) {
+        if (const auto* const text = value.if_string()) { // names and words of others, too
+            value = printable({text->data(), text->size()}, longest_line);
+        }
+    }
+    return json::serialize(all) + '\n';
 }
 
 // A clock of the server that is ahead gives no negative time.
@@ -74,7 +111,13 @@ std::chrono::nanoseconds age(const queue_entry& e)
 
 events::events(std::string command, std::string path, bool as_json)
     : command_{std::move(command)}, path_{std::move(path)}, json_{as_json},
-      terminal_{!as_json && ::isatty(STDERR_FILENO) == 1}
+      terminal_{!as_json && ::isatty(STDERR_FILENO) == 1},
+      out_{STDERR_FILENO, [command = command_, path = path_, as_json](std::size_t dropped) {
+               return as_json ? json_line(path, "dropped", {{"lines", dropped}})
+                              : command + ": " + std::to_string(dropped) +
+                                    (dropped == 1 ? " line" : " lines") +
+                                    " could not be written here\n";
+           }}
 {
 }
 
@@ -96,9 +139,9 @@ void events::waiting(const queue_view& queue, std::int64_t own_session)
     }
     if (json_) {
         json::object fields{{"position", before ? json::value(*before) : json::value()},
-                            {"holder", printable(holder.data)},
+                            {"holder", printable(holder.owner().text)},
                             {"holder_node", holder.path},
-                            {"held_for_ms", age(holder).count() / 1'000'000}};
+                            {"in_queue_ms", age(holder).count() / 1'000'000}};
         auto now = (before ? std::to_string(*before) : "") + holder.path;
         if (last_wait_ != now) {
             last_wait_ = std::move(now);
@@ -106,35 +149,37 @@ void events::waiting(const queue_view& queue, std::int64_t own_session)
         }
         return;
     }
+    if (in_background() || !out_.idle()) {
+        return; // the next one is newer
+    }
     const auto rest = ": " + place(before, all.size()) + "; held by " +
-                      printable(holder_name(holder)) + " for " + shown(age(holder));
-    write("\r\033[K" + line_of("waiting for ", printable(path_), rest, width() - 1));
+                      printable(holder_name(holder)) + ", " +
+                      std::string{words_before_age(holder.name)} + shown(age(holder));
+    out_.write("\r\033[K" + line_of("waiting for ", printable(path_), rest, width() - 1));
     shows_wait_ = true;
 }
 
-void events::wipe()
+// What takes the wait away from the terminal, if it is there.
+std::string events::wiped()
 {
-    if (std::exchange(shows_wait_, false)) {
-        write("\r\033[K");
-    }
+    return std::exchange(shows_wait_, false) && !in_background() ? "\r\033[K" : "";
 }
 
-void events::line(const char* event, json::object fields)
+void events::line(const std::string& event, json::object fields)
 {
-    json::object all{{"event", event}, {"path", path_}};
-    for (auto& [key, value] : fields) {
-        all[key] = std::move(value);
-    }
-    write(json::serialize(all) + '\n');
+    out_.write(json_line(path_, event, std::move(fields)));
 }
 
 void events::granted(const std::string& node, const std::string& token)
 {
-    wipe();
+    auto wipe = wiped();
     last_wait_.reset();
     if (json_) {
         line("granted", {{"node", node}, {"token", token}});
+    } else if (!wipe.empty()) {
+        out_.write(std::move(wipe));
     }
+    settle(); // the command writes to the same terminal
 }
 
 void events::started(int process)
@@ -146,20 +191,41 @@ void events::started(int process)
 
 void events::note(const std::string& event, const std::string& text)
 {
-    wipe();
     if (json_) {
-        line(event.c_str(), {{"text", text}});
+        line(event, {{"text", text}});
     } else {
-        write(command_ + ": " + text + '\n');
+        words(text);
     }
 }
 
-void events::ended(int status)
+void events::ended(int status, std::string_view reason, const std::string& text)
 {
-    wipe();
     if (json_) {
-        line("ended", {{"status", status}});
+        json::object fields{{"status", status}, {"reason", reason}};
+        if (!text.empty()) {
+            fields["text"] = text;
+        }
+        line("ended", std::move(fields));
+    } else if (!text.empty()) {
+        words(text);
+    } else if (auto wipe = wiped(); !wipe.empty()) {
+        out_.write(std::move(wipe));
     }
+}
+
+void events::words(const std::string& text)
+{
+    out_.write(wiped() + command_ + ": " + printable(text, longest_line) + '\n');
+}
+
+void events::settle()
+{
+    out_.flush(before_the_next);
+}
+
+void events::finish()
+{
+    out_.flush(before_the_end);
 }
 
 } // namespace colock::cli

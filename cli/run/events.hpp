@@ -1,19 +1,23 @@
-// What `colock run` says: to people in words, to machines as JSON, a line each, on the standard error.
+// What `colock run` says: to people in words, to machines as JSON, a line each, on the standard error. Whoever reads
+// that, or does not, delays nothing that is done.
 #pragma once
 
 #include <colock/queue_view.hpp>
+
+#include "program/background_writer.hpp"
 
 #include <boost/json/object.hpp>
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace colock::cli {
 
 class events {
 public:
-    // `command` begins each line in words, such as "colock run".
+    // `command` begins each line in words, such as "colock run". Starts a thread: behind the fork of the guardian.
     events(std::string command, std::string path, bool as_json);
 
     // Whether the wait is worth a look: on a terminal, or as JSON.
@@ -26,11 +30,18 @@ public:
     void started(int process);
     // Something that a person has to know.
     void note(const std::string& event, const std::string& text);
-    void ended(int status);
+    // The end: the status, a word for what that is, and a text where there is more to say.
+    void ended(int status, std::string_view reason, const std::string& text = {});
+
+    // Gives a reader who reads a moment for what was said: before somebody else writes to the same terminal.
+    void settle();
+    // The same, at the end of the process.
+    void finish();
 
 private:
-    void wipe();
-    void line(const char* event, boost::json::object fields);
+    void words(const std::string& text);
+    std::string wiped();
+    void line(const std::string& event, boost::json::object fields);
 
     std::string command_;
     std::string path_;
@@ -38,6 +49,7 @@ private:
     bool terminal_;
     bool shows_wait_ = false;
     std::optional<std::string> last_wait_;
+    background_writer out_;
 };
 
 } // namespace colock::cli

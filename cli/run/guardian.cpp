@@ -3,6 +3,7 @@
 #include "run/boot_time.hpp"
 #include "run/guardian_messages.hpp"
 #include "run/process_tree.hpp"
+#include "run/variables.hpp"
 
 #include <poll.h>
 #include <sys/mman.h>
@@ -16,7 +17,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <optional>
-#include <sstream>
+#include <string_view>
 #include <utility>
 
 namespace colock::cli {
@@ -56,7 +57,7 @@ private:
         // Not in the supervisor's group: whoever stops or kills that group shall not meet the guardian.
         ::setpgid(0, 0);
         adopt_orphans();
-        ::prctl(PR_SET_NAME, "colock-guardian");
+        show_as("lock-guardian");
         ::mlockall(
             MCL_CURRENT); // where it may: it has to react while the machine is short of memory
         for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP,
@@ -71,6 +72,17 @@ private:
         ::sigprocmask(SIG_SETMASK, &child, nullptr);
         children_ = ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
         timer_ = ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    }
+
+    // Whoever kills processes by a name or a pattern, such as "colock", "colock run" or the path of the lock, means the
+    // supervisor and shall not meet the guardian, which then ends what is left.
+    void show_as(const char* name)
+    {
+        ::prctl(PR_SET_NAME, name);
+        std::ranges::fill(task_.shown, '\0');
+        if (!task_.shown.empty()) {
+            std::string_view{name}.copy(task_.shown.data(), task_.shown.size() - 1);
+        }
     }
 
     void wait()
@@ -122,19 +134,15 @@ private:
         }
     }
 
-    void start(const std::string& environment)
+    void start(const std::string& text)
     {
-        if (boot_time() >=
-            task_.bound.until()) { // the supervisor was stopped when it wanted to start
-            send(supervisor_, {message_kind::cannot_start, ETIME});
+        const auto environment = unpacked(text);
+        if (!environment) {
+            send(supervisor_, {message_kind::cannot_start, EBADMSG});
             return;
         }
-        std::vector<std::string> lines;
-        std::istringstream in{environment};
-        for (std::string line; std::getline(in, line);) {
-            lines.push_back(line);
-        }
-        const auto started = start_command(task_.command, lines, task_.signals, task_.tty);
+        const auto started =
+            start_command(task_.command, *environment, task_.signals, task_.tty, task_.bound);
         if (started.id < 0) {
             send(supervisor_, {message_kind::cannot_start, started.error});
             return;
@@ -161,8 +169,9 @@ private:
             run_->policy.command_ended(boot_time());
             send_or_drop(supervisor_, {message_kind::ended, status});
         }
-        if (run_ && ended < 0 &&
-            errno == ECHILD) { // each process that is left has an ancestor here
+        // Each process that is left has an ancestor here.
+        if (run_ && ended < 0 && errno == ECHILD) {
+            task_.bound.count_work(); // the supervisor may have been stopped, and hears of it now
             send(supervisor_,
                  {message_kind::over, run_->status.value_or(0), run_->behind_bound ? "late" : ""});
             run_.reset();
@@ -180,7 +189,10 @@ private:
         switch (run_->policy.step(now, bound)) {
         case guardian_policy::order::nothing: break;
         case guardian_policy::order::terminate: end_all(SIGTERM); break;
-        case guardian_policy::order::kill: end_all(SIGKILL); break;
+        case guardian_policy::order::kill:
+            end_all(SIGKILL);
+            task_.bound.count_work();
+            break;
         }
     }
 

@@ -7,14 +7,18 @@
 #include "run/start_command.hpp"
 #include "run/terminal.hpp"
 
+#include <span>
+
 namespace colock::cli {
 
 struct guardian_task {
     command_line command;
     ending_terms terms;
-    const shared_bound& bound;
+    shared_bound& bound;
     const inherited_signals& signals;
     const terminal& tty;
+    // The memory that /proc shows as the command line of this process.
+    std::span<char> shown;
 };
 
 // What the guardian process does until the supervisor has gone and no process of a command is left. It starts the command

@@ -4,6 +4,7 @@
 #include "run/process_tree.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -16,7 +17,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <system_error>
+#include <utility>
 
 namespace colock::cli {
 
@@ -46,7 +49,10 @@ guardian_link::guardian_link(const guardian_task& task)
         ::close(socket_);
         throw std::system_error{error, std::generic_category(), "fork"};
     }
-    adopt_orphans(); // should somebody kill the guardian
+    // Should somebody kill the guardian. Where SIGCHLD is ignored, the kernel reaps children itself: one that ends during a
+    // look at /proc would not be found, and neither would what it leaves.
+    adopt_orphans();
+    ::signal(SIGCHLD, SIG_DFL);
 }
 
 guardian_link::~guardian_link()
@@ -55,7 +61,7 @@ guardian_link::~guardian_link()
         return;
     }
     // The guardian ends what is left, and then itself.
-    ::close(socket_);
+    ::close(std::exchange(socket_, -1));
     const int process = static_cast<int>(::syscall(SYS_pidfd_open, guardian_, 0));
     ::pollfd ended{process, POLLIN, 0};
     const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(patience_);
@@ -63,57 +69,113 @@ guardian_link::~guardian_link()
     ::close(process);
     if (in_time) {
         ::waitpid(guardian_, nullptr, 0);
-    } else {
-        end_by_force();
+        return;
     }
+    kill();
+    for (int refused = 0; end_some(refused) != round_end::over;) {
+        ::usleep(5'000);
+    }
+}
+
+bool guardian_link::tell(const message& m)
+{
+    return socket_ >= 0 && send_or_drop(socket_, m);
 }
 
 asio::awaitable<std::optional<message>> guardian_link::next()
 {
     // Not a member: this object lives longer than the execution context.
-    asio::posix::stream_descriptor readable{co_await asio::this_coro::executor, ::dup(socket_)};
-    std::optional<message> next;
-    for (;;) {
+    asio::posix::stream_descriptor readable{co_await asio::this_coro::executor};
+    while (socket_ >= 0) {
         message m{};
         const auto what = receive(socket_, m);
         if (what == received::message) {
-            next = std::move(m);
+            co_return m;
         }
-        if (what != received::nothing) {
-            co_return next;
+        if (what == received::end) {
+            break;
+        }
+        if (!readable.is_open()) {
+            readable.assign(::dup(socket_));
         }
         co_await readable.async_wait(asio::posix::stream_descriptor::wait_read,
                                      asio::use_awaitable);
     }
+    co_return std::nullopt;
 }
 
-void guardian_link::keep_going() const noexcept
-{
-    if (guardian_ > 0) {
-        ::kill(guardian_, SIGCONT);
-    }
-}
-
-void guardian_link::end_by_force()
+// A process that becomes a child of this one while the guardian lives is not the command's: those become children of the guardian.
+// A look at the children that ends before the guardian does finds none of the guardian's.
+void guardian_link::keep_going()
 {
     if (guardian_ < 0) {
         return;
     }
-    ::kill(guardian_, SIGKILL);
-    ::waitpid(std::exchange(guardian_, -1), nullptr, 0);
-    // Its children are ours now.
-    for (;;) {
-        auto left = children_of(::getpid());
-        std::erase_if(left, [&](pid_t child) {
-            return std::ranges::find(not_ours_, child) != not_ours_.end() ||
-                   ::waitpid(child, nullptr, WNOHANG) == child;
+    auto children = some_own_children();
+    ::siginfo_t ended{};
+    if (::waitid(P_PID, static_cast<id_t>(guardian_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        ended.si_pid == 0) {
+        std::erase_if(children, [this](pid_t child) {
+            return child == guardian_ || std::ranges::find(not_ours_, child) != not_ours_.end();
         });
-        if (left.empty()) {
-            return;
-        }
-        signal_all_below(::getpid(), SIGKILL, not_ours_);
-        ::usleep(5'000); // the kernel needs a moment for each
+        not_ours_.insert(not_ours_.end(), children.begin(), children.end());
     }
+    ::kill(guardian_, SIGCONT);
+}
+
+void guardian_link::kill()
+{
+    if (guardian_ < 0) {
+        return;
+    }
+    ::kill(std::exchange(guardian_, -1), SIGKILL);
+    if (socket_ >= 0) {
+        ::shutdown(socket_, SHUT_RDWR); // whoever waits in next() has waited enough
+        ::close(std::exchange(socket_, -1));
+    }
+}
+
+asio::awaitable<void> guardian_link::end_by_force(std::function<void(int)> refused)
+{
+    using namespace std::chrono_literals;
+    kill();
+    asio::steady_timer next{co_await asio::this_coro::executor};
+    for (auto pause = 5ms;;) {
+        int number = 0;
+        const auto round = end_some(number);
+        if (round == round_end::over) {
+            co_return;
+        }
+        if (number != 0) {
+            refused(number);
+        }
+        next.expires_after(round == round_end::reaped ? 0ms : pause);
+        pause = round == round_end::reaped ? 5ms
+                                           : std::min<std::chrono::milliseconds>(2 * pause, 250ms);
+        co_await next.async_wait(asio::use_awaitable);
+    }
+}
+
+round_end guardian_link::end_some(int& refused)
+{
+    return end_children(
+        {.none =
+             [] {
+                 ::siginfo_t ignored{};
+                 return ::waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) != 0 &&
+                        errno == ECHILD;
+             },
+         .look =
+             [this] {
+                 auto left = children_of(::getpid());
+                 std::erase_if(left, [this](pid_t child) {
+                     return std::ranges::find(not_ours_, child) != not_ours_.end();
+                 });
+                 return left;
+             },
+         .reap = [](pid_t child) { return ::waitpid(child, nullptr, WNOHANG) == child; },
+         .kill = [&] { refused = signal_all_below(::getpid(), SIGKILL, not_ours_); },
+         .spares = !not_ours_.empty()});
 }
 
 } // namespace colock::cli

@@ -1,6 +1,7 @@
 // The supervisor's end of the guardian.
 #pragma once
 
+#include "run/end_children.hpp"
 #include "run/guardian.hpp"
 #include "run/guardian_messages.hpp"
 
@@ -8,39 +9,48 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace colock::cli {
 
+// Blocks nobody: not when the guardian is stopped, nor when processes cannot be killed.
 class guardian_link {
 public:
     // Forks the guardian; therefore before this process has threads. Throws failure, std::system_error.
     explicit guardian_link(const guardian_task& task);
     guardian_link(const guardian_link&) = delete;
     guardian_link& operator=(const guardian_link&) = delete;
-    // Does not return before all processes of a command are gone, by end_by_force() at the latest.
+    // The only one that blocks: does not return before all processes of a command are gone.
     ~guardian_link();
 
-    // False when the guardian is gone.
-    bool tell(const message& m) { return send(socket_, m); }
+    // False when the guardian does not hear it: it is gone, or has read nothing for long.
+    bool tell(const message& m);
 
-    // Continues the guardian, should somebody have stopped it.
-    void keep_going() const noexcept;
+    // Continues the guardian, should somebody have stopped it. To be called a few times a second: it also learns who becomes a
+    // child of this process without being the command's.
+    void keep_going();
 
-    // What the guardian says next; empty when it is gone.
+    // What the guardian says next; empty when it is gone, and behind kill().
     boost::asio::awaitable<std::optional<message>> next();
 
-    // Kills the guardian, and then all that it has guarded: for a guardian that is gone, or does nothing. Does not return
-    // before they are gone.
-    void end_by_force();
+    // For a guardian that does nothing. What it has said and nobody has read is lost.
+    void kill();
+
+    // Kills the guardian, if it is there, and then all that it has guarded. Completes when they are gone. `refused` is called
+    // with the number of processes that this process may not signal, again and again while there are some.
+    boost::asio::awaitable<void> end_by_force(std::function<void(int)> refused);
 
 private:
+    round_end end_some(int& refused);
+
     const std::chrono::nanoseconds patience_;
-    // Children that this process has inherited from the program that became it: they are none of a command.
-    const std::vector<pid_t> not_ours_;
-    pid_t guardian_ = -1;
+    // Children that this process has inherited from the program that became it, and orphans of theirs: they are none of a
+    // command.
+    std::vector<pid_t> not_ours_;
+    pid_t guardian_ = -1; // with the socket, until it is killed; then it is a child like the others
     int socket_ = -1;
 };
 

@@ -4,6 +4,7 @@
 #include <sys/uio.h>
 
 #include <cerrno>
+#include <stdexcept>
 #include <vector>
 
 namespace colock::cli {
@@ -24,6 +25,9 @@ bool send_with(int socket, const message& m, int flags)
     ::msghdr all{};
     all.msg_iov = parts;
     all.msg_iovlen = 2;
+    if (m.text.size() > longest_text) {
+        throw std::length_error{"a message to the guardian is too long"};
+    }
     ssize_t sent = 0;
     while ((sent = ::sendmsg(socket, &all, flags)) < 0 && errno == EINTR) {
     }
@@ -37,9 +41,9 @@ bool send(int socket, const message& m)
     return send_with(socket, m, MSG_NOSIGNAL);
 }
 
-void send_or_drop(int socket, const message& m)
+bool send_or_drop(int socket, const message& m)
 {
-    send_with(socket, m, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return send_with(socket, m, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 received receive(int socket, message& m)
@@ -56,7 +60,7 @@ received receive(int socket, message& m)
     if (size < 0) {
         return errno == EAGAIN || errno == EWOULDBLOCK ? received::nothing : received::end;
     }
-    if (size < static_cast<ssize_t>(sizeof h)) {
+    if (size < static_cast<ssize_t>(sizeof h) || (all.msg_flags & MSG_TRUNC) != 0) {
         return received::end;
     }
     m = {h.kind, h.value, {text.data(), static_cast<std::size_t>(size) - sizeof h}};

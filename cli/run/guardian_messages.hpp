@@ -9,7 +9,7 @@ namespace colock::cli {
 
 enum class message_kind : std::int32_t {
     // Of the supervisor:
-    start,   // `text`: the environment of the command, a line each
+    start,   // `text`: variables for the command, packed()
     pass_on, // `value`: a signal for the command's process group
     kill,    // the lock is lost, and another client may have it already
     // Of the guardian:
@@ -27,13 +27,15 @@ struct message {
     std::string text = {};
 };
 
-// Blocks for no longer than the other side takes to read. False when there is no other side.
+// Blocks for no longer than the other side takes to read. False when there is no other side. Throws std::length_error for a
+// text that receive() would not take.
 bool send(int socket, const message& m);
-// Does not block: the message is lost when the other side, which may be stopped, has read nothing for long.
-void send_or_drop(int socket, const message& m);
+// Does not block. False when there is no other side, or it has read nothing for long, as when it is stopped: then the message is
+// lost.
+bool send_or_drop(int socket, const message& m);
 
 enum class received { nothing, message, end };
-// Does not block. `end`: the other side is gone.
+// Does not block. `end`: the other side is gone, or has sent what is none of these messages.
 received receive(int socket, message& m);
 
 } // namespace colock::cli

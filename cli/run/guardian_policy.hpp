@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <variant>
 
 namespace colock::cli {
@@ -37,7 +38,7 @@ public:
     // Nobody renews the bound any more.
     void supervisor_gone(time now) noexcept { end(now); }
     // Another client may have the lock already.
-    void lost() noexcept { stage_ = killing{}; }
+    void lost() noexcept;
 
     [[nodiscard]] order step(time now, time bound) noexcept;
 
@@ -50,7 +51,9 @@ private:
         time kill_at;
         bool terminated = false;
     };
-    struct killing {};
+    struct killing {
+        std::optional<time> since = {}; // the first time
+    };
 
     void end(time now) noexcept;
     [[nodiscard]] time kill_at(const ending& e, time bound) const noexcept;

@@ -10,13 +10,9 @@ namespace colock::cli {
 
 namespace asio = boost::asio;
 
-namespace {
-
-} // namespace
-
 holding::operator bool() const noexcept
 {
-    return std::visit([](const auto& held) { return static_cast<bool>(held); }, held_);
+    return loss_reason() != errc::not_held;
 }
 
 std::chrono::steady_clock::duration holding::remaining() const noexcept
@@ -44,7 +40,7 @@ std::string holding::token() const
     return lock ? to_string(lock->token()) : "";
 }
 
-asio::awaitable<error_code> holding::wait_lost()
+asio::awaitable<error_code> holding::wait_lost() const
 {
     if (const auto* const lock = std::get_if<held_lock>(&held_)) {
         co_return co_await lock->async_wait_lost(asio::use_awaitable);
@@ -52,7 +48,7 @@ asio::awaitable<error_code> holding::wait_lost()
     co_return co_await std::get<permit>(held_).async_wait_lost(asio::use_awaitable);
 }
 
-asio::awaitable<void> holding::wait_revoked()
+asio::awaitable<void> holding::wait_revoked() const
 {
     if (const auto* const lock = std::get_if<held_lock>(&held_)) {
         const auto [ec] = co_await lock->async_wait_revoked(no_throw);

@@ -18,6 +18,7 @@ public:
     explicit holding(held_lock&& held) : held_{std::move(held)} {}
     explicit holding(permit&& held) : held_{std::move(held)} {}
 
+    // True when something was granted, also when it has been lost since.
     [[nodiscard]] explicit operator bool() const noexcept;
     [[nodiscard]] std::chrono::steady_clock::duration remaining() const noexcept;
     [[nodiscard]] error_code loss_reason() const noexcept;
@@ -27,9 +28,9 @@ public:
     [[nodiscard]] std::string token() const;
 
     // Gives the reason of the loss. Throws when it is cancelled.
-    boost::asio::awaitable<error_code> wait_lost();
+    boost::asio::awaitable<error_code> wait_lost() const;
     // Until a client asks for the lock. Nobody can ask for permits.
-    boost::asio::awaitable<void> wait_revoked();
+    boost::asio::awaitable<void> wait_revoked() const;
     boost::asio::awaitable<error_code> release();
 
 private:

@@ -8,11 +8,7 @@
 
 #include "connect/awaiting.hpp"
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-
 namespace colock::cli {
 
 namespace asio = boost::asio;
@@ -39,11 +35,10 @@ struct acquisition {
     [[nodiscard]] static acquired result(error_code ec, Guard held, const diagnostics& why)
     {
         acquired a;
-        a.error = ec;
+        // The time is over, and the servers are silent: `why` says so.
+        a.error = ec == errc::no_answer ? error_code{} : ec;
         a.why = why.message();
-        if (held) {
-            a.held = holding{std::move(held)};
-        }
+        a.held = holding{std::move(held)};
         return a;
     }
 
@@ -95,26 +90,14 @@ struct acquisition {
     }
     asio::awaitable<acquired> operator()(const as_candidate&) const
     {
-        using namespace asio::experimental::awaitable_operators;
         election_options o;
         o.safety_margin = choice.safety_margin;
         election e{zk, choice.path, choice.owner, o};
-        if (!limit) {
-            co_return co_await campaign(e);
-        }
-        asio::steady_timer over{co_await asio::this_coro::executor, *limit};
-        auto first = co_await (campaign(e) || over.async_wait(asio::use_awaitable));
-        if (auto* const a = std::get_if<acquired>(&first)) {
-            co_return std::move(*a);
-        }
-        co_return acquired{};
-    }
-
-    static asio::awaitable<acquired> campaign(election& e)
-    {
-        diagnostics why;
-        auto [ec, term] = co_await e.async_campaign(bind_diagnostics(why, no_throw));
-        co_return result(ec, std::move(term), why);
+        const auto stand = [&e](auto time, auto token) {
+            return e.async_try_campaign_for(time, token);
+        };
+        co_return co_await carry_out([&](auto token) { return stand(limit->zero(), token); },
+                                     stand);
     }
 };
 
@@ -127,18 +110,17 @@ asio::awaitable<acquired> acquire(client& zk, const lock_choice& choice,
     co_return co_await std::visit(how, choice.kind);
 }
 
-asio::awaitable<queue_view> view(client& zk, const lock_choice& choice)
+asio::awaitable<queue_view> view(client& zk, const lock_choice& choice, view_options how)
 {
-    const view_options few{.most_read = 64}; // one round trip
     if (const auto* const permits = std::get_if<as_permits>(&choice.kind)) {
         semaphore s{zk, choice.path, permits->all};
-        co_return co_await async_view_queue(s, few, asio::use_awaitable);
+        co_return co_await async_view_queue(s, how, asio::use_awaitable);
     }
     const auto names = std::holds_alternative<as_mutex>(choice.kind) ? curator_layout()
                        : std::holds_alternative<as_candidate>(choice.kind)
                            ? curator_latch_layout()
                            : curator_shared_layout();
-    co_return co_await async_view_queue(zk, choice.path, names, few, asio::use_awaitable);
+    co_return co_await async_view_queue(zk, choice.path, names, how, asio::use_awaitable);
 }
 
 } // namespace colock::cli

@@ -48,6 +48,7 @@ boost::asio::awaitable<acquired> acquire(client& zk, const lock_choice& choice,
                                          std::optional<std::chrono::milliseconds> limit);
 
 // The queue in which such an acquisition waits; of the nodes far behind only the names.
-boost::asio::awaitable<queue_view> view(client& zk, const lock_choice& choice);
+boost::asio::awaitable<queue_view> view(client& zk, const lock_choice& choice,
+                                        view_options how = {.most_read = 64}); // one round trip
 
 } // namespace colock::cli

@@ -11,9 +11,13 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace colock::cli {
@@ -87,6 +91,17 @@ std::vector<pid_t> children_of(pid_t parent)
         if (p.parent == parent) {
             children.push_back(p.id);
         }
+    }
+    return children;
+}
+
+std::vector<pid_t> some_own_children()
+{
+    std::vector<pid_t> children;
+    std::error_code ec;
+    for (const auto& thread : std::filesystem::directory_iterator{"/proc/self/task", ec}) {
+        std::ifstream all{thread.path() / "children"};
+        children.insert(children.end(), std::istream_iterator<pid_t>{all}, {});
     }
     return children;
 }

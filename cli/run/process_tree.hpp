@@ -17,6 +17,9 @@ void adopt_orphans() noexcept;
 // The children of a process.
 [[nodiscard]] std::vector<pid_t> children_of(pid_t parent);
 
+// Those of this process, without a look at all others: cheap, and some may be missing.
+[[nodiscard]] std::vector<pid_t> some_own_children();
+
 // Sends a signal to each process below this one, but not to those below `spared`. SIGTERM is followed by SIGCONT, or a
 // stopped process would not hear of it. Gives the number of processes that this process may not signal: those of another
 // user.

@@ -91,14 +91,18 @@ void add_run(program& p)
     c.options->add_option("--permits", k->permits, "N permits of M: a semaphore")->type_name("N/M");
     add_run_options(*c.options, *o);
     c.run = [&p, o, k] {
-        if (k->try_only && o->timeout) {
-            throw failure{usage, "--try does not wait, and --timeout does; give one"};
-        }
-        auto s = supervision_of(*o, "colock run", kind_of(*k), p.words());
-        if (k->try_only) {
-            s.limit = std::chrono::milliseconds{0};
-        }
-        return supervise(s);
+        const std::string name = "colock run";
+        const auto make = [&] {
+            if (k->try_only && o->timeout) {
+                throw failure{usage, "--try does not wait, and --timeout does; give one"};
+            }
+            auto s = supervision_of(*o, name, kind_of(*k), p);
+            if (k->try_only) {
+                s.limit = std::chrono::milliseconds{0};
+            }
+            return s;
+        };
+        return supervise_what(make, *o, name);
     };
 }
 

@@ -2,12 +2,16 @@
 
 #include "connect/duration.hpp"
 #include "program/failure.hpp"
+#include "program/program.hpp"
+#include "run/events.hpp"
+#include "run/outer_locks.hpp"
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 
 namespace colock::cli {
 
@@ -17,6 +21,9 @@ using namespace std::chrono_literals;
 
 // The grace, and what SIGKILL needs to take effect.
 constexpr std::chrono::milliseconds margin_behind_grace = 500ms;
+
+// The library counts milliseconds in 31 bits here.
+constexpr std::chrono::milliseconds longest_connect_timeout = std::chrono::days{24};
 
 std::string without_control_characters(std::string text)
 {
@@ -35,9 +42,8 @@ std::string owner_of(const run_options& options, const std::vector<std::string>&
     if (name.empty()) {
         name = options.shell ? "sh" : words.front().substr(words.front().rfind('/') + 1);
     }
-    const char* const outer = std::getenv("COLOCK_NODE");
-    return own.substr(0, program_at) +
-           (outer && *outer == '/' ? " under=" + without_control_characters(outer) : "") +
+    const auto outer = outer_nodes();
+    return own.substr(0, program_at) + (outer.empty() ? "" : " under=" + outer.back()) +
            " program=" + without_control_characters(name);
 }
 
@@ -60,16 +66,29 @@ access_control_list acl_of(const std::string& name, const client_options& who)
 void add_run_options(CLI::App& to, run_options& o)
 {
     to.add_option("PATH", o.path, "the path of the lock, such as /locks/backup")->required();
-    add_duration(to, "--timeout,-w", o.timeout,
-                 "give up after this time, without a connection or without the lock;\n"
-                 "without it, give up after 10 s without a connection, and wait for the lock");
-    add_duration(to, "--grace", o.grace, "from SIGTERM to SIGKILL when the command is ended")
+    add_duration(
+        to, "--timeout,-w", o.timeout,
+        "wait for the lock for this time at most, and 0 as --try; without it, as long as it "
+        "takes.\nTo reach a server takes this time at most, too, but 2 s at least, unless "
+        "there is --connect-timeout");
+    add_duration(
+        to, "--grace", o.grace,
+        "from SIGTERM to SIGKILL when the lock may soon be lost, colock is killed, or the\n"
+        "command leaves processes behind; the SIGTERM of `colock revoke`, and signals that\n"
+        "colock gets, are passed on alone, and the command may take its time")
         ->default_str("3s");
     add_duration(to, "--safety-margin", o.safety_margin,
                  "the command is told to stop this long before another client can have the lock\n"
                  "(--grace and half a second)");
-    to.add_option("--retry", o.retries, "start the command again, so often, when the lock was lost")
+    add_duration(to, "--release-timeout", o.release_timeout,
+                 "when the command has ended, wait for silent servers so long at most; without\n"
+                 "them the lock is free when the session ends")
+        ->default_str("3s");
+    to.add_option("--retry", o.retries,
+                  "so often, connect again when no server could be reached, and wait for the lock\n"
+                  "and start the command again when the lock was lost")
         ->type_name("TIMES")
+        ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
     to.add_option("--name", o.name, "what others see in place of the command's name")
         ->type_name("TEXT");
@@ -84,14 +103,17 @@ void add_run_options(CLI::App& to, run_options& o)
         ->type_name("STATUS")
         ->check(CLI::Range(0, 255));
     to.add_flag("--json", o.json, "tell machines what happens, on the standard error, a line each");
+    to.add_flag(
+        "--keep-identity", o.keep_identity,
+        "the command inherits COLOCK_AUTH and COLOCK_TLS_KEY_PASSWORD: for a colock inside it");
     add_server_options(to, o.servers);
 }
 
-supervision supervision_of(const run_options& o, std::string program, lock_kind kind,
-                           const std::vector<std::string>& words)
+supervision supervision_of(const run_options& o, std::string name, lock_kind kind, const program& p)
 {
+    const auto& words = p.words();
     if (words.empty()) {
-        throw failure{usage, "there is no command; write it behind --: " + program +
+        throw failure{usage, "there is no command; write it behind --: " + name +
                                  " /locks/backup -- ./backup.sh"};
     }
     const auto margin = o.safety_margin.value_or(o.grace + margin_behind_grace);
@@ -102,12 +124,17 @@ supervision supervision_of(const run_options& o, std::string program, lock_kind 
                                  "has the lock; the margin has to be at least " +
                                  shown(o.grace + ending_terms::for_sigkill)};
     }
+    if (o.release_timeout == 0ms) {
+        throw failure{usage, "--release-timeout is 0, which is too short to release anything"};
+    }
     supervision s;
-    s.program = std::move(program);
-    s.servers = to_client_options(o.servers);
+    s.program = std::move(name);
+    s.servers =
+        to_client_options(o.servers, [&s](const std::string& text) { s.warnings.push_back(text); });
     s.servers.acl = acl_of(o.acl, s.servers);
-    if (o.timeout) {
-        s.servers.connect_timeout = std::max(1ms, *o.timeout);
+    if (o.timeout && *o.timeout > 0ms && !o.servers.connect_timeout) {
+        s.servers.connect_timeout =
+            std::clamp<std::chrono::milliseconds>(*o.timeout, 2s, longest_connect_timeout);
     }
     s.lock = {o.path, kind, margin, owner_of(o, words)};
     s.words = words;
@@ -115,9 +142,30 @@ supervision supervision_of(const run_options& o, std::string program, lock_kind 
     s.limit = o.timeout;
     s.terms = {o.grace, margin};
     s.retries = o.retries;
+    s.release_limit = o.release_timeout;
+    s.servers.close_timeout = std::max(1ms, o.release_timeout);
     s.busy_status = o.busy_status;
     s.json = o.json;
+    s.shown = p.shown();
+    s.keep_identity = o.keep_identity;
     return s;
+}
+
+int supervise_what(const std::function<supervision()>& make, const run_options& options,
+                   const std::string& name)
+{
+    try {
+        return supervise(make());
+    } catch (...) {
+        if (!options.json) {
+            throw;
+        }
+        const auto f = failure_of(std::current_exception());
+        events say{name, options.path, true};
+        say.ended(f.status(), word_for(f.status()), f.what());
+        say.finish();
+        return f.status();
+    }
 }
 
 } // namespace colock::cli

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@ class App;
 
 namespace colock::cli {
 
+class program;
+
 struct run_options {
     server_options servers;
     std::string path;
@@ -23,17 +26,24 @@ struct run_options {
     std::chrono::milliseconds grace = std::chrono::seconds{3};
     std::optional<std::chrono::milliseconds> safety_margin;
     std::uint64_t retries = 0;
+    std::chrono::milliseconds release_timeout = std::chrono::seconds{3};
     std::string name;
     std::string acl = "open";
     bool shell = false;
     std::optional<int> busy_status;
     bool json = false;
+    bool keep_identity = false;
 };
 
 void add_run_options(CLI::App& to, run_options& options);
 
 // What is the same for every kind of lock. Throws failure when options contradict each other, or there is no command.
-[[nodiscard]] supervision supervision_of(const run_options& options, std::string program,
-                                         lock_kind kind, const std::vector<std::string>& words);
+[[nodiscard]] supervision supervision_of(const run_options& options, std::string name,
+                                         lock_kind kind, const program& p);
+
+// Runs what `make` gives, and gives the exit status. With --json machines hear of every end, also that of what could not
+// begin; otherwise this throws failure then.
+int supervise_what(const std::function<supervision()>& make, const run_options& options,
+                   const std::string& name);
 
 } // namespace colock::cli

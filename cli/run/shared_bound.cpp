@@ -10,17 +10,17 @@ namespace colock::cli {
 
 shared_bound::shared_bound()
 {
-    void* const page =
-        ::mmap(nullptr, sizeof(number), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) {
+    void* const memory =
+        ::mmap(nullptr, sizeof(page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
         throw std::system_error{errno, std::generic_category(), "mmap"};
     }
-    page_ = new (page) number{0};
+    page_ = new (memory) page;
 }
 
 shared_bound::~shared_bound()
 {
-    ::munmap(page_, sizeof(number));
+    ::munmap(page_, sizeof(page));
 }
 
 } // namespace colock::cli

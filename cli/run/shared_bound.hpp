@@ -1,4 +1,5 @@
-// The safe-until bound, on a page that supervisor and guardian share.
+// What supervisor and guardian know at once, on a page that they share: the safe-until bound, whether the command may still
+// be started, and whether the guardian ends it.
 #pragma once
 
 #include <atomic>
@@ -17,17 +18,46 @@ public:
     ~shared_bound();
 
     // A time of boot_time().
-    void renew(std::chrono::nanoseconds until) noexcept { page_->store(until.count()); }
+    void renew(std::chrono::nanoseconds until) noexcept { page_->until.store(until.count()); }
     [[nodiscard]] std::chrono::nanoseconds until() const noexcept
     {
-        return std::chrono::nanoseconds{page_->load()};
+        return std::chrono::nanoseconds{page_->until.load()};
     }
 
-private:
-    using number = std::atomic<std::int64_t>;
-    static_assert(number::is_always_lock_free); // or processes could not share it
+    // One start. Whoever comes first decides: the process that takes it before it becomes the command, or the supervisor,
+    // which forbids it when it knows that the lock is lost.
+    void allow_start() noexcept { page_->start.store(start_state::allowed); }
+    // False when it was taken before.
+    bool forbid_start() noexcept
+    {
+        auto before = start_state::allowed;
+        page_->start.compare_exchange_strong(before, start_state::forbidden);
+        return before != start_state::taken;
+    }
+    // False when it was forbidden, and behind the bound: the supervisor was stopped when it wanted to start the command.
+    [[nodiscard]] bool take_start(std::chrono::nanoseconds now) noexcept
+    {
+        auto before = start_state::allowed;
+        return now < until() && page_->start.compare_exchange_strong(before, start_state::taken);
+    }
 
-    number* page_;
+    // The guardian has sent SIGKILL to all processes there are, or has found none. It goes on until none is left, so the
+    // supervisor sees that it works.
+    void count_work() noexcept { page_->work_done.fetch_add(1); }
+    [[nodiscard]] std::int64_t work_done() const noexcept { return page_->work_done.load(); }
+
+private:
+    enum class start_state : std::int32_t { forbidden, allowed, taken };
+    struct page {
+        std::atomic<std::int64_t> until{0};
+        std::atomic<start_state> start{start_state::forbidden};
+        std::atomic<std::int64_t> work_done{0};
+    };
+    // Or processes could not share them.
+    static_assert(std::atomic<std::int64_t>::is_always_lock_free &&
+                  std::atomic<start_state>::is_always_lock_free);
+
+    page* page_;
 };
 
 } // namespace colock::cli

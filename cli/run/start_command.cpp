@@ -1,6 +1,7 @@
 #include "run/start_command.hpp"
 
 #include "program/failure.hpp"
+#include "run/boot_time.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -29,10 +30,16 @@ found look_at(const std::string& path)
                                                                        : found::not_a_program;
 }
 
+[[noreturn]] void give_up(int report, int error)
+{
+    [[maybe_unused]] const auto written = ::write(report, &error, sizeof error);
+    ::_exit(not_executable);
+}
+
 // In the new process. Reports errno if that fails.
-[[noreturn]] void become(const command_line& command, const std::vector<std::string>& environment,
-                         const inherited_signals& signals, const terminal& tty, pid_t parent,
-                         int report)
+[[noreturn]] void become(const command_line& command, const std::vector<variable>& environment,
+                         const inherited_signals& signals, const terminal& tty, shared_bound& bound,
+                         pid_t parent, int report)
 {
     ::setpgid(0, 0);
     if (tty.is_for_command()) {
@@ -42,9 +49,12 @@ found look_at(const std::string& path)
     if (::getppid() != parent) { // it has ended before that
         ::_exit(usage);
     }
-    for (const auto& line : environment) {
-        const auto equals = line.find('=');
-        ::setenv(line.substr(0, equals).c_str(), line.c_str() + equals + 1, 1);
+    for (const auto& [name, value] : environment) {
+        if (value) {
+            ::setenv(name.c_str(), value->c_str(), 1);
+        } else {
+            ::unsetenv(name.c_str());
+        }
     }
     std::vector<char*> words;
     for (const auto& word : command.words) {
@@ -52,15 +62,16 @@ found look_at(const std::string& path)
     }
     words.push_back(nullptr);
     signals.restore();
+    if (!bound.take_start(boot_time())) {
+        give_up(report, ETIME);
+    }
     ::execv(command.file.c_str(), words.data());
     if (errno == ENOEXEC) { // a script without "#!", as every shell runs it
         words.insert(words.begin() + 1, const_cast<char*>(command.file.c_str()));
         words.front() = const_cast<char*>("sh");
         ::execv("/bin/sh", words.data());
     }
-    const int error = errno;
-    [[maybe_unused]] const auto written = ::write(report, &error, sizeof error);
-    ::_exit(not_executable);
+    give_up(report, errno);
 }
 
 } // namespace
@@ -105,9 +116,9 @@ command_line find_command(std::vector<std::string> words, bool shell)
                                  "the shell"};
 }
 
-started_command start_command(const command_line& command,
-                              const std::vector<std::string>& environment,
-                              const inherited_signals& signals, const terminal& tty)
+started_command start_command(const command_line& command, const std::vector<variable>& environment,
+                              const inherited_signals& signals, const terminal& tty,
+                              shared_bound& bound)
 {
     int report[2];
     if (::pipe2(report, O_CLOEXEC) != 0) {
@@ -116,7 +127,7 @@ started_command start_command(const command_line& command,
     const pid_t parent = ::getpid();
     const pid_t child = ::fork();
     if (child == 0) {
-        become(command, environment, signals, tty, parent, report[1]);
+        become(command, environment, signals, tty, bound, parent, report[1]);
     }
     const int fork_error = errno;
     ::close(report[1]);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "run/inherited_signals.hpp"
+#include "run/shared_bound.hpp"
 #include "run/terminal.hpp"
+#include "run/variables.hpp"
 
 #include <sys/types.h>
 
@@ -22,12 +24,14 @@ struct command_line {
 
 struct started_command {
     pid_t id = -1;
-    int error = 0; // errno, when it could not be started
+    int error = 0; // errno, when it could not be started; ETIME when the lock was lost before
 };
 
-// Only in a process without threads. The command is killed when this process ends in any way.
+// Only in a process without threads. The command is killed when this process ends in any way. It takes the start that
+// `bound` has for it, or there is none.
 [[nodiscard]] started_command start_command(const command_line& command,
-                                            const std::vector<std::string>& environment,
-                                            const inherited_signals& signals, const terminal& tty);
+                                            const std::vector<variable>& environment,
+                                            const inherited_signals& signals, const terminal& tty,
+                                            shared_bound& bound);
 
 } // namespace colock::cli

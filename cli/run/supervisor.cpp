@@ -5,15 +5,19 @@
 
 #include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
+#include "connect/server_options.hpp"
 #include "program/failure.hpp"
-#include "run/boot_time.hpp"
+#include "run/command_run.hpp"
 #include "run/events.hpp"
 #include "run/guardian_link.hpp"
+#include "run/job.hpp"
+#include "run/outer_locks.hpp"
+#include "run/variables.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -24,27 +28,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <csignal>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <string_view>
 #include <utility>
+#include <variant>
 
 namespace colock::cli {
 
 namespace {
 
 namespace asio = boost::asio;
-using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
-
-int status_of(int wait_status)
-{
-    return WIFSIGNALED(wait_status) ? signalled + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-}
 
 std::string until_as_text(steady::duration remaining)
 {
@@ -54,25 +53,38 @@ std::string until_as_text(steady::duration remaining)
     return text;
 }
 
-volatile std::sig_atomic_t continued = 0;
+// For a release when somebody cannot wait. Not at once: timeout(1), for one, sends each signal twice, and a server that answers
+// needs less.
+constexpr std::chrono::milliseconds hurry = 1s;
 
-// How one run of the command has ended.
-struct run_result {
-    int wait_status = 0;
-    bool late = false; // something was left at the bound
-    bool guardian_lost = false;
-    int start_error = 0;  // errno, when the command could not be started
-    error_code loss = {}; // why the lock was lost, if it was
+// How all has ended.
+struct outcome {
+    int status = 0;
+    std::string_view reason; // for machines
+    std::string text = {};   // for people, where there is more to say
+    int wait_status = 0;     // of the last command, if one has run
 };
+
+outcome outcome_of(const failure& f, int wait_status = 0)
+{
+    return {f.status(), word_for(f.status()), f.what(), wait_status};
+}
+
+outcome outcome_of_command(int wait_status)
+{
+    const int status =
+        WIFSIGNALED(wait_status) ? signalled + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+    return {status, "command", {}, wait_status};
+}
 
 class supervisor {
 public:
     // In this order: signals are looked at before anybody changes them, and the guardian is forked before there is a thread.
     explicit supervisor(const supervision& what)
         : what_{what}, guardian_{{find_command(what.words, what.shell), what.terms, bound_,
-                                  inherited_, terminal_}},
+                                  inherited_, terminal_, what.shown}},
           zk_{context_, what.servers}, signals_{context_}, deadline_{steady::time_point::max()},
-          say_{what.program, what.lock.path, what.json}
+          leave_{context_, steady::time_point::max()}, say_{what.program, what.lock.path, what.json}
     {
         ::signal(SIGPIPE, SIG_IGN); // a reader of our output that has gone
         if (what.limit && *what.limit > 0ms) {
@@ -88,48 +100,40 @@ public:
             }
         }
         hear_signals();
-        std::exception_ptr failed;
-        int status = 0;
+        for (const auto& text : what_.warnings) {
+            say_.note("warning", text);
+        }
+        outcome end;
         asio::co_spawn(
             context_, work(),
-            asio::bind_cancellation_slot(stop_.slot(), [&](std::exception_ptr e, int result) {
-                phase_ = phase::releasing; // what has happened is not changed by a signal
-                failed = e;
-                status = result;
-                zk_.async_close([this](const error_code&) { signals_.cancel(); });
+            asio::bind_cancellation_slot(stop_.slot(), [&](std::exception_ptr e, outcome result) {
+                end = e ? outcome_of(failure_of(e)) : std::move(result);
+                if (const auto* const s = std::get_if<stopping>(&phase_)) {
+                    end = {signalled + s->number, word_for(signalled)};
+                }
+                phase_ = releasing{}; // what has happened is not changed by a signal
+                asio::co_spawn(context_, leave(), asio::detached);
             }));
         context_.run();
-        take_terminal_back();
-        if (was_killed_) {
-            terminal_.restore_modes();
+        job_.take_terminal_back();
+        say_.ended(end.status, end.reason, end.text);
+        say_.finish();
+        if (const int number = job_.ended_by_terminal(end.wait_status)) {
+            job_.pass_on(number);
         }
-        if (stopped_by_) {
-            status = signalled + *stopped_by_;
-        } else if (failed) {
-            std::rethrow_exception(failed);
-        }
-        say_.ended(status);
-        pass_on_end_by_terminal(status);
-        return status;
+        return end.status;
     }
 
 private:
-    void take_terminal_back() { had_terminal_ = terminal_.take_back(group_) || had_terminal_; }
-
-    // Ctrl-C went to the command's group alone. The others on this side of the terminal, such as a script that would start
-    // the next command, hear of it now.
-    void pass_on_end_by_terminal(int status)
-    {
-        const int number = status - signalled;
-        if (terminal_.in_foreground() && group_ != 0 && (number == SIGINT || number == SIGQUIT)) {
-            signals_.clear();
-            if (had_terminal_) {
-                ::kill(0, number);
-            } else {
-                ::raise(number);
-            }
-        }
-    }
+    // Whom signals are for.
+    struct waiting {};
+    struct stopping { // a wait that a signal has ended
+        int number;
+    };
+    struct running {
+        command_run* run;
+    };
+    struct releasing {};
 
     void hear_signals()
     {
@@ -138,99 +142,138 @@ private:
                 return;
             }
             asked_to_end_ = asked_to_end_ || asks_to_end(number);
-            switch (phase_) {
-            case phase::running: guardian_.tell({message_kind::pass_on, number}); break;
-            case phase::releasing: break; // which takes no longer than the lock is safe
-            case phase::waiting:
-                if (number != SIGWINCH && number != SIGTSTP) {
-                    stopped_by_ = number;
-                    stop_.emit(asio::cancellation_type::terminal);
+            if (const auto* const r = std::get_if<running>(&phase_)) {
+                r->run->pass_on(number);
+            } else if (!std::holds_alternative<waiting>(phase_)) {
+                if (asks_to_end(number)) {
+                    leave_soon();
                 }
+            } else if (number != SIGWINCH && number != SIGTSTP) {
+                phase_ = stopping{number};
+                stop_.emit(asio::cancellation_type::terminal);
             }
             hear_signals();
         });
     }
 
-    asio::awaitable<int> work()
+    asio::awaitable<outcome> work()
     {
         co_await connect();
         co_await refuse_own_ancestor();
-        for (std::uint64_t retry = 0;; ++retry) {
-            std::optional<holding> held = co_await wait_for_lock();
-            if (!held) {
+        for (;;) {
+            auto got = co_await wait_for_lock();
+            if (!got.error && !got.held) {
                 co_return no_lock();
             }
-            const auto result = co_await run_under(*held);
-            if (result.loss && (retry == what_.retries || result.guardian_lost || asked_to_end_)) {
-                throw failure{lost, "the command was ended because the lock was lost (" +
-                                        result.loss.message() + "); do not rely on what it did"};
-            }
-            if (result.guardian_lost) {
+            const auto result = got.error ? lost_at_once(got.error) : co_await run_under(got.held);
+            if (result.guardian_lost && !result.loss) {
                 throw failure{usage,
                               "somebody killed the guardian, so the command was killed, too"};
             }
-            if (result.start_error) {
+            if (result.start_error && !result.loss) {
                 throw failure{not_executable,
                               "\"" + what_.words.front() +
                                   "\" cannot be started: " + std::strerror(result.start_error)};
             }
             if (!result.loss) {
-                co_return status_of(result.wait_status);
+                co_return outcome_of_command(result.wait_status);
             }
-            phase_ = phase::waiting;
-            say_.note("retry", "the command is started again with the next lock");
+            const auto reason = "the lock was lost (" + result.loss.message() + ')';
+            if (result.guardian_lost || asked_to_end_ ||
+                job_.ended_by_terminal(result.wait_status) || !may_retry()) {
+                const failure f{lost, result.started ? "the command was ended because " + reason +
+                                                           "; do not rely on what it did"
+                                                     : reason + " before the command was started"};
+                co_return outcome_of(f, result.wait_status);
+            }
+            job_.waits();
+            phase_ = waiting{};
+            leave_.expires_at(steady::time_point::max());
+            say_.note("retry", reason + "; the command is started " +
+                                   (result.started ? "again " : "") + "with the next lock" +
+                                   retry_number());
         }
+    }
+
+    bool may_retry() { return retries_ != what_.retries && ++retries_; }
+
+    [[nodiscard]] std::string retry_number() const
+    {
+        return " (retry " + std::to_string(retries_) + " of " + std::to_string(what_.retries) + ')';
     }
 
     asio::awaitable<void> connect()
     {
-        diagnostics why;
-        const auto [ec] = co_await zk_.async_connect(bind_diagnostics(why, no_throw));
-        if (ec) {
-            throw failure_of(ec, why.message());
+        for (;;) {
+            diagnostics why;
+            const auto [ec] = co_await zk_.async_connect(bind_diagnostics(why, no_throw));
+            if (!ec) {
+                co_return;
+            }
+            const auto failed = failure_of(ec, why.message());
+            if (failed.status() != no_zookeeper || steady::now() >= deadline_ || !may_retry()) {
+                throw failure{failed};
+            }
+            say_.note("retry", std::string{failed.what()} + "; connecting again" + retry_number());
         }
     }
 
-    // A command of `colock run` that waits for the lock under which it runs would wait for ever.
-    asio::awaitable<void> refuse_own_ancestor()
+    // A command of `colock run` that waits for a lock under which it runs is never granted it. `own_session`: it waits already.
+    asio::awaitable<void>
+    refuse_own_ancestor(std::optional<std::int64_t> own_session = std::nullopt)
     {
-        const char* const outer = std::getenv("COLOCK_NODE");
-        if (!outer || !std::string_view{outer}.starts_with(what_.lock.path + '/') ||
-            std::string_view{outer}.find('/', what_.lock.path.size() + 1) !=
-                std::string_view::npos) {
+        if (!may_wait_for_itself(what_.lock, outer_)) {
             co_return;
         }
-        const auto [ec, found] = co_await zk_.async_exists(outer, no_throw);
-        if (!ec && found && !std::holds_alternative<as_reader>(what_.lock.kind) &&
-            !std::holds_alternative<as_permits>(what_.lock.kind)) {
-            throw failure{usage, what_.lock.path + " is held by the colock run that runs this "
-                                                   "command, which would wait for itself; take "
-                                                   "another path, or leave the inner lock out"};
+        queue_view queue;
+        try {
+            queue = co_await view(zk_, what_.lock, {});
+        } catch (const boost::system::system_error&) {
+            co_return; // the acquisition itself tells what is wrong
+        }
+        if (waits_for_itself(what_.lock, queue, outer_, own_session)) {
+            throw failure{usage, what_.lock.path + " is held by a colock run around this command, "
+                                                   "which would wait for itself; take another "
+                                                   "path, or leave the inner lock out"};
         }
     }
 
-    asio::awaitable<std::optional<holding>> wait_for_lock()
+    // Returns only by throwing. A writer may have come between the look before the wait and the own place in the queue; who
+    // comes later stands behind.
+    asio::awaitable<void> watch_own_ancestor()
     {
-        auto limit = what_.limit;
-        if (deadline_ != steady::time_point::max()) {
-            limit = std::max(
-                0ms, std::chrono::ceil<std::chrono::milliseconds>(deadline_ - steady::now()));
+        const bool is_reader = std::holds_alternative<as_reader>(what_.lock.kind);
+        while (is_reader && may_wait_for_itself(what_.lock, outer_)) {
+            co_await pause(1s);
+            co_await refuse_own_ancestor(zk_.session_id());
         }
-        auto first = co_await (acquire(zk_, what_.lock, limit) || show_wait());
+        co_await wait_for_ever();
+    }
+
+    // Gives a lock, or no lock and no error when there was none in time, or the error of a lock that was lost.
+    asio::awaitable<acquired> wait_for_lock()
+    {
+        const auto& limit = what_.limit;
+        const auto began = steady::now();
+        auto first = co_await first_of(acquire(zk_, what_.lock, limit), show_wait(),
+                                       tell_new_places(), watch_own_ancestor());
         auto& a = std::get<acquired>(first);
-        if (a.error == errc::invalid_option) {
-            throw failure{usage,
-                          printable(a.why) + "; shorten --grace, or raise --session-timeout"};
+        if (a.error == errc::invalid_option && a.why.find("safety_margin") != a.why.npos) {
+            throw failure{usage, std::string{failure_of(a.error, a.why).what()} +
+                                     "; the margin is --grace and half a second, unless told"};
         }
-        if (a.error) {
+        const bool is_over = limit && *limit > 0ms && steady::now() - began >= *limit;
+        if (is_over && a.error == condition::unavailable) {
+            a.error = {}; // the limit has run out in an outage
+        }
+        if (a.error && a.error != condition::lock_lost) {
             throw failure_of(a.error, a.why);
         }
         why_busy_ = std::move(a.why);
-        if (!a.held) {
-            co_return std::nullopt;
+        if (a.held) {
+            say_.granted(a.held.node(), a.held.token());
         }
-        say_.granted(a.held.node(), a.held.token());
-        co_return std::move(a.held);
+        co_return std::move(a);
     }
 
     // Never returns.
@@ -251,190 +294,101 @@ private:
         }
     }
 
-    int no_lock()
+    // Never returns. A place in the queue is one of a session.
+    asio::awaitable<void> tell_new_places()
     {
-        const bool is_try = what_.limit && *what_.limit <= 0ms;
-        say_.note(is_try ? "busy" : "timed_out",
+        auto seen = zk_.state();
+        for (auto session = zk_.session_id();;) {
+            seen = co_await zk_.async_wait_state_change(seen, asio::use_awaitable);
+            const auto now = zk_.session_id();
+            if (seen == connection_state::connected && std::exchange(session, now) != now) {
+                say_.note("expired", "the session has ended, and its place in the queue with it; "
+                                     "this one waits on, with a new place");
+            }
+        }
+    }
+
+    outcome no_lock()
+    {
+        const auto status = what_.limit && *what_.limit <= 0ms ? busy : timed_out;
+        const std::string reason{word_for(status)};
+        say_.note(reason,
                   why_busy_.empty() ? printable(what_.lock.path) + " was not granted" : why_busy_);
-        return what_.busy_status.value_or(is_try ? busy : timed_out);
+        return {what_.busy_status.value_or(status), word_for(status)};
+    }
+
+    run_result lost_at_once(const error_code& loss)
+    {
+        say_.note("lost", "the lock is lost: " + loss.message() + "; the command is not started");
+        return {.loss = loss};
     }
 
     asio::awaitable<run_result> run_under(holding& held)
     {
-        loss_.clear();
+        command_run run{{guardian_, bound_, job_, say_, what_.terms}, held};
+        phase_ = running{&run}; // a signal reaches the guardian after the start
+        std::exception_ptr failed;
         run_result result;
-        if (renew(held)) {
-            phase_ = phase::running; // a signal reaches the guardian behind the start
-            guardian_.tell({message_kind::start, 0, environment(held)});
-            try {
-                // None but the first ever returns.
-                auto first = co_await (hear_guardian() || renew_for_ever(held) ||
-                                       watch_loss(held) || pass_on_revocation(held));
-                result = std::get<0>(first);
-            } catch (...) {
-                guardian_.end_by_force(); // nothing may run when the lock goes
-                throw;
-            }
+        try {
+            result = co_await run.carry_out(environment(held));
+        } catch (...) {
+            failed = std::current_exception();
         }
-        phase_ = phase::releasing;
-        // From here on nothing runs: a release that fails does no harm to what the command did.
-        if (!loss_) {
-            loss_ = held.loss_reason();
+        phase_ = releasing{};
+        if (failed) {
+            std::rethrow_exception(failed);
         }
-        if (!loss_ && (result.late || held.remaining() == held.remaining().zero())) {
-            loss_ = errc::safe_until_passed;
+        job_.take_terminal_back();
+        if (result.was_killed()) {
+            job_.restore_modes();
         }
-        result.loss = loss_;
-        was_killed_ = result.loss || result.guardian_lost || WIFSIGNALED(result.wait_status);
-        take_terminal_back();
-        co_await held.release();
+        leave_soon();
+        const auto released = co_await first_of(held.release(), until_leaving());
+        const auto* const ended = std::get_if<error_code>(&released);
+        if (!result.loss && (!ended || *ended == errc::safe_until_passed)) {
+            say_.note("unreleased", "no server has confirmed the release; the next one can have "
+                                    "the lock when the session ends, " +
+                                        shown(zk_.session_timeout()) +
+                                        " after the servers have last heard of it");
+        }
         co_return result;
     }
 
-    // False when the lock is lost: then the bound stays as it was, in the past. The time that is left is asked for last. Should
-    // this process be stopped in between, the bound is too early, which is safe.
-    bool renew(const holding& held)
+    // The servers may be silent when all is done. Then the session's time-out does the rest.
+    void leave_soon()
     {
-        const auto now = boot_time();
-        const auto remaining = held.remaining();
-        if (remaining > remaining.zero()) {
-            bound_.renew(now + remaining);
-        }
-        return remaining > remaining.zero();
+        const auto limit =
+            asked_to_end_ ? std::min(hurry, what_.release_limit) : what_.release_limit;
+        leave_.expires_at(std::min(leave_.expiry(), steady::now() + limit));
     }
 
-    asio::awaitable<void> renew_for_ever(holding& held)
+    asio::awaitable<void> until_leaving()
     {
-        asio::steady_timer next{context_};
-        for (;;) {
-            next.expires_after(100ms);
-            co_await next.async_wait(asio::use_awaitable);
-            renew(held);
-            guardian_.keep_going();
+        while (steady::now() < leave_.expiry()) { // which may have been moved
+            co_await leave_.async_wait(no_throw);
         }
     }
 
-    asio::awaitable<void> watch_loss(holding& held)
+    asio::awaitable<void> leave()
     {
-        loss_ = co_await held.wait_lost();
-        say_.note("lost", "the lock is lost: " + loss_.message() + "; ending the command");
-        // Behind the bound there is the safety margin: the guardian knows the bound. Otherwise there is no time left.
-        if (loss_ != errc::safe_until_passed) {
-            guardian_.tell({message_kind::kill});
-        }
-        asio::steady_timer patience{context_,
-                                    loss_ == errc::safe_until_passed
-                                        ? what_.terms.margin - ending_terms::for_sigkill / 2
-                                        : ending_terms::for_sigkill};
-        co_await patience.async_wait(asio::use_awaitable);
-        guardian_.end_by_force(); // somebody has stopped it
-        patience.expires_at(steady::time_point::max());
-        co_await patience.async_wait(asio::use_awaitable);
+        leave_soon();
+        co_await first_of(zk_.async_close(no_throw), until_leaving());
+        context_.stop();
     }
 
-    asio::awaitable<void> pass_on_revocation(holding& held)
+    [[nodiscard]] std::vector<variable> environment(const holding& held) const
     {
-        co_await held.wait_revoked();
-        say_.note("revoked", "a client asks for the lock: SIGTERM for the command");
-        guardian_.tell({message_kind::pass_on, SIGTERM});
-        co_await wait_for_ever();
-    }
-
-    asio::awaitable<run_result> hear_guardian()
-    {
-        run_result result;
-        for (;;) {
-            const auto said = co_await guardian_.next();
-            if (!said) {
-                guardian_.end_by_force();
-                result.guardian_lost = true;
-                co_return result;
-            }
-            switch (said->kind) {
-            case message_kind::started:
-                group_ = said->value;
-                if (!inherited_.ignored(SIGTSTP)) {
-                    signals_.add(SIGTSTP);
-                }
-                say_.started(said->value);
-                break;
-            case message_kind::cannot_start:
-                result.late = said->value == ETIME;
-                result.start_error = result.late ? 0 : said->value;
-                co_return result;
-            case message_kind::stopped: stop_with(said->value); break;
-            case message_kind::ended: take_terminal_back(); break;
-            case message_kind::refused:
-                say_.note("refused",
-                          "another user's processes cannot be ended (" +
-                              std::to_string(said->value) +
-                              "): the lock is kept until they have ended by themselves, or is "
-                              "lost while they run; end them, or run colock as that user");
-                break;
-            case message_kind::over:
-                result.wait_status = said->value;
-                result.late = !said->text.empty();
-                co_return result;
-            default: break;
-            }
-        }
-    }
-
-    void stop_with(int number)
-    {
-        if (number == SIGSTOP) {
-            return; // by somebody who will continue it
-        }
-        const bool asks_for_terminal = number == SIGTTIN || number == SIGTTOU;
-        if (!asks_for_terminal || !terminal_.in_foreground()) {
-            take_terminal_back();
-            if (terminal_.in_foreground()) {
-                say_.note("stopped",
-                          "stopped; the lock is lost, and the command killed, unless it goes on "
-                          "within " +
-                              shown(bound_.until() - boot_time()));
-            }
-            // Where no shell could continue it, the kernel stops nobody. Then the command goes on after Ctrl-Z.
-            if (!stop_own_group() && asks_for_terminal) {
-                return;
-            }
-        }
-        terminal_.give_to(group_);
-        guardian_.tell({message_kind::pass_on, SIGCONT});
-    }
-
-    // The command was stopped from the terminal: so is the job that the shell knows, until `fg` or `bg`. True when it was
-    // continued.
-    bool stop_own_group()
-    {
-        if (inherited_.ignored(SIGTSTP)) {
-            return false;
-        }
-        continued = 0;
-        struct sigaction note {};
-        note.sa_handler = [](int) { continued = 1; };
-        note.sa_flags = SA_RESTART;
-        struct sigaction before {};
-        ::sigaction(SIGCONT, &note, &before);
-        signals_.remove(SIGTSTP);
-        ::kill(0, SIGTSTP);
-        signals_.add(SIGTSTP);
-        ::sigaction(SIGCONT, &before, nullptr);
-        return continued != 0;
-    }
-
-    [[nodiscard]] std::string environment(const holding& held) const
-    {
-        std::string lines = "COLOCK_PATH=" + what_.lock.path + "\nCOLOCK_NODE=" + held.node() +
-                            "\nCOLOCK_SAFE_UNTIL=" + until_as_text(held.remaining()) + '\n';
+        // Without one, that of a colock which runs this one is none.
         const auto token = held.token();
-        if (!token.empty()) {
-            lines += "COLOCK_TOKEN=" + token + '\n';
-        }
-        return lines;
+        return {{"COLOCK_PATH", what_.lock.path},
+                {"COLOCK_NODE", held.node()},
+                {"COLOCK_NODES", nodes_for_command(outer_, held.node())},
+                {"COLOCK_SAFE_UNTIL", until_as_text(held.remaining())},
+                {"COLOCK_TOKEN", token.empty() ? std::nullopt : std::optional{token}}};
     }
 
     const supervision& what_;
+    const std::vector<std::string> outer_ = outer_nodes();
     const inherited_signals inherited_;
     const terminal terminal_;
     shared_bound bound_;
@@ -442,27 +396,26 @@ private:
     asio::io_context context_{1};
     client zk_;
     asio::signal_set signals_;
+    job job_{inherited_, terminal_, signals_};
     asio::cancellation_signal stop_;
-    std::optional<int> stopped_by_; // while there was no command
-    steady::time_point deadline_;
+    std::variant<waiting, stopping, running, releasing> phase_;
+    steady::time_point deadline_; // of attempts to connect
+    asio::steady_timer leave_;    // never, while there is something to do
+    std::uint64_t retries_ = 0;
     events say_;
     std::string why_busy_;
-    enum class phase {
-        waiting,
-        running,
-        releasing
-    } phase_ = phase::waiting;  // whom signals are for
-    pid_t group_ = 0;           // of the last command
-    bool had_terminal_ = false; // that group
-    bool was_killed_ = false;   // the last command, or something of it
     bool asked_to_end_ = false; // by a signal
-    error_code loss_;
 };
 
 } // namespace
 
 int supervise(const supervision& what)
 {
+    if (!what.keep_identity) { // the command inherits the environment of this process
+        for (const char* const name : secret_variables) {
+            ::unsetenv(name);
+        }
+    }
     supervisor s{what};
     return s.run();
 }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,13 +22,18 @@ struct supervision {
     client_options servers;
     std::vector<std::string> words; // of the command
     bool shell = false;
-    // For the connection and the lock together; zero waits for no lock.
+    // For the lock, from the connection on; zero waits for no lock.
     std::optional<std::chrono::milliseconds> limit;
     ending_terms terms;
-    // How often the command is started again after its lock was lost.
+    // How often a server is looked for again, or the command is started again after its lock was lost.
     std::uint64_t retries = 0;
+    // For the release and the end of the session, when the servers are silent.
+    std::chrono::milliseconds release_limit{0};
     std::optional<int> busy_status; // in place of busy and timed_out
     bool json = false;
+    bool keep_identity = false;        // the command inherits the variables that hold secrets
+    std::vector<std::string> warnings; // a line each
+    std::span<char> shown; // the memory that /proc shows as the command line of this process
 };
 
 // Runs the command under the lock, and gives the exit status: that of the command, or one of exit_status. Throws failure

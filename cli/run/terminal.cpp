@@ -19,11 +19,11 @@ public:
         ::sigset_t blocked;
         ::sigemptyset(&blocked);
         ::sigaddset(&blocked, SIGTTOU);
-        ::sigprocmask(SIG_BLOCK, &blocked, &before_);
+        ::pthread_sigmask(SIG_BLOCK, &blocked, &before_);
     }
     without_sigttou(const without_sigttou&) = delete;
     without_sigttou& operator=(const without_sigttou&) = delete;
-    ~without_sigttou() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+    ~without_sigttou() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 private:
     ::sigset_t before_;

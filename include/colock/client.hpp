@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,17 +26,17 @@ namespace colock {
 /// An awaitable ZooKeeper client: a session with one of several servers.
 ///
 /// The client reconnects with exponential back-off, and begins another session when the old one has expired. It runs
-/// on the executor that it is given, adds no thread, and blocks nowhere. (Asio looks up host *names* in a thread of its
-/// own, for which the destructor of an `io_context` waits. Numeric addresses need no look-up.)
+/// on the executor that it is given, and never blocks. It adds no thread, except one for each look-up of a host *name*,
+/// for which nothing waits. Numeric addresses need no look-up.
 ///
-/// The rest of this comment holds for every member function; what is special stands at the function.
+/// The rest of this comment applies to all member functions; each function documents what is special about it.
 ///
 /// **Requests** reach the server in the order in which they were started, and are answered in that order. *Reads*
 /// change nothing (get, exists, children, get_acl, sync, and those that watch); *writes* do (create, set, remove,
 /// set_acl, multi). While there is no connection, requests wait: reads, also those that were under way when the
 /// connection broke or that a server throttled, and writes that were not sent. A write that was sent completes with its
-/// loss. No wait has an end of its own, but each can be cancelled; docs/operations.md says for every operation what
-/// ends it when no server answers.
+/// loss. No wait has a limit of its own, but each can be cancelled; docs/operations.md says what ends each operation
+/// when no server answers.
 ///
 /// **Errors** of every request, besides those that it lists itself:
 ///
@@ -44,15 +45,17 @@ namespace colock {
 /// | `errc::invalid_path` | The path is malformed; write it like "/locks/orders". Nothing was sent. |
 /// | `errc::not_connected` | `async_connect` was not called, or it failed. Call it first. |
 /// | `errc::client_closed` | `async_close` was called. |
+/// | `errc::forked` | This process is a forked child of the one that has made the client. Make another client. |
 /// | `errc::request_too_large` | More than `client_options::max_request_size`. Nothing was sent. Write less at once. |
+/// | `errc::session_full` | Creates: the session has no room for another ephemeral node. Use another client as well. |
 /// | `zookeeper_errc::no_auth` | An access control list does not allow it. See `async_add_credentials`. |
 /// | `zookeeper_errc::auth_failed` | The servers refuse the credentials of the options. Make another client. |
-/// | `zookeeper_errc::connection_loss` | Writes: sent, and not answered. They may have been carried out: look. |
+/// | `zookeeper_errc::connection_loss` | Writes: sent, and not answered. They may have been carried out: check. |
 /// | `errc::session_expired` | Writes: the same, and the session has ended meanwhile. |
 /// | `zookeeper_errc::throttled_op` | Writes: not carried out, the server has too much to do. Try again later. |
 /// | `operation_aborted` | The operation was cancelled, or the client was destroyed. |
 ///
-/// `errc::session_expired` also tells a guard why its lock is lost: it is of the conditions `outcome_unknown` and
+/// `errc::session_expired` is also the reason of a lost lock: it belongs to the conditions `outcome_unknown` and
 /// `lock_lost`.
 ///
 /// **Cancellation** of every request: one that was not sent is withdrawn by any type. A read that was sent completes at
@@ -60,7 +63,7 @@ namespace colock {
 /// total is ignored.
 ///
 /// **Executor**: a handler runs on its associated executor, by default the client's. It never runs within the function
-/// that starts the operation, and the memory of the operation was given back to the handler's allocator before.
+/// that starts the operation, and the memory of the operation is returned to the handler's allocator before.
 ///
 /// **Thread safety**: all functions of one object may be called from several threads at once, except moving, assigning
 /// and destroying it. Internal state lives on a strand of the executor.
@@ -71,18 +74,18 @@ namespace colock {
 /// background; it does not block. The execution context may be destroyed first: no handler is invoked then, and the
 /// session ends by its time-out or sooner.
 ///
-/// **What there is not**: persistent and recursive watches, reconfiguration of the ensemble, SASL, read-only
-/// sessions.
+/// **Forked children** cannot affect their parent through their copies of clients, locks and guards: docs/threads.md.
+///
+/// **Not supported**: persistent and recursive watches, reconfiguration of the ensemble, SASL, read-only sessions.
 class COLOCK_DECL client {
 public:
     using executor_type = boost::asio::any_io_executor;
 
-    /// Makes a client that is not connected. Does no I/O. `async_connect` checks the options.
+    /// Creates a client that is not connected. Does no I/O. `async_connect` checks the options.
     /// Throws `boost::system::system_error` when the process may open no further descriptor.
     client(executor_type executor, client_options options);
 
-    /// Makes a client that is not connected, on the executor of a context, such as an `io_context` or a `thread_pool`.
-    /// Throws `boost::system::system_error` when the process may open no further descriptor.
+    /// The same, on the executor of a context, such as an `io_context` or a `thread_pool`.
     template <class ExecutionContext>
         requires requires(ExecutionContext& context)
         {
@@ -93,9 +96,15 @@ public:
     {
     }
 
-    /// Moves the session. Locks, guards and watches go on with it. A moved-from client may be assigned or destroyed.
+    /// As the two above, of these servers (`client_options::hosts`), with the defaults of all other options.
+    template <class At, std::convertible_to<std::string_view> Hosts>
+    client(At&& at, const Hosts& hosts) : client(std::forward<At>(at), only_hosts(hosts))
+    {
+    }
+
+    /// Moves the session. Locks, guards and watches move with it. A moved-from client may be assigned or destroyed.
     client(client&& other) noexcept;
-    /// Moves the session. What this object was before is treated as by the destructor.
+    /// Moves the session. The session that this object had before ends as by the destructor.
     client& operator=(client&& other) noexcept;
     ~client();
 
@@ -109,7 +118,7 @@ public:
     ///
     /// Completion signature: `void(error_code)`.
     /// Errors: those of bad options first, before anything is sent. The diagnostics (`bind_diagnostics`) name the
-    /// option or the host, and so does the text of the exception.
+    /// option or the host.
     ///  - `errc::invalid_hosts`, `errc::invalid_option`, `errc::invalid_path` (the chroot), `errc::request_too_large`
     ///    (a credential): correct the options.
     ///  - `errc::unknown_host`, `errc::no_server`, `errc::connect_timeout`: the last failure before the deadline. Try
@@ -119,8 +128,8 @@ public:
     ///  - `errc::client_closed`: `async_close` was called.
     ///  - `operation_aborted`: cancelled, or the client was destroyed.
     ///
-    /// After a failure a client that has never been connected is idle, and may be told to connect again. A client that
-    /// was connected before goes on trying.
+    /// After a failure a client that has never been connected is idle, and may call this again. A client that
+    /// was connected before keeps trying.
     ///
     /// Cancellation: terminal, partial, total: completes at once. The attempt ends when no other caller waits for it.
     template <class CompletionToken = boost::asio::deferred_t>
@@ -315,8 +324,8 @@ public:
     ///
     /// Completion signature: `void(error_code, std::vector<transaction_result> results)`.
     /// Errors, besides those of every request:
-    ///  - that of the first step that failed, as `async_create`, `async_set` and `async_remove` have it. `results`
-    ///    tells which step it was; nothing was carried out.
+    ///  - that of the first step that failed, as documented at `async_create`, `async_set` and `async_remove`. `results`
+    ///    shows which step it was; nothing was carried out.
     ///  - `errc::invalid_option`: a step creates a container or a node with a time to live, which ZooKeeper's C client
     ///    cannot put into a transaction, or has `create_options::parents`. Nothing was sent.
     /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not sent.
@@ -328,8 +337,8 @@ public:
             detail::initiate<error_code, std::vector<transaction_result>>{core_}, token,
             &start_multi, std::move(ops));
     }
-    /// Carries out these steps or none; a token may stand behind them. Completion, errors and cancellation as with a
-    /// vector. `co_await zk.async_multi(colock::check_op(path), colock::remove_op(path))`.
+    /// Carries out these steps or none; a token may follow them. Completion, errors and cancellation are those of the
+    /// overload with a vector. `co_await zk.async_multi(colock::check_op(path), colock::remove_op(path))`.
     template <std::same_as<transaction_op> Op, class... More>
     auto async_multi(Op first, More&&... more)
     {
@@ -396,8 +405,8 @@ public:
     /// ```
     ///
     /// The client sends all its credentials on each later connection, also in another session, before any request. They
-    /// cannot be taken back. While there is no connection the operation waits for one; its credentials are used on the
-    /// next connection all the same. Credentials that the client has already are no error.
+    /// cannot be withdrawn. While there is no connection the operation waits for one; the next connection uses its
+    /// credentials in any case. Adding credentials that the client has already is no error.
     ///
     /// `secret`: for the scheme "digest" it reads "user:password".
     ///
@@ -406,8 +415,8 @@ public:
     ///  - `errc::invalid_option`: the scheme is empty, or a digest has no colon. Nothing was sent.
     ///  - `errc::request_too_large`: they are larger than `client_options::max_request_size`. Nothing was sent.
     ///  - `zookeeper_errc::auth_failed`: a server has refused them, and has closed the connection. The client forgets
-    ///    them, and goes on in the same session by another connection. When several are being added, all of them fail:
-    ///    add one behind the other. Most servers refuse an unknown scheme; a wrong password they find wrong later, with
+    ///    them, and continues in the same session on another connection. When several are being added, all of them fail:
+    ///    add one after the other. Most servers refuse an unknown scheme; they refuse a wrong password later, with
     ///    `zookeeper_errc::no_auth`.
     ///  - `errc::not_connected`: call `async_connect` first, or put them into `client_options::credentials`.
     ///  - `errc::client_closed`, or `operation_aborted` when the client was destroyed.
@@ -422,11 +431,11 @@ public:
             credential{std::move(scheme), std::move(secret)});
     }
 
-    /// From the next connection on, the client uses this context; the connection of now, and the session, go on. This is
-    /// how certificates and keys are renewed while locks are held.
+    /// From the next connection on, the client uses this context; the current connection and the session continue. This
+    /// is how certificates and keys are renewed while locks are held.
     ///
     /// Throws `boost::system::system_error` with `errc::invalid_option` when the client was made without
-    /// `client_options::tls`, or `context` is empty: what began with TLS stays with TLS, and the reverse.
+    /// `client_options::tls`, or `context` is empty: a client cannot switch between TLS and plain TCP.
     void use_tls(std::shared_ptr<boost::asio::ssl::context> context);
 
     /// Brings the server of this connection up to date. Reads that are started at completion see every write that was
@@ -487,12 +496,12 @@ public:
             &start_watch_children, std::move(path));
     }
 
-    /// Waits until the state is another than `seen`; at completion it is `now`, or was a moment ago. Of several changes
-    /// that follow each other quickly a loop may see the last one only.
+    /// Waits until the state differs from `seen`; at completion it is `now`, or was a moment ago. Of several changes
+    /// in quick succession a loop may see only the last one.
     ///
     /// Completion signature: `void(error_code, connection_state now)`.
     /// Errors:
-    ///  - `errc::client_closed`: `seen` is `closed`, and there is no other state behind it.
+    ///  - `errc::client_closed`: `seen` is `closed`, and no other state follows it.
     ///  - `operation_aborted`: cancelled, or the client was destroyed.
     ///
     /// Cancellation: terminal, partial, total: completes at once.
@@ -519,11 +528,11 @@ public:
     /// order, with nothing lost between them.
     [[nodiscard]] std::uint64_t connection_id() const noexcept;
 
-    /// Counters and figures of now; each is exact, but they are not taken at the same instant.
+    /// Counters and current figures; each is exact, but they are not taken at the same instant.
     [[nodiscard]] client_stats stats() const;
 
     /// What the client's last failure was about: host, path, cause. For people; may be empty. With several operations
-    /// under way it may be the failure of another one. Prefer `bind_diagnostics`, which tells of the one at hand.
+    /// under way it may be the failure of another one. Prefer `bind_diagnostics`, which describes one operation.
     [[nodiscard]] std::string last_error_detail() const;
 
 private:
@@ -578,6 +587,7 @@ private:
 
     // With it a session can be taken over; empty when there is none. For tests.
     [[nodiscard]] std::string session_password() const;
+    [[nodiscard]] static client_options only_hosts(std::string_view hosts);
 
     // Only lent: see borrowed_client.
     explicit client(core_ptr core) noexcept : core_{std::move(core)} {}

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace boost::asio::ssl {
@@ -34,29 +35,44 @@ enum class tls_verification {
     full,
     /// As `full`, but for any name: whoever has a certificate of the same authority may pass for a server.
     any_name,
-    /// Nothing is checked: whoever is on the way can read and change everything, locks and credentials included.
+    /// Nothing is checked: anyone on the network path can read and change everything, locks and credentials included.
     off,
 };
+
+/// The name of the value, such as "off"; "unknown" of a number that is none of them.
+[[nodiscard]] constexpr std::string_view to_string(tls_verification value) noexcept
+{
+    switch (value) {
+    case tls_verification::full: return "full";
+    case tls_verification::any_name: return "any_name";
+    case tls_verification::off: return "off";
+    }
+    return "unknown";
+}
 
 /// How a client connects.
 ///
 /// Do not make options in braces in a statement that contains `co_await`: GCC 12 destroys them twice. This
-/// includes the `co_await` that asks for a coroutine's executor, so give the executor a name first:
+/// includes the `co_await` that asks for a coroutine's executor. A client that only needs the servers takes them
+/// without options; otherwise give the executor a name first:
 ///
 /// ```cpp
+/// colock::client own{co_await asio::this_coro::executor, hosts};
+///
 /// const auto executor = co_await asio::this_coro::executor;
-/// colock::client own{executor, {.hosts = hosts}};
+/// colock::client patient{executor, {.hosts = hosts, .session_timeout = 30s}};
 /// ```
 struct client_options {
     /// The servers: "host:port[,host:port...]". A host is a name, an IPv4 address, or an IPv6 address
     /// in brackets; the port may be left out and is 2181 then.
     std::string hosts = {};
 
-    /// A node that stands for "/" in every path of this client, such as "/service". It has to exist.
+    /// The node that "/" denotes in every path of this client, such as "/service". It has to exist.
     std::string chroot = {};
 
-    /// How long the servers keep the session, and with it the locks, of a client that they do not hear
-    /// from. The servers clamp it, by default to 2 to 20 of their ticks.
+    /// How long the servers keep the session, and with it the locks, of a client that is silent.
+    /// The servers clamp it, by default to 2 to 20 of their ticks. More than 1,073,741,823 ms, 298 hours, is
+    /// `errc::invalid_option`.
     std::chrono::milliseconds session_timeout = std::chrono::seconds{10};
 
     /// How long `client::async_connect` tries. With `std::chrono::milliseconds::max()` it tries until it
@@ -73,7 +89,7 @@ struct client_options {
     /// The longest of these pauses.
     std::chrono::milliseconds backoff_max = std::chrono::seconds{1};
 
-    /// `tickTime` of the servers, or twice that behind an `observerMasterPort`: for a lock's `safe_until`. A
+    /// `tickTime` of the servers, or twice that with an `observerMasterPort`: for a lock's `safe_until`. A
     /// larger value is safe, and ends `safe_until` earlier. With a smaller value a holder may take its lock for
     /// safe after the servers have ended its session, and have granted the lock to another client.
     std::chrono::milliseconds tick = std::chrono::seconds{2};
@@ -82,6 +98,15 @@ struct client_options {
     /// larger request with `errc::request_too_large`, because a server would drop the connection. More than
     /// 2,147,483,647 bytes are `errc::invalid_option`.
     std::size_t max_request_size = 0xfffff;
+
+    /// How many bytes the ephemeral nodes of the client's session may take: each lock that is held or waited for, each
+    /// permit, and what the program creates as ephemeral. A node takes the bytes of its path, with the chroot, and four.
+    /// The client refuses more with `errc::session_full`, because the end of the session would take the servers down
+    /// for good: the one that ends it writes all these paths into one transaction, and no server starts again whose log
+    /// has one above about twice `jute.maxbuffer`. The default is less than half of what servers can read by theirs. A
+    /// value above the default must not exceed `max_request_size`: raise `jute.maxbuffer` of **all** servers first. Else
+    /// `async_connect` completes with `errc::invalid_option`. docs/scaling.md says how many locks that is.
+    std::size_t max_session_size = 1'000'000;
 
     /// Who the client is. It sends all of them on each connection, before any request. `client::async_add_credentials`
     /// adds to them later.
@@ -107,21 +132,21 @@ struct client_options {
     /// How far the client checks the certificates of servers.
     tls_verification tls_verify = tls_verification::full;
 
-    /// Gets a line for whatever matters, of the level `log_threshold` or above; see `log_sink`. None by default.
+    /// Receives the lines of the log at level `log_threshold` or above; see `log_sink`. None by default.
     log_sink log = {};
 
     /// The least important lines that `log` gets.
     ///
-    /// With `log_level::debug` each lock tells when it waits, and behind which contenders; when it is granted,
+    /// With `log_level::debug` each lock logs when it waits, and for which contenders; when it is granted,
     /// released or handed off. An acquisition that has waited for five seconds, and at most every five seconds from
-    /// then on, sends up to two reads to ask who holds the lock. With another level the log costs no request.
+    /// then on, sends up to two reads to ask who holds the lock. At other levels the log costs no request.
     log_level log_threshold = log_level::info;
 
-    /// Hears of each acquisition, of each end of a hold, and of heartbeats. None by default, which costs nothing.
+    /// Is notified of each acquisition, of each end of a hold, and of heartbeats. None by default, which costs nothing.
     std::shared_ptr<colock::observer> observer = {};
 
-    /// Fills the histograms of `client_stats`. By default it does not: then neither the clock is read more often, nor
-    /// anything counted, where a lock is handed off in memory. docs/metrics.md says what it costs.
+    /// Fills the histograms of `client_stats`. Off by default: a hand-off in memory then neither reads the clock more
+    /// often nor counts anything. docs/metrics.md states the cost.
     bool histograms = false;
 };
 

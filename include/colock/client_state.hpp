@@ -1,4 +1,4 @@
-// How a client stands, and what it has done: its state, and counters.
+// The state of a client, and its counters.
 #ifndef COLOCK_CLIENT_STATE_HPP
 #define COLOCK_CLIENT_STATE_HPP
 
@@ -7,10 +7,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace colock {
 
-/// How the client stands with the servers.
+/// The state of the connection to the servers.
 enum class connection_state {
     idle,       ///< `async_connect` has not been called, or it failed.
     connecting, ///< The first connection is being made.
@@ -19,12 +20,25 @@ enum class connection_state {
     closed,     ///< Closed, for good.
 };
 
-/// Acquisitions by what they came to, as `observer` has them. Counted while the client has an observer or
+/// The name of the value, such as "closed"; "unknown" of a number that is none of them.
+[[nodiscard]] constexpr std::string_view to_string(connection_state value) noexcept
+{
+    switch (value) {
+    case connection_state::idle: return "idle";
+    case connection_state::connecting: return "connecting";
+    case connection_state::connected: return "connected";
+    case connection_state::suspended: return "suspended";
+    case connection_state::closed: return "closed";
+    }
+    return "unknown";
+}
+
+/// Acquisitions by outcome, as `observer` reports them. Counted while the client has an observer or
 /// `client_options::histograms`; else all of them are 0.
 struct acquisition_stats {
     std::uint64_t begun = 0;     ///< All of them.
     std::uint64_t granted = 0;   ///< The caller got the guard.
-    std::uint64_t busy = 0;      ///< Tries that found somebody else.
+    std::uint64_t busy = 0;      ///< Tries that found another holder or waiter.
     std::uint64_t timed_out = 0; ///< Their deadline passed.
     std::uint64_t cancelled = 0; ///< By the caller, or the client was destroyed.
     std::uint64_t failed = 0;    ///< With an error.
@@ -70,11 +84,11 @@ struct client_stats {
     /// Each grant ends as released or as lost: `locks_granted - locks_released - locks_lost` are held now.
     std::uint64_t locks_granted = 0;
     std::uint64_t locks_released =
-        0;                        ///< Grants whose guard let go before the client knew of a loss.
+        0;                        ///< Grants whose guard released before the client knew of a loss.
     std::uint64_t locks_lost = 0; ///< Grants that the client lost while a guard held them.
     std::uint64_t bodies_cancelled =
         0; ///< Bodies of async_with_lock and its kind that were cancelled.
-    std::uint64_t bodies_overdue = 0; ///< Those of them that went on for longer than `body_grace`.
+    std::uint64_t bodies_overdue = 0; ///< Those of them that took longer than `body_grace` to end.
     std::size_t in_flight = 0;        ///< Requests sent and not yet answered.
     std::size_t waiting = 0;          ///< Requests that wait for a connection.
     std::size_t contenders = 0; ///< Lock nodes that exist, are being made, or are being removed.
@@ -82,9 +96,9 @@ struct client_stats {
     /// memory: another user of this client handed the lock off, or the client had the node anyway.
     std::uint64_t locks_granted_by_servers = 0;
     loss_stats losses = {};              ///< `locks_lost`, by reason.
-    acquisition_stats acquisitions = {}; ///< By what they came to.
+    acquisition_stats acquisitions = {}; ///< By outcome.
     time_stats times = {};               ///< With `client_options::histograms`.
-    /// For how long the session is safe from now on without a word from the servers, as far as the client knows; 0 when it
+    /// How long the session is safe from now on if the servers stay silent, as far as the client knows; 0 when it
     /// may have ended, without a session, and where nothing is held for long, because only locks need the proof. A lock
     /// counts as lost earlier by its `lock_options::safety_margin`.
     std::chrono::nanoseconds safe_for{0};

@@ -2,6 +2,7 @@
 #ifndef COLOCK_COLOCK_HPP
 #define COLOCK_COLOCK_HPP
 
+#include <colock/body.hpp>
 #include <colock/client.hpp>
 #include <colock/client_options.hpp>
 #include <colock/client_state.hpp>

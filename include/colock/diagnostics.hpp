@@ -14,8 +14,14 @@
 
 namespace colock {
 
-/// Receives the words for a failure: the path or the host that it is about, and its cause. An error code cannot name
-/// them, and `client::last_error_detail()` tells of the client's last failure, which may be another one.
+namespace detail {
+
+struct subject_of_diagnostics;
+
+} // namespace detail
+
+/// Receives the description of a failure: the path or the host that it concerns, and its cause. An error code cannot name
+/// them, and `client::last_error_detail()` describes the client's last failure, which may be another one.
 ///
 /// ```cpp
 /// colock::diagnostics why;
@@ -36,24 +42,31 @@ public:
     /// Replaces the message. The operation calls it before its handler runs.
     void assign(std::string message) noexcept { message_ = std::move(message); }
     /// Makes the message empty. The operation calls it when it begins.
-    void clear() noexcept { message_.clear(); }
+    void clear() noexcept
+    {
+        message_.clear();
+        subject_.clear();
+    }
 
 private:
+    friend struct detail::subject_of_diagnostics;
+
     std::string message_;
+    std::string subject_; // what the operation is about, such as "lock /path"
 };
 
 /// A completion token, or a handler, with the diagnostics of its operation. See `bind_diagnostics`.
 template <class T>
 class diagnostics_binder {
 public:
-    /// A binder of `target` that tells `to`.
+    /// A binder of `target` that writes to `to`.
     template <class U>
     diagnostics_binder(diagnostics& to, U&& target)
         : diagnostics_{&to}, target_(std::forward<U>(target))
     {
     }
 
-    /// The diagnostics that are told.
+    /// The diagnostics that receive the description.
     [[nodiscard]] diagnostics* get_diagnostics() const noexcept { return diagnostics_; }
     /// The token or handler itself.
     [[nodiscard]] T& get() noexcept { return target_; }
@@ -78,11 +91,11 @@ private:
     T target_;
 };
 
-/// Adapts a completion token, so that the operation puts the words for its failure into `to`. Operations of colock do,
-/// others ignore it. `to` is cleared when the operation begins, and has to live until the handler is invoked.
+/// Adapts a completion token, so that the operation writes the description of its failure into `to`. Operations of
+/// colock do, others ignore it. `to` is cleared when the operation begins, and has to live until the handler is invoked.
 ///
 /// As an associated characteristic of the handler it passes through `as_tuple`, `redirect_error`, `bind_executor`
-/// and their kind, whichever is the outer one. Without words of its own for a failure, an operation gives those of the
+/// and their kind, whichever is the outer one. An operation without a description of its own gives that of the
 /// error code.
 template <class CompletionToken = boost::asio::deferred_t>
 [[nodiscard]] auto bind_diagnostics(diagnostics& to, CompletionToken&& token = CompletionToken())
@@ -122,6 +135,11 @@ struct associated_diagnostics<diagnostics_binder<T>, Default> {
 };
 
 namespace detail {
+
+// For operations that have no words of their own but those of a code.
+struct subject_of_diagnostics {
+    [[nodiscard]] static std::string& of(diagnostics& d) noexcept { return d.subject_; }
+};
 
 // Up to Boost 1.81, adapters ask for this type.
 template <class Result>

@@ -5,6 +5,7 @@
 #include <colock/client.hpp>
 #include <colock/detail/initiate.hpp>
 #include <colock/detail/initiate_lock.hpp>
+#include <colock/detail/made_once.hpp>
 #include <colock/detail/start_operation.hpp>
 #include <colock/detail/with_lock.hpp>
 #include <colock/leadership.hpp>
@@ -20,16 +21,13 @@
 namespace colock {
 
 /// Options of an election.
-///
-/// Do not make options in braces in a statement that contains `co_await`: GCC 12 destroys them twice. Give them a
-/// name in a statement before it.
 struct election_options {
     /// Access control of a candidate's node; `client_options::acl` when empty.
     std::optional<access_control_list> acl = {};
-    /// What a candidate does when its session expires while it waits: stand again, behind all others (true), or
+    /// What a candidate does when its session expires while it waits: rejoin at the end of the queue (true), or
     /// complete with `errc::session_expired` (false).
     bool rejoin_on_expiry = true;
-    /// Without contact to the servers, the leader is told to stop this long before another candidate could lead.
+    /// Without contact to the servers, the leader is notified this long before another candidate could lead.
     /// While connections fail it leads for that much less. The limit is that of `lock_options::safety_margin`: about
     /// two fifths of the session time-out. More is refused with `errc::invalid_option`.
     std::chrono::milliseconds safety_margin{0};
@@ -38,6 +36,9 @@ struct election_options {
     std::chrono::milliseconds body_grace = std::chrono::seconds{1};
 
     bool operator==(const election_options&) const = default;
+
+    /// Not for users: works around a fault of GCC 12.
+    COLOCK_MADE_ONCE(election_options);
 };
 
 namespace detail {
@@ -73,14 +74,14 @@ struct COLOCK_DECL election_path {
 ///
 /// Each candidate has an identity, a text for the others to know it by; nothing checks that it is unique. A candidate
 /// is an ephemeral sequential node in the directory `path`, with the identity as its data. The first one leads. The
-/// nodes are those of `LeaderLatch` of Apache Curator, with which colock can be mixed. A candidate that is cancelled,
-/// has ended, or whose session is over leaves the queue; the next candidate leads.
+/// nodes are those of Apache Curator's `LeaderLatch`, which can take part in the same election. A candidate that is
+/// cancelled, has ended, or whose session has ended leaves the queue; the next candidate leads.
 ///
 /// Never nest an election's path below a lock's path, and check names that come from outside; see `mutex`.
 ///
 /// **What is guaranteed**: among live sessions at most one candidate leads, unless an operator deletes its node.
-/// **What is not**: a process that is paused for longer than its session may believe that it leads. What such a
-/// late-comer must not damage has to check the token of its guard.
+/// **What is not**: a process that is paused for longer than its session may believe that it leads. A
+/// resource that such a late-comer must not damage has to check the token of its guard.
 ///
 /// **Errors** of every acquisition and body, with what to do. docs/locks.md has the rest of them, which are rare.
 ///
@@ -89,7 +90,10 @@ struct COLOCK_DECL election_path {
 /// | `errc::invalid_path`, `errc::invalid_option` | Correct what the diagnostics name (`bind_diagnostics`). |
 /// | `errc::not_connected` | Call `client::async_connect` first. |
 /// | `errc::conflicting_use` | Candidates of one client and path need one identity and equal options. |
+/// | `errc::conflicting_kind` | Another client uses the path as another kind of lock. Use another path. |
 /// | `errc::session_expired` | `election_options::rejoin_on_expiry` is false. Acquire again. |
+/// | `condition::lock_lost` | It was granted, and lost before its handler ran. Acquire it again. |
+/// | `errc::no_answer` | Of tries with a time: no answer had come at its end. Try again later. |
 /// | `zookeeper_errc::no_auth` | Add credentials, or change the access control list. |
 /// | `errc::client_closed` | The client was closed. |
 /// | `operation_aborted` | The operation was cancelled, or the client was destroyed. |
@@ -110,7 +114,7 @@ struct COLOCK_DECL election_path {
 /// destroying it.
 ///
 /// **Lifetime**: an object is a handle. Making it does no I/O and does not throw for a bad path. It may be destroyed
-/// while its operations are under way; they go on. Candidates of one client for one path must have the same identity
+/// while its operations are under way; they continue. Candidates of one client for one path must have the same identity
 /// and options as long as they stand. Other candidates, and locks of other kinds, are refused with
 /// `errc::conflicting_use`.
 class COLOCK_DECL election {
@@ -132,13 +136,13 @@ public:
     [[nodiscard]] const std::string& identity() const noexcept;
 
     /// Stands for election, runs `body(const leadership&)`, or `body(const unique_lock&)`, while this candidate
-    /// leads, steps down when it ends, and gives what the body gave. The body is cancelled as soon as another
+    /// leads, steps down when it ends, and returns what the body returned. The body is cancelled as soon as another
     /// candidate may lead.
     ///
     /// To step down, end the body or cancel this operation. To stand again, call it again. Several may stand on one
     /// client; each has a place of its own.
     ///
-    /// A request to let go (`async_revoke_holders`) does not cancel the body: let the body wait for
+    /// A revocation (`async_revoke_holders`) does not cancel the body: let the body wait for
     /// `term.async_wait_revoked()`, and end.
     ///
     /// A lambda that is written within a `co_await` expression must capture by reference: GCC 12 destroys twice what
@@ -154,8 +158,8 @@ public:
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_lead(F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(standing{path_}, std::forward<F>(body),
-                                 std::forward<CompletionToken>(token));
+        return detail::with_lock<false>(standing{path_}, std::forward<F>(body), detail::never,
+                                        std::forward<CompletionToken>(token));
     }
 
     /// Stands for election for `limit` at most, from the initiation on, and runs the body while this candidate
@@ -175,13 +179,13 @@ public:
     auto async_try_lead_for(std::chrono::duration<Rep, Period> limit, F&& body,
                             CompletionToken&& token = CompletionToken())
     {
-        return detail::try_with_lock(standing{path_}, std::forward<F>(body), limit,
-                                     std::forward<CompletionToken>(token));
+        return detail::with_lock<true>(standing{path_}, std::forward<F>(body), limit,
+                                       std::forward<CompletionToken>(token));
     }
 
     /// Stands for election. At completion this candidate leads, and `term` is the guard of its term of office. For
-    /// programs that lead for longer than one function runs; `async_lead` is the better choice elsewhere, because it
-    /// also stops what must not go on after a loss.
+    /// programs that lead for longer than one function runs; otherwise prefer `async_lead`, because it
+    /// also stops work that must not continue after a loss.
     ///
     /// ```cpp
     /// colock::leadership term = co_await scheduler.async_campaign();
@@ -196,13 +200,28 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_campaign(CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire<leadership>(path_->stand(), std::forward<CompletionToken>(token),
-                                           detail::never);
+        return standing{path_}.async_lock(detail::never, std::forward<CompletionToken>(token));
     }
 
-    /// Asks who leads: `leader` is the identity, and empty when there is no candidate. Two round trips.
+    /// Stands for election for `limit` at most, from the initiation on. At completion `term` is the guard of the term of
+    /// office, or is empty if this candidate does not lead in time, which is no error. Zero and negative times lead only
+    /// if there is no other candidate.
     ///
-    /// It is what the server of this client knows, which may be a little behind, and the leader may not know it
+    /// Completion signature: `void(error_code, leadership term)`.
+    /// Errors: the table of the class. `errc::disconnected`: there was no connection when the time was over; try again
+    /// later.
+    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
+    template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
+    auto async_try_campaign_for(std::chrono::duration<Rep, Period> limit,
+                                CompletionToken&& token = CompletionToken())
+    {
+        return standing{path_}.async_lock(limit, std::forward<CompletionToken>(token));
+    }
+
+    /// Asks who leads: `leader` is the identity, and empty when there is no candidate. The text is "" while the leader does
+    /// not know yet that somebody has asked it to resign: the request replaces its identity. Two round trips.
+    ///
+    /// The answer is what this client's server knows, which may lag a little, and the leader may not know it
     /// yet. While there is no connection it waits for one.
     ///
     /// Completion signature: `void(error_code, std::optional<std::string> leader)`.
@@ -223,11 +242,11 @@ public:
             &detail::election_path::leader, path_->path);
     }
 
-    /// Asks who stands for election: `identities` has the leader first, then the others in the order in which it
-    /// will be their turn. `async_view_queue` of the election tells more about them. Two round trips.
+    /// Asks who stands for election: `identities` has the leader first, then the others in the order of their
+    /// turns. `async_view_queue` of the election returns more about them. Two round trips.
     ///
-    /// It is what the server of this client knows, which may be a little behind. While there is no connection it
-    /// waits for one.
+    /// The answer is what this client's server knows, which may lag a little. An identity may be "", as that of
+    /// `async_leader`. While there is no connection it waits for one.
     ///
     /// Completion signature: `void(error_code, std::vector<std::string> identities)`.
     /// Errors:
@@ -246,9 +265,9 @@ public:
             &detail::election_path::participants, path_->path);
     }
 
-    /// Waits until the leader is another than `seen`, or until there is none. At completion `leader` is its
-    /// identity, empty when there is no candidate. A loop misses no leader that lasts. Of several that follow
-    /// each other quickly it may see the last one only:
+    /// Waits until the leader differs from `seen`, or until there is none. At completion `leader` is its
+    /// identity, empty when there is no candidate. A loop misses no leader that lasts. Of several in
+    /// quick succession it may see only the last one:
     ///
     /// ```cpp
     /// std::optional<std::string> leader; // nobody
@@ -258,9 +277,9 @@ public:
     /// }
     /// ```
     ///
-    /// Waiting costs no request: the server tells when the leader's node goes; candidates that come and go behind
-    /// it wake nobody. A leader whose term ends and who is elected again under the same identity is no change. A
-    /// disconnection is waited out.
+    /// Waiting costs no request: the server notifies when the leader's node goes; candidates that come and go after
+    /// it wake nobody. It is no change if a leader's term ends and the same identity is elected again. The wait
+    /// outlasts a disconnection.
     ///
     /// Completion signature: `void(error_code, std::optional<std::string> leader)`.
     /// Errors:
@@ -305,11 +324,11 @@ private:
         void each_revocable(const leadership&, Visit) const noexcept
         {
         }
-        template <class CompletionToken>
-        auto async_lock(detail::deadline until, CompletionToken&& token) const
+        template <class Limit, class CompletionToken>
+        auto async_lock(Limit limit, CompletionToken&& token) const
         {
-            return detail::acquire<leadership>(path_->stand(), std::forward<CompletionToken>(token),
-                                               until);
+            return detail::lockable<leadership>{path_->stand()}.async_lock(
+                limit, std::forward<CompletionToken>(token));
         }
 
     private:

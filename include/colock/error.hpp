@@ -2,10 +2,10 @@
 //
 // `colock::errc` has the codes of locks and of the client, `colock::zookeeper_errc` those of ZooKeeper itself, with
 // ZooKeeper's own numbers. Programs that decide what to do next compare a code with a `colock::condition`, which
-// stands for all codes that ask for the same reaction. Cancellation is `boost::asio::error::operation_aborted`, as
+// covers all codes that call for the same reaction. Cancellation is `boost::asio::error::operation_aborted`, as
 // everywhere in Asio.
 //
-// A code cannot name the host or the path that it is about: the `diagnostics` of the operation and the log
+// A code cannot name the host or the path that it concerns: the `diagnostics` of the operation and the log
 // sink of `client_options` do.
 #ifndef COLOCK_ERROR_HPP
 #define COLOCK_ERROR_HPP
@@ -38,7 +38,7 @@ enum class errc {
     no_server,
     /// A server accepted the connection but did not answer within `client_options::connect_timeout`.
     connect_timeout,
-    /// `client_options::chroot` does not exist on the server. Create it first; colock does not.
+    /// `client_options::chroot` does not exist on the servers, or not any more. Create it first; colock does not.
     no_chroot,
     /// `client::async_connect` has not been called, or it failed.
     not_connected,
@@ -52,7 +52,7 @@ enum class errc {
     lock_lost,
     /// The session expired, and with it its locks: the reason of a loss; of a waiter without
     /// `lock_options::rejoin_on_expiry`; of a write that was sent and not answered, which may have been carried out.
-    /// So it is of two conditions, `lock_lost` and `outcome_unknown`. The client begins another session by itself.
+    /// So it belongs to two conditions, `lock_lost` and `outcome_unknown`. The client begins another session by itself.
     session_expired,
     /// The lock was lost because an operator deleted its node.
     node_deleted,
@@ -61,13 +61,13 @@ enum class errc {
     /// Another lock object of this client uses the path with other options or as another kind of lock;
     /// the diagnostics of the operation name what differs.
     conflicting_use,
-    /// Another client uses the path as another kind of lock: a `mutex`, a `shared_mutex` or a `semaphore`. They
-    /// would not exclude each other. So it seems, too, when a `semaphore` was here: delete its empty directories
+    /// Another client uses the path as another kind of lock. They would not exclude each other. docs/locks.md says
+    /// which kinds it can distinguish. A former `semaphore` at this path also looks so: delete its empty directories
     /// `locks` and `leases`, if the servers have not done so.
     conflicting_kind,
-    /// The sequence numbers of the directory are exhausted. Delete the directory while nobody uses it. It does not
-    /// come to this where colock has made the directory and nothing but the lock's queue is in it: that one is
-    /// deleted by colock in time.
+    /// The sequence numbers of the directory are exhausted. Delete the directory while nobody uses it. colock does so in
+    /// time where it may, if the directory has no data, the access control list of the client's nodes, and nothing in it but
+    /// the lock's queue, and if all in the queue are clients of colock.
     sequence_exhausted,
     /// Another node of the directory has the sequence number of this one. An operator creates nodes there.
     duplicate_sequence,
@@ -77,7 +77,7 @@ enum class errc {
     unlock_out_of_order,
     /// More permits of a `semaphore` were asked for than there are.
     too_many_permits,
-    /// Another client uses the `semaphore` with another number of permits.
+    /// Others have permits of the `semaphore`, which has another number of them there.
     conflicting_maximum,
     /// The node of a `counter_node` does not hold a number of four bytes.
     invalid_counter,
@@ -90,11 +90,11 @@ enum class errc {
     /// A client asked for the lock, and the body of `async_with_lock` was cancelled; see
     /// `lock_options::cancel_when_revoked`.
     revoked,
-    /// At the path of a `single_node_mutex` is a node that is not ephemeral, and would be waited for in vain.
+    /// At the path of a `single_node_mutex` is a node that is not ephemeral, so waiting for it would be in vain.
     /// Delete it if it is a left-over; else use another path.
     not_ephemeral,
     /// `guarded()` of a `single_node_mutex`: the node of the next holder looks the same. Write the `token()`
-    /// with the data, and let whatever they go to refuse an older one.
+    /// with the data, and let the store refuse an older one.
     cannot_guard,
     /// The request, or a credential, is larger than `client_options::max_request_size`; nothing was sent. Write
     /// less at once, or raise the limit together with `jute.maxbuffer` of the servers.
@@ -106,6 +106,17 @@ enum class errc {
     /// `async_ensure_lock_root`: the node exists, and clients that are not in the access control list may do more there
     /// than read. The diagnostics name the entry. Replace the node's list (`client::async_set_acl`), or use another path.
     unprotected,
+    /// The ephemeral nodes of the client's session would take more than `client_options::max_session_size`. Nothing was
+    /// created. Hold fewer locks at once, use another client as well, or raise the limit together with `jute.maxbuffer` of
+    /// all servers.
+    session_full,
+    /// The client belongs to the process that created it, and this process is a forked child. Create another client in
+    /// the child. It is also the reason why the child's copies of guards hold nothing.
+    forked,
+    /// The time of a try was over, and a request of this client had been without an answer for a quarter of a second, or
+    /// longer: the servers were silent, or the client's executor was too busy to read their answers. So it is unknown
+    /// whether the lock is busy. Try again later.
+    no_answer,
 };
 
 /// ZooKeeper's own codes, with ZooKeeper's own numbers. No operation completes with `session_expired` of these: it is
@@ -146,7 +157,7 @@ enum class zookeeper_errc {
     throttled_op = -127,
 };
 
-/// What a program may have to do about a code: compare the code with it.
+/// How a program should react to a code: compare the code with it.
 ///
 /// ```cpp
 /// colock::diagnostics why;
@@ -159,18 +170,19 @@ enum class zookeeper_errc {
 /// }
 /// ```
 ///
-/// A code may be of several conditions: `zookeeper_errc::connection_loss` of a write is `outcome_unknown` and
-/// `unavailable`; `errc::session_expired` is `outcome_unknown`, of a write, and `lock_lost`, of a held lock. These
-/// codes are of none: `errc::client_closed` (this program has closed the client itself), `zookeeper_errc::auth_failed`,
-/// and those that tell what is on the servers, such as `zookeeper_errc::no_node`.
+/// A code may belong to several conditions: `zookeeper_errc::connection_loss` of a write is `outcome_unknown` and
+/// `unavailable`; `errc::session_expired` is `outcome_unknown`, of a write, and `lock_lost`, of a held lock;
+/// `errc::forked` is `misuse` and `lock_lost`. These codes belong to none: `errc::client_closed` (this program has closed
+/// the client itself), `zookeeper_errc::auth_failed`, and those that describe what is on the servers, such as
+/// `zookeeper_errc::no_node`.
 enum class condition {
-    /// The lock is not held any more, though nobody has released it: stop what needs it, acquire it again. Codes:
-    /// `errc::lock_lost`, `session_expired`, `node_deleted`, `safe_until_passed`.
+    /// The lock is no longer held, though nobody has released it: stop what needs it, acquire it again. Codes:
+    /// `errc::lock_lost`, `session_expired`, `node_deleted`, `safe_until_passed`, `forked`.
     lock_lost = 1,
     /// Another client has asked for the lock, and `cancel_when_revoked` has cancelled the body. The lock was held until
     /// the body ended: acquire it again when the work may go on. Code: `errc::revoked`.
     revoked,
-    /// A write was sent, and no answer came: it may have been carried out. Look, or repeat what may be done twice. As
+    /// A write was sent, and no answer came: it may have been carried out. Check, or repeat what may be done twice. As
     /// the function `outcome_unknown`.
     outcome_unknown,
     /// The program, or one that shares the path, has to be changed: repeating the call is of no use. Codes: those of
@@ -178,7 +190,7 @@ enum class condition {
     /// `zookeeper_errc::bad_arguments` and `invalid_acl`.
     misuse,
     /// No server answers at the moment: the same call may succeed later. Codes: `errc::unknown_host`, `no_server`,
-    /// `connect_timeout`, `disconnected`; `zookeeper_errc::connection_loss`, `operation_timeout`,
+    /// `connect_timeout`, `disconnected`, `no_answer`; `zookeeper_errc::connection_loss`, `operation_timeout`,
     /// `runtime_inconsistency`, `session_moved`, `throttled_op`.
     unavailable,
 };

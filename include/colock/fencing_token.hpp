@@ -15,7 +15,7 @@
 
 namespace colock {
 
-/// A 128-bit number that is greater for every later grant of the same lock, whatever happens to the
+/// A 128-bit number that is greater for each later grant of the same lock, whatever happens to the
 /// lock's directory. A store that remembers the greatest token it has seen and refuses smaller ones is
 /// safe from a holder that was paused and does not yet know that it lost the lock.
 ///

@@ -11,12 +11,16 @@
 #include <colock/node.hpp>
 #include <colock/transaction.hpp>
 
+#include <boost/asio/awaitable.hpp>
+
 #include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -38,6 +42,16 @@ struct grant {
     std::unique_ptr<recursion_level> level = {};
 };
 
+// A likely mistake within a body, in words. The compiler has nothing else to say of the awaitable.
+template <class CompletionToken>
+[[nodiscard]] boost::asio::awaitable<void> refuse_release()
+{
+    static_assert(std::is_void_v<CompletionToken>,
+                  "The guard that a body gets is const: async_with_lock and its like release it "
+                  "when the body ends. To release it earlier, end the body (co_return)");
+    return {};
+}
+
 } // namespace detail
 
 /// What a guard knows of its lock.
@@ -53,11 +67,23 @@ enum class lock_state {
     lost,
 };
 
+/// The name of the value, such as "lost"; "unknown" of a number that is none of them.
+[[nodiscard]] constexpr std::string_view to_string(lock_state value) noexcept
+{
+    switch (value) {
+    case lock_state::not_held: return "not_held";
+    case lock_state::held: return "held";
+    case lock_state::suspended: return "suspended";
+    case lock_state::lost: return "lost";
+    }
+    return "unknown";
+}
+
 /// What `unique_lock` and `shared_lock` have in common: a held lock.
 ///
 /// Movable. Destroying it releases the lock in the background, however long that takes. That neither blocks nor keeps
 /// `run()` from returning. So `co_await m.async_lock();` drops the lock at once. Guards are `[[nodiscard]]`, and
-/// clang warns of it. GCC 12 does not, because it looks at nothing after a `co_await`. A guard may outlive the lock
+/// clang warns of it. GCC 12 does not, because it checks nothing after a `co_await`. A guard may outlive the lock
 /// object and the client; when the client is closed or destroyed the lock is lost.
 ///
 /// **A lock can be lost** while it is held:
@@ -66,17 +92,19 @@ enum class lock_state {
 /// |---|---|
 /// | `errc::session_expired` | The servers have ended the session. |
 /// | `errc::node_deleted` | An operator has deleted the node of the lock. |
-/// | `errc::safe_until_passed` | No server was heard of until `safe_until()`: the servers may have ended the session. |
+/// | `errc::safe_until_passed` | No server has answered until `safe_until()`: the servers may have ended the session. |
 /// | `errc::client_closed` | This program has closed or destroyed the client. |
+/// | `errc::forked` | This object is the copy of a forked child. The parent has the lock. |
 ///
-/// The first three are `condition::lock_lost`: stop, and acquire the lock again. `errc::session_expired` belongs to
-/// two conditions: as the error of a write it is `condition::outcome_unknown`, and a comparison with either is true.
+/// All but `errc::client_closed` are `condition::lock_lost`: stop, and acquire the lock again. `errc::session_expired`
+/// belongs to two conditions: as the error of a write it is `condition::outcome_unknown`, and it compares equal
+/// to both.
 ///
-/// `loss_reason()` and `async_wait_lost()` tell of a loss as soon as this client knows. If the clocks run at about
+/// `loss_reason()` and `async_wait_lost()` report a loss as soon as this client knows. If the clocks run at about
 /// the same rate, that is before the servers can grant the lock to another client. Lost is final, and the first
 /// reason stays. As long as the session lives, the lock keeps its place in the queue until this object is destroyed
-/// or unlocked. So no other client is let in while the holder is still stopping. A process that is paused knows
-/// nothing: what such a late-comer must not damage has to check `token()`, or be written by `guarded()`.
+/// or unlocked. So no other client is granted it while the holder is still stopping. A suspended process learns of the
+/// loss when it resumes: what such a late-comer must not damage has to check `token()`, or be written by `guarded()`.
 ///
 /// **Executor**: a handler runs on its associated executor, by default the client's; never within the function that
 /// starts the operation.
@@ -105,7 +133,8 @@ public:
         }
     }
 
-    /// True when the lock was granted and is neither released nor known to be lost.
+    /// True when the lock was granted and is neither released nor known to be lost. An acquisition never delivers a
+    /// lock that is known to be lost: it completes with the reason of the loss, and an empty guard.
     [[nodiscard]] explicit operator bool() const noexcept;
 
     /// The state of the lock now. By the clock, also when the connection is silent.
@@ -115,7 +144,7 @@ public:
     /// nothing.
     [[nodiscard]] error_code loss_reason() const noexcept;
 
-    /// The lock counts as lost from this time on, unless a server is heard of before: the time moves on by itself
+    /// The lock counts as lost from this time on, unless a server answers before: the time moves on by itself
     /// while there is a connection. The servers grant the lock to no other client before this time plus
     /// `lock_options::safety_margin`. That assumes that `client_options::tick` is right, and that the leader of
     /// the servers sends its pings on time. `time_point::min()` when this object holds nothing, or the lock was
@@ -182,7 +211,7 @@ public:
     /// ```
     ///
     /// Do not use `work() || held.async_wait_lost(use_awaitable)`, with Asio's awaitable_operators, for this. That
-    /// ends with the first of the two that *succeeds*: when work() throws it goes on waiting for a loss, and then
+    /// ends with the first of the two that *succeeds*: when work() throws it continues to wait for a loss, and then
     /// drops the exception.
     ///
     /// Several waits may be under way at once, and this object may be moved meanwhile.
@@ -202,9 +231,9 @@ public:
     }
 
     /// Waits until a client asks for the lock: by `async_revoke` or `async_revoke_holders`, or by
-    /// `Revoker.attemptRevoke` of Apache Curator. `single_node_mutex` says how its holder is asked. Nothing happens to
-    /// the lock; its holder is expected to release it soon. All holders of the node on this client are asked together,
-    /// and no other waiter of this client is let in on it.
+    /// `Revoker.attemptRevoke` of Apache Curator. `single_node_mutex` says how to ask its holder. The lock itself does
+    /// not change; its holder is expected to release it soon. All holders of the node on this client are asked together,
+    /// and no other waiter of this client is granted the lock by it.
     ///
     /// Completes at once when a client has asked before, also while the lock was still waited for. Several waits
     /// may be under way at once, and this object may be moved meanwhile.
@@ -249,6 +278,12 @@ public:
         return detail::start_operation<CompletionToken, void(error_code)>(
             detail::initiate<error_code>{core_}, token, &start_release,
             held_lock{nullptr, std::move(held_)}); // which releases it, too, if that never starts
+    }
+    /// Of the guard that a body gets: does not compile, because the lock is released when the body has ended.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_unlock(CompletionToken&& = CompletionToken()) const
+    {
+        return detail::refuse_release<CompletionToken>();
     }
 
     /// The client's executor, also when the lock was released. That of the system, which has threads of its own,

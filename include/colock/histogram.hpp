@@ -8,13 +8,13 @@
 
 namespace colock {
 
-/// How many times lasted how long, since the client was made. In seconds, as Prometheus has it: each bucket also counts
-/// what the buckets before it count.
+/// A distribution of times since the client was created, in seconds. As in Prometheus, each bucket includes the counts
+/// of the buckets before it.
 struct histogram {
-    /// Those that lasted at most so long.
+    /// The times up to an upper bound.
     struct bucket {
-        double upper_bound = 0;             ///< In seconds; a time of exactly so much counts here.
-        std::uint64_t cumulative_count = 0; ///< Of all times that lasted at most so long.
+        double upper_bound = 0;             ///< In seconds; inclusive.
+        std::uint64_t cumulative_count = 0; ///< Of all times up to the bound.
     };
     /// The upper bounds are the same in every histogram and do not change: a microsecond, and from there always twice as
     /// much, up to 67.1 s. The bound of the last bucket is infinite.

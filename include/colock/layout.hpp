@@ -2,6 +2,8 @@
 #ifndef COLOCK_LAYOUT_HPP
 #define COLOCK_LAYOUT_HPP
 
+#include <colock/detail/made_once.hpp>
+
 #include <string>
 #include <string_view>
 
@@ -10,30 +12,32 @@ namespace colock {
 /// The names of the contenders in a lock's directory, as data.
 ///
 /// A contender of this library is `<prefix><guid><separator><marker><number>`, where the number is what ZooKeeper
-/// appends, ten digits. A child that ends in the marker and a number stands in the queue, whichever client wrote it.
-/// Children of other forms are ignored. None of the texts may contain a '/' or a control character, nor a marker end
-/// in a digit; a marker must not be empty. A layout that breaks these rules, or that could not read back the names
-/// that it writes, is refused with `errc::invalid_option`.
+/// appends, ten digits. A child that ends in the marker and a number is in the queue, whichever client wrote it.
+/// Children of other forms are ignored. None of the texts may contain a '/', or anything that ZooKeeper forbids in
+/// names, such as a control character; nor may a marker end in a digit, or be empty. A layout that breaks these rules, or
+/// that could not read back the names that it writes, is refused with `errc::invalid_option`.
 ///
-/// Do not make a layout in braces in a statement that contains `co_await`: GCC 12 destroys it twice. Give it a name
-/// in a statement before it. The functions below may be called anywhere.
+/// The functions below make the layouts that are in use.
 struct layout {
     std::string prefix; ///< What a name begins with.
-    std::string marker; ///< What stands before the number.
+    std::string marker; ///< What precedes the number.
     /// Instead of `marker`, of holders that share the lock; empty where none does.
     std::string shared_marker = {};
-    /// What stands between the guid and the marker.
+    /// What separates the guid and the marker.
     std::string separator = "-";
     /// A guid of 36 characters, or of 32 without dashes.
     bool dashed_guid = true;
-    /// What the names of others have to begin with to stand in the queue.
+    /// What other clients' names must begin with to be in the queue.
     std::string required_prefix = {};
 
     bool operator==(const layout&) const = default;
+
+    /// Not for users: works around a fault of GCC 12.
+    COLOCK_MADE_ONCE(layout);
 };
 
-/// Apache Curator's mutex: `_c_<uuid>-lock-0000000007`. The default of `mutex`; go-zookeeper's locks stand in the
-/// same queue.
+/// Apache Curator's mutex: `_c_<uuid>-lock-0000000007`. The default of `mutex`; go-zookeeper's locks share
+/// the queue.
 inline layout curator_layout()
 {
     return {.prefix = "_c_", .marker = "lock-"};

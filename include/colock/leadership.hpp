@@ -24,11 +24,11 @@ public:
     ~leadership() = default;
 
     /// Replaces the identity by which the others know this leader, until the end of the term: what
-    /// `election::async_leader` gives, and what `election::async_wait_change` waits for. At completion without an
+    /// `election::async_leader` returns, and what `election::async_wait_change` waits for. At completion without an
     /// error the servers have the new identity. Two round trips.
     ///
-    /// While there is no connection it waits for one, and is sent again when the connection breaks, which makes
-    /// no difference. Several may be under way at once, and this object may be moved meanwhile.
+    /// While there is no connection it waits for one, and is sent again when the connection breaks, which
+    /// is harmless. Several may be under way at once, and this object may be moved meanwhile.
     ///
     /// Completion signature: `void(error_code)`.
     /// Errors:
@@ -72,6 +72,12 @@ public:
     auto async_resign(CompletionToken&& token = CompletionToken())
     {
         return async_unlock(std::forward<CompletionToken>(token));
+    }
+    /// Of the guard that a body gets: does not compile, because the lock is released when the body has ended.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_resign(CompletionToken&& = CompletionToken()) const
+    {
+        return detail::refuse_release<CompletionToken>();
     }
 
     void swap(leadership& other) noexcept { held_lock::swap(other); }

@@ -2,6 +2,7 @@
 #ifndef COLOCK_LOCK_OPTIONS_HPP
 #define COLOCK_LOCK_OPTIONS_HPP
 
+#include <colock/detail/made_once.hpp>
 #include <colock/layout.hpp>
 #include <colock/node.hpp>
 
@@ -17,10 +18,8 @@ namespace colock {
 /// `owner_data` may differ.
 ///
 /// An option that a kind of lock cannot honour is refused with `errc::invalid_option`, if it is not at its default. The
-/// diagnostics of the operation name it (`bind_diagnostics`), and so does the text of the exception.
-///
-/// Do not make options in braces in a statement that contains `co_await`: GCC 12 destroys them twice. Give the
-/// options, or the lock that has them, a name in a statement before it:
+/// diagnostics of the operation name it (`bind_diagnostics`), and so does the text of an exception of
+/// `async_with_lock` and its kind.
 ///
 /// ```cpp
 /// colock::mutex patient{zk, path, {.linger = 1s}};
@@ -29,7 +28,7 @@ namespace colock {
 /// });
 /// ```
 struct lock_options {
-    /// How the nodes are named; when empty as Apache Curator names those of this kind of lock: `curator_layout` of a
+    /// How the nodes are named; when empty, as Apache Curator names those of this kind of lock: `curator_layout` of a
     /// `mutex` and of a `recursive_mutex`, `curator_shared_layout` of a `shared_mutex`. A `semaphore` and a
     /// `single_node_mutex` have names of their own, and refuse any layout.
     std::optional<colock::layout> layout = {};
@@ -48,13 +47,13 @@ struct lock_options {
     bool rejoin_on_expiry = true;
 
     /// Safety margin: without contact to the servers, the lock is reported lost this long before another client
-    /// could obtain it. That is the time in which to stop. While connections fail, the holder keeps the lock for
-    /// that much less. Must be less than about two fifths of the session time-out. More is refused with
-    /// `errc::invalid_option`; the diagnostics of the operation tell the limit.
+    /// could obtain it. The holder has this time to stop. While connections fail, it holds the lock for that much
+    /// less. Must be less than about two fifths of the session time-out. More is refused with
+    /// `errc::invalid_option`; the diagnostics of the operation give the limit.
     std::chrono::milliseconds safety_margin{0};
 
-    /// How long a body of `async_with_lock` that was cancelled may go on before that is reported. It is
-    /// waited for all the same.
+    /// How long a cancelled body of `async_with_lock` may continue before that is reported. The operation
+    /// still waits for it.
     std::chrono::milliseconds body_grace = std::chrono::seconds{1};
 
     /// Whether a body of `async_with_lock` is cancelled, too, when a client asks for the lock
@@ -67,18 +66,18 @@ struct lock_options {
     /// no other client waits there is no limit. With max_local_grants = 0 each waiter has a node of its own, and the
     /// order is that of the queue.
     ///
-    /// Without a connection a client cannot learn of remote contenders that come. If it knew of none before, the limits
-    /// do not bind until it is connected again, or the lock is lost.
+    /// Without a connection a client cannot learn of new remote contenders. If it knew of none before, the limits
+    /// do not apply until it is connected again, or the lock is lost.
     ///
-    /// The defaults make what a change of hands costs (a round trip or two) small against what is done in
-    /// between, and small to waiters elsewhere.
+    /// The defaults keep the cost of a hand-over (a round trip or two) small compared with the work in between,
+    /// and the delay small for waiters elsewhere.
     std::uint64_t max_local_grants = 64;
     /// See `max_local_grants`.
     std::chrono::milliseconds max_local_time{10};
 
     /// How long the node is kept when no caller on this client needs the lock any more, and no other client waits for
-    /// it: the lock is then granted here without asking a server. A contender that comes to the queue
-    /// makes the node go at once; but an `async_try_lock` elsewhere finds the lock busy, and does not.
+    /// it: the lock is then granted here without asking a server. A contender that joins the queue
+    /// makes the client remove the node at once; an `async_try_lock` elsewhere does not, and finds the lock busy.
     /// `async_try_lock_for` with a duration does. A `semaphore` and a `single_node_mutex` refuse more than zero.
     std::chrono::milliseconds linger{0};
     /// Upper limit on how long an idle node is reused, counted from its grant; no less than `linger`.
@@ -94,6 +93,9 @@ struct lock_options {
                max_local_time == other.max_local_time && linger == other.linger &&
                max_linger == other.max_linger;
     }
+
+    /// Not for users: works around a fault of GCC 12.
+    COLOCK_MADE_ONCE(lock_options);
 };
 
 } // namespace colock

@@ -25,11 +25,11 @@ struct lock_roots {
 
 } // namespace detail
 
-/// Makes a node below which locks are safe from clients that are not in `acl`, or checks the one that is there. At
-/// completion without an error there is a node at `path` that stays, and no client but those in `acl` can do more than
-/// read it, or create, change or delete anything below it, from then on.
+/// Creates a node below which locks are safe from clients that are not in `acl`, or checks an existing one. At
+/// completion without an error there is a persistent node at `path`, and from then on only the clients in `acl` can do
+/// more than read it, or create, change or delete anything below it.
 ///
-/// A program calls it before it uses its locks, each time that it starts. Its client has an identity, and gives the nodes
+/// Call it each time that the program starts, before it uses its locks. The client has an identity, and gives the nodes
 /// of its locks an access control list that names it:
 ///
 /// ```cpp
@@ -43,21 +43,21 @@ struct lock_roots {
 /// ```
 ///
 /// Missing parents are created with the same list. The node gets a persistent child `.keep`, because ZooKeeper lets
-/// whoever may write to the *parent* delete a node, but no node that has children. Several clients may call it at once,
-/// and again: those that come later check what the first one has made. The operation waits for a connection while there
-/// is none, and goes on when a connection breaks or the session ends. Three round trips at most, if no other client
-/// creates or deletes these nodes meanwhile. To learn which identities "auth" stands for, it creates an ephemeral child
+/// whoever may write to the *parent* delete a node, unless it has children. Several clients may call it at once,
+/// and again: those that come later check what the first one has created. The operation waits for a connection while
+/// there is none, and continues when a connection breaks or the session ends. Three round trips at most, if no other client
+/// creates or deletes these nodes meanwhile. To learn which identities "auth" means, it creates an ephemeral child
 /// with that list, reads the list, and deletes the child.
 ///
-/// If the list of a node that is there was ever replaced, others may have created nodes below it before. Then `.keep` is
-/// made anew, because servers show a container, which goes by itself, like a node that stays; and the lists of
-/// its children are read, too, and so on below those whose list was replaced; 100,000 lists at most. It does not look at
-/// data, nor who created a node: what others made before and gave the right list, such as a contender that never leaves,
+/// If the list of an existing node was ever replaced, others may have created nodes below it before. Then the operation
+/// creates `.keep` anew, because servers do not distinguish a container, which they remove, from a persistent node; and it
+/// reads the lists of the children, too, and so on below those whose list was replaced; 100,000 lists at most. It checks
+/// neither data nor creators: a node that others created before with the right list, such as a contender that never leaves,
 /// is still there.
 ///
 /// `acl`: who may use the locks, this client among them, with `permission_delete`; it may give others `permission_read`. Give the locks the same
 /// list, by `client_options::acl` or `lock_options::acl`. Without `permission_admin` a client sees no hashes of digests, so
-/// it takes a node that is there for unprotected.
+/// it takes an existing node for unprotected.
 ///
 /// docs/security.md has the whole recipe.
 ///
@@ -69,10 +69,10 @@ struct lock_roots {
 ///  - `errc::invalid_path`: the path is malformed. Nothing was sent.
 ///  - `errc::unprotected`: the node exists, and its list, or that of `.keep` or of another node below, gives others more
 ///    than to read; or `.keep` is ephemeral, has a time to live, or has children; or too many nodes are below a list that was
-///    replaced. Nothing was changed but for `.keep`. Whoever may do so has to look what is below the node that is named,
-///    and then to replace its list by `client::async_set_acl`, or to delete it; or use another path.
+///    replaced. Nothing was changed but for `.keep`. A client with the permission has to check what is below the
+///    named node, and then to replace its list by `client::async_set_acl`, or to delete it; or use another path.
 ///  - `zookeeper_errc::no_auth`: the node, or a parent, is somebody else's, who may have been quicker; or the list does not
-///    contain this client. The diagnostics tell which permission is missing on which node.
+///    contain this client. The diagnostics say which permission is missing on which node.
 ///  - `zookeeper_errc::invalid_acl`: the list has an unknown scheme, or it has the scheme "auth" and the client has no
 ///    identity: set `client_options::credentials`, or `client_options::tls` with a certificate.
 ///  - `zookeeper_errc::no_children_for_ephemerals`: the node, or a parent, is ephemeral. Use another path.

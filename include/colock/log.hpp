@@ -1,4 +1,4 @@
-// The log sink: why nothing happens.
+// The log sink: what the client does, and why nothing happens.
 #ifndef COLOCK_LOG_HPP
 #define COLOCK_LOG_HPP
 
@@ -11,13 +11,25 @@
 
 namespace colock {
 
-/// How much a line of the log matters.
+/// The importance of a line of the log.
 enum class log_level { debug, info, warning, error };
+
+/// The name of the value, such as "error"; "unknown" of a number that is none of them.
+[[nodiscard]] constexpr std::string_view to_string(log_level value) noexcept
+{
+    switch (value) {
+    case log_level::debug: return "debug";
+    case log_level::info: return "info";
+    case log_level::warning: return "warning";
+    case log_level::error: return "error";
+    }
+    return "unknown";
+}
 
 /// Receives what the client does and why: connecting, failing, reconnecting, sessions and locks lost; and at
 /// `log_level::debug` why an acquisition has to wait, and for whom. docs/log.md lists the lines about locks.
 ///
-/// The function gets lines of the level `client_options::log_threshold` and above. Each is one line, and `printable`,
+/// The function receives lines of the level `client_options::log_threshold` and above. Each is one line, and `printable`,
 /// whatever other users have written, such as the data of a holder's node, and whatever a server has sent.
 ///
 /// Called on the client's internal strand, one call at a time per client, never with the empty string.
@@ -39,7 +51,7 @@ using log_sink = std::function<void(log_level level, std::string_view message)>;
 
 namespace detail {
 
-// What colock says itself: no line is longer.
+// The limit for colock's own text: no line is longer.
 inline constexpr std::size_t longest_line = 16'384;
 
 } // namespace detail

@@ -48,8 +48,8 @@ struct watched_parts {
 ///
 /// Movable. Destroying it releases all locks in the background; it neither blocks nor keeps `run()` from returning.
 /// It may outlive the lock objects and the client. The loss of one lock is the loss of all: this object then counts
-/// as lost. It keeps the other locks, and their places, until it is destroyed or unlocked. So no other client is let
-/// in while the holder is still stopping. `held_lock` names the reasons of a loss. Lost is final.
+/// as lost. It keeps the other locks, and their places, until it is destroyed or unlocked. So no other client is
+/// granted them while the holder is still stopping. `held_lock` names the reasons of a loss. Lost is final.
 ///
 /// **Executor**: a handler runs on its associated executor, by default the client's; never within the function that
 /// starts the operation.
@@ -80,12 +80,12 @@ public:
     [[nodiscard]] lock_state state() const noexcept;
 
     /// Why the first of them was lost that was known to be: `errc::session_expired`, `errc::node_deleted`,
-    /// `errc::safe_until_passed` (these are `condition::lock_lost`), or `errc::client_closed`. No error while all
-    /// are held; `errc::not_held` when this object holds nothing.
+    /// `errc::safe_until_passed`, `errc::forked` (these are `condition::lock_lost`), or `errc::client_closed`. No
+    /// error while all are held; `errc::not_held` when this object holds nothing.
     [[nodiscard]] error_code loss_reason() const noexcept;
 
-    /// The earliest `safe_until()` of all: this object counts as lost from this time on, unless a server is heard
-    /// of before. `held_lock::safe_until` says what that assumes. `time_point::min()` when it holds nothing, or one
+    /// The earliest `safe_until()` of all: this object counts as lost from this time on, unless a server answers
+    /// before. `held_lock::safe_until` says what that assumes. `time_point::min()` when it holds nothing, or one
     /// was lost.
     ///
     /// Ask again instead of keeping it: `steady_clock` stands still while the machine sleeps, and the bound does
@@ -98,7 +98,7 @@ public:
     /// How many locks it holds: as many as the `multi_lock` names, or 0.
     [[nodiscard]] std::size_t size() const noexcept { return parts_.size(); }
 
-    /// One of them, in the order in which the `multi_lock` names them: for its path, its node, its fate. Refers
+    /// One of them, in the order in which the `multi_lock` names them: for its path, its node, its state. Refers
     /// into this object. An empty guard where the `multi_lock` names a semaphore.
     ///
     /// Preconditions: `i < size()`.
@@ -171,6 +171,12 @@ public:
         return detail::start_operation<CompletionToken, void(error_code)>(
             detail::initiate<error_code>{core_}, token, &start_unlock,
             std::exchange(parts_, {})); // released, too, if that never starts
+    }
+    /// Of the guard that a body gets: does not compile, because the lock is released when the body has ended.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_unlock(CompletionToken&& = CompletionToken()) const
+    {
+        return detail::refuse_release<CompletionToken>();
     }
 
     /// The client's executor, also when the locks were unlocked. That of the system, which has threads of its

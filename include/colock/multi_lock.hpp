@@ -5,8 +5,8 @@
 #include <colock/detail/access.hpp>
 #include <colock/detail/deadline.hpp>
 #include <colock/detail/initiate.hpp>
+#include <colock/detail/lock_functions.hpp>
 #include <colock/detail/start_operation.hpp>
-#include <colock/detail/with_lock.hpp>
 #include <colock/fwd.hpp>
 #include <colock/multi_guard.hpp>
 
@@ -20,7 +20,7 @@
 
 namespace colock {
 
-/// That a `shared_mutex` is wanted together with others: `{prices, for_reading}`.
+/// Requests a `shared_mutex` for reading: `{prices, for_reading}`.
 struct for_reading_t {
     explicit for_reading_t() = default;
 };
@@ -30,19 +30,59 @@ inline constexpr for_reading_t for_reading{};
 /// One lock that a `multi_lock` names. Refers to none of the objects that it is made from.
 class COLOCK_DECL lock_entry : public detail::face_of<const detail::lock_target> {
 public:
-    /// The mutex.
-    lock_entry(const mutex& lock);
-    /// The exclusive lock.
-    lock_entry(const shared_mutex& lock);
+    /// The exclusive lock of a `mutex`, `shared_mutex` or `single_node_mutex`.
+    lock_entry(const detail::exclusive_lock& lock);
     /// The shared lock.
     lock_entry(const shared_mutex& lock, for_reading_t);
     /// So many of its permits, which take one round trip more than a lock.
     lock_entry(const semaphore& of, std::int64_t count = 1);
     /// For this owner: granted at once when it holds the mutex already.
     lock_entry(const recursive_mutex& lock, lock_owner& owner);
-    /// The mutex.
-    lock_entry(const single_node_mutex& lock);
 };
+
+namespace detail {
+
+// All the locks; see supervised_lock.hpp.
+class COLOCK_DECL lockables {
+public:
+    using guard_type = multi_guard;
+
+    explicit lockables(std::shared_ptr<const lock_list> of) noexcept : of_{std::move(of)} {}
+
+    [[nodiscard]] const asio::any_io_executor& get_executor() const noexcept;
+    [[nodiscard]] std::chrono::milliseconds body_grace() const noexcept;
+    template <class Visit>
+    void each_revocable(const multi_guard& held, Visit visit) const
+    {
+        for (std::size_t i = 0; i != held.size(); ++i) {
+            if (is_cancelled_when_revoked(i)) {
+                visit(held[i]);
+            }
+        }
+    }
+    template <class Limit, class CompletionToken>
+    auto async_lock(Limit limit, CompletionToken&& token) const
+    {
+        return start_operation<CompletionToken, void(error_code, multi_guard)>(
+            initiate<error_code, multi_guard>{core()}, token,
+            [](const auto&, auto op, auto locks, Limit wait) {
+                start(std::move(op), std::move(locks), after(wait));
+            },
+            of_, limit);
+    }
+
+private:
+    [[nodiscard]] bool is_cancelled_when_revoked(std::size_t i) const noexcept;
+    [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept;
+    static void start(operation_ptr<error_code, multi_guard> op,
+                      std::shared_ptr<const lock_list> locks, deadline until);
+
+    std::shared_ptr<const lock_list> of_;
+};
+
+using joint_lock = lock_functions<face_of<const lock_list>, lockables>;
+
+} // namespace detail
 
 /// Several locks of one client, of any kinds, that are taken together: all or nothing. Use it by `async_with_lock`,
 /// which runs a body under all locks, and cancels the body when one is lost:
@@ -59,14 +99,16 @@ public:
 ///
 /// **Order.** Absolute paths are those that the servers see, chroot included, compared byte by byte. Locks that are
 /// free are held after one round trip, however many they are. A semaphore takes one more, and the locks with later
-/// paths wait for it. The same is true of a lock whose uncontended fast path meets remote contenders. When one of the
-/// locks is not held after that, the multi_lock gives up its places in the queues of all later locks. It then takes
-/// the locks one after the other, in the order of their absolute paths. So it never waits for one lock while it keeps
-/// a place in a later one, for longer than that round trip.
+/// paths wait for it. When one of the locks is not held after that, the multi_lock gives up its places in the queues of
+/// all later locks. It then takes the locks one after the other, in the order of their absolute paths. So it never
+/// waits for one lock while it keeps a place in a later one, for longer than that round trip.
 ///
 /// It **cannot deadlock** with callers that take several locks by a multi_lock, too, or one by one in the order of
 /// their absolute paths. A caller that holds other locks already counts as one that takes them one by one: their
 /// paths should come before these.
+///
+/// A lock that is lost while the others are waited for is acquired again, together with those after it. A try asks for all
+/// locks at the same time: when several callers try at once, possibly none of them succeeds, though no lock was busy before.
 ///
 /// **Errors** of every acquisition and body, with what to do. docs/locks.md has the rest of them, which are rare.
 ///
@@ -81,6 +123,8 @@ public:
 /// | `errc::several_clients` | The locks belong to several clients. Make them of one. |
 /// | any error of one of the locks | No lock is held then. Its own class says what to do. |
 /// | `errc::session_expired` | `lock_options::rejoin_on_expiry` is false. Acquire again. |
+/// | `condition::lock_lost` | It was granted, and lost before its handler ran. Acquire it again. |
+/// | `errc::no_answer` | Of tries with a time: no answer had come at its end. Try again later. |
 /// | `zookeeper_errc::no_auth` | Add credentials, or change the access control list. |
 /// | `errc::client_closed` | The client was closed. |
 /// | `operation_aborted` | The operation was cancelled, or the client was destroyed. |
@@ -102,8 +146,8 @@ public:
 /// destroying it.
 ///
 /// **Lifetime**: an object is a handle. Making it does no I/O and does not throw for a bad path. It may be destroyed
-/// while its operations are under way; they go on. The locks that it was made of need not live on. Copies are cheap.
-class COLOCK_DECL multi_lock {
+/// while its operations are under way; they continue. The locks that it was made of need not live on. Copies are cheap.
+class COLOCK_DECL multi_lock : public detail::joint_lock {
 public:
     using executor_type = boost::asio::any_io_executor;
 
@@ -138,205 +182,6 @@ public:
     [[nodiscard]] executor_type get_executor() const noexcept;
     /// How many locks it names.
     [[nodiscard]] std::size_t size() const noexcept;
-
-    /// Waits for all locks. At completion `held` holds all of them.
-    ///
-    /// A lock that is lost while others are waited for is taken again, with those behind it.
-    ///
-    /// Completion signature: `void(error_code, multi_guard held)`.
-    /// Errors: the table of the class.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
-    template <class CompletionToken = boost::asio::deferred_t>
-    auto async_lock(CompletionToken&& token = CompletionToken())
-    {
-        return start(std::forward<CompletionToken>(token), detail::never);
-    }
-
-    /// Takes all locks if nobody has any of them or waits for it. At completion `held` is empty if that is not so,
-    /// which is no error. All are asked for at the same time. When several callers try at once,
-    /// possibly none of them succeeds, though no lock was busy before.
-    ///
-    /// Completion signature: `void(error_code, multi_guard held)`.
-    /// Errors: the table of the class. Why a lock was lost while the others were asked for. `errc::disconnected`:
-    /// there is no connection, or it broke meanwhile; try again later.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
-    template <class CompletionToken = boost::asio::deferred_t>
-    auto async_try_lock(CompletionToken&& token = CompletionToken())
-    {
-        return start(std::forward<CompletionToken>(token), detail::at_once);
-    }
-
-    /// Waits for all locks for `limit` at most, from the initiation on. At completion `held` holds all of them, or
-    /// is empty if it was not granted in time, which is no error. Zero and negative times wait for nothing; a time
-    /// that is too long for the clock is no limit.
-    ///
-    /// Completion signature: `void(error_code, multi_guard held)`.
-    /// Errors: the table of the class. `errc::disconnected`: there was no connection when the time was over; try
-    /// again later.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
-    template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
-    auto async_try_lock_for(std::chrono::duration<Rep, Period> limit,
-                            CompletionToken&& token = CompletionToken())
-    {
-        return start(std::forward<CompletionToken>(token), limit);
-    }
-
-    /// Waits for all locks until `deadline` at most. At completion `held` holds all of them, or is empty if the
-    /// deadline came first, which is no error. A deadline that has passed waits for nothing.
-    ///
-    /// Completion signature: `void(error_code, multi_guard held)`.
-    /// Errors: the table of the class. `errc::disconnected`: there was no connection at `deadline`; try again later.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
-    template <class Duration, class CompletionToken = boost::asio::deferred_t>
-    auto async_try_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
-                              CompletionToken&& token = CompletionToken())
-    {
-        return start(std::forward<CompletionToken>(token), detail::at(deadline));
-    }
-
-    /// Acquires all locks, runs `body(const multi_guard&)`, releases all locks, and gives what the body gave. The
-    /// body is cancelled as soon as all locks can no longer be trusted.
-    ///
-    /// A lambda that is written within a `co_await` expression must capture by reference: GCC 12 destroys twice what
-    /// it captures by value. A body with a name may capture in any way; it is copied.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)` when
-    /// the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
-    /// of the body takes precedence over both, unless it is `operation_aborted`.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
-    template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
-    auto async_with_lock(F&& body, CompletionToken&& token = CompletionToken())
-    {
-        return detail::with_lock(bodies{*this}, std::forward<F>(body),
-                                 std::forward<CompletionToken>(token));
-    }
-
-    /// Acquires all locks if nobody has any of them or waits for it, runs the body, and releases all locks. Else the
-    /// body does not run, which is no error.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
-    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
-    /// of the body takes precedence over both, unless it is `operation_aborted`. `errc::disconnected`: there is no
-    /// connection, or it broke meanwhile; try again later.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
-    template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
-    auto async_try_with_lock(F&& body, CompletionToken&& token = CompletionToken())
-    {
-        return detail::try_with_lock(bodies{*this}, std::forward<F>(body), detail::at_once,
-                                     std::forward<CompletionToken>(token));
-    }
-
-    /// Acquires all locks within `limit`, runs the body, and releases all locks. Else the body does not run, which
-    /// is no error. The time is a limit for the wait, from the initiation on; the body may go on for longer. Zero
-    /// and negative times wait for nothing; a time that is too long for the clock is no limit.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
-    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
-    /// of the body takes precedence over both, unless it is `operation_aborted`. `errc::disconnected`: there was no
-    /// connection when the time was over; try again later.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
-    template <class Rep, class Period, class F,
-              class CompletionToken = boost::asio::use_awaitable_t<>>
-    auto async_try_with_lock_for(std::chrono::duration<Rep, Period> limit, F&& body,
-                                 CompletionToken&& token = CompletionToken())
-    {
-        return detail::try_with_lock(bodies{*this}, std::forward<F>(body), limit,
-                                     std::forward<CompletionToken>(token));
-    }
-
-    /// Acquires all locks before `deadline`, runs the body, and releases all locks. Else the body does not run,
-    /// which is no error. A deadline that has passed waits for nothing.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
-    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
-    /// of the body takes precedence over both, unless it is `operation_aborted`. `errc::disconnected`: there was no
-    /// connection at `deadline`; try again later.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
-    template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
-    auto
-    async_try_with_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
-                              F&& body, CompletionToken&& token = CompletionToken())
-    {
-        return detail::try_with_lock(bodies{*this}, std::forward<F>(body), detail::at(deadline),
-                                     std::forward<CompletionToken>(token));
-    }
-
-private:
-    using list = std::shared_ptr<const detail::lock_list>;
-    using op = detail::operation_ptr<error_code, multi_guard>;
-
-    // Started with a limit it counts from then on.
-    struct starter {
-        void operator()(const std::shared_ptr<detail::client_core>&, op o, list locks,
-                        detail::deadline until) const
-        {
-            start_lock(std::move(o), std::move(locks), until);
-        }
-        template <class Rep, class Period>
-        void operator()(const std::shared_ptr<detail::client_core>&, op o, list locks,
-                        std::chrono::duration<Rep, Period> limit) const
-        {
-            start_lock(std::move(o), std::move(locks), detail::after(limit));
-        }
-    };
-
-    template <class CompletionToken, class Limit>
-    auto start(CompletionToken&& token, Limit limit)
-    {
-        return detail::start_operation<CompletionToken, void(error_code, multi_guard)>(
-            detail::initiate<error_code, multi_guard>{core()}, token, starter{}, locks_, limit);
-    }
-
-    // See supervised_lock.hpp.
-    class bodies {
-    public:
-        using guard_type = multi_guard;
-
-        explicit bodies(const multi_lock& of) : locks_{of.locks_} {}
-
-        [[nodiscard]] executor_type get_executor() const noexcept { return of().get_executor(); }
-        [[nodiscard]] std::chrono::milliseconds body_grace() const { return of().body_grace(); }
-        template <class Visit>
-        void each_revocable(const multi_guard& held, Visit visit) const
-        {
-            for (std::size_t i = 0; i != held.size(); ++i) {
-                if (of().is_cancelled_when_revoked(i)) {
-                    visit(held[i]);
-                }
-            }
-        }
-        template <class CompletionToken>
-        auto async_lock(detail::deadline until, CompletionToken&& token) const
-        {
-            return of().start(std::forward<CompletionToken>(token), until);
-        }
-
-    private:
-        [[nodiscard]] multi_lock of() const noexcept { return multi_lock{locks_}; }
-
-        list locks_;
-    };
-
-    explicit multi_lock(list locks) noexcept : locks_{std::move(locks)} {}
-
-    [[nodiscard]] std::chrono::milliseconds body_grace() const noexcept;
-    [[nodiscard]] bool is_cancelled_when_revoked(std::size_t i) const noexcept;
-    [[nodiscard]] const std::shared_ptr<detail::client_core>& core() const noexcept;
-    static void start_lock(op o, list locks, detail::deadline until);
-
-    list locks_;
 };
 
 } // namespace colock

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,21 @@ enum class create_mode {
     persistent_with_ttl = 5,            ///< Needs `zookeeper.extendedTypesEnabled` on the server.
     persistent_sequential_with_ttl = 6, ///< Needs `zookeeper.extendedTypesEnabled` on the server.
 };
+
+/// The name of the value, such as "persistent_sequential_with_ttl"; "unknown" of a number that is none of them.
+[[nodiscard]] constexpr std::string_view to_string(create_mode value) noexcept
+{
+    switch (value) {
+    case create_mode::persistent: return "persistent";
+    case create_mode::ephemeral: return "ephemeral";
+    case create_mode::persistent_sequential: return "persistent_sequential";
+    case create_mode::ephemeral_sequential: return "ephemeral_sequential";
+    case create_mode::container: return "container";
+    case create_mode::persistent_with_ttl: return "persistent_with_ttl";
+    case create_mode::persistent_sequential_with_ttl: return "persistent_sequential_with_ttl";
+    }
+    return "unknown";
+}
 
 /// Bits of `acl_entry::permissions`.
 enum permission : std::int32_t {
@@ -178,7 +194,7 @@ inline transaction_op remove_op(std::string path, std::int32_t version = any_ver
 /// The result of one step of a transaction.
 struct transaction_result {
     /// Of a failed transaction: the cause at the step that failed, `zookeeper_errc::runtime_inconsistency`
-    /// at the steps behind it, no error at those before it (which were undone as well).
+    /// at the steps after it, no error at those before it (which were undone as well).
     error_code error;
     std::string path; ///< Of a create: the path of the new node.
     node_stat stat;   ///< Of a set: the metadata afterwards.
@@ -191,6 +207,18 @@ enum class watch_event_type {
     changed = 3,
     children_changed = 4,
 };
+
+/// The name of the value, such as "children_changed"; "unknown" of a number that is none of them.
+[[nodiscard]] constexpr std::string_view to_string(watch_event_type value) noexcept
+{
+    switch (value) {
+    case watch_event_type::created: return "created";
+    case watch_event_type::deleted: return "deleted";
+    case watch_event_type::changed: return "changed";
+    case watch_event_type::children_changed: return "children_changed";
+    }
+    return "unknown";
+}
 
 /// What has happened to a node that was watched.
 struct watch_event {

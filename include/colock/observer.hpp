@@ -1,4 +1,4 @@
-// An observer hears of each acquisition, of each hold, and of heartbeats: for metrics and for tracing.
+// An observer is notified of each acquisition, of each hold, and of heartbeats: for metrics and for tracing.
 #ifndef COLOCK_OBSERVER_HPP
 #define COLOCK_OBSERVER_HPP
 
@@ -23,15 +23,44 @@ enum class acquisition_kind {
     multi_lock, ///< The whole: each of its locks and permits is an acquisition of its own, of its own kind.
 };
 
+/// The name of the value, such as "multi_lock"; "unknown" of a number that is none of them.
+[[nodiscard]] constexpr std::string_view to_string(acquisition_kind value) noexcept
+{
+    switch (value) {
+    case acquisition_kind::mutex: return "mutex";
+    case acquisition_kind::recursive_mutex: return "recursive_mutex";
+    case acquisition_kind::shared_mutex: return "shared_mutex";
+    case acquisition_kind::single_node_mutex: return "single_node_mutex";
+    case acquisition_kind::election: return "election";
+    case acquisition_kind::semaphore: return "semaphore";
+    case acquisition_kind::multi_lock: return "multi_lock";
+    }
+    return "unknown";
+}
+
 /// How an acquisition has ended.
 enum class acquisition_outcome {
-    granted,   ///< The caller got the guard.
-    busy,      ///< A try found that somebody else has it, or waits for it.
+    granted, ///< The lock was granted. If it is lost before the handler runs, the caller gets that error instead of the guard.
+    busy,    ///< A try found that somebody else holds it, or waits for it.
     timed_out, ///< The deadline passed while there was a connection.
-    cancelled, ///< By its cancellation slot; or the client was destroyed; or its `multi_lock` lets go.
-    failed,    ///< With `acquisition_end::error`.
+    cancelled, ///< By its cancellation slot; or the client was destroyed; or its `multi_lock` gives it up.
+    failed,  ///< With `acquisition_end::error`.
     dropped, ///< Its handler is never called: the execution context is being destroyed.
 };
+
+/// The name of the value, such as "dropped"; "unknown" of a number that is none of them.
+[[nodiscard]] constexpr std::string_view to_string(acquisition_outcome value) noexcept
+{
+    switch (value) {
+    case acquisition_outcome::granted: return "granted";
+    case acquisition_outcome::busy: return "busy";
+    case acquisition_outcome::timed_out: return "timed_out";
+    case acquisition_outcome::cancelled: return "cancelled";
+    case acquisition_outcome::failed: return "failed";
+    case acquisition_outcome::dropped: return "dropped";
+    }
+    return "unknown";
+}
 
 /// How a lock came to the caller.
 enum class grant_source {
@@ -39,8 +68,21 @@ enum class grant_source {
     free, ///< The servers granted it, and no other contender stood before it, as far as this client saw.
     handed_over, ///< Through the server: the client's contender has waited for another one.
     handed_off, ///< In memory: another user of this client released it to this one. No server was asked.
-    kept_node, ///< In memory: the client had the node, for other readers or because of `lock_options::linger`.
+    kept_node, ///< In memory: the client had the node already, for other readers or because of `lock_options::linger`.
 };
+
+/// The name of the value, such as "kept_node"; "unknown" of a number that is none of them.
+[[nodiscard]] constexpr std::string_view to_string(grant_source value) noexcept
+{
+    switch (value) {
+    case grant_source::none: return "none";
+    case grant_source::free: return "free";
+    case grant_source::handed_over: return "handed_over";
+    case grant_source::handed_off: return "handed_off";
+    case grant_source::kept_node: return "kept_node";
+    }
+    return "unknown";
+}
 
 /// What an acquisition is about.
 struct acquisition_info {
@@ -62,8 +104,8 @@ struct acquisition_start {
 /// An acquisition has ended.
 struct acquisition_end {
     acquisition_info what;                                     ///< Which one.
-    acquisition_outcome outcome = acquisition_outcome::failed; ///< What it came to.
-    /// What the caller gets. `operation_aborted` when it was cancelled or dropped.
+    acquisition_outcome outcome = acquisition_outcome::failed; ///< The outcome.
+    /// What the caller gets; of a grant none. `operation_aborted` when it was cancelled or dropped.
     error_code error = {};
     /// Since it began.
     std::chrono::nanoseconds waited{0};
@@ -76,23 +118,23 @@ struct acquisition_end {
     /// The node of the last holder that the acquisition was seen to wait for, another one than its own; or empty. It is
     /// known when at most two contenders stood before this client's one, in the queue of a lock that is not shared.
     std::string_view holder_node = {};
-    /// What that node says of its owner: `default_owner_data()` or `lock_options::owner_data` of the holder, at most
+    /// What that node says about its owner: `default_owner_data()` or `lock_options::owner_data` of the holder, at most
     /// 200 bytes. Others have written it: show it as `printable` only. Empty when it was not read in time.
     std::string_view holder_owner = {};
     /// When it was handed off in memory: the acquisition of this client whose hold ended for it. Else 0.
     std::uint64_t previous = 0;
 };
 
-/// A hold has ended: the lock or the permits of an acquisition that was granted are held no more.
+/// A hold has ended: the lock or the permits of an acquisition that was granted are no longer held.
 struct hold_end {
     acquisition_info what; ///< The acquisition that was granted.
     /// Since it was granted.
     std::chrono::nanoseconds held{0};
-    /// No error when it was released, also if a server has still to confirm that. Else the reason of the loss, as
-    /// `held_lock::loss_reason` has it.
+    /// No error when it was released, even if a server has yet to confirm that. Otherwise the reason of the loss, as
+    /// in `held_lock::loss_reason`.
     error_code loss = {};
-    /// The time that was left until `safe_until()`: for how much longer the lock would have been safe without a word from
-    /// the servers. Zero or negative when that bound had passed.
+    /// The time that was left until `safe_until()`: how much longer the lock would have been safe if the servers had
+    /// stayed silent. Zero or negative when that bound had passed.
     std::chrono::nanoseconds margin{0};
 };
 
@@ -106,18 +148,18 @@ struct heartbeat_answer {
     std::chrono::nanoseconds margin{0};
 };
 
-/// Hears what the acquisitions of a client come to, and how its heartbeats go. Derive from it, override what you want to
-/// hear of, and set `client_options::observer`. docs/metrics.md has examples for Prometheus and OpenTelemetry.
+/// Is notified of the outcomes of a client's acquisitions, and of its heartbeats. Derive from it, override the functions
+/// that you need, and set `client_options::observer`. docs/metrics.md has examples for Prometheus and OpenTelemetry.
 ///
 /// **Once each.** Each acquisition that begins ends exactly once. Each one that is granted has exactly one end of its
 /// hold, whether the guard releases the lock, the lock is lost, or the client is closed or destroyed. A guard that outlives
 /// the execution context ends its hold when it is destroyed, and a permit with the context. A `multi_lock` as a whole has
 /// no hold: its parts have.
 ///
-/// - A recursive acquisition by an owner who has the lock is none; the hold ends with the last guard.
+/// - A recursive acquisition by an owner who has the lock does not count; the hold ends with the last guard.
 /// - A downgrade ends one hold and is another acquisition.
 /// - An acquisition of permits is one, with one hold, which ends with the last of its permits. The lock of the semaphore's
-///   queue is not told.
+///   queue is not reported.
 /// - A `multi_lock` may acquire, release and acquire its parts again.
 ///
 /// **Threads.** The functions are called on any thread that uses the client, its locks or guards, and several may be called
@@ -126,13 +168,13 @@ struct heartbeat_answer {
 /// strand; for a lock with a body, such as `async_with_lock`, on a thread of the execution context when the caller's one
 /// does not run it. `heartbeat_answered` is called on the client's strand. Of one acquisition, `acquisition_began` returns
 /// before `acquisition_ended` is called, and that returns before the handler can run. `hold_ended` is called before the
-/// lock's next holder in this client hears of its grant; when a lock is lost at once, perhaps while `acquisition_ended`
+/// lock's next holder in this client is notified of its grant; when a lock is lost at once, perhaps while `acquisition_ended`
 /// still runs on another thread, or before that is called.
 ///
 /// **What a function may do.** It is called in the middle of releases and grants, with no lock of the library held. It must
-/// not throw, and should return soon. It may start operations, also of this client, and may release guards: what has
-/// to run on the client's strand runs behind the call. It must not destroy the client or its execution context, nor run
-/// the latter; nor start operations of the client when it hears of one that is `dropped`.
+/// not throw, and should return soon. It may start operations, also of this client, and may release guards: work for
+/// the client's strand runs after the call. It must not destroy the client or its execution context, nor run
+/// the latter; nor start operations of the client when it is notified of one that is `dropped`.
 ///
 /// **Lifetime.** The client keeps the observer until it is destroyed, and guards that outlive it do so too. Texts in
 /// events are valid during the call.
@@ -140,7 +182,7 @@ class COLOCK_DECL observer {
 public:
     virtual ~observer() = default;
 
-    /// An acquisition has begun. Nothing unless overridden, as the others.
+    /// An acquisition has begun. Like the others, it does nothing unless overridden.
     virtual void acquisition_began(const acquisition_start& /*event*/) noexcept {}
     /// An acquisition has ended.
     virtual void acquisition_ended(const acquisition_end& /*event*/) noexcept {}

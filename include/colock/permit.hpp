@@ -54,13 +54,13 @@ public:
     /// The state of the permits; see `held_lock::state`.
     [[nodiscard]] lock_state state() const noexcept;
 
-    /// Why the permits were lost: `errc::session_expired`, `errc::node_deleted`, `errc::safe_until_passed` (these
-    /// are `condition::lock_lost`), or `errc::client_closed`. No error while they are held; `errc::not_held` when
+    /// Why the permits were lost: `errc::session_expired`, `errc::node_deleted`, `errc::safe_until_passed`,
+    /// `errc::forked` (these are `condition::lock_lost`), or `errc::client_closed`. No error while they are held; `errc::not_held` when
     /// this object holds none.
     [[nodiscard]] error_code loss_reason() const noexcept;
 
-    /// The permits count as lost from this time on, unless a server is heard of before: the time moves on by
-    /// itself while there is a connection. The servers give the permits to no other client before this time plus
+    /// The permits count as lost from this time on, unless a server answers before: the time moves on by
+    /// itself while there is a connection. The servers grant the permits to no other client before this time plus
     /// `lock_options::safety_margin`. That assumes that `client_options::tick` is right, and that the leader of the
     /// servers sends its pings on time. `time_point::min()` when this object holds none, or they were lost.
     ///
@@ -90,12 +90,12 @@ public:
         return guarded(detail::steps(std::move(first), std::move(more)...));
     }
 
-    /// Splits off `count` permits, which can be lost with the others, and released apart from them. Splits off all
+    /// Splits off `count` permits, which are lost together with the others, but released separately. Splits off all
     /// when `count` is more than this object holds.
     [[nodiscard]] permit split(std::size_t count);
 
     /// Waits until the permits are lost. At completion `why` is the reason, as `loss_reason()` has it; a loss is
-    /// what the caller waits for, and no error. Permits that were split off before are not meant, nor are those
+    /// what the caller waits for, and no error. This excludes permits that were split off before, and those
     /// that are split off meanwhile. Several waits may be under way at once, and this object may be moved
     /// meanwhile.
     ///
@@ -134,6 +134,12 @@ public:
         return detail::start_operation<CompletionToken, void(error_code)>(
             detail::initiate<error_code>{core_}, token, &start_release,
             permit{core_, std::move(held_), std::exchange(nodes_, {})});
+    }
+    /// Of the guard that a body gets: does not compile, because the lock is released when the body has ended.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_release(CompletionToken&& = CompletionToken()) const
+    {
+        return detail::refuse_release<CompletionToken>();
     }
 
     /// The client's executor, also when the permits were released; that of the system, which has threads of its

@@ -1,4 +1,4 @@
-// Looking into the queue of a lock: its holders and its waiters; and asking holders to let go.
+// Looking into the queue of a lock, its holders and its waiters, and asking holders to release it.
 #ifndef COLOCK_QUEUE_VIEW_HPP
 #define COLOCK_QUEUE_VIEW_HPP
 
@@ -24,7 +24,7 @@
 
 namespace colock {
 
-/// The process of the client that wrote a node, as far as the node's data tell.
+/// The process of the client that wrote a node, as far as the node's data show.
 struct owner_info {
     std::optional<std::string> host;    ///< The name of its machine.
     std::optional<std::int64_t> pid;    ///< Its number there.
@@ -32,22 +32,25 @@ struct owner_info {
     /// The path of the node under which it runs: that of the `colock run` that has started it, and holds another lock
     /// meanwhile.
     std::optional<std::string> under = {};
-    std::string
-        text; ///< The data as it is, which other libraries and other users write as they like.
+    /// The data as its owner has written it, which other libraries and other users write as they like.
+    std::string text;
 
     bool operator==(const owner_info&) const = default;
 };
 
 /// What the nodes of a lock carry unless `lock_options::owner_data` says otherwise:
-/// `host=<name> pid=<number> program=<name>`, one line. Since when a node is there the server knows.
+/// `host=<name> pid=<number> program=<name>`, one line. The server knows the age of the node.
 [[nodiscard]] COLOCK_DECL const std::string& default_owner_data();
 
 /// Reads what `default_owner_data` writes, and what the program `colock run` writes, which has one more field:
-/// `host=<name> pid=<number> under=<path> program=<name>`. Of other data only `text` is set.
+/// `host=<name> pid=<number> under=<path> program=<name>`. Of other data only `text` is set. Leaves out the line that an
+/// owner adds when a client has asked for the lock.
 [[nodiscard]] COLOCK_DECL owner_info parse_owner(std::string_view data);
 
-/// Replaces the data of a node to ask its owner to let the lock go; the same text as in Apache Curator. `async_revoke`
-/// writes it into the nodes of a queue. For a `single_node_mutex` write it yourself, by `client::async_set`.
+/// Replaces the data of a node to ask its owner to release the lock; the same text as in Apache Curator. `async_revoke`
+/// writes it into the nodes of a queue. For a `single_node_mutex` write it yourself, by `client::async_set`. An owner in
+/// a queue that uses this library restores its own data as soon as it has read the request, with one more line that
+/// records the request.
 inline constexpr std::string_view revocation_request = "__REVOKE__";
 
 /// One node of a queue.
@@ -55,24 +58,26 @@ struct queue_entry {
     std::string name;        ///< Within the directory of the lock.
     std::string path;        ///< The whole path.
     std::int64_t number = 0; ///< Its sequence number: lower ones go first.
-    bool shared = false;     ///< Wants the lock together with others, or has it so.
-    /// According to the queue it has the lock, or is about to hear of it. It is the first entry, or it shares the lock
+    bool shared = false;     ///< Wants the lock together with others, or shares it.
+    /// According to the queue it has the lock, or is about to learn so. It is the first entry, or it shares the lock
     /// and so do all entries before it. Of a semaphore: it is the node of a permit.
     bool holds = false;
     std::string data; ///< By default `default_owner_data()` of the owner.
     std::int64_t czxid =
         0; ///< The transaction that created it: the high half of its `fencing_token`.
-    std::int64_t session = 0; ///< Of its owner. 0: an operator made it, and it goes by hand only.
-    std::chrono::system_clock::time_point since; ///< Its creation, by the server's clock.
+    std::int64_t session = 0; ///< Of its owner. 0: an operator created it, and has to delete it.
+    /// Its creation, by the server's clock. It has been in the queue since then, including its wait. The permit of a
+    /// semaphore has been held since then.
+    std::chrono::system_clock::time_point since;
     /// Why the node could not be read, such as `zookeeper_errc::no_auth`. Only its name is known then, and what
     /// follows from the name.
     error_code unreadable;
     /// The node was not read, because of `view_options::most_read`. Only its name is known, and what follows from it.
     bool unread = false;
 
-    /// A client has asked for the lock; the request replaced what the owner had written.
-    [[nodiscard]] bool is_revoked() const { return data == revocation_request; }
-    /// What the data tell of the owner.
+    /// A client has asked for the lock.
+    [[nodiscard]] COLOCK_DECL bool is_revoked() const;
+    /// What the data say about the owner: nothing while a request replaces them, see `revocation_request`.
     [[nodiscard]] owner_info owner() const { return parse_owner(data); }
 };
 
@@ -106,7 +111,7 @@ struct queue_place {
 // Of its directory; the layouts of its two queues are fixed.
 [[nodiscard]] COLOCK_DECL queue_place place_of(const semaphore& of);
 
-// A lock whose holders and waiters stand in one queue.
+// A lock whose holders and waiters share one queue.
 template <class Lock>
 concept queueing = std::same_as<Lock, mutex> || std::same_as<Lock, recursive_mutex> ||
     std::same_as<Lock, shared_mutex> || std::same_as<Lock, election>;
@@ -138,7 +143,7 @@ struct COLOCK_DECL queue_queries {
 /// read is marked (`queue_entry::unreadable`). The view leaves out children of the directory that are not of the
 /// layout, and contenders that leave meanwhile. A directory that does not exist is an empty queue.
 ///
-/// The view is what the server of this client knows, which may be a little behind. To see the newest state, call
+/// The view is what the server of this client knows, which may lag a little. To see the newest state, call
 /// `client::async_sync` before. While there is no connection the operation waits for one.
 ///
 /// Completion signature: `void(error_code, queue_view view)`.
@@ -161,7 +166,7 @@ auto async_view_queue(const client& zk, std::string path, layout names,
 }
 
 /// Looks into the queue of the lock at `path`, and reads `options.most_read` nodes at most: the cost is that of one list,
-/// however long the queue is. At completion `view` has all holders and waiters, in order; those behind the last one that
+/// however long the queue is. At completion `view` has all holders and waiters, in order; those after the last one that
 /// was read with their names only. A contender that leaves meanwhile is left out, and no other is read in its place.
 /// Otherwise as without options.
 ///
@@ -207,7 +212,7 @@ auto async_view_queue(const Lock& lock, CompletionToken&& token = CompletionToke
 }
 
 /// Looks into the queue of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`, and reads `options.most_read` nodes at
-/// most. At completion `view` has all holders and waiters, in order; those behind the last one that was read with their
+/// most. At completion `view` has all holders and waiters, in order; those after the last one that was read with their
 /// names only. The function that takes a path says more. The object need not live on.
 ///
 /// Completion signature: `void(error_code, queue_view view)`.
@@ -255,7 +260,7 @@ auto async_view_queue(const semaphore& of, CompletionToken&& token = CompletionT
 }
 
 /// Looks into a semaphore, and reads `options.most_read` nodes of permits, and as many of waiters, at most. At completion
-/// `view.holders()` are all permits that are held, and `view.waiters()` all acquisitions that wait; those behind the last
+/// `view.holders()` are all permits that are held, and `view.waiters()` all acquisitions that wait; those after the last
 /// one that was read with their names only. Otherwise as without options. The object need not live on.
 ///
 /// Completion signature: `void(error_code, queue_view view)`.
@@ -278,13 +283,13 @@ auto async_view_queue(const semaphore& of, view_options options,
         &detail::queue_queries::view_permits, std::move(at.path), options);
 }
 
-/// Waits until the position of a contender is another than `seen`. At completion `position` is what it is then.
+/// Waits until the position of a contender differs from `seen`. At completion `position` is the new one.
 /// Completes soon when it differs already, or when nothing was seen.
 ///
-/// The position is the number of contenders that have to let go before this one has the lock: 0 when it has it, or is
-/// about to hear of it. For a contender that shares the lock they are those up to the last one before it that does
+/// The position is the number of contenders that must release before this one has the lock: 0 when it has it, or is
+/// about to learn so. For a contender that shares the lock it counts those up to the last one before it that does
 /// not. It never grows. A loop that begins with nothing seen gets the position first, and then each change that
-/// lasts. Of several changes that follow each other quickly it may get the last one only. It ends when the node goes,
+/// lasts. Of several changes in quick succession it may get only the last one. It ends when the node goes,
 /// with an exception (`zookeeper_errc::no_node`). Here `path` is the path of the node:
 ///
 /// ```cpp
@@ -300,9 +305,9 @@ auto async_view_queue(const semaphore& of, view_options options,
 /// have the position in common. If that node is removed, the waiter gets a new one at the end of the queue. A node is
 /// removed with its session, and when the waiters that share it have had their turn.
 ///
-/// It watches the directory: one request and its whole list whenever a contender comes or goes. That is for a few
-/// onlookers, not for every waiter of a long queue: its own lock tells a waiter of its turn. A disconnection, or
-/// the end of this client's session, is waited out.
+/// It watches the directory: one request and the whole list whenever a contender comes or goes. That suits a few
+/// onlookers, not each waiter of a long queue, which learns of its turn from its own lock. The wait outlasts a
+/// disconnection and the end of this client's session.
 ///
 /// Completion signature: `void(error_code, std::size_t position)`.
 /// Errors:
@@ -327,7 +332,7 @@ auto async_wait_position(const client& zk, std::string node, layout names,
 }
 
 /// Waits until the position of a contender of this `mutex`, `recursive_mutex`, `shared_mutex` or `election` is
-/// another than `seen`. At completion `position` is what it is then. The function that takes a layout says what a
+/// different from `seen`. At completion `position` is the new one. The function that takes a layout says what a
 /// position is. The object need not live on.
 ///
 /// Completion signature: `void(error_code, std::size_t position)`.
@@ -362,15 +367,16 @@ auto async_wait_position(const Lock& lock, std::string node, CompletionToken&& t
                                std::forward<CompletionToken>(token));
 }
 
-/// Asks the owner of a node, which holds a lock or waits for it, to let it go. At completion the request stands in
-/// the node, or the node has gone. One round trip.
+/// Asks the owner of a node, which holds a lock or waits for it, to release it. At completion the node contains the
+/// request, or the node is gone. One round trip.
 ///
-/// What comes of it is up to the owner: `held_lock::async_wait_revoked` and `lock_options::cancel_when_revoked` tell
-/// here, `makeRevocable` in Apache Curator. The request takes the place of the data of the node. While there is no
-/// connection it waits for one, and is sent again when the connection breaks, which makes no difference.
+/// The owner decides how to react: by `held_lock::async_wait_revoked` and `lock_options::cancel_when_revoked` here, by
+/// `makeRevocable` in Apache Curator. The request replaces the data of the node, until an owner that uses this library
+/// restores them. While there is no connection it waits for one, and is sent again when the connection breaks,
+/// which is harmless.
 ///
 /// `node` is that of a contender in a queue, as in `queue_entry::path` or `held_lock::node`. The node of a
-/// `single_node_mutex` is none: its header says how its holder is asked.
+/// `single_node_mutex` is not one of these: its header says how to ask its holder.
 ///
 /// Completion signature: `void(error_code)`.
 /// Errors:
@@ -391,7 +397,7 @@ auto async_revoke(const client& zk, std::string node, CompletionToken&& token = 
         &detail::queue_queries::revoke, std::move(node));
 }
 
-/// Asks the holders of the lock at `path` to let it go. At completion `asked` tells how many were asked: none, one, or
+/// Asks the holders of the lock at `path` to release it. At completion `asked` is how many were asked: none, one, or
 /// all that share it. Two round trips. When you have the lock object, pass that instead: it knows the path and the
 /// layout.
 ///
@@ -414,8 +420,8 @@ auto async_revoke_holders(const client& zk, std::string path, layout names,
         &detail::queue_queries::revoke_holders, std::move(path), std::move(names));
 }
 
-/// Asks the holders of this `mutex`, `recursive_mutex`, `shared_mutex` or `election` to let it go. At completion
-/// `asked` tells how many were asked: none, one, or all that share it. Two round trips. The object need not live on.
+/// Asks the holders of this `mutex`, `recursive_mutex`, `shared_mutex` or `election` to release it. At completion
+/// `asked` is how many were asked: none, one, or all that share it. Two round trips. The object need not live on.
 ///
 /// Completion signature: `void(error_code, std::size_t asked)`.
 /// Errors: some may have been asked all the same.

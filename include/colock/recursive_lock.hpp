@@ -8,8 +8,8 @@
 
 namespace colock {
 
-/// Exclusive ownership of a lock, as `recursive_mutex::async_lock` grants it. The guards of one owner share the lock,
-/// its token and its fate; see `recursive_mutex`.
+/// Exclusive ownership of a lock, as `recursive_mutex::async_lock` grants it. The guards of one owner share the lock
+/// and its token, and lose it together; see `recursive_mutex`.
 class [[nodiscard]] COLOCK_DECL recursive_lock : public unique_lock {
 public:
     /// Holds nothing.

@@ -3,21 +3,16 @@
 #define COLOCK_RECURSIVE_MUTEX_HPP
 
 #include <colock/client.hpp>
-#include <colock/detail/basic_lock.hpp>
-#include <colock/detail/initiate_lock.hpp>
-#include <colock/detail/with_lock.hpp>
+#include <colock/detail/lock_functions.hpp>
 #include <colock/lock_options.hpp>
 #include <colock/recursive_lock.hpp>
 
-#include <chrono>
-#include <memory>
 #include <string>
-#include <utility>
 
 namespace colock {
 
 /// The caller for whom a lock is taken: what a thread is to `std::recursive_mutex`. Coroutines move between threads,
-/// and so an owner is an object. Make one for each flow of control that locks, and hand it down to what it calls.
+/// so an owner is an object. Create one for each flow of control that locks, and pass it to what it calls.
 ///
 /// One owner may lock several mutexes. It may be destroyed before the guards. Movable, not copyable; one that
 /// was moved from may only be destroyed or assigned to.
@@ -46,11 +41,12 @@ public:
 /// });
 /// ```
 ///
-/// The guards of one owner share the lock, its token and its fate; `recursive_lock::depth` tells how many there are.
-/// The mutex is released with the last of them. They are to be unlocked in the reverse order of locking:
-/// `async_unlock` of one that was locked before another that is still held completes with
+/// The guards of one owner share the lock and its token, and lose it together; `recursive_lock::depth` counts them.
+/// The mutex is released with the last of them. Unlock them in the reverse order of locking: `async_unlock` of a
+/// guard that was locked before another one that is still held completes with
 /// `errc::unlock_out_of_order`, and that guard is given up nevertheless. They may be destroyed in any order.
-/// `async_wait_lost` of any of them ends with the last one, at the latest.
+/// `async_wait_lost` of any of them ends with the last one, at the latest. A try succeeds for an owner that already holds the
+/// mutex. A body may also take a `const unique_lock&`.
 ///
 /// Queue, order and guarantees are those of a `mutex`. A `mutex` and a `recursive_mutex` of one client cannot use the
 /// same path (`errc::conflicting_use`); those of different clients exclude each other.
@@ -66,6 +62,8 @@ public:
 /// | `errc::owner_waits` | The owner waits for this mutex already, and would wait for itself. |
 /// | the `loss_reason()` | The owner holds the mutex, and it was lost. Unlock its guards first. |
 /// | `errc::session_expired` | `lock_options::rejoin_on_expiry` is false. Acquire again. |
+/// | `condition::lock_lost` | It was granted, and lost before its handler ran. Acquire it again. |
+/// | `errc::no_answer` | Of tries with a time: no answer had come at its end. Try again later. |
 /// | `zookeeper_errc::no_auth` | Add credentials, or change the access control list. |
 /// | `errc::client_closed` | The client was closed. |
 /// | `operation_aborted` | The operation was cancelled, or the client was destroyed. |
@@ -87,162 +85,14 @@ public:
 /// destroying it.
 ///
 /// **Lifetime**: an object is a handle. Making it does no I/O and does not throw for a bad path. It may be destroyed
-/// while its operations are under way; they go on. Objects of one client and path must have equal options as long as
+/// while its operations are under way; they continue. Objects of one client and path must have equal options as long as
 /// they live (`errc::conflicting_use`). An owner may be destroyed before its guards.
-class COLOCK_DECL recursive_mutex : public detail::basic_lock {
+class COLOCK_DECL recursive_mutex : public detail::owned_lock {
 public:
     /// The mutex at `path`, with the default options.
     recursive_mutex(client& zk, std::string path);
     /// The mutex at `path`. Operations refuse options that make no sense (`errc::invalid_option`).
     recursive_mutex(client& zk, std::string path, lock_options options);
-
-    /// Waits for the mutex. At completion `held` is a guard of `owner`.
-    ///
-    /// If `owner` holds the mutex already, it is granted once more, without asking a server.
-    ///
-    /// Completion signature: `void(error_code, recursive_lock held)`.
-    /// Errors: the table of the class.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
-    template <class CompletionToken = boost::asio::deferred_t>
-    auto async_lock(lock_owner& owner, CompletionToken&& token = CompletionToken())
-    {
-        return detail::acquire<recursive_lock>(by(owner), std::forward<CompletionToken>(token),
-                                               detail::never);
-    }
-
-    /// Takes the mutex if `owner` has it, or nobody has it or waits for it. At completion `held` is empty if that is
-    /// not so, which is no error.
-    ///
-    /// Completion signature: `void(error_code, recursive_lock held)`.
-    /// Errors: the table of the class. `errc::disconnected`: there is no connection, or it broke meanwhile; try
-    /// again later.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
-    template <class CompletionToken = boost::asio::deferred_t>
-    auto async_try_lock(lock_owner& owner, CompletionToken&& token = CompletionToken())
-    {
-        return detail::acquire<recursive_lock>(by(owner), std::forward<CompletionToken>(token),
-                                               detail::at_once);
-    }
-
-    /// Waits for the mutex for `limit` at most, from the initiation on. At completion `held` is a guard of `owner`,
-    /// or is empty if it was not granted in time, which is no error. Zero and negative times wait for nothing; a
-    /// time that is too long for the clock is no limit.
-    ///
-    /// Completion signature: `void(error_code, recursive_lock held)`.
-    /// Errors: the table of the class. `errc::disconnected`: there was no connection when the time was over; try
-    /// again later.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
-    template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
-    auto async_try_lock_for(lock_owner& owner, std::chrono::duration<Rep, Period> limit,
-                            CompletionToken&& token = CompletionToken())
-    {
-        return detail::acquire<recursive_lock>(by(owner), std::forward<CompletionToken>(token),
-                                               limit);
-    }
-
-    /// Waits for the mutex until `deadline` at most. At completion `held` is a guard of `owner`, or is empty if the
-    /// deadline came first, which is no error. A deadline that has passed waits for nothing.
-    ///
-    /// Completion signature: `void(error_code, recursive_lock held)`.
-    /// Errors: the table of the class. `errc::disconnected`: there was no connection at `deadline`; try again later.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
-    template <class Duration, class CompletionToken = boost::asio::deferred_t>
-    auto async_try_lock_until(lock_owner& owner,
-                              std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
-                              CompletionToken&& token = CompletionToken())
-    {
-        return detail::acquire<recursive_lock>(by(owner), std::forward<CompletionToken>(token),
-                                               detail::at(deadline));
-    }
-
-    /// Acquires the mutex, runs `body(const recursive_lock&)`, releases the mutex, and gives what the body gave. The
-    /// body is cancelled as soon as the mutex can no longer be trusted. A body may also take a `const unique_lock&`.
-    ///
-    /// A lambda that is written within a `co_await` expression must capture by reference: GCC 12 destroys twice what
-    /// it captures by value. A body with a name may capture in any way; it is copied.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)` when
-    /// the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
-    /// of the body takes precedence over both, unless it is `operation_aborted`.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
-    template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
-    auto async_with_lock(lock_owner& owner, F&& body, CompletionToken&& token = CompletionToken())
-    {
-        return detail::with_lock<recursive_lock>(by(owner), std::forward<F>(body),
-                                                 std::forward<CompletionToken>(token));
-    }
-
-    /// Acquires the mutex if `owner` has it, or nobody has it or waits for it, runs the body, and releases the
-    /// mutex. Else the body does not run, which is no error.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
-    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
-    /// of the body takes precedence over both, unless it is `operation_aborted`. `errc::disconnected`: there is no
-    /// connection, or it broke meanwhile; try again later.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
-    template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
-    auto async_try_with_lock(lock_owner& owner, F&& body,
-                             CompletionToken&& token = CompletionToken())
-    {
-        return detail::try_with_lock<recursive_lock>(by(owner), std::forward<F>(body),
-                                                     detail::at_once,
-                                                     std::forward<CompletionToken>(token));
-    }
-
-    /// Acquires the mutex within `limit`, runs the body, and releases the mutex. Else the body does not run, which
-    /// is no error. The time is a limit for the wait, from the initiation on; the body may go on for longer. Zero
-    /// and negative times wait for nothing; a time that is too long for the clock is no limit.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
-    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
-    /// of the body takes precedence over both, unless it is `operation_aborted`. `errc::disconnected`: there was no
-    /// connection when the time was over; try again later.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
-    template <class Rep, class Period, class F,
-              class CompletionToken = boost::asio::use_awaitable_t<>>
-    auto async_try_with_lock_for(lock_owner& owner, std::chrono::duration<Rep, Period> limit,
-                                 F&& body, CompletionToken&& token = CompletionToken())
-    {
-        return detail::try_with_lock<recursive_lock>(by(owner), std::forward<F>(body), limit,
-                                                     std::forward<CompletionToken>(token));
-    }
-
-    /// Acquires the mutex before `deadline`, runs the body, and releases the mutex. Else the body does not run,
-    /// which is no error. A deadline that has passed waits for nothing.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
-    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
-    /// of the body takes precedence over both, unless it is `operation_aborted`. `errc::disconnected`: there was no
-    /// connection at `deadline`; try again later.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
-    template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
-    auto
-    async_try_with_lock_until(lock_owner& owner,
-                              std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
-                              F&& body, CompletionToken&& token = CompletionToken())
-    {
-        return detail::try_with_lock<recursive_lock>(by(owner), std::forward<F>(body),
-                                                     detail::at(deadline),
-                                                     std::forward<CompletionToken>(token));
-    }
-
-private:
-    [[nodiscard]] detail::acquire_request by(const lock_owner& owner) const noexcept
-    {
-        return {behind(), detail::acquire_request::mode::exclusive, detail::access::behind(owner)};
-    }
 };
 
 } // namespace colock

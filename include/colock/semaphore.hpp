@@ -20,6 +20,15 @@
 
 namespace colock {
 
+namespace detail {
+
+// Any thread.
+COLOCK_DECL void acquire_permits(std::shared_ptr<const semaphore_path> of,
+                                 operation_ptr<error_code, permit> op, std::int64_t count,
+                                 deadline until);
+
+} // namespace detail
+
 /// Reads the number of permits of a `semaphore` from a node, like Curator's SharedCount: four bytes, the highest
 /// first. The number may change at any time. Permits are granted only if there are so many when the server creates
 /// them; permits that are held stay when the number falls. Do not delete and create the node to change it.
@@ -44,10 +53,10 @@ struct counter_node {
 /// });
 /// ```
 ///
-/// Acquisitions stand in a queue (a `mutex` at `path/locks`). The first one takes its permits (nodes in
-/// `path/leases`) when there are as many, all of them at once. The others wait behind it until then. So an
+/// Acquisitions queue (for a `mutex` at `path/locks`). The first one takes its permits (nodes in
+/// `path/leases`) when there are enough, all of them at once. The others wait for it until then. So an
 /// acquisition of many permits does not starve, and two that want two of two never hold one each. When permits are
-/// free, an acquisition takes two round trips. It takes three when the uncontended fast path meets remote contenders.
+/// free, an acquisition takes two round trips.
 /// Waiters on one client share a node in the queue.
 ///
 /// Never nest a lock's path below another lock's path, and check names that come from outside; see `mutex`.
@@ -68,19 +77,42 @@ struct counter_node {
 /// | `errc::too_many_permits` | There are fewer permits, and their number is fixed. Ask for fewer. |
 /// | `errc::invalid_option` | `count`, or the number of permits, is not positive; or `count` does not fit into one |
 /// | | request (some thousands, fewer with long `lock_options::owner_data`): take portions. |
-/// | `errc::conflicting_maximum` | Another client has another number of permits. Make them agree. |
+/// | `errc::conflicting_maximum` | Others have permits, and another number of them. Make the numbers agree. |
 /// | `errc::invalid_counter` | The node of the `counter_node` holds no number of four bytes. Write one. |
 /// | `zookeeper_errc::no_node` | The node of the `counter_node` does not exist. Create it. |
 /// | `errc::session_expired` | `lock_options::rejoin_on_expiry` is false. Acquire again. |
+/// | `condition::lock_lost` | It was granted, and lost before its handler ran. Acquire it again. |
+/// | `errc::no_answer` | Of tries with a time: no answer had come at its end. Try again later. |
 /// | `zookeeper_errc::no_auth` | Add credentials, or change the access control list. |
 /// | `errc::client_closed` | The client was closed. |
 /// | `operation_aborted` | The operation was cancelled, or the client was destroyed. |
 /// | `errc::lock_lost` | Of bodies: the permits were lost before the body ended, or before a server confirmed |
 /// | | the release; or the client was closed. Do not rely on what the body did. |
 ///
-/// docs/locks.md also says what a body may be, and what it completes with. For all functions of this class:
+/// For all functions of this class; docs/locks.md also says what a body may be, and what it completes with.
 ///
-/// **Cancellation** of an acquisition: terminal and partial complete it at once, and what was begun is undone in the
+/// **Count**: a function without a count is the one with a count of one permit.
+///
+/// **Acquisitions** (`async_acquire`, `async_try_acquire…`): Completion signature: `void(error_code, permit held)`. `held`
+/// has all permits, or is empty when a try has not obtained them, which is no error. A try that does not wait completes with
+/// `errc::disconnected` where there is no connection, or it breaks meanwhile; one with a time, where there is no connection
+/// at its end: try again later. When there are too few permits, a try that does not wait costs one read and no write; with
+/// a `counter_node`, one more read.
+///
+/// **Bodies** (`async_with_permits`, `async_try_with_permits…`): acquire permits, run `body(const permit&)`, release them,
+/// and return what the body returned. The body is cancelled as soon as they can no longer be trusted. When a try has not obtained
+/// them, the body does not run, which is no error. Completion signature: `void(std::exception_ptr failure, T result)`, and
+/// `void(std::exception_ptr failure)` when the body gives nothing; of a try, `void(std::exception_ptr failure,
+/// std::optional<T> result)`, empty when the body did not run, and `void(std::exception_ptr failure, bool has_run)` when it
+/// gives nothing. Errors come as `system_error`. An exception of the body takes precedence, unless it is
+/// `operation_aborted`. Token: by default `use_awaitable`. A lambda that is written within a `co_await` expression must
+/// capture by reference: GCC 12 destroys twice what it captures by value. A body with a name may capture in any way; it is
+/// copied.
+///
+/// **Times** limit the wait, from the initiation on; a body may take longer. Zero and negative times and a deadline
+/// that has passed wait for nothing; a time that is too long for the clock is no limit.
+///
+/// **Cancellation** of an acquisition: terminal and partial complete it at once, and what has begun is undone in the
 /// background. Total completes it when no trace of it is left, which may take until there is a connection. After the
 /// grant a cancellation comes too late, and the guard is delivered. While a body runs, any type is passed on to the
 /// body, and the operation completes when the body has ended.
@@ -94,45 +126,41 @@ struct counter_node {
 /// destroying it.
 ///
 /// **Lifetime**: an object is a handle. Making it does no I/O and does not throw for a bad path. It may be destroyed
-/// while its operations are under way; they go on. Objects of one client and path must have the same number of
+/// while its operations are under way; they continue. Objects of one client and path must have the same number of
 /// permits and equal options as long as they live (`errc::conflicting_use`).
 class COLOCK_DECL semaphore : public detail::face_of<const detail::semaphore_path> {
 public:
     using executor_type = boost::asio::any_io_executor;
 
-    /// The semaphore at `path` with so many permits, at least one, and the default options. All clients have to give
-    /// the same number for the path.
-    semaphore(client& zk, std::string path, std::int64_t permits);
-    /// The semaphore at `path` with so many permits, at least one. All clients have to give the same number for the
+    /// The semaphore at `path` with so many permits, at least one. All clients must give the same number for the
     /// path. Operations refuse options that make no sense, and those that this kind cannot honour
     /// (`errc::invalid_option`).
     semaphore(client& zk, std::string path, std::int64_t permits, lock_options options);
-    /// The semaphore at `path` with as many permits as the node says, and the default options.
-    semaphore(client& zk, std::string path, counter_node permits);
-    /// The semaphore at `path` with as many permits as the node says. Operations refuse options that make no sense, and
-    /// those that this kind cannot honour (`errc::invalid_option`).
+    /// The same, with the default options.
+    semaphore(client& zk, std::string path, std::int64_t permits)
+        : semaphore{zk, std::move(path), permits, lock_options{}}
+    {
+    }
+    /// The semaphore at `path` with as many permits as the node says. Operations refuse options as above.
     semaphore(client& zk, std::string path, counter_node permits, lock_options options);
+    /// The same, with the default options.
+    semaphore(client& zk, std::string path, counter_node permits)
+        : semaphore{zk, std::move(path), std::move(permits), lock_options{}}
+    {
+    }
 
     /// The executor of the client.
     [[nodiscard]] executor_type get_executor() const noexcept;
     /// The path of the constructor.
     [[nodiscard]] const std::string& path() const noexcept;
 
-    /// Waits for `count` permits. At completion `held` has all of them.
-    ///
-    /// Completion signature: `void(error_code, permit held)`.
-    /// Errors: the table of the class.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
+    /// Waits for `count` permits.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_acquire(std::int64_t count, CompletionToken&& token = CompletionToken())
     {
         return start(count, std::forward<CompletionToken>(token), detail::never);
     }
-    /// Waits for one permit. At completion `held` has it.
-    ///
-    /// Completion signature: `void(error_code, permit held)`.
-    /// Errors: the table of the class.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
+    /// Waits for one permit.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int64_t>)
     auto async_acquire(CompletionToken&& token = CompletionToken())
@@ -140,26 +168,13 @@ public:
         return start(1, std::forward<CompletionToken>(token), detail::never);
     }
 
-    /// Takes `count` permits if there are as many and nobody waits before. At completion `held` is empty if that is
-    /// not so, which is no error. When there are too few it costs one read and no write; with a `counter_node`, one
-    /// more read.
-    ///
-    /// Completion signature: `void(error_code, permit held)`.
-    /// Errors: the table of the class. `errc::disconnected`: there is no connection, or it broke meanwhile; try
-    /// again later.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
+    /// Takes `count` permits if there are as many and nobody waits before.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_acquire(std::int64_t count, CompletionToken&& token = CompletionToken())
     {
         return start(count, std::forward<CompletionToken>(token), detail::at_once);
     }
-    /// Takes one permit if there is one and nobody waits before. At completion `held` is empty if that is not so,
-    /// which is no error.
-    ///
-    /// Completion signature: `void(error_code, permit held)`.
-    /// Errors: the table of the class. `errc::disconnected`: there is no connection, or it broke meanwhile; try
-    /// again later.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
+    /// Takes one permit if there is one and nobody waits before.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int64_t>)
     auto async_try_acquire(CompletionToken&& token = CompletionToken())
@@ -167,27 +182,22 @@ public:
         return start(1, std::forward<CompletionToken>(token), detail::at_once);
     }
 
-    /// Waits for `count` permits for `limit` at most, from the initiation on. At completion `held` has all of them,
-    /// or is empty if it was not granted in time, which is no error. Zero and negative times wait for nothing; a
-    /// time that is too long for the clock is no limit.
-    ///
-    /// Completion signature: `void(error_code, permit held)`.
-    /// Errors: the table of the class. `errc::disconnected`: there was no connection when the time was over; try
-    /// again later.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
+    /// Waits for `count` permits for `limit` at most.
     template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
     auto async_try_acquire_for(std::int64_t count, std::chrono::duration<Rep, Period> limit,
                                CompletionToken&& token = CompletionToken())
     {
         return start(count, std::forward<CompletionToken>(token), limit);
     }
+    /// Waits for one permit for `limit` at most.
+    template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
+    auto async_try_acquire_for(std::chrono::duration<Rep, Period> limit,
+                               CompletionToken&& token = CompletionToken())
+    {
+        return start(1, std::forward<CompletionToken>(token), limit);
+    }
 
-    /// Waits for `count` permits until `deadline` at most. At completion `held` has all of them, or is empty if the
-    /// deadline came first, which is no error. A deadline that has passed waits for nothing.
-    ///
-    /// Completion signature: `void(error_code, permit held)`.
-    /// Errors: the table of the class. `errc::disconnected`: there was no connection at `deadline`; try again later.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
+    /// Waits for `count` permits until `deadline` at most.
     template <class Duration, class CompletionToken = boost::asio::deferred_t>
     auto
     async_try_acquire_until(std::int64_t count,
@@ -196,27 +206,7 @@ public:
     {
         return start(count, std::forward<CompletionToken>(token), detail::at(deadline));
     }
-
-    /// Waits for one permit for `limit` at most, from the initiation on. At completion `held` has it, or is empty if
-    /// it was not granted in time, which is no error. Zero and negative times wait for nothing; a time that is too
-    /// long for the clock is no limit.
-    ///
-    /// Completion signature: `void(error_code, permit held)`.
-    /// Errors: the table of the class. `errc::disconnected`: there was no connection when the time was over; try
-    /// again later.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
-    template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
-    auto async_try_acquire_for(std::chrono::duration<Rep, Period> limit,
-                               CompletionToken&& token = CompletionToken())
-    {
-        return start(1, std::forward<CompletionToken>(token), limit);
-    }
-    /// Waits for one permit until `deadline` at most. At completion `held` has it, or is empty if the deadline came
-    /// first, which is no error. A deadline that has passed waits for nothing.
-    ///
-    /// Completion signature: `void(error_code, permit held)`.
-    /// Errors: the table of the class. `errc::disconnected`: there was no connection at `deadline`; try again later.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
+    /// Waits for one permit until `deadline` at most.
     template <class Duration, class CompletionToken = boost::asio::deferred_t>
     auto
     async_try_acquire_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
@@ -225,36 +215,15 @@ public:
         return start(1, std::forward<CompletionToken>(token), detail::at(deadline));
     }
 
-    /// Acquires `count` permits, runs `body(const permit&)`, releases them, and gives what the body gave. The body
-    /// is cancelled as soon as they can no longer be trusted.
-    ///
-    /// A lambda that is written within a `co_await` expression must capture by reference: GCC 12 destroys twice what
-    /// it captures by value. A body with a name may capture in any way; it is copied.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)` when
-    /// the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
-    /// precedence over that, unless it is `operation_aborted`.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
+    /// Acquires `count` permits for a body.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_permits(std::int64_t count, F&& body,
                             CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock(bodies{behind(), count}, std::forward<F>(body),
-                                 std::forward<CompletionToken>(token));
+        return detail::with_lock<false>(bodies{behind(), count}, std::forward<F>(body),
+                                        detail::never, std::forward<CompletionToken>(token));
     }
-    /// Acquires one permit, runs `body(const permit&)`, releases it, and gives what the body gave. The body is
-    /// cancelled as soon as the permit can no longer be trusted.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)` when
-    /// the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
-    /// precedence over that, unless it is `operation_aborted`.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
+    /// Acquires one permit for a body.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
         requires(!std::convertible_to<F, std::int64_t>)
     auto async_with_permits(F&& body, CompletionToken&& token = CompletionToken())
@@ -262,35 +231,15 @@ public:
         return async_with_permits(1, std::forward<F>(body), std::forward<CompletionToken>(token));
     }
 
-    /// Acquires `count` permits if there are as many and nobody waits before, runs the body, and releases them. Else
-    /// the body does not run, which is no error.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
-    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
-    /// precedence over that, unless it is `operation_aborted`. `errc::disconnected`: there is no connection, or it
-    /// broke meanwhile; try again later.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
+    /// Acquires `count` permits for a body if there are as many and nobody waits before.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_permits(std::int64_t count, F&& body,
                                 CompletionToken&& token = CompletionToken())
     {
-        return detail::try_with_lock(bodies{behind(), count}, std::forward<F>(body),
-                                     detail::at_once, std::forward<CompletionToken>(token));
+        return detail::with_lock<true>(bodies{behind(), count}, std::forward<F>(body),
+                                       detail::at_once, std::forward<CompletionToken>(token));
     }
-    /// Acquires one permit if there is one and nobody waits before, runs the body, and releases it. Else the body
-    /// does not run, which is no error.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
-    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
-    /// precedence over that, unless it is `operation_aborted`. `errc::disconnected`: there is no connection, or it
-    /// broke meanwhile; try again later.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
+    /// Acquires one permit for a body if there is one and nobody waits before.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
         requires(!std::convertible_to<F, std::int64_t>)
     auto async_try_with_permits(F&& body, CompletionToken&& token = CompletionToken())
@@ -299,38 +248,16 @@ public:
                                       std::forward<CompletionToken>(token));
     }
 
-    /// Acquires `count` permits within `limit`, runs the body, and releases them. Else the body does not run, which
-    /// is no error. The time is a limit for the wait, from the initiation on; the body may go on for longer. Zero
-    /// and negative times wait for nothing; a time that is too long for the clock is no limit.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
-    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
-    /// precedence over that, unless it is `operation_aborted`. `errc::disconnected`: there was no connection when
-    /// the time was over; try again later.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
+    /// Acquires `count` permits for a body within `limit`.
     template <class Rep, class Period, class F,
               class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_permits_for(std::int64_t count, std::chrono::duration<Rep, Period> limit,
                                     F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::try_with_lock(bodies{behind(), count}, std::forward<F>(body), limit,
-                                     std::forward<CompletionToken>(token));
+        return detail::with_lock<true>(bodies{behind(), count}, std::forward<F>(body), limit,
+                                       std::forward<CompletionToken>(token));
     }
-    /// Acquires one permit within `limit`, runs the body, and releases it. Else the body does not run, which is no
-    /// error. The time is a limit for the wait, from the initiation on; the body may go on for longer. Zero and
-    /// negative times wait for nothing; a time that is too long for the clock is no limit.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
-    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
-    /// precedence over that, unless it is `operation_aborted`. `errc::disconnected`: there was no connection when
-    /// the time was over; try again later.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
+    /// Acquires one permit for a body within `limit`.
     template <class Rep, class Period, class F,
               class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_permits_for(std::chrono::duration<Rep, Period> limit, F&& body,
@@ -340,36 +267,16 @@ public:
                                           std::forward<CompletionToken>(token));
     }
 
-    /// Acquires `count` permits before `deadline`, runs the body, and releases them. Else the body does not run,
-    /// which is no error. A deadline that has passed waits for nothing.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
-    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
-    /// precedence over that, unless it is `operation_aborted`. `errc::disconnected`: there was no connection at
-    /// `deadline`; try again later.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
+    /// Acquires `count` permits for a body before `deadline`.
     template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_permits_until(
         std::int64_t count, std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
         F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::try_with_lock(bodies{behind(), count}, std::forward<F>(body),
-                                     detail::at(deadline), std::forward<CompletionToken>(token));
+        return detail::with_lock<true>(bodies{behind(), count}, std::forward<F>(body),
+                                       detail::at(deadline), std::forward<CompletionToken>(token));
     }
-    /// Acquires one permit before `deadline`, runs the body, and releases it. Else the body does not run, which is
-    /// no error. A deadline that has passed waits for nothing.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
-    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
-    /// precedence over that, unless it is `operation_aborted`. `errc::disconnected`: there was no connection at
-    /// `deadline`; try again later.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
+    /// Acquires one permit for a body before `deadline`.
     template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_permits_until(
         std::chrono::time_point<std::chrono::steady_clock, Duration> deadline, F&& body,
@@ -380,56 +287,30 @@ public:
     }
 
 private:
-    // From the initiation on.
-    struct starter {
-        void operator()(const std::shared_ptr<detail::client_core>& core,
-                        detail::operation_ptr<error_code, permit> op,
-                        std::shared_ptr<const detail::semaphore_path> path, std::int64_t count,
-                        detail::deadline until) const
-        {
-            start_acquire(core, std::move(op), std::move(path), count, until);
-        }
-        template <class Rep, class Period>
-        void operator()(const std::shared_ptr<detail::client_core>& core,
-                        detail::operation_ptr<error_code, permit> op,
-                        std::shared_ptr<const detail::semaphore_path> path, std::int64_t count,
-                        std::chrono::duration<Rep, Period> limit) const
-        {
-            start_acquire(core, std::move(op), std::move(path), count, detail::after(limit));
-        }
-    };
-
     // See supervised_lock.hpp.
-    class bodies {
-    public:
+    struct bodies {
         using guard_type = permit;
-
-        bodies(std::shared_ptr<const detail::semaphore_path> of, std::int64_t count) noexcept
-            : of_{std::move(of)}, count_{count}
-        {
-        }
 
         [[nodiscard]] executor_type get_executor() const noexcept
         {
-            return semaphore{of_}.get_executor();
+            return semaphore{of}.get_executor();
         }
         [[nodiscard]] std::chrono::milliseconds body_grace() const noexcept
         {
-            return semaphore{of_}.body_grace();
+            return semaphore{of}.body_grace();
         }
         template <class Visit>
         void each_revocable(const permit&, Visit) const noexcept
         {
         }
-        template <class CompletionToken>
-        auto async_lock(detail::deadline until, CompletionToken&& token) const
+        template <class Limit, class CompletionToken>
+        auto async_lock(Limit limit, CompletionToken&& token) const
         {
-            return semaphore{of_}.start(count_, std::forward<CompletionToken>(token), until);
+            return semaphore{of}.start(count, std::forward<CompletionToken>(token), limit);
         }
 
-    private:
-        std::shared_ptr<const detail::semaphore_path> of_;
-        std::int64_t count_;
+        std::shared_ptr<const detail::semaphore_path> of;
+        std::int64_t count;
     };
 
     explicit semaphore(std::shared_ptr<const detail::semaphore_path> of) noexcept
@@ -438,17 +319,17 @@ private:
     }
     [[nodiscard]] std::chrono::milliseconds body_grace() const noexcept;
 
+    // `limit`: a deadline, or a time from the initiation on.
     template <class CompletionToken, class Limit>
     auto start(std::int64_t count, CompletionToken&& token, Limit limit)
     {
+        const auto acquire = [](const auto&, auto op, auto of, auto n, auto until) {
+            detail::acquire_permits(std::move(of), std::move(op), n, detail::after(until));
+        };
         return detail::start_operation<CompletionToken, void(error_code, permit)>(
-            detail::initiate<error_code, permit>{core()}, token, starter{}, behind(), count, limit);
+            detail::initiate<error_code, permit>{core()}, token, acquire, behind(), count, limit);
     }
     [[nodiscard]] const std::shared_ptr<detail::client_core>& core() const noexcept;
-    static void start_acquire(const std::shared_ptr<detail::client_core>& core,
-                              detail::operation_ptr<error_code, permit> op,
-                              std::shared_ptr<const detail::semaphore_path> path,
-                              std::int64_t count, detail::deadline until);
 };
 
 } // namespace colock

@@ -3,15 +3,12 @@
 #define COLOCK_SHARED_MUTEX_HPP
 
 #include <colock/client.hpp>
-#include <colock/detail/basic_lock.hpp>
-#include <colock/detail/initiate_lock.hpp>
-#include <colock/detail/with_lock.hpp>
+#include <colock/detail/lock_functions.hpp>
 #include <colock/lock_options.hpp>
 #include <colock/shared_lock.hpp>
 #include <colock/unique_lock.hpp>
 
 #include <chrono>
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -27,20 +24,22 @@ namespace colock {
 /// });
 /// ```
 ///
-/// All contenders stand in one queue. A writer wants the lock exclusively, and waits for all its predecessors. A
+/// All contenders share one queue. A writer wants the lock exclusively, and waits for all its predecessors. A
 /// reader shares the lock, and waits for the writers among them. So no contender starves, and all readers before the
-/// next writer are let in at once.
+/// next writer are granted it at once. A disconnection does not cost the place in the queue as long as the session lives.
+/// `async_lock` and the other functions of a `mutex` are about the exclusive lock; those with `_shared` in their names
+/// differ from them only as documented here.
 ///
 /// The readers of one client share a node in the queue, too. When a remote contender is in the queue, the node takes
 /// in no more than `lock_options::max_local_grants` readers, and for no longer than `lock_options::max_local_time`. A
 /// later reader queues up anew. A node that is shared does not linger.
 ///
-/// **There is no way from the shared lock to the exclusive one**: two readers who tried would wait for each other for
-/// ever. Unlock, lock, and look again whether what you read is still so. A reader that waits for the exclusive lock
-/// without unlocking waits for itself. So may a reader that asks for the shared lock a second time: when a writer has
-/// queued up meanwhile, the second one waits for the writer, and the writer for the first.
+/// **There is no way from the shared lock to the exclusive one**: two readers who tried would deadlock.
+/// Unlock, lock, and check again what you read. A reader that waits for the exclusive lock without unlocking
+/// waits for itself. So may a reader that asks for the shared lock a second time: when a writer has
+/// queued meanwhile, the second request waits for the writer, and the writer for the first.
 ///
-/// The nodes have the names of Curator's InterProcessReadWriteLock, which stands in the same queue. A `shared_mutex`
+/// The nodes have the names of Curator's InterProcessReadWriteLock, which shares the queue. A `shared_mutex`
 /// does not exclude a `mutex` on the same path: the client that comes later gets `errc::conflicting_kind`.
 ///
 /// Never nest a lock's path below another lock's path, and check names that come from outside; see `mutex`.
@@ -58,6 +57,8 @@ namespace colock {
 /// | `errc::conflicting_use` | Lock objects of one client and path need one kind and equal options. |
 /// | `errc::conflicting_kind` | Another client uses the path as another kind of lock. Use another path. |
 /// | `errc::session_expired` | `lock_options::rejoin_on_expiry` is false. Acquire again. |
+/// | `condition::lock_lost` | It was granted, and lost before its handler ran. Acquire it again. |
+/// | `errc::no_answer` | Of tries with a time: no answer had come at its end. Try again later. |
 /// | `zookeeper_errc::no_auth` | Add credentials, or change the access control list. |
 /// | `errc::client_closed` | The client was closed. |
 /// | `operation_aborted` | The operation was cancelled, or the client was destroyed. |
@@ -79,9 +80,9 @@ namespace colock {
 /// destroying it.
 ///
 /// **Lifetime**: an object is a handle. Making it does no I/O and does not throw for a bad path. It may be destroyed
-/// while its operations are under way; they go on. Objects of one client and path must have equal options as long as
+/// while its operations are under way; they continue. Objects of one client and path must have equal options as long as
 /// they live (`errc::conflicting_use`).
-class COLOCK_DECL shared_mutex : public detail::basic_lock {
+class COLOCK_DECL shared_mutex : public detail::exclusive_lock {
 public:
     /// The mutex at `path`, with the default options and `curator_shared_layout`.
     shared_mutex(client& zk, std::string path);
@@ -89,208 +90,52 @@ public:
     /// (`errc::invalid_option`).
     shared_mutex(client& zk, std::string path, lock_options options);
 
-    // ---- exclusive
-
-    /// Waits for the exclusive lock. At completion `held` holds it.
-    ///
-    /// A disconnection does not cost the place in the queue as long as the session lives.
-    ///
-    /// Completion signature: `void(error_code, unique_lock held)`.
-    /// Errors: the table of the class.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
-    template <class CompletionToken = boost::asio::deferred_t>
-    auto async_lock(CompletionToken&& token = CompletionToken())
-    {
-        return detail::acquire(behind(), std::forward<CompletionToken>(token), detail::never);
-    }
-
-    /// Takes the exclusive lock if nobody has the lock or waits for it. At completion `held` is empty if that is not
-    /// so, which is no error. A busy lock costs one read and no write.
-    ///
-    /// Completion signature: `void(error_code, unique_lock held)`.
-    /// Errors: the table of the class. `errc::disconnected`: there is no connection, or it broke meanwhile; try
-    /// again later.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
-    template <class CompletionToken = boost::asio::deferred_t>
-    auto async_try_lock(CompletionToken&& token = CompletionToken())
-    {
-        return detail::acquire(behind(), std::forward<CompletionToken>(token), detail::at_once);
-    }
-
-    /// Waits for the exclusive lock for `limit` at most, from the initiation on. At completion `held` holds it, or
-    /// is empty if it was not granted in time, which is no error. Zero and negative times wait for nothing; a time
-    /// that is too long for the clock is no limit.
-    ///
-    /// Completion signature: `void(error_code, unique_lock held)`.
-    /// Errors: the table of the class. `errc::disconnected`: there was no connection when the time was over; try
-    /// again later.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
-    template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
-    auto async_try_lock_for(std::chrono::duration<Rep, Period> limit,
-                            CompletionToken&& token = CompletionToken())
-    {
-        return detail::acquire(behind(), std::forward<CompletionToken>(token), limit);
-    }
-
-    /// Waits for the exclusive lock until `deadline` at most. At completion `held` holds it, or is empty if the
-    /// deadline came first, which is no error. A deadline that has passed waits for nothing.
-    ///
-    /// Completion signature: `void(error_code, unique_lock held)`.
-    /// Errors: the table of the class. `errc::disconnected`: there was no connection at `deadline`; try again later.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
-    template <class Duration, class CompletionToken = boost::asio::deferred_t>
-    auto async_try_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
-                              CompletionToken&& token = CompletionToken())
-    {
-        return detail::acquire(behind(), std::forward<CompletionToken>(token),
-                               detail::at(deadline));
-    }
-
-    /// Acquires the exclusive lock, runs `body(const unique_lock&)`, releases the exclusive lock, and gives what the
-    /// body gave. The body is cancelled as soon as the exclusive lock can no longer be trusted.
-    ///
-    /// A lambda that is written within a `co_await` expression must capture by reference: GCC 12 destroys twice what
-    /// it captures by value. A body with a name may capture in any way; it is copied.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)` when
-    /// the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
-    /// of the body takes precedence over both, unless it is `operation_aborted`.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
-    template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
-    auto async_with_lock(F&& body, CompletionToken&& token = CompletionToken())
-    {
-        return detail::with_lock<unique_lock>(behind(), std::forward<F>(body),
-                                              std::forward<CompletionToken>(token));
-    }
-
-    /// Acquires the exclusive lock if nobody has the lock or waits for it, runs the body, and releases the exclusive
-    /// lock. Else the body does not run, which is no error.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
-    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
-    /// of the body takes precedence over both, unless it is `operation_aborted`. `errc::disconnected`: there is no
-    /// connection, or it broke meanwhile; try again later.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
-    template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
-    auto async_try_with_lock(F&& body, CompletionToken&& token = CompletionToken())
-    {
-        return detail::try_with_lock<unique_lock>(behind(), std::forward<F>(body), detail::at_once,
-                                                  std::forward<CompletionToken>(token));
-    }
-
-    /// Acquires the exclusive lock within `limit`, runs the body, and releases the exclusive lock. Else the body
-    /// does not run, which is no error. The time is a limit for the wait, from the initiation on; the body may go on
-    /// for longer. Zero and negative times wait for nothing; a time that is too long for the clock is no limit.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
-    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
-    /// of the body takes precedence over both, unless it is `operation_aborted`. `errc::disconnected`: there was no
-    /// connection when the time was over; try again later.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
-    template <class Rep, class Period, class F,
-              class CompletionToken = boost::asio::use_awaitable_t<>>
-    auto async_try_with_lock_for(std::chrono::duration<Rep, Period> limit, F&& body,
-                                 CompletionToken&& token = CompletionToken())
-    {
-        return detail::try_with_lock<unique_lock>(behind(), std::forward<F>(body), limit,
-                                                  std::forward<CompletionToken>(token));
-    }
-
-    /// Acquires the exclusive lock before `deadline`, runs the body, and releases the exclusive lock. Else the body
-    /// does not run, which is no error. A deadline that has passed waits for nothing.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
-    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
-    /// of the body takes precedence over both, unless it is `operation_aborted`. `errc::disconnected`: there was no
-    /// connection at `deadline`; try again later.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
-    template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
-    auto
-    async_try_with_lock_until(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
-                              F&& body, CompletionToken&& token = CompletionToken())
-    {
-        return detail::try_with_lock<unique_lock>(behind(), std::forward<F>(body),
-                                                  detail::at(deadline),
-                                                  std::forward<CompletionToken>(token));
-    }
-
     // ---- shared
 
-    /// Waits for the shared lock. At completion `held` holds it.
-    ///
-    /// A disconnection does not cost the place in the queue as long as the session lives.
+    /// Waits for the shared lock, as `async_lock` does for the exclusive one. At completion `held` holds it.
     ///
     /// Completion signature: `void(error_code, shared_lock held)`.
-    /// Errors: the table of the class.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_lock_shared(CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire<shared_lock>(sharing(), std::forward<CompletionToken>(token),
-                                            detail::never);
+        return sharing().async_lock(detail::never, std::forward<CompletionToken>(token));
     }
 
-    /// Takes the shared lock if nobody has the lock exclusively or waits for that. At completion `held` is empty if
-    /// that is not so, which is no error. A busy lock costs one read and no write.
+    /// Takes the shared lock if nobody has the lock exclusively or waits for that; else as `async_try_lock`.
     ///
     /// Completion signature: `void(error_code, shared_lock held)`.
-    /// Errors: the table of the class. `errc::disconnected`: there is no connection, or it broke meanwhile; try
-    /// again later.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock_shared(CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire<shared_lock>(sharing(), std::forward<CompletionToken>(token),
-                                            detail::at_once);
+        return sharing().async_lock(detail::at_once, std::forward<CompletionToken>(token));
     }
 
-    /// Waits for the shared lock for `limit` at most, from the initiation on. At completion `held` holds it, or is
-    /// empty if it was not granted in time, which is no error. Zero and negative times wait for nothing; a time that
-    /// is too long for the clock is no limit.
+    /// Waits for the shared lock for `limit` at most, as `async_try_lock_for` does for the exclusive one.
     ///
     /// Completion signature: `void(error_code, shared_lock held)`.
-    /// Errors: the table of the class. `errc::disconnected`: there was no connection when the time was over; try
-    /// again later.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Rep, class Period, class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock_shared_for(std::chrono::duration<Rep, Period> limit,
                                    CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire<shared_lock>(sharing(), std::forward<CompletionToken>(token), limit);
+        return sharing().async_lock(limit, std::forward<CompletionToken>(token));
     }
 
-    /// Waits for the shared lock until `deadline` at most. At completion `held` holds it, or is empty if the
-    /// deadline came first, which is no error. A deadline that has passed waits for nothing.
+    /// Waits for the shared lock until `deadline` at most, as `async_try_lock_until` does for the exclusive one.
     ///
     /// Completion signature: `void(error_code, shared_lock held)`.
-    /// Errors: the table of the class. `errc::disconnected`: there was no connection at `deadline`; try again later.
-    /// Cancellation: terminal, partial: completes at once. Total: completes when no trace is left.
     template <class Duration, class CompletionToken = boost::asio::deferred_t>
     auto async_try_lock_shared_until(
         std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
         CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire<shared_lock>(sharing(), std::forward<CompletionToken>(token),
-                                            detail::at(deadline));
+        return sharing().async_lock(detail::at(deadline), std::forward<CompletionToken>(token));
     }
 
     /// Exchanges the exclusive lock for the shared one, without another holder in between: the place in
     /// the queue stays, as in Curator. At completion `now` holds the shared lock. One round trip.
     ///
     /// The guard that you pass is empty when this function returns. The token of `now` is no smaller. After an error
-    /// the lock is not held any more, and is released in the background.
+    /// the lock is no longer held, and is released in the background.
     ///
     /// Completion signature: `void(error_code, shared_lock now)`.
     /// Errors:
@@ -306,94 +151,60 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_downgrade(unique_lock held, CompletionToken&& token = CompletionToken())
     {
-        return detail::acquire<shared_lock>(sharing(), std::forward<CompletionToken>(token),
-                                            std::move(held));
+        return sharing().async_lock(std::move(held), std::forward<CompletionToken>(token));
     }
 
-    /// Acquires the shared lock, runs `body(const shared_lock&)`, releases the shared lock, and gives what the body
-    /// gave. The body is cancelled as soon as the shared lock can no longer be trusted.
+    /// Acquires the shared lock, runs `body(const shared_lock&)`, and releases the lock, as `async_with_lock` does for
+    /// the exclusive one.
     ///
-    /// A lambda that is written within a `co_await` expression must capture by reference: GCC 12 destroys twice what
-    /// it captures by value. A body with a name may capture in any way; it is copied.
-    ///
-    /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)` when
-    /// the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
-    /// of the body takes precedence over both, unless it is `operation_aborted`.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
+    /// Completion signature: that of `async_with_lock`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_with_lock_shared(F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock<shared_lock>(sharing(), std::forward<F>(body),
-                                              std::forward<CompletionToken>(token));
+        return detail::with_lock<false>(sharing(), std::forward<F>(body), detail::never,
+                                        std::forward<CompletionToken>(token));
     }
 
-    /// Acquires the shared lock if nobody has the lock exclusively or waits for that, runs the body, and releases
-    /// the shared lock. Else the body does not run, which is no error.
+    /// Runs the body if nobody has the lock exclusively or waits for that; else as `async_try_with_lock`.
     ///
-    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
-    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
-    /// of the body takes precedence over both, unless it is `operation_aborted`. `errc::disconnected`: there is no
-    /// connection, or it broke meanwhile; try again later.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
+    /// Completion signature: that of `async_try_with_lock`.
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_lock_shared(F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::try_with_lock<shared_lock>(sharing(), std::forward<F>(body), detail::at_once,
-                                                  std::forward<CompletionToken>(token));
+        return detail::with_lock<true>(sharing(), std::forward<F>(body), detail::at_once,
+                                       std::forward<CompletionToken>(token));
     }
 
-    /// Acquires the shared lock within `limit`, runs the body, and releases the shared lock. Else the body does not
-    /// run, which is no error. The time is a limit for the wait, from the initiation on; the body may go on for
-    /// longer. Zero and negative times wait for nothing; a time that is too long for the clock is no limit.
+    /// Runs the body under the shared lock, for which it waits for `limit` at most, as `async_try_with_lock_for` does for
+    /// the exclusive one.
     ///
-    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
-    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
-    /// of the body takes precedence over both, unless it is `operation_aborted`. `errc::disconnected`: there was no
-    /// connection when the time was over; try again later.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
+    /// Completion signature: that of `async_try_with_lock`.
     template <class Rep, class Period, class F,
               class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_lock_shared_for(std::chrono::duration<Rep, Period> limit, F&& body,
                                         CompletionToken&& token = CompletionToken())
     {
-        return detail::try_with_lock<shared_lock>(sharing(), std::forward<F>(body), limit,
-                                                  std::forward<CompletionToken>(token));
+        return detail::with_lock<true>(sharing(), std::forward<F>(body), limit,
+                                       std::forward<CompletionToken>(token));
     }
 
-    /// Acquires the shared lock before `deadline`, runs the body, and releases the shared lock. Else the body does
-    /// not run, which is no error. A deadline that has passed waits for nothing.
+    /// Runs the body under the shared lock, for which it waits until `deadline` at most, as `async_try_with_lock_until`
+    /// does for the exclusive one.
     ///
-    /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
-    /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
-    /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
-    /// of the body takes precedence over both, unless it is `operation_aborted`. `errc::disconnected`: there was no
-    /// connection at `deadline`; try again later.
-    /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
-    /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
-    /// Token: by default `use_awaitable`.
+    /// Completion signature: that of `async_try_with_lock`.
     template <class Duration, class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_try_with_lock_shared_until(
         std::chrono::time_point<std::chrono::steady_clock, Duration> deadline, F&& body,
         CompletionToken&& token = CompletionToken())
     {
-        return detail::try_with_lock<shared_lock>(sharing(), std::forward<F>(body),
-                                                  detail::at(deadline),
-                                                  std::forward<CompletionToken>(token));
+        return detail::with_lock<true>(sharing(), std::forward<F>(body), detail::at(deadline),
+                                       std::forward<CompletionToken>(token));
     }
 
 private:
-    [[nodiscard]] detail::acquire_request sharing() const noexcept
+    [[nodiscard]] detail::lockable<shared_lock> sharing() const
     {
-        return {behind(), detail::acquire_request::mode::shared};
+        return detail::lockable<shared_lock>{behind()};
     }
 };
 

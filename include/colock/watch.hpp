@@ -1,4 +1,4 @@
-// Hearing of a change of a node.
+// Notification of a change of a node.
 #ifndef COLOCK_WATCH_HPP
 #define COLOCK_WATCH_HPP
 

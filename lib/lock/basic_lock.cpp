@@ -2,13 +2,13 @@
 #include <colock/detail/basic_lock.hpp>
 #include <colock/queue_view.hpp>
 
-#include "lock/local/lock_path.hpp"
+#include "lock/lock_path.hpp"
 
 #include <utility>
 
 namespace colock::detail {
 
-basic_lock::basic_lock(client& zk, std::string path, lock_options options, lock_kind kind)
+basic_lock::basic_lock(client& zk, std::string path, lock_options options, const lock_kind& kind)
     : face_of{
           std::make_shared<lock_path>(access::core(zk), std::move(path), std::move(options), kind)}
 {

@@ -1,15 +1,21 @@
 #include <colock/held_lock.hpp>
 #include <colock/recursive_lock.hpp>
 
-#include "lock/driver/contender_driver.hpp"
-#include "lock/driver/contender_owner.hpp"
-#include "lock/local/recursion.hpp"
+#include "lock/local_queue.hpp"
+#include "lock/recursion.hpp"
 
 #include <boost/system/system_error.hpp>
 
-#include <algorithm>
-
 namespace colock {
+
+namespace {
+
+std::string subject_of(const detail::contender_driver& driver)
+{
+    return "lock " + driver.path();
+}
+
+} // namespace
 
 held_lock& held_lock::operator=(held_lock&& other) noexcept
 {
@@ -20,11 +26,15 @@ held_lock& held_lock::operator=(held_lock&& other) noexcept
 
 std::size_t recursive_lock::depth() const noexcept
 {
-    return held_.level ? held_.level->recursion->depth() : 0;
+    return held_.level && !detail::is_inherited(core_) ? held_.level->recursion->depth() : 0;
 }
 
 void held_lock::release_in_background() noexcept
 {
+    if (held_.driver->core().is_inherited()) {
+        zk::keep_to_the_end(std::move(held_.driver)); // its owner's mutex may be locked
+        return;
+    }
     if (held_.level) {
         const auto left = detail::recursion::leave(std::exchange(held_.level, nullptr));
         if (!left.last) {
@@ -32,7 +42,7 @@ void held_lock::release_in_background() noexcept
             return;
         }
     }
-    auto& queue = *held_.driver->queue();
+    auto& queue = detail::local_queue::of(*held_.driver);
     queue.release(std::move(core_), std::move(held_));
 }
 
@@ -43,13 +53,7 @@ held_lock::operator bool() const noexcept
 
 lock_state held_lock::state() const noexcept
 {
-    if (!held_.driver) {
-        return lock_state::not_held;
-    }
-    if (held_.driver->lost()) {
-        return lock_state::lost;
-    }
-    return core_->connection_id() != 0 ? lock_state::held : lock_state::suspended;
+    return held_.driver ? held_.driver->loss().state() : lock_state::not_held;
 }
 
 error_code held_lock::loss_reason() const noexcept
@@ -59,18 +63,13 @@ error_code held_lock::loss_reason() const noexcept
 
 std::chrono::steady_clock::time_point held_lock::safe_until() const noexcept
 {
-    using clock = std::chrono::steady_clock;
-    return held_.driver && !held_.driver->lost()
-               ? clock::now() + held_.driver->remaining(detail::boot_clock::now())
-               : clock::time_point::min();
+    return held_.driver ? held_.driver->loss().safe_until()
+                        : std::chrono::steady_clock::time_point::min();
 }
 
 std::chrono::steady_clock::duration held_lock::remaining() const noexcept
 {
-    return std::max<std::chrono::nanoseconds>(
-        held_.driver && !held_.driver->lost() ? held_.driver->remaining(detail::boot_clock::now())
-                                              : std::chrono::nanoseconds{0},
-        std::chrono::nanoseconds{0});
+    return held_.driver ? held_.driver->loss().remaining() : std::chrono::steady_clock::duration{};
 }
 
 fencing_token held_lock::token() const noexcept
@@ -80,7 +79,7 @@ fencing_token held_lock::token() const noexcept
 
 std::string held_lock::path() const
 {
-    return held_.driver ? held_.driver->queue()->path() : std::string{};
+    return held_.driver ? held_.driver->path() : std::string{};
 }
 
 std::string held_lock::node() const
@@ -93,7 +92,7 @@ std::vector<transaction_op> held_lock::guarded(std::vector<transaction_op> ops) 
     if (!held_.driver) {
         throw boost::system::system_error{errc::not_held, "guarded"};
     }
-    if (held_.driver->queue()->kind() == detail::lock_kind::single_node_mutex) {
+    if (!held_.driver->config().kind.has_queue) {
         throw boost::system::system_error{errc::cannot_guard, "guarded"};
     }
     ops.insert(ops.begin(), check_op(held_.driver->node()));
@@ -114,8 +113,9 @@ void held_lock::start_wait_lost(const std::shared_ptr<detail::client_core>& core
         op.complete(errc::not_held, {});
         return;
     }
+    op->name([&] { return subject_of(*driver); });
     core->dispatch([op = std::move(op), driver = std::move(driver), turn]() mutable {
-        driver->wait_lost(std::move(op), turn);
+        detail::local_queue::of(*driver).wait_lost(std::move(op), *driver, turn);
     });
 }
 
@@ -128,8 +128,9 @@ void held_lock::start_wait_revoked(const std::shared_ptr<detail::client_core>& c
         op.complete(errc::not_held);
         return;
     }
+    op->name([&] { return subject_of(*driver); });
     core->dispatch([op = std::move(op), driver = std::move(driver), turn]() mutable {
-        driver->wait_revoked(std::move(op), turn);
+        detail::local_queue::of(*driver).wait_revoked(std::move(op), *driver, turn);
     });
 }
 
@@ -144,12 +145,13 @@ void held_lock::start_release(const std::shared_ptr<detail::client_core>&,
         const auto left = detail::recursion::leave(std::exchange(held.held_.level, nullptr));
         if (!left.last) {
             const auto why = held.held_.driver->lost();
-            held.held_.driver.reset();
+            const auto driver = std::exchange(held.held_.driver, nullptr);
+            op->explain(why, [&] { return detail::words_about(subject_of(*driver), why); });
             op.complete(left.in_order ? why : errc::unlock_out_of_order);
             return;
         }
     }
-    auto& queue = *held.held_.driver->queue();
+    auto& queue = detail::local_queue::of(*held.held_.driver);
     queue.unlock(std::move(op), std::move(held.held_));
 }
 

@@ -5,8 +5,8 @@
 #include <colock/permit.hpp>
 #include <colock/unique_lock.hpp>
 
-#include "client/telemetry.hpp"
-#include "lock/driver/contender_driver.hpp"
+#include "queue/contender_driver.hpp"
+#include "report/telemetry.hpp"
 
 namespace colock::detail {
 

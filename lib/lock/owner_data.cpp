@@ -1,6 +1,8 @@
 // The data of a lock's nodes, which name the owner.
 #include <colock/queue_view.hpp>
 
+#include "names/revocation.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,8 +40,14 @@ const std::string& default_owner_data()
     return text;
 }
 
+bool queue_entry::is_revoked() const
+{
+    return protocol::was_asked_for(data);
+}
+
 owner_info parse_owner(std::string_view data)
 {
+    data = protocol::without_mark(data);
     owner_info o{.text = std::string{data}};
     const auto pid_at = data.find(pid_key);
     const auto program_at = data.find(program_key, pid_at);

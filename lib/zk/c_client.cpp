@@ -1,6 +1,6 @@
-#include "c_client.hpp"
+#include "zk/c_client.hpp"
 
-#include "recycled.hpp"
+#include "zk/recycled.hpp"
 
 #include <boost/container/small_vector.hpp>
 
@@ -390,6 +390,14 @@ error_code c_client::send(const call& c, receiver& to)
         break;
     }
     return to_error(rc);
+}
+
+// The C client takes a number before it looks at what it is given.
+void c_client::skip_numbers(std::int32_t count) noexcept
+{
+    for (; count > 0; --count) {
+        static_cast<void>(zoo_awget(nullptr, "", nullptr, nullptr, &on_data, nullptr));
+    }
 }
 
 session_identity c_client::session() const noexcept

@@ -3,9 +3,10 @@
 
 #include <colock/client_options.hpp>
 
-#include "call.hpp"
+#include "zk/call.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,9 @@ public:
     [[nodiscard]] bool authenticate(const credential& c);
     // Sends or queues a request. When this fails, `to` is not called.
     [[nodiscard]] error_code send(const call& c, receiver& to);
+
+    // The next requests of the process have numbers that are higher by so many.
+    static void skip_numbers(std::int32_t count) noexcept;
 
     [[nodiscard]] session_identity session() const noexcept;
     [[nodiscard]] std::chrono::milliseconds session_timeout() const noexcept;

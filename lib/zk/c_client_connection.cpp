@@ -1,9 +1,10 @@
 // Drives one handle from the user's executor: the socket of its wire, waited for, and one timer.
-#include "connection.hpp"
-#include "old_tcp_socket.hpp"
-#include "plain_wire.hpp"
-#include "secret.hpp"
-#include "tls_wire.hpp"
+#include "zk/connection.hpp"
+#include "zk/descriptor.hpp"
+#include "zk/old_tcp_socket.hpp"
+#include "zk/plain_wire.hpp"
+#include "zk/secret.hpp"
+#include "zk/tls_wire.hpp"
 
 #include <fcntl.h>
 
@@ -96,7 +97,7 @@ private:
     bool last_words_ = false;
     std::function<void(bool)> ended_; // set while the session is being ended
     bool end_sent_ = false;
-    std::string end_tail_; // of what came behind the close, where the confirmation may begin
+    std::string end_tail_; // of what came after the close, where the confirmation may begin
     bool end_confirmed_ = false;
 };
 
@@ -143,7 +144,7 @@ bool c_client_connection::open(const server& to, const std::string& chroot,
         close();
         return false;
     }
-    // What the handle is told, once there is a wire.
+    // What the handle gets, once there is a wire.
     struct secrets {
         session_identity session;
         std::vector<credential> credentials;
@@ -193,12 +194,14 @@ bool c_client_connection::open_handle(const std::string& chroot,
 
 connection::fault_report c_client_connection::fault() const
 {
-    if (!handle_) {
-        return connector_fault_;
+    auto report = connector_fault_;
+    if (handle_) {
+        auto of_wire = wire_->fault();
+        report = of_wire.empty() ? fault_report{handle_->fault()}
+                                 : fault_report{std::move(of_wire), true};
     }
-    auto text = handle_->fault();
-    auto of_wire = wire_->fault();
-    return of_wire.empty() ? fault_report{std::move(text)} : fault_report{std::move(of_wire), true};
+    report.lacks_descriptors = report.text.empty() && !offered_ && !are_descriptors_left();
+    return report;
 }
 
 error_code c_client_connection::send(const call& c, receiver& to)
@@ -532,7 +535,7 @@ void c_client_connection::close(bool last_words) noexcept
     }
     if (last_words && established_ && !end_sent_) {
         wire_->hold_back(
-            false); // a socket that is closed with answers unread lets go of nothing any more
+            false); // a socket that is closed with answers unread sends nothing any more
         // Not into the middle of a request that is only half written.
         const library_call guard{*this};
         if (!handle_->next_interest().write && handle_->send_close()) {

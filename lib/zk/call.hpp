@@ -3,7 +3,7 @@
 
 #include <colock/node.hpp>
 
-#include "recycled.hpp"
+#include "zk/recycled.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,6 +14,9 @@
 #include <vector>
 
 namespace colock::zk {
+
+// With a longer one the C client cannot calculate: it doubles the time-out of a session, in 32 bits.
+inline constexpr std::chrono::milliseconds longest_session_timeout{0x3fff'ffff};
 
 enum class opcode {
     create,
@@ -38,6 +41,14 @@ template <class To, class T, class Allocator>
 [[nodiscard]] To moved_to(std::vector<T, Allocator>&& from)
 {
     return To(std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+// Whether the server appends a number to the path.
+[[nodiscard]] constexpr bool is_sequential(create_mode mode) noexcept
+{
+    return mode == create_mode::persistent_sequential ||
+           mode == create_mode::ephemeral_sequential ||
+           mode == create_mode::persistent_sequential_with_ttl;
 }
 
 // A request, as data. `path` has been validated.

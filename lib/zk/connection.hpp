@@ -1,10 +1,10 @@
 // One connection to a server, and the session on it.
 #pragma once
 
-#include "handle.hpp"
-#include "old_sockets.hpp"
-#include "strand.hpp"
-#include "tls_terms.hpp"
+#include "zk/handle.hpp"
+#include "zk/old_sockets.hpp"
+#include "zk/strand.hpp"
+#include "zk/tls_terms.hpp"
 
 #include <atomic>
 #include <functional>
@@ -65,22 +65,23 @@ public:
     // more, or not before the requests that wait to be written.
     [[nodiscard]] virtual bool authenticate(const credential& c) = 0;
 
-    // Lets go what was sent, and looks after what that left behind: bytes that did not fit, a socket that broke.
+    // Flushes queued requests; handles partial writes and a broken socket.
     virtual void flush() = 0;
 
     // Ends the session: writes the close and waits until the server has closed the connection. Nothing
-    // may be sent afterwards. `done` is told whether the server confirmed; not called after close().
+    // may be sent afterwards. `done` learns whether the server confirmed; not called after close().
     virtual void end_session(std::function<void(bool confirmed)> done) = 0;
 
-    // Drops the connection at once, and answers what is outstanding. The observer is told of no loss; it gets the
+    // Drops the connection at once, and answers what is outstanding. The observer hears of no loss; it gets the
     // socket, unless the session has ended.
     // `last_words`: tell the server, if it can be done without waiting, that the session is over.
     virtual void close(bool last_words = false) noexcept = 0;
 
-    // Why it broke, if anything is known; only within broken().
+    // Why it broke, if anything is known; only within broken(), and when open() has failed.
     struct fault_report {
         std::string text = {};
         bool of_tls = false;
+        bool lacks_descriptors = false; // the process may have no more of them
     };
     [[nodiscard]] virtual fault_report fault() const = 0;
 

@@ -7,13 +7,16 @@ namespace colock::zk {
 // A non-blocking TCP socket that is closed on exec; -1 with errno when there is none.
 [[nodiscard]] int new_tcp_socket(int family) noexcept;
 
-// Two connected ones, likewise, of this machine.
+// The same for two connected ones of this machine.
 [[nodiscard]] bool new_socket_pair(int (&ends)[2]) noexcept;
 
 // Makes `descriptor` another name for `original`. False when the system could not.
 bool replace_descriptor(int descriptor, int original) noexcept;
 
-// Whether what is written to a TCP socket is kept until it is let go, so that it goes in as few segments as it can.
+// Whether this process may have another one.
+[[nodiscard]] bool are_descriptors_left() noexcept;
+
+// Whether what is written to a TCP socket is kept until it is released, so that it goes in as few segments as it can.
 // Nothing happens where the system has no such thing.
 void cork(int socket, bool on) noexcept;
 

@@ -1,4 +1,4 @@
-#include "entropy.hpp"
+#include "zk/entropy.hpp"
 
 #include <unistd.h>
 

@@ -1,19 +1,22 @@
-#include "frame_guard.hpp"
+#include "zk/frame_guard.hpp"
+
+#include "names/path_text.hpp"
 
 #include <algorithm>
+#include <cassert>
+#include <limits>
+#include <utility>
 
 namespace colock::zk {
 
 namespace {
 
 const std::string not_zookeepers = "an answer to the handshake that is not ZooKeeper's";
+constexpr const char* another_path = "another path than the request's";
 constexpr std::size_t length_size = 4;
 constexpr std::size_t header_size = 4 + 8 + 4; // xid, zxid, error
 constexpr std::size_t stat_size = 8 * 4 + 4 * 3 + 8 + 4 * 2 + 8;
 constexpr std::size_t password_size = 16;
-
-// The last time-out with which the C client can calculate.
-constexpr std::int32_t longest_timeout = 0x3fff'ffff;
 
 // Numbers of replies that no request has.
 constexpr std::int32_t event_xid = -1;
@@ -59,7 +62,7 @@ public:
     std::int32_t integer() noexcept { return static_cast<std::int32_t>(big_endian<4>()); }
     bool boolean() noexcept { return big_endian<1>() != 0; }
 
-    // Bytes behind their number. A negative number cuts the reader, but for a -1 where that stands for nothing.
+    // Bytes after their number. A negative number cuts the reader, but for a -1 where that stands for nothing.
     std::string_view counted(bool may_be_nothing = false) noexcept
     {
         const auto size = integer();
@@ -92,17 +95,6 @@ private:
     bool cut_ = false;
 };
 
-bool is_path(std::string_view text) noexcept
-{
-    return text.starts_with('/') && text.find('\0') == std::string_view::npos;
-}
-
-bool is_name(std::string_view text) noexcept
-{
-    return !text.empty() && text.find('\0') == std::string_view::npos &&
-           text.find('/') == std::string_view::npos;
-}
-
 const char* fault_of_names(reader& in, bool& excessive) noexcept
 {
     const auto count = in.integer();
@@ -115,7 +107,7 @@ const char* fault_of_names(reader& in, bool& excessive) noexcept
         return nullptr;
     }
     for (std::int32_t i = 0; i != count; ++i) {
-        if (!is_name(in.counted())) {
+        if (!detail::is_node_name(in.counted())) {
             return "a list with a name that cannot be one";
         }
     }
@@ -149,8 +141,8 @@ std::int32_t type_on_the_wire(transaction_op::kind kind) noexcept
 }
 
 // The results of a transaction: all of them, or as many errors.
-template <class Steps>
-const char* fault_of_results(reader& in, Steps first, Steps last) noexcept
+template <class Steps, class IsCreated>
+const char* fault_of_results(reader& in, Steps first, Steps last, IsCreated is_created) noexcept
 {
     bool failed = false;
     bool failure_known = false;
@@ -173,13 +165,14 @@ const char* fault_of_results(reader& in, Steps first, Steps last) noexcept
             failure_known = failure_known || (why != 0 && why != runtime_inconsistency);
             continue;
         }
-        if (type != type_on_the_wire(*step) || error != 0) {
+        const auto kind = static_cast<transaction_op::kind>(step->kind);
+        if (type != type_on_the_wire(kind) || error != 0) {
             return "the result of another kind of step";
         }
-        if (*step == transaction_op::kind::create && !is_path(in.counted())) {
-            return "a created node without a path";
+        if (kind == transaction_op::kind::create && !is_created(*step, in.counted())) {
+            return another_path;
         }
-        if (*step == transaction_op::kind::set) {
+        if (kind == transaction_op::kind::set) {
             in.bytes(stat_size);
         }
     }
@@ -197,12 +190,54 @@ const char* fault_of_results(reader& in, Steps first, Steps last) noexcept
 
 } // namespace
 
+frame_guard::frame_guard(std::int64_t session, std::size_t credentials, std::string chroot)
+    : chroot_{chroot == "/" ? "" : std::move(chroot)}, session_{session}, credentials_{credentials}
+{
+}
+
 void frame_guard::sent(const call& c)
 {
+    const bool says_path = c.op == opcode::create || c.op == opcode::sync;
+    outstanding_.push_back({static_cast<std::uint8_t>(c.op),
+                            c.op == opcode::create && is_sequential(c.mode),
+                            says_path ? remember(c.path) : std::uint16_t{0},
+                            static_cast<std::uint32_t>(c.ops.size())});
     for (const auto& op : c.ops) {
-        steps_.push_back(op.type);
+        const bool creates = op.type == transaction_op::kind::create;
+        steps_.push_back({static_cast<std::uint8_t>(op.type),
+                          creates && is_sequential(op.create.mode),
+                          creates ? remember(op.path) : std::uint16_t{0}});
     }
-    outstanding_.push_back({c.op, static_cast<std::uint32_t>(c.ops.size())});
+}
+
+std::uint16_t frame_guard::remember(std::string_view path)
+{
+    if (path == "/" && !chroot_.empty()) {
+        path = {}; // the chroot itself
+    }
+    assert(path.size() <= std::numeric_limits<std::uint16_t>::max()); // it has been validated
+    paths_ += path;
+    return static_cast<std::uint16_t>(path.size());
+}
+
+void frame_guard::forget(std::size_t size) noexcept
+{
+    paths_begin_ += size;
+    if (paths_begin_ >= paths_.size() / 2) { // so that each byte moves once, on average
+        paths_.erase(0, std::exchange(paths_begin_, 0));
+    }
+}
+
+bool frame_guard::is_path_of(std::string_view answer, std::string_view asked,
+                             bool numbered) const noexcept
+{
+    for (const auto part : {std::string_view{chroot_}, asked}) {
+        if (!answer.starts_with(part)) {
+            return false;
+        }
+        answer.remove_prefix(part.size());
+    }
+    return numbered ? detail::is_appended_number(answer) : answer.empty();
 }
 
 frame_guard::verdict frame_guard::look(std::string_view bytes)
@@ -265,7 +300,7 @@ std::string frame_guard::fault_of_handshake(std::string_view body)
         // How a server says that it knows no such session any more.
         return session_ != 0 ? "" : "the server grants no session";
     }
-    if (session == 0 || timeout <= 0 || timeout > longest_timeout) {
+    if (session == 0 || timeout <= 0 || timeout > longest_session_timeout.count()) {
         return "the server grants session " + std::to_string(session) + " with a time-out of " +
                std::to_string(timeout) + " ms";
     }
@@ -294,7 +329,7 @@ std::string frame_guard::fault_of(std::string_view body)
         const auto type = in.integer();
         static_cast<void>(in.integer()); // state
         const auto path = in.counted();
-        return !in.cut() && type >= 1 && type <= 4 && is_path(path)
+        return !in.cut() && type >= 1 && type <= 4 && detail::is_node_path(path)
                    ? ""
                    : "an event that is cut short, or is none";
     }
@@ -303,10 +338,15 @@ std::string frame_guard::fault_of(std::string_view body)
     if (outstanding_.empty()) {
         return "a reply that no request has asked for";
     }
+    number_ = xid;
     const char* const why = fault_of_reply(error, body.substr(header_size));
-    const auto steps = static_cast<std::ptrdiff_t>(outstanding_.front().steps);
-    steps_.erase(steps_.begin(), steps_.begin() + steps);
+    std::size_t paths = outstanding_.front().path;
+    for (auto steps = outstanding_.front().steps; steps != 0; --steps) {
+        paths += steps_.front().path;
+        steps_.pop_front();
+    }
     outstanding_.pop_front();
+    forget(paths);
     return why == nullptr ? "" : std::string{"a reply with "} + why;
 }
 
@@ -321,16 +361,22 @@ const char* frame_guard::fault_of_reply(std::int32_t error, std::string_view con
     }
     reader in{content};
     const char* why = nullptr;
-    const auto& [op, steps] = outstanding_.front();
-    switch (op) {
+    const auto& front = outstanding_.front();
+    auto paths = std::string_view{paths_}.substr(paths_begin_);
+    const auto is_about = [&](const auto& request_or_step, std::string_view path) {
+        const auto asked = paths.substr(0, request_or_step.path);
+        paths.remove_prefix(asked.size());
+        return is_path_of(path, asked, request_or_step.numbered);
+    };
+    switch (static_cast<opcode>(front.op)) {
     case opcode::remove:
     case opcode::set_acl: // of whose answer the C client reads nothing
     case opcode::forget_watches: break;
     case opcode::create:
-        why = is_path(in.counted()) ? nullptr : "a created node without a path";
+        why = is_about(front, in.counted()) ? nullptr : another_path;
         in.bytes(stat_size);
         break;
-    case opcode::sync: why = is_path(in.counted()) ? nullptr : "no path"; break;
+    case opcode::sync: why = is_about(front, in.counted()) ? nullptr : another_path; break;
     case opcode::exists:
     case opcode::set: in.bytes(stat_size); break;
     case opcode::get:
@@ -345,7 +391,9 @@ const char* frame_guard::fault_of_reply(std::int32_t error, std::string_view con
         why = fault_of_acl(in);
         in.bytes(stat_size);
         break;
-    case opcode::multi: why = fault_of_results(in, steps_.begin(), steps_.begin() + steps); break;
+    case opcode::multi:
+        why = fault_of_results(in, steps_.begin(), steps_.begin() + front.steps, is_about);
+        break;
     }
     if (why == nullptr && in.cut()) {
         why = "less in it than belongs there";

@@ -5,7 +5,7 @@
 // frames that have passed here.
 #pragma once
 
-#include "call.hpp"
+#include "zk/call.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -41,15 +41,13 @@ public:
         bool excessive = false;
     };
 
-    // `session`: the one that is to be taken over, or 0. The server answers each of the credentials once.
-    frame_guard(std::int64_t session, std::size_t credentials) noexcept
-        : session_{session}, credentials_{credentials}
-    {
-    }
+    // `session`: the one that is to be taken over, or 0. The server answers each of the credentials once. The C client puts
+    // the chroot before the paths of requests; it may be empty, or "/".
+    frame_guard(std::int64_t session, std::size_t credentials, std::string chroot = {});
 
     // A request has been handed to the C client.
     void sent(const call& c);
-    // So have credentials, behind those of the beginning.
+    // So have credentials, after those of the beginning.
     void authenticates() noexcept { ++credentials_; }
 
     // `bytes` begin where a frame begins. What was found whole is not to be shown again.
@@ -62,23 +60,43 @@ public:
     [[nodiscard]] bool in_handshake() const noexcept { return in_handshake_; }
     // Requests without a reply.
     [[nodiscard]] std::size_t outstanding() const noexcept { return outstanding_.size(); }
+    // That the last reply has. Whether it is the request's, the C client sees.
+    [[nodiscard]] std::int32_t last_number() const noexcept { return number_; }
 
 private:
+    // As small as can be: a deque of them allocates from time to time.
     struct request {
-        opcode op;
+        std::uint8_t op;
+        bool numbered;       // the server appends a number
+        std::uint16_t path;  // how much of `paths_` is its path, where the reply has to say it
         std::uint32_t steps; // of a transaction
+    };
+    struct step {
+        std::uint8_t kind;
+        bool numbered;
+        std::uint16_t path;
     };
 
     [[nodiscard]] std::string fault_of_handshake(std::string_view body);
     [[nodiscard]] std::string fault_of(std::string_view body);
     [[nodiscard]] const char* fault_of_reply(std::int32_t error, std::string_view content);
+    // Of `paths_`.
+    std::uint16_t remember(std::string_view path);
+    void forget(std::size_t size) noexcept;
+    // Whether a server calls a node so that it was asked about, or asked to create.
+    [[nodiscard]] bool is_path_of(std::string_view answer, std::string_view asked,
+                                  bool numbered) const noexcept;
 
+    const std::string chroot_;
     std::int64_t session_;
     std::size_t credentials_; // that the server has not answered
     bool in_handshake_ = true;
-    bool excessive_ = false;                 // the frame that was looked at last
-    std::deque<request> outstanding_;        // in the order of their replies
-    std::deque<transaction_op::kind> steps_; // of all transactions among them
+    std::int32_t number_ = 0;
+    bool excessive_ = false;          // the frame that was looked at last
+    std::deque<request> outstanding_; // in the order of their replies
+    std::deque<step> steps_;          // of all transactions among them
+    std::string paths_;               // of both, one after the other
+    std::size_t paths_begin_ = 0;     // those before it are answered
 };
 
 } // namespace colock::zk

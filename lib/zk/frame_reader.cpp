@@ -1,4 +1,4 @@
-#include "frame_reader.hpp"
+#include "zk/frame_reader.hpp"
 
 #include <algorithm>
 #include <utility>

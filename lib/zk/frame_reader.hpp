@@ -1,8 +1,8 @@
 // Looks at what a server has sent, before the C client reads it, and says what the C client may read.
 #pragma once
 
-#include "frame_guard.hpp"
-#include "wire.hpp"
+#include "zk/frame_guard.hpp"
+#include "zk/wire.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -30,8 +30,8 @@ public:
     };
 
     // See frame_guard.
-    frame_reader(std::int64_t session, std::size_t credentials) noexcept
-        : guard_{session, credentials}
+    frame_reader(std::int64_t session, std::size_t credentials, const std::string& chroot)
+        : guard_{session, credentials, chroot}
     {
     }
 
@@ -50,6 +50,11 @@ public:
     // Requests without a reply; and since when: the last reply, or the first of them.
     [[nodiscard]] std::size_t outstanding() const noexcept { return guard_.outstanding(); }
     [[nodiscard]] clock::time_point unanswered_since() const noexcept { return unanswered_since_; }
+    // Of the last reply; 0 while the C client has not read it.
+    [[nodiscard]] std::int32_t last_number() const noexcept
+    {
+        return checked_ == 0 ? guard_.last_number() : 0;
+    }
 
 private:
     [[nodiscard]] step look_ahead(wire& from);

@@ -1,7 +1,7 @@
-#include "handle.hpp"
+#include "zk/handle.hpp"
 
-#include "descriptor.hpp"
-#include "secret.hpp"
+#include "zk/descriptor.hpp"
+#include "zk/secret.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -15,10 +15,8 @@ namespace colock::zk {
 handle::handle(wire& way, const std::string& chroot, std::chrono::milliseconds session_timeout,
                const session_identity& session, const std::vector<credential>& credentials,
                watch_receiver& watches)
-    : wire_{way}, reader_{session.id, credentials.size()}, client_{way.address_for_client() +
-                                                                       chroot,
-                                                                   session_timeout, session,
-                                                                   credentials, watches}
+    : wire_{way}, reader_{session.id, credentials.size(), chroot},
+      client_{way.address_for_client() + chroot, session_timeout, session, credentials, watches}
 {
 }
 
@@ -49,7 +47,7 @@ handle::interest handle::next_interest()
     started_ = true;
     interest next;
     if (const auto ec = client_.look_what_next(next)) {
-        // A ping that cannot be sent leaves the socket open and the state connected, for ever.
+        // A ping that cannot be sent leaves the socket open and the state connected, without end.
         break_off(ec == zookeeper_errc::operation_timeout ? "the server is silent" : "");
         return {};
     }
@@ -59,7 +57,7 @@ handle::interest handle::next_interest()
     descriptor_ = next.descriptor;
     if (reader_.outstanding() != 0 && client_.state() == c_client::status::connected) {
         // The C client's own patience, which events and pings would renew. After a pause of the program the answer may
-        // lie in the socket behind events: what is there is read first, unless there is no end of it.
+        // lie in the socket after events: what is there is read first, unless there is no end of it.
         const auto patience = session_timeout() * 2 / 3;
         auto left = reader_.unanswered_since() + patience - frame_reader::clock::now();
         if (left <= frame_reader::clock::duration{}) {
@@ -100,7 +98,23 @@ bool handle::process_read()
     }
     case action::refuse: break_off(std::move(step.fault)); break;
     }
+    avoid_reserved_numbers();
     return step.more;
+}
+
+// The C client numbers the requests of all handles of the process together, from the time of its first one on. After some two
+// thousand million it comes to the numbers below zero that stand for no request (frame_guard.cpp): the reply to a request with
+// such a number would break the connection. At -1 the C client begins anew.
+void handle::avoid_reserved_numbers()
+{
+    constexpr std::int32_t near =
+        1'000'000; // more than are sent between two looks, and skipped in 40 ms
+    const auto number = reader_.last_number();
+    const bool are_near = number < 0 && number > -near && is_connected();
+    if (are_near && !avoided_) {
+        c_client::skip_numbers(-number);
+    }
+    avoided_ = are_near;
 }
 
 // The C client reads what was received here. What it writes meanwhile, it may have to write later.

@@ -7,8 +7,8 @@
 
 #include <colock/client_options.hpp>
 
-#include "c_client.hpp"
-#include "frame_reader.hpp"
+#include "zk/c_client.hpp"
+#include "zk/frame_reader.hpp"
 
 #include <chrono>
 #include <string>
@@ -78,11 +78,13 @@ private:
     [[nodiscard]] bool is_connected() const noexcept;
     void hand_over(std::string_view frame);
     void have_read(const error_code& ec);
+    void avoid_reserved_numbers();
     void break_off(std::string why);
 
     wire& wire_;
     int descriptor_ = -1; // the C client's, known from its last interest
     bool started_ = false;
+    bool avoided_ = false; // the reserved numbers, which are near
     std::string fault_;
     frame_reader reader_;
     c_client client_; // goes first, and completes what is outstanding

@@ -1,4 +1,6 @@
-#include "hosts.hpp"
+#include "zk/hosts.hpp"
+
+#include <boost/asio/ip/address.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -48,6 +50,10 @@ std::string parse_item(std::string_view item, host& out)
     if (std::ranges::any_of(item, is_control)) {
         return quoted + " contains a control character";
     }
+    if (const auto scheme = item.find("://"); scheme != item.npos) {
+        return quoted + " begins like an address of the web; write the servers alone, without \"" +
+               std::string{item.substr(0, scheme)} + "://\", such as \"host:port,host:port\"";
+    }
     if (item.find('/') != item.npos) {
         return quoted + " contains a slash; the chroot is an option of its own";
     }
@@ -63,7 +69,7 @@ std::string parse_item(std::string_view item, host& out)
         const auto rest = item.substr(close + 1);
         if (!rest.empty()) {
             if (rest.front() != ':') {
-                return quoted + " has something other than a port behind the bracket";
+                return quoted + " has something other than a port after the bracket";
             }
             port = rest.substr(1);
         }
@@ -91,6 +97,15 @@ std::string parse_item(std::string_view item, host& out)
     return {};
 }
 
+// Other clients take blanks around an entry, too.
+std::string_view without_blanks(std::string_view text) noexcept
+{
+    constexpr std::string_view blanks = " \t";
+    const auto begin = std::min(text.find_first_not_of(blanks), text.size());
+    const auto end = text.find_last_not_of(blanks) + 1; // 0 when there is nothing else
+    return text.substr(begin, end - std::min(begin, end));
+}
+
 } // namespace
 
 bool is_host(std::string_view text)
@@ -109,13 +124,17 @@ parsed_hosts parse_hosts(std::string_view list)
         parsed.detail = "hosts: " + std::move(detail);
         return parsed;
     };
+    list = without_blanks(list);
     if (list.empty()) {
         return fail("the list is empty; write \"host:port,host:port\"");
+    }
+    if (list.size() > 1 && list.ends_with(',')) { // as other clients do
+        list.remove_suffix(1);
     }
     for (std::size_t begin = 0; begin <= list.size();) {
         const auto end = std::min(list.find(',', begin), list.size());
         host parsed_host;
-        if (auto detail = parse_item(list.substr(begin, end - begin), parsed_host);
+        if (auto detail = parse_item(without_blanks(list.substr(begin, end - begin)), parsed_host);
             !detail.empty()) {
             return fail(std::move(detail));
         }
@@ -125,10 +144,17 @@ parsed_hosts parse_hosts(std::string_view list)
     return parsed;
 }
 
+address_book::~address_book()
+{
+    forget_lookups();
+}
+
 void address_book::assign(std::vector<host> hosts)
 {
-    ++generation_;
-    pending_ = 0;
+    if (std::ranges::equal(hosts, entries_, {}, {}, &entry::from)) {
+        return; // what is known of them stays
+    }
+    forget_lookups();
     entries_.clear();
     for (auto& h : hosts) {
         auto& added = entries_.emplace_back();
@@ -142,37 +168,46 @@ void address_book::assign(std::vector<host> hosts)
 void address_book::refresh(std::function<void()> changed)
 {
     changed_ = std::move(changed);
-    for (std::size_t i = 0; i != entries_.size(); ++i) {
-        auto& asked = entries_[i];
-        if (asked.from.literal || asked.resolving) {
-            continue;
-        }
-        asked.resolving = true;
-        ++pending_;
-        resolver_.async_resolve(
-            asked.from.name, asked.from.port, asio::ip::resolver_base::numeric_service,
-            [self = shared_from_this(), i, generation = generation_](
-                const error_code& ec, const asio::ip::tcp::resolver::results_type& results) {
-                if (generation != self->generation_) {
-                    return;
-                }
-                --self->pending_;
-                auto& answered = self->entries_[i];
-                answered.resolving = false;
-                if (ec) {
-                    // What was known of the name stays: a failing name server is no reason to forget it.
-                    self->last_failure_ = "host " + answered.from.name + ": " + ec.message();
-                } else {
-                    answered.former = std::exchange(answered.addresses, {});
-                    for (const auto& result : results) {
-                        answered.addresses.push_back(
-                            numeric(result.endpoint().address().to_string(), answered.from.port));
+    for (const auto& each : entries_) {
+        const auto& name = each.from.name;
+        if (!each.from.literal && !lookups_.contains(name)) {
+            lookups_[name] = name_lookup::start(
+                strand_, name,
+                [weak = weak_from_this(), name](const error_code& ec,
+                                                const std::vector<std::string>& addresses) {
+                    if (const auto self = weak.lock()) {
+                        self->answered(name, ec, addresses);
                     }
+                });
+        }
+    }
+    if (pending()) {
+        work_ = asio::prefer(executor_, asio::execution::outstanding_work.tracked);
+    }
+}
+
+void address_book::answered(const std::string& name, const error_code& ec,
+                            const std::vector<std::string>& addresses)
+{
+    lookups_.erase(name);
+    if (ec) {
+        // What was known of the name stays: a failing name server is no reason to forget it.
+        last_failure_ = "host " + name + ": " + ec.message();
+    } else {
+        for (auto& each : entries_) {
+            if (each.from.name == name) {
+                each.former = std::exchange(each.addresses, {});
+                for (const auto& address : addresses) {
+                    each.addresses.push_back(numeric(address, each.from.port));
                 }
-                if (self->changed_) {
-                    self->changed_();
-                }
-            });
+            }
+        }
+    }
+    if (!pending()) {
+        work_.reset();
+    }
+    if (changed_) {
+        changed_();
     }
 }
 
@@ -203,13 +238,16 @@ std::vector<std::string> address_book::names_of(const std::string& address) cons
 
 void address_book::cancel()
 {
-    ++generation_;
-    pending_ = 0;
     changed_ = nullptr;
-    resolver_.cancel();
-    for (auto& e : entries_) {
-        e.resolving = false;
+    work_.reset();
+}
+
+void address_book::forget_lookups() noexcept
+{
+    for (const auto& [name, lookup] : lookups_) {
+        lookup->forget();
     }
+    lookups_.clear();
 }
 
 } // namespace colock::zk

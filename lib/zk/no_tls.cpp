@@ -1,6 +1,6 @@
 // In the place of TLS, where the library was built without OpenSSL.
-#include "connection.hpp"
-#include "tls_wire.hpp"
+#include "zk/connection.hpp"
+#include "zk/tls_wire.hpp"
 
 namespace colock::zk {
 

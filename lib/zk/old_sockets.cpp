@@ -1,4 +1,4 @@
-#include "old_sockets.hpp"
+#include "zk/old_sockets.hpp"
 
 #include <algorithm>
 #include <cstddef>

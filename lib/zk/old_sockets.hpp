@@ -25,8 +25,8 @@ public:
 
 // The sockets of connections that the client has given up, each until its server has closed it too.
 //
-// A server that stalls still has requests of such a connection to read. It reads the end of the stream behind them, and
-// closes the connection then. What follows from that is decided in protocol/session/old_connections.hpp.
+// A server that stalls still has requests of such a connection to read. It reads the end of the stream after them, and
+// closes the connection then. What follows from that is decided in session/old_connections.hpp.
 //
 // On the strand. The sockets wait for their servers, and so are work to the executor until clear().
 class old_sockets {

@@ -1,4 +1,4 @@
-#include "old_tcp_socket.hpp"
+#include "zk/old_tcp_socket.hpp"
 
 #include <colock/error.hpp>
 

@@ -1,8 +1,8 @@
 // The socket of a connection that the client has given up, on a descriptor.
 #pragma once
 
-#include "old_sockets.hpp"
-#include "strand.hpp"
+#include "zk/old_sockets.hpp"
+#include "zk/strand.hpp"
 
 #include <memory>
 

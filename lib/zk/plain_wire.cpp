@@ -1,9 +1,9 @@
-#include "plain_wire.hpp"
+#include "zk/plain_wire.hpp"
 
 #include <colock/error.hpp>
 
-#include "descriptor.hpp"
-#include "socket_pair.hpp"
+#include "zk/descriptor.hpp"
+#include "zk/socket_pair.hpp"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>

@@ -1,7 +1,7 @@
 // Plain TCP: the socket is the C client's own.
 #pragma once
 
-#include "wire.hpp"
+#include "zk/wire.hpp"
 
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-#include "request_size.hpp"
+#include "zk/request_size.hpp"
 
 namespace colock::zk {
 

@@ -3,7 +3,7 @@
 
 #include <colock/client_options.hpp>
 
-#include "call.hpp"
+#include "zk/call.hpp"
 
 #include <string.h> // explicit_bzero
 
@@ -37,7 +37,7 @@ inline void wipe(session_identity& session) noexcept
 // A credential on its way.
 class secret_credential {
 public:
-    // A short secret stays behind in the string that was moved from.
+    // A short secret stays in the string that was moved from.
     explicit secret_credential(credential&& c) noexcept : value_{std::move(c)}
     {
         wipe(c.secret); // NOLINT(bugprone-use-after-move): see above

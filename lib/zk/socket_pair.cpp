@@ -1,6 +1,6 @@
-#include "socket_pair.hpp"
+#include "zk/socket_pair.hpp"
 
-#include "descriptor.hpp"
+#include "zk/descriptor.hpp"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -16,7 +16,7 @@ public:
     // Puts the other end at an open descriptor, in the place of what lies there. False when there are no descriptors
     // left; nothing has changed then.
     [[nodiscard]] bool place(int descriptor) noexcept;
-    // Likewise, but what is written there finds no room.
+    // The same, but what is written there finds no room.
     [[nodiscard]] bool place_read_only(int descriptor) noexcept;
 
     // Takes off `bytes` what can be read there now. False when that is nothing.

@@ -1,7 +1,8 @@
 // The strand of a client, and what waits on it.
 #pragma once
 
-#include "recycled.hpp"
+#include "zk/process.hpp"
+#include "zk/recycled.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/execution/allocator.hpp>
@@ -34,10 +35,14 @@ public:
     {
     }
 
+    // In a forked child nothing runs on an inherited strand: not what was queued before the fork, nor what the child's
+    // copies of timers and sockets complete.
     template <class Function>
     void execute(Function&& function) const
     {
-        executor_.execute(std::forward<Function>(function));
+        if (!owner_.is_another()) {
+            executor_.execute(std::forward<Function>(function));
+        }
     }
 
     [[nodiscard]] asio::execution_context& query(asio::execution::context_t) const noexcept
@@ -57,14 +62,16 @@ public:
     }
     [[nodiscard]] strand_base require(asio::execution::blocking_t::never_t never) const
     {
-        return {asio::require(executor_, never), never};
+        return {asio::require(executor_, never), never, owner_};
     }
     [[nodiscard]] strand_base require(asio::execution::blocking_t::possibly_t possibly) const
     {
         if (blocking_ == possibly) {
             return *this;
         }
-        return strand_base{asio::prefer(executor_, possibly)};
+        asio::any_io_executor preferred = asio::prefer(executor_, possibly);
+        const auto blocking = asio::query(preferred, asio::execution::blocking);
+        return {std::move(preferred), blocking, owner_};
     }
 
     friend bool operator==(const strand_base& a, const strand_base& b) noexcept
@@ -77,13 +84,15 @@ public:
     }
 
 private:
-    strand_base(asio::any_io_executor executor, asio::execution::blocking_t blocking) noexcept
-        : executor_{std::move(executor)}, blocking_{blocking}
+    strand_base(asio::any_io_executor executor, asio::execution::blocking_t blocking,
+                const owning_process& owner) noexcept
+        : executor_{std::move(executor)}, blocking_{blocking}, owner_{owner}
     {
     }
 
     asio::any_io_executor executor_;
     asio::execution::blocking_t blocking_;
+    owning_process owner_;
 };
 
 using strand_type = asio::strand<strand_base>;

@@ -1,8 +1,8 @@
-#include "tls_session.hpp"
+#include "zk/tls_session.hpp"
 
 #include <colock/log.hpp>
 
-#include "secret.hpp"
+#include "zk/secret.hpp"
 
 #include <boost/asio/ssl/context.hpp>
 
@@ -126,7 +126,7 @@ tls_session::tls_session(const tls_terms& terms)
 {
     auto* ssl = parts_->ssl.get();
     SSL_set_connect_state(ssl);
-    // A context of Asio verifies nobody unless it is told to. Its own callback, if there is one, is called all the same.
+    // A context of Asio verifies nobody by default. Its own callback, if there is one, is called all the same.
     SSL_set_verify(ssl, terms.checks_certificate ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
     // No renegotiation in the midst of writes. And plain text that was read is overwritten.
     SSL_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_CLEANSE_PLAINTEXT);
@@ -203,7 +203,7 @@ void tls_session::fail_by_library()
         fail("the server does not speak TLS at this port (" + words + ')');
     } else if (ERR_GET_LIB(code) == ERR_LIB_SSL && reason > SSL_AD_REASON_OFFSET &&
                reason <= SSL_AD_REASON_OFFSET + 255) {
-        // An alert. A server tells that it refuses a certificate of TLS 1.3 behind the end of the handshake.
+        // An alert. With TLS 1.3 a server refuses a certificate after the end of the handshake.
         const int alert = reason - SSL_AD_REASON_OFFSET;
         const bool of_certificate =
             alert == SSL_AD_BAD_CERTIFICATE || alert == SSL_AD_UNSUPPORTED_CERTIFICATE ||
@@ -267,7 +267,7 @@ bool tls_session::check_name()
         X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;
     std::string wanted;
     for (const auto& name : terms_.names) {
-        // A certificate knows no scope of an IPv6 address. A name with a dot in front would stand for all names behind it.
+        // A certificate knows no scope of an IPv6 address. A name with a dot in front would stand for all names below it.
         const auto address = name.substr(0, name.find('%'));
         const bool matches =
             is_address(name)

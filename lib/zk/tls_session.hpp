@@ -1,7 +1,7 @@
 // TLS with one server, as bytes: no socket, no clock. This is the only door to OpenSSL.
 #pragma once
 
-#include "tls_terms.hpp"
+#include "zk/tls_terms.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -31,7 +31,7 @@ public:
     enum class progress { waits, complete, failed };
     [[nodiscard]] progress shake_hands();
 
-    // ---- plain text, behind the handshake
+    // ---- plain text, after the handshake
 
     // How many bytes were read; 0: feed() first, unless it is over.
     [[nodiscard]] std::size_t read(char* into, std::size_t size);
@@ -57,7 +57,7 @@ private:
     std::unique_ptr<parts> parts_;
     std::string held_;         // was not taken yet
     std::size_t read_ = 0;     // bytes of plain text
-    std::size_t messages_ = 0; // of TLS itself, behind the handshake
+    std::size_t messages_ = 0; // of TLS itself, after the handshake
     bool open_ = false;        // the handshake is complete
     bool over_ = false;
     std::string fault_;

@@ -1,11 +1,11 @@
-#include "tls_wire.hpp"
+#include "zk/tls_wire.hpp"
 
 #include <colock/error.hpp>
 
-#include "connection.hpp"
-#include "descriptor.hpp"
-#include "socket_pair.hpp"
-#include "tls_session.hpp"
+#include "zk/connection.hpp"
+#include "zk/descriptor.hpp"
+#include "zk/socket_pair.hpp"
+#include "zk/tls_session.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -257,7 +257,7 @@ private:
     {
         server_->socket().async_wait(what, [self = shared_from_this(), then](const error_code& ec) {
             if (ec) {
-                self->end({}); // nobody hears of it behind cancel()
+                self->end({}); // nobody hears of it after cancel()
             } else if (self->done_) {
                 (self.get()->*then)();
             }

@@ -2,8 +2,8 @@
 // end, and the socket to the server.
 #pragma once
 
-#include "tls_terms.hpp"
-#include "wire.hpp"
+#include "zk/tls_terms.hpp"
+#include "zk/wire.hpp"
 
 #include <functional>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "watch_registry.hpp"
+#include "zk/watch_registry.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -34,6 +34,15 @@ void watch_registry::withdraw(const std::string& path, watch_kind kind)
     settle(at, kind);
 }
 
+void watch_registry::not_forgotten(const std::string& path, watch_kind kind)
+{
+    if (const auto at = of(kind).find(path); at != of(kind).end()) {
+        at->second.set = true; // freed when nobody wants it any more
+    } else {
+        forget_(path, kind);
+    }
+}
+
 void watch_registry::unsubscribe(const std::string& path, watch_kind kind, subscriber& unwanted)
 {
     std::ranges::replace(firing_, &unwanted, nullptr);
@@ -47,7 +56,7 @@ void watch_registry::unsubscribe(const std::string& path, watch_kind kind, subsc
 void watch_registry::settle(table::iterator at, watch_kind kind)
 {
     const auto& e = at->second;
-    // A read that is under way sets the watch again, behind whatever would be sent now.
+    // A read that is under way sets the watch again, after whatever would be sent now.
     if (e.announced != 0 || !e.subscribers.empty()) {
         return;
     }
@@ -87,6 +96,11 @@ void watch_registry::fired(const watch_event& event)
         }
     }
     firing_.clear();
+}
+
+bool watch_registry::is_set(const std::string& path, watch_kind kind) const
+{
+    return tables_[kind == watch_kind::data ? 0 : 1].contains(path);
 }
 
 void watch_registry::clear()

@@ -1,7 +1,7 @@
 // The subscribers of each watch. Frees a watch on the server when it has none.
 #pragma once
 
-#include "call.hpp"
+#include "zk/call.hpp"
 
 #include <array>
 #include <functional>
@@ -39,11 +39,17 @@ public:
     // It has been answered, and has set no watch.
     void withdraw(const std::string& path, watch_kind kind);
 
+    // A server was too busy to free the watches on a path: they are freed again, unless somebody wants one by now.
+    void not_forgotten(const std::string& path, watch_kind kind);
+
     // Only for a subscription that has neither fired nor been cleared.
     void unsubscribe(const std::string& path, watch_kind kind, subscriber& unwanted);
 
     // Subscribers are removed before they are told.
     void fired(const watch_event& event);
+
+    // Whether the server has a watch, or will have one by a read that has been sent.
+    [[nodiscard]] bool is_set(const std::string& path, watch_kind kind) const;
 
     void clear();
 

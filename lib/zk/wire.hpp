@@ -1,7 +1,7 @@
 // The way of the bytes between the C client's descriptor and the server.
 #pragma once
 
-#include "strand.hpp"
+#include "zk/strand.hpp"
 
 #include <cstddef>
 #include <string>

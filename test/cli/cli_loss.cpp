@@ -2,6 +2,7 @@
 // stopped, killed or cut off. And what etcdctl lock does in the same situation.
 #include <support/admin_session.hpp>
 #include <support/loopback_port.hpp>
+#include <support/one_server.hpp>
 #include <support/tcp_proxy.hpp>
 #include <support/wait_until.hpp>
 #include <support/zookeeper_server.hpp>
@@ -15,9 +16,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <list>
 #include <memory>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -114,6 +119,46 @@ struct scene {
     zookeeper_server server{short_sessions()};
     temporary_directory directory;
     std::list<colock_process> holders, waiters;
+};
+
+// A holder whose standard error nobody reads.
+struct unread {
+    explicit unread(std::vector<std::string> options, const std::string& on_term,
+                    const std::string& name = "unread")
+        : path{own_node() + '/' + name}
+    {
+        options.insert(options.begin(), "run");
+        options.insert(options.end(),
+                       {path, "--", "sh", "-c",
+                        "exec 2>/dev/null; trap '" + on_term + "' TERM; echo $$ >" + file("pid") +
+                            "; echo $COLOCK_NODE >>" + file("nodes") + "; while [ ! -e " +
+                            file("enough") + " ]; do sleep 0.01; done"});
+        holder.emplace(error, servers, std::move(options));
+    }
+    std::string file(const std::string& name) const { return directory.path() + '/' + name; }
+    std::vector<std::string> nodes() const
+    {
+        std::istringstream in{file_text(file("nodes"))};
+        return {std::istream_iterator<std::string>{in}, {}};
+    }
+    bool runs(std::size_t for_the = 1) const
+    {
+        return wait_until([&] { return nodes().size() == for_the; }, patience);
+    }
+    // The command is gone, and colock is, before the guardian would do anything by itself.
+    int status_soon()
+    {
+        const auto command = static_cast<pid_t>(std::stol(file_text(file("pid"))));
+        const auto status = holder->status(5s); // of a session of 10 s
+        BOOST_TEST(::kill(command, 0) != 0);
+        return status;
+    }
+
+    std::string servers = one_server::get().connect_string();
+    std::string path;
+    temporary_directory directory;
+    full_pipe error;
+    std::optional<colock_process> holder;
 };
 
 void report(const std::string& what, int good, int all)
@@ -264,6 +309,86 @@ BOOST_AUTO_TEST_CASE(G5_with_a_killed_supervisor)
 {
     killed_supervisor(4);
 }
+
+// Whoever does not read what colock says does not keep it from what it has to do.
+BOOST_AUTO_TEST_SUITE(nobody_reads, *boost::unit_test::fixture<one_server>())
+
+BOOST_AUTO_TEST_CASE(G5_after_a_break)
+{
+    for (const auto& options : {std::vector<std::string>{}, {"--json"}}) {
+        unread s{options, ":", "break" + std::to_string(options.size())};
+        BOOST_REQUIRE(s.runs());
+        BOOST_TEST(run_colock(s.servers, {"break", "--yes", s.path}).status == 0);
+        BOOST_TEST(s.status_soon() == 120);
+        BOOST_TEST(s.error.read_all() == "");
+    }
+}
+BOOST_AUTO_TEST_CASE(after_a_loss_as_soon_as_with_a_reader)
+{
+    for (const bool is_read : {true, false}) {
+        unread s{{}, ":", is_read ? "read" : "unread"};
+        BOOST_REQUIRE(s.runs());
+        if (is_read) {
+            s.error.read_all();
+        }
+        const auto command = static_cast<pid_t>(std::stol(file_text(s.file("pid"))));
+        admin_session admin{s.servers};
+        const auto node = s.nodes().back();
+        const auto since = std::chrono::steady_clock::now();
+        admin.remove(node);
+        BOOST_TEST(wait_until([&] { return ::kill(command, 0) != 0; }, 5s));
+        const std::chrono::duration<double, std::milli> time =
+            std::chrono::steady_clock::now() - since;
+        std::cout << "figure: from the loss to the end of the command, when "
+                  << (is_read ? "somebody" : "nobody") << " reads: " << time.count() << " ms\n";
+        BOOST_TEST(s.holder->status(5s) == 120);
+    }
+}
+BOOST_AUTO_TEST_CASE(after_a_revocation)
+{
+    unread s{{}, "exit 6"};
+    BOOST_REQUIRE(s.runs());
+    BOOST_TEST(run_colock(s.servers, {"revoke", s.path}).status == 0);
+    BOOST_TEST(s.status_soon() == 6);
+}
+BOOST_AUTO_TEST_CASE(after_a_signal)
+{
+    unread s{{"--json"}, "exit 6"};
+    BOOST_REQUIRE(s.runs());
+    s.holder->process().send_signal(SIGTERM);
+    BOOST_TEST(s.status_soon() == 6);
+}
+BOOST_AUTO_TEST_CASE(dropped_lines_are_counted)
+{
+    // Each term says four lines, of 15 kB together.
+    constexpr std::size_t terms = 8;
+    unread s{{"--json", "--retry", "1000"}, ":", std::string(3'000, 'x')};
+    for (std::size_t term = 1; term != terms; ++term) {
+        BOOST_REQUIRE(s.runs(term));
+        admin_session{s.servers}.remove(s.nodes().back());
+    }
+    BOOST_REQUIRE(s.runs(terms));
+    const auto has = [&](const std::string& text) {
+        return wait_until([&] { return s.error.read_all().find(text) != std::string::npos; },
+                          patience);
+    };
+    BOOST_REQUIRE(has(R"({"event":"dropped",)"));
+    std::ofstream{s.file("enough")};
+    BOOST_TEST(s.holder->status() == 0);
+    BOOST_TEST(has(R"("status":0,"reason":"command"}
+)"));
+    // granted and started, lost and retry; ended.
+    constexpr std::size_t said = 2 * terms + 2 * (terms - 1) + 1;
+    std::istringstream lines{s.error.read_all()};
+    std::size_t counted = 0;
+    for (std::string line; std::getline(lines, line);) {
+        const auto at = line.find(R"("lines":)");
+        counted += at == line.npos ? 1 : std::stoul(line.substr(at + 8));
+    }
+    BOOST_TEST(counted == said);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
 
 // Fifty each, in fives: many at a time on one machine would measure its scheduler.
 BOOST_AUTO_TEST_CASE(G5_fifty_of_each_soak, *boost::unit_test::disabled())

@@ -2,6 +2,7 @@
 #include <support/admin_session.hpp>
 #include <support/one_server.hpp>
 #include <support/pseudo_terminal.hpp>
+#include <support/tcp_proxy.hpp>
 #include <support/wait_until.hpp>
 
 #include "colock_process.hpp"
@@ -72,6 +73,25 @@ BOOST_AUTO_TEST_CASE(a_wait_shows_the_place_and_the_holder_and_then_goes)
     BOOST_TEST(second.err() == ""); // silent on a pipe
 }
 
+// A permit has its node since it was granted.
+BOOST_AUTO_TEST_CASE(the_holder_of_a_permit_stands_in_no_queue)
+{
+    colock_process holder{servers,
+                          {"run", "--permits", "1/1", path, "--", "sh", "-c",
+                           "touch " + files.path() + "/runs; " + holding()}};
+    BOOST_REQUIRE(wait_until([&] { return ::access((files.path() + "/runs").c_str(), F_OK) == 0; },
+                             patience));
+    pseudo_terminal waiter{{COLOCK_PROGRAM, "run", "--permits", "1/1", path, "--", "true"},
+                           environment(),
+                           {.columns = 200}};
+    BOOST_TEST(waiter.wait_for("; held by "), waiter.output());
+    BOOST_TEST(waiter.wait_for(", for "), waiter.output());
+    BOOST_TEST(waiter.output().find("in the queue for") == std::string::npos, waiter.output());
+    release();
+    BOOST_TEST(waiter.wait_for_exit()->success());
+    BOOST_TEST(holder.status() == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_narrow_terminal_shows_the_end_of_the_path)
 {
     colock_process holder{servers, {"run", path, "--", "sh", "-c", holding()}};
@@ -139,6 +159,39 @@ BOOST_AUTO_TEST_CASE(ctrl_c_ends_the_loop_of_a_script)
     BOOST_TEST(queue_has(0));
 }
 
+// Whoever types it while the command is being ended wants no other one.
+BOOST_AUTO_TEST_CASE(ctrl_c_during_a_loss_is_no_retry)
+{
+    tcp_proxy proxy{servers};
+    pseudo_terminal terminal{{COLOCK_PROGRAM, "run", "--servers", proxy.connect_string(), "--retry",
+                              "1", "--release-timeout", "1s", path, "--", "sh", "-c",
+                              "trap 'echo told' TERM; echo begun; while :; do sleep 0.01; done"},
+                             environment()};
+    BOOST_REQUIRE(terminal.wait_for("begun"));
+    proxy.stall(true);
+    BOOST_REQUIRE(terminal.wait_for("told"));
+    terminal.send("\x03");
+    BOOST_TEST(terminal.wait_for("do not rely on what it did"), terminal.output());
+    const auto ended = terminal.wait_for_exit();
+    BOOST_REQUIRE(ended.has_value());
+    BOOST_TEST(ended->signal == SIGINT); // as the command
+    BOOST_TEST(terminal.output().find("retry 1") == std::string::npos, terminal.output());
+}
+
+// Such as a program that asks whether it shall save its work first: only a signal ends a loop of a shell, without colock, too.
+BOOST_AUTO_TEST_CASE(a_number_is_no_signal)
+{
+    pseudo_terminal shell{{"bash", "-c",
+                           "for i in 130 131; do " COLOCK_PROGRAM " run " + path +
+                               " -- sh -c \"exit $i\"; echo status $?; done"},
+                          environment()};
+    BOOST_TEST(shell.wait_for("status 130"), shell.output());
+    BOOST_TEST(shell.wait_for("status 131"), shell.output());
+    const auto ended = shell.wait_for_exit();
+    BOOST_REQUIRE(ended.has_value());
+    BOOST_TEST(ended->success());
+}
+
 BOOST_AUTO_TEST_CASE(a_shell_can_stop_it_and_go_on)
 {
     pseudo_terminal shell{{"bash", "--norc", "-i"}, environment()};
@@ -182,6 +235,21 @@ BOOST_AUTO_TEST_CASE(a_job_in_the_background_does_not_take_the_terminal)
     BOOST_TEST(queue_has(0));
 }
 
+// A supervisor that is stopped would lose the lock, and could not act on a loss.
+BOOST_AUTO_TEST_CASE(a_job_in_the_background_is_not_stopped_for_what_it_says)
+{
+    pseudo_terminal shell{{"bash", "--norc", "-i"}, environment()};
+    BOOST_REQUIRE(shell.wait_for("$ "));
+    shell.send("stty tostop; " COLOCK_PROGRAM " run " + path + " -- sh -c 'touch " + files.path() +
+               "/runs; " + holding() + "' &\r");
+    BOOST_REQUIRE(wait_until([&] { return ::access((files.path() + "/runs").c_str(), F_OK) == 0; },
+                             patience));
+    BOOST_TEST(run_colock(servers, {"break", "--yes", path}).status == 0);
+    BOOST_TEST(shell.wait_for("do not rely on what it did"), shell.output());
+    shell.send("wait %1; echo status $?\r");
+    BOOST_TEST(shell.wait_for("status 120"), shell.output());
+}
+
 BOOST_AUTO_TEST_CASE(a_job_of_the_background_gets_the_terminal_by_fg)
 {
     pseudo_terminal shell{{"bash", "--norc", "-i"}, environment()};
@@ -189,7 +257,8 @@ BOOST_AUTO_TEST_CASE(a_job_of_the_background_gets_the_terminal_by_fg)
     shell.send(COLOCK_PROGRAM " run " + path +
                " -- sh -c 'echo be''gun; read -r x; echo got $x' &\r");
     BOOST_REQUIRE(shell.wait_for("begun"));
-    shell.send("fg\r");
+    // A shell that does not know yet that the job has stopped does not continue it, whatever the job is.
+    shell.send("until [ -n \"$(jobs -s)\" ]; do sleep 0.01; done; fg\r");
     BOOST_REQUIRE(shell.wait_for("got $x'")); // the shell says what goes on
     shell.send("more\r");
     BOOST_TEST(shell.wait_for("got more"), shell.output());
@@ -233,6 +302,28 @@ BOOST_AUTO_TEST_CASE(ctrl_z_stops_a_script_with_it)
     BOOST_TEST(shell.wait_for("got more"), shell.output());
 }
 
+// A wait after a loss is a wait like the first one.
+BOOST_AUTO_TEST_CASE(ctrl_z_stops_a_wait_behind_a_retry)
+{
+    pseudo_terminal shell{{"bash", "--norc", "-i"}, environment()};
+    BOOST_REQUIRE(shell.wait_for("$ "));
+    shell.send(COLOCK_PROGRAM " run --retry 1 " + path + " -- sh -c 'echo te''rm; " + holding() +
+               "'\r");
+    BOOST_REQUIRE(shell.wait_for("term"));
+    colock_process second{servers, {"run", path, "--", "sh", "-c", holding()}};
+    BOOST_REQUIRE(queue_has(2));
+    BOOST_TEST(run_colock(servers, {"break", "--yes", path}).status == 0);
+    BOOST_REQUIRE(shell.wait_for("waiting for"));
+    shell.send("\x1a");
+    BOOST_TEST(shell.wait_for("Stopped"), shell.output());
+    shell.send("fg\r");
+    release();
+    BOOST_TEST(second.status() == 0);
+    BOOST_TEST(shell.wait_for("term"), shell.output());
+    release();
+    BOOST_TEST(queue_has(0));
+}
+
 // As below `ssh -t`: the kernel would not stop the command either.
 BOOST_AUTO_TEST_CASE(ctrl_z_stops_nothing_that_no_shell_could_continue)
 {
@@ -243,6 +334,37 @@ BOOST_AUTO_TEST_CASE(ctrl_z_stops_nothing_that_no_shell_could_continue)
     terminal.send("more\r");
     BOOST_TEST(terminal.wait_for("got more"), terminal.output());
     BOOST_TEST(terminal.wait_for_exit()->success());
+}
+
+// Ctrl-S stops what is shown, and nothing else: not the heartbeats of the session, nor the command, nor the end.
+BOOST_AUTO_TEST_CASE(a_stopped_terminal_delays_nothing)
+{
+    colock_process holder{servers, {"run", path, "--", "sh", "-c", holding()}};
+    BOOST_REQUIRE(queue_has(1));
+    const auto run = [&](const std::string& mark) {
+        return "exec " COLOCK_PROGRAM " run --session-timeout 2s --tick 500ms --grace 100ms " +
+               path + " -- sh -c 'echo " + mark + " >>" + files.path() + "/have_run'";
+    };
+    pseudo_terminal stopped{{"sh", "-c", "stty ixon; echo ready; read -r x; " + run("stopped")},
+                            environment()};
+    BOOST_REQUIRE(stopped.wait_for("ready"));
+    stopped.send("\x13\r");
+    BOOST_REQUIRE(queue_has(2));
+    // Another waiter with such a session, which sends no heartbeats from the moment at which both show that they wait.
+    pseudo_terminal other{{"sh", "-c", run("other")}, environment()};
+    BOOST_REQUIRE(queue_has(3));
+    BOOST_REQUIRE(other.wait_for("waiting for"));
+    other.send_signal(SIGSTOP);
+    BOOST_TEST(queue_has(2)); // its session has ended
+    other.send_signal(SIGCONT);
+    BOOST_TEST(other.wait_for("new place"), other.output());
+    release();
+    BOOST_TEST(holder.status() == 0);
+    const auto ended = stopped.wait_for_exit();
+    BOOST_REQUIRE(ended.has_value());
+    BOOST_TEST(ended->success());
+    BOOST_TEST(other.wait_for_exit()->success());
+    BOOST_TEST(file_text(files.path() + "/have_run") == "stopped\nother\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_killed_command_leaves_the_terminal_as_it_was)

@@ -6,6 +6,10 @@
 #include <support/subprocess.hpp>
 #include <support/temporary_directory.hpp>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <fstream>
 #include <sstream>
@@ -23,13 +27,59 @@ inline std::string file_text(const std::string& file)
     return text.str();
 }
 
+/// A pipe that is full. Whoever writes to it is blocked until `read_all()`.
+class full_pipe {
+public:
+    full_pipe()
+    {
+        ::mkfifo(path().c_str(), 0600);
+        file_ = ::open(path().c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+        const std::string much(std::size_t{64} * 1024, 'x');
+        for (std::size_t size = much.size(); size != 0;) { // in ever smaller pieces
+            if (::write(file_, much.data(), size) < 0) {
+                size /= 2;
+            }
+        }
+    }
+    full_pipe(const full_pipe&) = delete;
+    full_pipe& operator=(const full_pipe&) = delete;
+    ~full_pipe() { ::close(file_); }
+
+    std::string path() const { return directory_.path() + "/pipe"; }
+
+    /// What has come so far, without what has filled the pipe.
+    const std::string& read_all()
+    {
+        char some[4096];
+        ssize_t size = 0;
+        while ((size = ::read(file_, some, sizeof some)) > 0) {
+            text_.append(some, static_cast<std::size_t>(size));
+        }
+        text_.erase(0, text_.find_first_not_of('x'));
+        return text_;
+    }
+
+private:
+    temporary_directory directory_;
+    std::string text_;
+    int file_ = -1;
+};
+
 /// A `colock` that runs. Its outputs are files, which may be read at any time.
 class colock_process {
 public:
     /// `servers` may be empty: then there is no COLOCK_SERVERS.
     colock_process(const std::string& servers, std::vector<std::string> arguments,
-                   std::vector<std::string> environment = {})
-        : process_{words(std::move(arguments)), options(servers, std::move(environment))}
+                   std::vector<std::string> environment = {},
+                   const std::string& program = COLOCK_PROGRAM)
+        : process_{words(std::move(arguments)), options(servers, std::move(environment), program)}
+    {
+    }
+    /// Its standard error is this file.
+    colock_process(const full_pipe& error, const std::string& servers,
+                   std::vector<std::string> arguments)
+        : process_{words(std::move(arguments)),
+                   options(servers, {"COLOCK_TEST_ERROR=" + error.path()}, COLOCK_PROGRAM)}
     {
     }
 
@@ -52,14 +102,15 @@ private:
         // A shell puts the outputs into two files, and becomes the program.
         std::vector<std::string> all{"/bin/sh", "-c",
                                      R"(exec "$COLOCK_TEST_PROGRAM" "$@" >"$COLOCK_TEST_OUT/out" )"
-                                     R"(2>"$COLOCK_TEST_OUT/err")",
+                                     R"(2>"${COLOCK_TEST_ERROR:-$COLOCK_TEST_OUT/err}")",
                                      "sh"};
         all.insert(all.end(), arguments.begin(), arguments.end());
         return all;
     }
-    subprocess_options options(const std::string& servers, std::vector<std::string> environment)
+    subprocess_options options(const std::string& servers, std::vector<std::string> environment,
+                               const std::string& program)
     {
-        environment.push_back("COLOCK_TEST_PROGRAM=" COLOCK_PROGRAM);
+        environment.push_back("COLOCK_TEST_PROGRAM=" + program);
         environment.push_back("COLOCK_TEST_OUT=" + directory_.path());
         if (!servers.empty()) {
             environment.push_back("COLOCK_SERVERS=" + servers);

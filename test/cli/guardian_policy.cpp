@@ -1,14 +1,22 @@
-// When the guardian ends a command: its rules, by example.
+// What the guardian is told of a command's environment, and when it ends the command: its rules, by example.
 #include "run/guardian_policy.hpp"
+
+#include "run/guardian_messages.hpp"
+#include "run/variables.hpp"
 
 #include <boost/test/unit_test.hpp>
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <ostream>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 using namespace std::chrono_literals;
-using colock::cli::ending_terms;
-using colock::cli::guardian_policy;
+using namespace colock::cli;
 using order = guardian_policy::order;
 
 namespace colock::cli {
@@ -92,6 +100,23 @@ BOOST_AUTO_TEST_CASE(a_loss_behind_which_another_client_may_hold_the_lock_kills_
     BOOST_TEST(in_grace.step(6s, 10s) == order::kill);
 }
 
+// Such as a process of another user, which may run for hours.
+BOOST_AUTO_TEST_CASE(what_cannot_be_killed_costs_little)
+{
+    guardian_policy p{terms};
+    auto now = 20s + 0ms;
+    int in_a_minute = 0;
+    for (; now < 80s; ++in_a_minute) {
+        p.lost(); // again and again
+        BOOST_TEST(p.step(now, 10s) == order::kill);
+        const auto next =
+            std::chrono::duration_cast<std::chrono::milliseconds>(p.next_step(now, 10s));
+        BOOST_TEST((next == now + 10ms || now >= 21s));
+        now = next;
+    }
+    BOOST_TEST(in_a_minute < 400);
+}
+
 BOOST_AUTO_TEST_CASE(what_comes_second_does_not_make_the_grace_longer)
 {
     guardian_policy p{terms};
@@ -99,6 +124,54 @@ BOOST_AUTO_TEST_CASE(what_comes_second_does_not_make_the_grace_longer)
     BOOST_TEST(p.step(5s, 10s) == order::terminate);
     p.command_ended(6s);
     BOOST_TEST(p.step(7s, 10s) == order::kill);
+}
+
+BOOST_AUTO_TEST_CASE(variables_come_as_they_were_given_whatever_is_in_them)
+{
+    const std::vector<variable> all{{"COLOCK_PATH", "/a\nCOLOCK_NODE=/b\nLD_PRELOAD=x.so"},
+                                    {"COLOCK_NODE", "7:COLOCK_X=1:y"},
+                                    {"COLOCK_SAFE_UNTIL", ""},
+                                    {"COLOCK_TOKEN", std::nullopt}};
+    BOOST_TEST((unpacked(packed(all)) == all));
+    BOOST_TEST((unpacked("") == std::vector<variable>{}));
+}
+
+BOOST_AUTO_TEST_CASE(a_message_with_anything_else_in_it_starts_no_command)
+{
+    const auto whole = packed({{"COLOCK_PATH", "/locks/a"}, {"COLOCK_TOKEN", "12"}});
+    for (std::size_t size = 1; size != whole.size(); ++size) {
+        const auto found = unpacked(std::string_view{whole}.substr(0, size));
+        BOOST_TEST((!found || found->size() == 1), size); // cut between the two
+    }
+    for (const std::string bad :
+         {"COLOCK_A", "COLOCK_A=", "COLOCK_A=1:", "COLOCK_A=1:xy", "COLOCK_A=-1:x", "COLOCK_A=x:y",
+          "COLOCK_A=99999999999999999999999:x", "COLOCK_A= 1:x", "COLOCK_A=:", "COLOCK_a=1:x",
+          "PATH=1:x", "=1:x", "\nCOLOCK_A=1:x", "BASH_FUNC_ls%%=1:x"}) {
+        BOOST_TEST(!unpacked(bad), bad);
+    }
+    BOOST_TEST(!unpacked(std::string{"COLOCK_A=3:a\0b", 14}));
+    BOOST_CHECK_THROW(static_cast<void>(packed({{"PATH", "x"}})), std::invalid_argument);
+    BOOST_CHECK_THROW(static_cast<void>(packed({{"COLOCK_A=B", "x"}})), std::invalid_argument);
+    BOOST_CHECK_THROW(static_cast<void>(packed({{"COLOCK_A", std::string{"a\0b", 3}}})),
+                      std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(a_message_is_read_whole_or_not_at_all)
+{
+    int ends[2];
+    BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+    message m{};
+    BOOST_TEST(send(ends[0], {message_kind::start, 0, std::string(65'536, 'x')}));
+    BOOST_TEST((receive(ends[1], m) == received::message));
+    BOOST_TEST(m.text == std::string(65'536, 'x'));
+    BOOST_CHECK_THROW(send(ends[0], {message_kind::start, 0, std::string(65'537, 'x')}),
+                      std::length_error);
+    const std::string longer(65'536 + 9, 'x');
+    BOOST_REQUIRE(::send(ends[0], longer.data(), longer.size(), 0) ==
+                  static_cast<ssize_t>(longer.size()));
+    BOOST_TEST((receive(ends[1], m) == received::end));
+    ::close(ends[0]);
+    ::close(ends[1]);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

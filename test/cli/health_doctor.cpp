@@ -86,6 +86,25 @@ BOOST_AUTO_TEST_CASE(ticks_and_sessions_that_do_not_fit_are_told)
                    "of 1.0 s the servers make 4.0 s"));
 }
 
+// Half of what would take the servers down.
+BOOST_AUTO_TEST_CASE(a_session_with_too_many_nodes_is_told)
+{
+    const auto nodes = server().node_count();
+    BOOST_TEST(look(server().connect_string()).about("nodes").empty());
+    {
+        admin_session one{server().connect_string()};
+        for (int i = 0; i != 0xfffff / 1'004 + 1; ++i) {
+            one.create("/" + std::to_string(10'000 + i) + std::string(994, 'x'), "",
+                       admin_session::mode::ephemeral);
+        }
+        const auto l = look(server().connect_string());
+        BOOST_TEST(l.status == 0);
+        BOOST_TEST(has(l.about("nodes"), "warning: session 0x"));
+        BOOST_TEST(has(l.about("nodes"), "has 1045 ephemeral nodes with paths of 1049180 bytes"));
+    }
+    check_nothing_is_left(nodes);
+}
+
 BOOST_AUTO_TEST_CASE(a_server_that_does_not_tell_its_tick_is_not_guessed_at)
 {
     zookeeper_options silent;

@@ -33,11 +33,12 @@ BOOST_AUTO_TEST_CASE(locks_of_every_kind)
           "/d  election  0 wait\n    held by \"a candidate\", session 0x",
           "/e  lock of a single node  0 wait\n    held by ",
           "/f  lock of kazoo  0 wait\n    held by \"10.0.0.7\", session 0x",
-          "/g  lock of ZooKeeper's recipe  0 wait\n    held by elsewhere:7 (worker), since ",
+          "/g  lock of ZooKeeper's recipe  0 wait\n    held by elsewhere:7 (worker), in the queue "
+          "for ",
           "/h  named lock \"orders\"  0 wait\n"}) {
         BOOST_TEST(contains(r.out, root + line), line << " is not in\n" << r.out);
     }
-    BOOST_TEST(contains(r.out, "(look_holder), since "));
+    BOOST_TEST(contains(r.out, "(look_holder), in the queue for "));
     BOOST_TEST(!contains(r.out, "no-lock"));
 }
 

@@ -16,7 +16,9 @@ BOOST_AUTO_TEST_CASE(servers_of_a_connect_string)
 {
     const std::vector<endpoint> some{{"a", "1"}, {"::1", "2"}, {"b", "2181"}, {"::2", "2181"}};
     BOOST_TEST((endpoints_of("a:1,[::1]:2,b,[::2]/chroot") == some));
+    BOOST_TEST((endpoints_of(" a:1, [::1]:2 ,b,\t[::2] , /chroot") == some));
     BOOST_TEST(endpoints_of("").empty());
+    BOOST_TEST(endpoints_of(" , ").empty());
     BOOST_TEST(shown(some[1]) == "[::1]:2");
     BOOST_TEST(is_refusal("cons is not executed because it is not in the whitelist."));
 }
@@ -44,9 +46,13 @@ BOOST_AUTO_TEST_CASE(kinds_by_the_names_of_nodes)
     const auto mixed = kinds_among({"locks", "leases", "b-lock-0000000002", "a-lock-0000000001",
                                     "c__lock__0000000003", "other"});
     BOOST_TEST_REQUIRE(mixed.size() == 3U);
-    BOOST_TEST((mixed[0].what == kind::mutex && mixed[0].count == 2));
+    BOOST_TEST((mixed[0].what == &kinds::mutex && mixed[0].count == 2));
     BOOST_TEST(mixed[0].example == "a-lock-0000000001");
-    BOOST_TEST((mixed[1].what == kind::kazoo && mixed[2].what == kind::semaphore));
+    BOOST_TEST((mixed[1].what == &kinds::kazoo && mixed[2].what == &kinds::semaphore));
+    // "locks" is gone while nobody waits. Alone it may be any directory, such as that of all locks.
+    BOOST_TEST_REQUIRE(kinds_among({"leases"}).size() == 1U);
+    BOOST_TEST((kinds_among({"leases"})[0].what == &kinds::semaphore));
+    BOOST_TEST(kinds_among({"locks"}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(connections_that_a_server_tells)
@@ -96,7 +102,7 @@ seen_lock lock_at(const std::string& path, std::vector<queue_entry> entries)
     seen_lock l;
     l.path = path;
     l.exists = true;
-    l.what = kind::mutex;
+    l.what = &kinds::mutex;
     std::int64_t number = 0;
     for (auto& e : entries) {
         e.number = number;
@@ -146,7 +152,7 @@ BOOST_AUTO_TEST_CASE(circles_of_waiting)
                      lock_at("/b", {under(2, "/a/n0"), under(3, "/a/n0")})}) == 0U);
     // The waiters of a semaphore once more, in the directory where they stand.
     auto pool = lock_at("/s", {of_session(1), of_session(1)});
-    pool.what = kind::semaphore;
+    pool.what = &kinds::semaphore;
     BOOST_TEST(size({pool, lock_at("/s/locks", {of_session(2), of_session(1)})}) == 0U);
     // Nested commands in a circle.
     BOOST_TEST(size({lock_at("/a", {of_session(1), under(4, "/b/n0")}),
@@ -158,7 +164,7 @@ BOOST_AUTO_TEST_CASE(circles_over_a_semaphore_that_several_hold)
     const auto size = [](std::vector<queue_entry> pool, std::int64_t permits,
                          std::vector<queue_entry> mutex) {
         auto s = lock_at("/s", std::move(pool));
-        s.what = kind::semaphore;
+        s.what = &kinds::semaphore;
         s.permits = permits;
         s.queue.entries[1].holds = true;
         const std::vector<seen_lock> all{s, lock_at("/m", std::move(mutex))};

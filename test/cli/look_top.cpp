@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(lines_fit_the_window)
     const auto path = fresh_path();
     const holder_process holder{"mutex", {path}};
     pseudo_terminal t{top({path}), environment(), {24, 40}};
-    BOOST_TEST(t.wait_for("HELD FOR"), t.output());
+    BOOST_TEST(t.wait_for("IN QUEUE"), t.output());
     BOOST_TEST(!contains(t.screen(), "(look_holder)"), t.screen());
     t.resize({24, 200});
     BOOST_TEST(t.wait_for("(look_holder)"), t.screen());

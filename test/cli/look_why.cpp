@@ -52,7 +52,7 @@ struct why_scene : look_scene {
                          const std::string& kind = "mutex")
     {
         s.processes.push_back(
-            std::make_unique<holder_process>(kind, std::move(held), timeout, owner));
+            std::make_unique<holder_process>(kind, std::move(held), longer * timeout, owner));
         return *s.processes.back();
     }
     std::string any_kind()
@@ -81,8 +81,9 @@ struct why_scene : look_scene {
     {
         const auto path = fresh_path();
         auto s = begin("a stopped holder elsewhere", path);
-        constexpr auto timeout = 2000ms;
-        auto& p = hold(s, {path}, timeout, elsewhere());
+        constexpr auto unless_longer = 2000ms;
+        const auto timeout = longer * unless_longer;
+        auto& p = hold(s, {path}, unless_longer, elsewhere());
         s.node = first_node(path);
         admin_session::stat stat;
         admin.get(s.node, &stat);
@@ -328,13 +329,28 @@ struct why_scene : look_scene {
         return right_cause && right_node;
     }
 
+    // A holder that does not run has its lock until its session ends. On a busy machine that may be before all is asked, and
+    // then there was nothing to be found: once more, with longer sessions.
+    bool is_right_while_it_lasts(int number)
+    {
+        for (longer = 1;; longer *= 2) {
+            auto s = make(number);
+            if (is_right(s)) {
+                return true;
+            }
+            if (s.node.empty() || admin.exists(s.node) || longer == 4) {
+                return false;
+            }
+        }
+    }
+
     void run(int count, int at_least)
     {
         int right = 0;
         for (int i = 0; i != count; ++i) {
-            auto s = make(i);
-            right += is_right(s) ? 1 : 0;
+            right += is_right_while_it_lasts(i) ? 1 : 0;
         }
+        longer = 1;
         int calm = 0;
         const int controls = count / 10;
         for (int i = 0; i != controls; ++i) {
@@ -349,6 +365,7 @@ struct why_scene : look_scene {
     }
 
     int most_reads = 0;
+    int longer = 1; // are the sessions
 };
 
 } // namespace
@@ -437,7 +454,7 @@ BOOST_AUTO_TEST_CASE(the_last_line_names_the_culprit)
 BOOST_AUTO_TEST_CASE(paths_without_a_lock_say_what_to_do)
 {
     const auto missing = colock({"why", fresh_path()});
-    BOOST_TEST(missing.status == 1);
+    BOOST_TEST(missing.status == 0); // as any lock that nobody uses
     BOOST_TEST(contains(missing.out, "does not exist"), missing.out << missing.err);
     admin.create(root + "/d");
     admin.create(root + "/d/e");

@@ -195,8 +195,16 @@ BOOST_AUTO_TEST_CASE(bash_completes)
 
 BOOST_AUTO_TEST_CASE(an_output_that_is_full_is_told)
 {
-    subprocess p{{"/bin/sh", "-c", R"(exec "$0" help >/dev/full 2>&1)", COLOCK_PROGRAM}};
-    BOOST_TEST(p.wait().code == 125);
+    const temporary_directory directory;
+    for (const std::string command :
+         {"help", "--help", "run --help", "--version", "man", "man run", "completion bash"}) {
+        subprocess p{{"/bin/sh", "-c", "exec \"$0\" " + command + " >/dev/full 2>\"$1\"",
+                      COLOCK_PROGRAM, directory.path() + "/err"}};
+        BOOST_TEST(p.wait().code == 125, command);
+        const auto said = file_text(directory.path() + "/err");
+        BOOST_TEST(is_one_line(said), said);
+        BOOST_TEST(said.find("cannot be written") != said.npos, said);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(errors_repeat_no_escape_sequences)

@@ -1,5 +1,5 @@
-# A program whose Asio is configured differently from the library's does not link, and the message names the
-# configuration that the library does not have.
+# A program whose Asio or standard library is configured differently from the library's does not link, and the message
+# names the configuration that the library does not have.
 #   LIBRARY   the library of this build
 #   BOOST     the directory of Boost's headers
 #   WORK      a directory to work in
@@ -76,6 +76,8 @@ does_not_link(user asio_handler_tracking -DBOOST_ASIO_ENABLE_HANDLER_TRACKING)
 does_not_link(small no_epoll -DBOOST_ASIO_DISABLE_EPOLL)
 does_not_link(small no_threads -DBOOST_ASIO_DISABLE_THREADS)
 does_not_link(small no_std_atomic -DBOOST_ASIO_DISABLE_STD_ATOMIC)
+does_not_link(user with_glibcxx_debug -D_GLIBCXX_DEBUG)
+does_not_link(small without_cxx11_abi -D_GLIBCXX_USE_CXX11_ABI=0)
 does_not_link(small boost_109900 "-I${WORK}/boost_1_99")
 mismatch(custom_handler_tracking -DBOOST_ASIO_ENABLE_HANDLER_TRACKING
          -DBOOST_ASIO_CUSTOM_HANDLER_TRACKING=<cstddef>)
@@ -93,7 +95,7 @@ mismatch(no_recycling -DBOOST_ASIO_DISABLE_SMALL_BLOCK_RECYCLING)
 mismatch(another_cache_size -DBOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=4)
 
 # What does not matter may differ.
-foreach(flag IN ITEMS -DBOOST_ASIO_NO_DEPRECATED -DBOOST_ASIO_ENABLE_BUFFER_DEBUGGING -DNDEBUG
+foreach(flag IN ITEMS -DBOOST_ASIO_NO_DEPRECATED -DBOOST_ASIO_ENABLE_BUFFER_DEBUGGING -DNDEBUG -D_GLIBCXX_ASSERTIONS
                       -DBOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=2)
     name_with(name ${flag})
     if(NOT name STREQUAL own)

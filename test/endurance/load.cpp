@@ -257,7 +257,7 @@ struct load::worker {
         if (ec == asio::error::operation_aborted) {
             co_return count(&turn_counts::cancelled);
         }
-        if (ec == colock::errc::disconnected) {
+        if (ec == colock::errc::disconnected || ec == colock::errc::no_answer) {
             co_return count(&turn_counts::disconnected);
         }
         if (ec) {

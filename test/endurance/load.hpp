@@ -31,7 +31,7 @@ struct turn_counts {
     std::uint64_t granted = 0;
     std::uint64_t busy = 0; ///< Somebody held the lock, also when the limit of the attempt came.
     std::uint64_t disconnected =
-        0; ///< Attempts that wait for nothing, while there was no connection.
+        0; ///< Attempts with a limit or without a wait, while there was no connection.
     std::uint64_t cancelled = 0;
     std::uint64_t lost = 0; ///< Of those granted: lost before they were released.
     std::map<std::string, std::uint64_t> errors;
@@ -52,7 +52,7 @@ public:
     /// Connects all clients, and waits for it.
     void connect();
 
-    /// Each client takes each of its locks once, so that it remembers all that it will remember of them; waits for it.
+    /// Each client takes each of its locks once; waits for it.
     void warm_up();
 
     /// Ten workers of each client take turns until that much time has passed; returns at once.

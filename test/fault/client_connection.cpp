@@ -321,6 +321,8 @@ BOOST_AUTO_TEST_CASE(without_a_free_file_descriptor_the_client_waits_for_better_
     };
     client_options options;
     options.hosts = link_hosts(one_server::get()); // the proxy needs descriptors of its own
+    std::vector<std::string> lines;
+    options.log = [&](colock::log_level, std::string_view text) { lines.emplace_back(text); };
     client_scene s{options};
     s.connect();
     const auto session = s.zk.session_id();
@@ -334,6 +336,13 @@ BOOST_AUTO_TEST_CASE(without_a_free_file_descriptor_the_client_waits_for_better_
             becomes_true(s.io, [&] { return s.zk.stats().connect_attempts > attempts + 2; }));
         BOOST_TEST(s.zk.state() == connection_state::suspended);
     });
+    // One line, however long that goes on, and none that blames the server.
+    const auto told = [&](const char* what) {
+        return std::ranges::count_if(
+            lines, [&](const auto& line) { return line.find(what) != std::string::npos; });
+    };
+    BOOST_TEST(told("was not asked: this process has no file descriptors left") == 1);
+    BOOST_TEST(told("refuses connections") == 0);
     BOOST_TEST(s.wait_for(connection_state::connected));
     BOOST_TEST(s.zk.session_id() == session);
     BOOST_TEST(!s.get("/").failed());

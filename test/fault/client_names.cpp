@@ -73,7 +73,7 @@ private:
 
 BOOST_AUTO_TEST_SUITE(client_names, *boost::unit_test::fixture<one_server>())
 
-BOOST_AUTO_TEST_CASE(names_are_looked_up_by_asio_and_never_by_the_thread_that_runs_the_client)
+BOOST_AUTO_TEST_CASE(names_are_never_looked_up_by_the_thread_that_runs_the_client)
 {
     tcp_proxy proxy = link_proxy(one_server::get(), {"good.test", "slow.test"});
     client_scene s{to("good.test" + port(proxy))};
@@ -152,6 +152,31 @@ BOOST_AUTO_TEST_CASE(a_failing_name_is_no_obstacle_beside_a_good_one)
         BOOST_TEST(s.wait_for(connection_state::closed));
     }
     BOOST_TEST(!fake_names::any_in_this_thread());
+}
+
+BOOST_AUTO_TEST_CASE(a_slow_name_holds_up_neither_other_names_nor_the_end_of_the_context)
+{
+    tcp_proxy proxy = link_proxy(one_server::get(), {"good.test", "slow.test"});
+    const auto slow = fake_names::count("slow.test");
+    const auto begin = std::chrono::steady_clock::now();
+    {
+        // One name behind the other, of one client and of two.
+        client_scene s{to("slow.test" + port(proxy) + ",good.test" + port(proxy))};
+        s.connect();
+        colock::client other{s.io, link_client(to("good.test" + port(proxy)))};
+        const outcome<> o;
+        other.async_connect(o.handler());
+        BOOST_TEST(!code_of(s.io, o, 2s));
+        colock::client waiting{s.io, link_client(to("slow.test" + port(proxy)))};
+        waiting.async_connect([](colock::error_code) {});
+        for (auto* each : {&s.zk, &other, &waiting}) {
+            each->async_close([](colock::error_code) {});
+        }
+        s.io.restart();
+        s.io.run(); // returns when all of them are closed
+    }
+    BOOST_TEST((std::chrono::steady_clock::now() - begin < fake_names::slowness / 2));
+    BOOST_TEST(fake_names::count("slow.test") == slow + 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

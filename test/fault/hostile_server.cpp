@@ -13,6 +13,7 @@
 #include <ostream>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -41,8 +42,16 @@ const auto counting = [](std::int32_t count) {
     return [count](std::string honest) { return answer{honest.replace(20, 4, number(count))}; };
 };
 
+// Text of the same length in the place of its first occurrence behind the header.
+const auto replacing = [](std::string_view what, std::string_view by) {
+    return [what, by](std::string honest) {
+        return answer{honest.replace(honest.find(what, 24), what.size(), by)};
+    };
+};
+
 constexpr auto too_short = "less in it than belongs there";
-constexpr auto no_path = "a created node without a path";
+constexpr auto other_path = "another path than the request's";
+constexpr auto not_a_name = "a list with a name that cannot be one";
 constexpr auto lying_list = "a list that counts more names than it has";
 
 const std::vector<row> rows{
@@ -82,7 +91,8 @@ const std::vector<row> rows{
     {"an exists without a body", opcode::exists, bodiless, too_short},
     {"an exists cut short", opcode::exists, shorter(60), too_short},
     {"a set without a body", opcode::set_data, bodiless, too_short},
-    {"a sync without a body", opcode::sync, bodiless, "no path"},
+    {"a sync without a body", opcode::sync, bodiless, other_path},
+    {"a sync about another path", opcode::sync, replacing("/a", "/b"), other_path},
     {"children without a body", opcode::get_children2, bodiless, too_short},
     {"children cut in a name", opcode::get_children2, shorter(70), "cannot be one"},
     {"a negative number of children", opcode::get_children2, counting(-1), lying_list},
@@ -91,10 +101,25 @@ const std::vector<row> rows{
     {"one child more than there are", opcode::get_children2, counting(3), "cannot be one"},
     {"a child with a length of -1", opcode::get_children2,
      [](auto honest) { return answer{honest.replace(24, 4, number(-1))}; }, "cannot be one"},
-    {"a create without a body", opcode::create2, bodiless, no_path},
+    {"a child with a line feed", opcode::get_children2, replacing("x", "\n"), not_a_name},
+    {"a child with an escape", opcode::get_children2, replacing("x", "\x1b"), not_a_name},
+    {"a child that is no UTF-8", opcode::get_children2, replacing("x", "\xff"), not_a_name},
+    {"a child that is the directory", opcode::get_children2, replacing("x", "."), not_a_name},
+    {"a create without a body", opcode::create2, bodiless, other_path},
     {"a create cut short", opcode::create2, shorter(5), too_short},
-    {"a created path of length -1", opcode::create2, counting(-1), no_path},
-    {"a created path of length -2", opcode::create2, counting(-2), no_path},
+    {"a created path of length -1", opcode::create2, counting(-1), other_path},
+    {"a created path of length -2", opcode::create2, counting(-2), other_path},
+    {"another created path", opcode::create2, replacing("/a/c", "/a/d"), other_path},
+    {"a created path with a letter", opcode::create2, replacing("0000000", "000000x"), other_path},
+    {"a created path with a line feed", opcode::create2, replacing("0000000", "000000\n"),
+     other_path},
+    {"a created path with more behind its name", opcode::create2,
+     [](auto honest) {
+         const auto name = honest.substr(24, 14); // "/a/c" and the digits
+         return answer{
+             framed(honest.substr(4, 16) + text(name + "\nX=" + name) + honest.substr(38))};
+     },
+     other_path},
     {"a transaction without a body", opcode::multi, bodiless, "fewer results"},
     {"a transaction cut short", opcode::multi, shorter(9), too_short},
     {"a transaction cut in a step", opcode::multi, shorter(20), "fewer results"},
@@ -158,6 +183,8 @@ BOOST_AUTO_TEST_CASE(what_comes_unasked_costs_its_connection)
         {event(1, 100, "/a"), "an event that is cut short"},
         {event(1, -1, ""), "an event that is cut short"},
         {event(3, INT_MAX, "/a"), "an event that is cut short"},
+        {event(1, 3, "/a\n"), "an event that is cut short"},
+        {event(1, 5, "/a/.."), "an event that is cut short"},
         {event(-1, 2, "/a"), "an event that is cut short"},
         {event(77, 2, "/a"), "an event that is cut short"},
         {std::string(1 << 20, '\xff'), "a frame of -1 bytes"},
@@ -216,7 +243,7 @@ BOOST_AUTO_TEST_CASE(a_list_with_too_many_names_is_refused)
     s.connect();
     s.fill();
     s.once(opcode::get_children2,
-           [](const std::string& honest) { return list_of(600'000, honest); });
+           [](const std::string& honest) { return list_of(250'001, honest); });
     BOOST_TEST(s.ask(opcode::get_children2) == colock::zookeeper_errc::marshalling_error);
     BOOST_TEST(s.logged("path /a: it has more than 250000 children"), s.last_lines());
     BOOST_TEST(s.logged("spread them over"), s.last_lines());

@@ -392,7 +392,9 @@ BOOST_AUTO_TEST_CASE(every_operation_ends_as_its_page_says)
             call(multi_lock{mutex{zk, path}, semaphore{zk, path + "-s", 1}});
         });
     };
-    const std::vector<error_code> away{errc::disconnected}, in_time{error_code{}};
+    std::list<lock_owner> owners;
+    const std::vector<error_code> away{errc::disconnected}, silent{errc::no_answer},
+        in_time{error_code{}};
     acquisitions([&](const std::string& name, auto with) {
         s.goes_on(
             name + "::async_lock",
@@ -403,8 +405,8 @@ BOOST_AUTO_TEST_CASE(every_operation_ends_as_its_page_says)
         s.ends(name + "::async_try_lock", noticed, away, [&](auto& path, auto& op) {
             with(path, [&](auto lock) { lock.async_try_lock(handler_of(op)); });
         });
-        s.ends(name + "::async_try_lock_for, soon", 100ms, in_time, [&](auto& path, auto& op) {
-            with(path, [&](auto lock) { lock.async_try_lock_for(100ms, handler_of(op)); });
+        s.ends(name + "::async_try_lock_for, soon", 500ms, silent, [&](auto& path, auto& op) {
+            with(path, [&](auto lock) { lock.async_try_lock_for(500ms, handler_of(op)); });
         });
         s.ends(name + "::async_try_lock_until, later", timeout, away, [&](auto& path, auto& op) {
             with(path, [&](auto lock) {
@@ -421,10 +423,24 @@ BOOST_AUTO_TEST_CASE(every_operation_ends_as_its_page_says)
     s.ends("async_try_lock_shared", noticed, away, [&](auto& path, auto& op) {
         shared_mutex{zk, path}.async_try_lock_shared(handler_of(op));
     });
+    s.ends("async_try_lock_shared_for, soon", 500ms, silent, [&](auto& path, auto& op) {
+        shared_mutex{zk, path}.async_try_lock_shared_for(500ms, handler_of(op));
+    });
+    s.ends("recursive_mutex::async_try_lock_for, soon", 500ms, silent, [&](auto& path, auto& op) {
+        recursive_mutex{zk, path}.async_try_lock_for(owners.emplace_back(), 500ms, handler_of(op));
+    });
+    s.ends("async_try_lock_for, in the queue", 500ms, silent, [&](auto&, auto& op) {
+        mutex{zk, busy, s.with_nodes()}.async_try_lock_for(500ms, handler_of(op));
+    });
+    s.ends("async_try_lead_for, soon", 500ms, silent, [&](auto& path, auto& op) {
+        election{zk, path, "a"}.async_try_lead_for(
+            500ms, until_cancelled,
+            asio::bind_cancellation_slot(op.stop.slot(),
+                                         [&op](std::exception_ptr e, bool) { recorder{&op}(e); }));
+    });
     s.ends("async_try_lock_shared_for", timeout, away, [&](auto& path, auto& op) {
         shared_mutex{zk, path}.async_try_lock_shared_for(timeout, handler_of(op));
     });
-    std::list<lock_owner> owners;
     s.goes_on(
         "recursive_mutex::async_lock",
         [&](auto& path, auto& op) {
@@ -449,8 +465,8 @@ BOOST_AUTO_TEST_CASE(every_operation_ends_as_its_page_says)
     s.ends("semaphore::async_try_acquire", noticed, away, [&](auto& path, auto& op) {
         semaphore{zk, path, 1}.async_try_acquire(1, handler_of(op));
     });
-    s.ends("semaphore::async_try_acquire_for, soon", 100ms, in_time, [&](auto& path, auto& op) {
-        semaphore{zk, path, 1}.async_try_acquire_for(1, 100ms, handler_of(op));
+    s.ends("semaphore::async_try_acquire_for, soon", 500ms, silent, [&](auto& path, auto& op) {
+        semaphore{zk, path, 1}.async_try_acquire_for(1, 500ms, handler_of(op));
     });
     s.ends("semaphore::async_try_acquire_for, later", timeout, away, [&](auto& path, auto& op) {
         semaphore{zk, path, 1}.async_try_acquire_for(1, timeout, handler_of(op));

@@ -1,8 +1,7 @@
 // A contender whose servers answer what they like. It keeps its promises to the driver, and leaves when it is told to.
-#include "protocol/contender.hpp"
+#include "queue/contender.hpp"
 
 #include "input.hpp"
-#include "protocol/directory/data.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -106,9 +105,7 @@ public:
             }
             const auto next = open_.front();
             open_.pop_front();
-            const bool there = next.type != kind::watch && next.type != kind::read_directory &&
-                               next.type != kind::identify_directory;
-            answer(next, there ? error_code{} : zookeeper_errc::no_node, {});
+            answer(next, next.type != kind::watch ? error_code{} : zookeeper_errc::no_node, {});
         }
         fuzz::require(contender_.is_gone());
     }
@@ -119,7 +116,6 @@ private:
     {
         commands out;
         contender_.assume_safe(safe_);
-        contender_.lend(memory_);
         const bool was_gone = contender_.is_gone();
         input(out);
         fuzz::require(!was_gone || out.empty());
@@ -136,9 +132,8 @@ private:
         if (is_request(c.type)) {
             fuzz::require(connected_);
             fuzz::require(c.type == kind::make_directory || c.type == kind::list ||
-                          c.type == kind::list_and_watch || c.type == kind::watch_newcomers ||
-                          c.type == kind::read_directory || c.type == kind::identify_directory ||
-                          !c.name.empty());
+                          c.type == kind::list_again || c.type == kind::list_and_watch ||
+                          c.type == kind::watch_newcomers || !c.name.empty());
             open_.push_back(c);
             return;
         }
@@ -163,7 +158,6 @@ private:
             break;
         case kind::shared: fuzz::require(stepped_down_ && !std::exchange(shared_, true)); break;
         case kind::lost: fuzz::require(granted_ && !std::exchange(lost_, true)); break;
-        case kind::mark_refused: fuzz::require(!std::exchange(mark_refused_, true)); break;
         case kind::gone:
             fuzz::require(last && (granted_ || refused_ || left_));
             gone_ = true;
@@ -227,8 +221,8 @@ private:
         open_.pop_front();
         const auto& ec = code(in_.byte());
         std::vector<std::string> names;
-        if ((next.type == kind::list || next.type == kind::list_and_watch ||
-             next.type == kind::watch_newcomers) &&
+        if ((next.type == kind::list || next.type == kind::list_again ||
+             next.type == kind::list_and_watch || next.type == kind::watch_newcomers) &&
             !ec) {
             for (int n = in_.byte() % 6; n != 0; --n) {
                 names.push_back(some_name());
@@ -247,18 +241,13 @@ private:
         };
         feed([&](auto& out) {
             switch (to.type) {
-            case kind::make_directory:
-                contender_.directory_made({&ec, 1}, ec ? 0 : in_.byte() % 4, out);
-                break;
+            case kind::make_directory: contender_.directory_made({&ec, 1}, out); break;
             case kind::create:
                 created_ = ec ? created_ : name_for(std::string{to.name});
                 contender_.created(ec, ec ? "" : created_, identity(), out);
                 break;
-            case kind::create_and_count:
-                created_ = ec ? created_ : name_for(std::string{to.name});
-                contender_.counted(ec, ec ? "" : created_, identity(), write(ec), out);
-                break;
             case kind::list:
+            case kind::list_again:
             case kind::list_and_watch: {
                 const bool watches = to.type == kind::list_and_watch;
                 newcomers_ |= watches && !ec;
@@ -269,46 +258,21 @@ private:
                 newcomers_ |= !ec;
                 static_cast<void>(contender_.newcomers_watched(ec, {children, directory(), true}));
                 break;
-            case kind::identify_directory:
-                contender_.directory_identified(ec, directory(), data());
-                break;
-            case kind::sign_directory: contender_.directory_signed(ec, write(ec)); break;
             case kind::watch:
                 if (!ec) {
                     armed_.emplace_back(to.name);
                 }
                 contender_.watched(to.name, ec, identity(), out);
                 break;
-            case kind::read_directory:
-                contender_.directory_read(ec, directory(), data(), out);
-                break;
+            case kind::read_directory: contender_.directory_read(!ec && in_.flag()); break;
             case kind::remove: contender_.removed(ec, out); break;
-            case kind::remove_and_mark:
-                contender_.removed_and_marked(ec, code(in_.byte()), out);
-                break;
             case kind::step_down: contender_.stepped_down(ec, out); break;
             default: break; // nobody waits for it any more
             }
         });
     }
 
-    directory_state directory()
-    {
-        return {.czxid = in_.byte() % 4, .version = in_.byte() % 4, .children = in_.byte() % 4};
-    }
-
-    directory_write write(const error_code& ec) { return {.error = ec, .now = directory()}; }
-
-    // Of the directory.
-    std::string data()
-    {
-        switch (in_.byte() % 4) {
-        case 0: return std::string{directory_signature};
-        case 1: return data_with_low_water_mark(curator_layout(), in_.byte());
-        case 2: return data_with_low_water_mark(curator_shared_layout(), in_.byte());
-        default: return in_.text();
-        }
-    }
+    std::int64_t directory() { return in_.byte() % 4; }
 
     // What the server makes of a prefix; or anything else.
     std::string name_for(const std::string& prefix)
@@ -343,7 +307,6 @@ private:
     bool connected_ = false;
     std::int64_t session_ = 1;
     bool safe_ = true;
-    directory_memory memory_;
     bool newcomers_ = false; // are watched
     bool to_prove_ = false;
     std::deque<command> open_; // requests without an answer
@@ -356,7 +319,6 @@ private:
     bool stepped_down_ = false;
     bool shared_ = false;
     bool lost_ = false;
-    bool mark_refused_ = false;
     bool gone_ = false;
 };
 
@@ -370,9 +332,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                            shares ? curator_shared_layout() : curator_layout(),
                                        .shared = shares && in.flag(),
                                        .rejoin_on_expiry = in.flag(),
-                                       .lingers = in.flag(),
-                                       .fast_path = in.flag(),
-                                       .mark_queues_from = 1u + in.byte() % 4};
+                                       .lingers = in.flag()};
     driver d{in, settings};
     d.join(in.flag());
     while (!in.at_end()) {

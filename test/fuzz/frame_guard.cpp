@@ -16,12 +16,17 @@ namespace {
 
 zk::call request_of(fuzz::input& in)
 {
-    zk::call c{.op = static_cast<opcode>(in.byte() % (static_cast<unsigned>(opcode::set_acl) + 1)),
-               .path = "/a"};
+    constexpr auto kinds = static_cast<unsigned>(opcode::set_acl) + 1;
+    const auto mode_of = [](unsigned byte) {
+        return byte < 0x80 ? create_mode::persistent : create_mode::ephemeral_sequential;
+    };
+    const unsigned first = in.byte();
+    zk::call c{.op = static_cast<opcode>(first % kinds), .path = "/a", .mode = mode_of(first)};
     if (c.op == opcode::multi) {
         for (int steps = 1 + in.byte() % 4; steps != 0; --steps) {
-            switch (in.byte() % 4) {
-            case 0: c.ops.push_back(create_op("/a")); break;
+            const unsigned step = in.byte();
+            switch (step % 4) {
+            case 0: c.ops.push_back(create_op("/a", "", {.mode = mode_of(step)})); break;
             case 1: c.ops.push_back(set_op("/a", "x")); break;
             case 2: c.ops.push_back(check_op("/a")); break;
             default: c.ops.push_back(remove_op("/a")); break;

@@ -1,6 +1,6 @@
 // Any layout that is accepted reads back the names that it writes, and any children are read without harm.
 #include "input.hpp"
-#include "protocol/names/contender_name.hpp"
+#include "names/contender_name.hpp"
 
 #include <algorithm>
 #include <cstdio>

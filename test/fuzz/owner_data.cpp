@@ -1,8 +1,8 @@
-// Any data of a node: of an owner, and of a lock's directory.
+// Any data of an owner's node.
 #include <colock/queue_view.hpp>
 
 #include "input.hpp"
-#include "protocol/directory/data.hpp"
+#include "names/revocation.hpp"
 
 #include <string>
 
@@ -11,29 +11,19 @@ using namespace colock;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     fuzz::input in{data, size};
-    const auto l = in.flag() ? curator_layout() : curator_shared_layout();
-    const auto number = in.number() & 0x7fff'ffff;
     const auto text = in.rest();
 
     const auto owner = parse_owner(text);
-    fuzz::require(owner.text == text);
+    fuzz::require(owner.text == protocol::without_mark(text));
     fuzz::require(owner.host.has_value() == owner.pid.has_value() &&
                   owner.host.has_value() == owner.program.has_value());
     fuzz::require(!owner.under || (owner.host && owner.under->starts_with('/')));
-    if (owner.host) {
+    if (owner.host && !protocol::is_marked(*owner.program)) {
         auto again = parse_owner("host=" + *owner.host + " pid=" + std::to_string(*owner.pid) +
                                  (owner.under ? " under=" + *owner.under : "") +
                                  " program=" + *owner.program);
         again.text = owner.text; // the number may have been written in another way
         fuzz::require(again == owner);
     }
-
-    const auto mark = protocol::low_water_mark_in(l, text);
-    fuzz::require(mark >= -1);
-    if (mark != -1) {
-        fuzz::require(protocol::is_signed(text));
-    }
-    fuzz::require(protocol::low_water_mark_in(l, protocol::data_with_low_water_mark(l, number)) ==
-                  number);
     return 0;
 }

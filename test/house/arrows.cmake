@@ -1,10 +1,15 @@
-# Which part of colock may include which:
+# Which part of colock may include which. Calls go down:
 #
-#   include/colock  <-  lib/lock  ->  lib/protocol
-#                          |              ^
-#                          v              |
-#                       lib/client  ------+  ->  lib/zk
+#   include/colock
+#   lib/recipes   built on locks and on the client: elections, semaphores, joint acquisition, lock root
+#   lib/lock      the users of one path in a client, and their guards
+#   lib/queue     one contender: its stages and rules, and its driver
+#   lib/session   the session of a client, its requests and watches
+#   lib/report    what the log and the observer hear
+#   lib/zk        one connection to a server
+#   lib/names     paths and names of nodes
 #
+# The build keeps Asio and ZooKeeper away from what decides: lib/CMakeLists.txt, colock_protocol.
 # Benchmarks and examples see the public headers only, and one file of the library sees ZooKeeper's.
 cmake_minimum_required(VERSION 3.25)
 get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
@@ -20,7 +25,8 @@ function(rule directory)
     foreach(file IN LISTS files)
         file(STRINGS "${root}/${file}" lines REGEX "^[ \t]*#[ \t]*include")
         foreach(line IN LISTS lines)
-            if(file STREQUAL "lib/zk/c_client.cpp" AND line MATCHES "<zookeeper/zookeeper.h>")
+            if((file STREQUAL "lib/zk/c_client.cpp" AND line MATCHES "<zookeeper/zookeeper.h>") OR
+               (file MATCHES "^cli/" AND line MATCHES "\"lib/names/kinds\\.hpp\""))
                 continue()
             endif()
             foreach(forbidden IN LISTS ARGN)
@@ -34,31 +40,19 @@ function(rule directory)
     set(faults ${faults} PARENT_SCOPE)
 endfunction()
 
-set(io "[<\"]boost/asio" "[<\"]zookeeper/")
-set(internal "[\"/](lib|protocol|zk|client|lock)/")
+set(internal "[\"/](lib|names|zk|report|session|queue|lock|recipes)/")
 
 rule(include "[<\"]zookeeper/" "[<\"]boost/asio\\.hpp" ${internal})
 rule(lib "[<\"]zookeeper/" "[<\"]boost/asio\\.hpp")
-rule(lib/protocol ${io} "\"(\\.\\./)*(zk|client|lock)/" "<colock/(client|mutex|unique_lock|detail/(abi|init|oper))")
-rule(lib/zk "\"(\\.\\./)*(protocol|client|lock)/")
-rule(lib/client "\"(\\.\\./)*lock/")
-# Inside lib/protocol: the session stands alone, and a folder sees those behind it only.
-rule(lib/protocol/names "/(access|directory|queue|permits|session)/")
-rule(lib/protocol/access "/(directory|queue|permits|session)/")
-rule(lib/protocol/directory "/(queue|permits|session)/")
-rule(lib/protocol/queue "/(permits|session)/")
-rule(lib/protocol/permits "/(directory|queue|session)/")
-rule(lib/protocol/session "/(directory|queue|permits)/")
-# Inside lib/lock. A driver knows its users as a contender_owner only; local/ has the one.
-rule(lib/lock/lease "lock/(driver|local|multi|permits|views)/")
-rule(lib/lock/driver "lock/(local|multi|permits|views)/")
-rule(lib/lock/local "lock/(multi|permits|views)/")
-rule(lib/lock/multi "lock/(driver|local|permits|views)/")
-rule(lib/lock/permits "lock/views/")
-rule(lib/lock/views "lock/(driver|local|multi|permits)/")
+rule(lib/names "\"(zk|report|session|queue|lock|recipes)/")
+rule(lib/zk "\"(report|session|queue|lock|recipes)/")
+rule(lib/report "\"(session|queue|lock|recipes)/")
+rule(lib/session "\"(queue|lock|recipes)/")
+rule(lib/queue "\"(lock|recipes)/")
+rule(lib/lock "\"recipes/")
 # The C client is one of the systems that the benchmarks compare.
 rule(bench ${internal})
-rule(cli "[<\"]zookeeper/" "[\"/](lib|protocol|zk|client|lock)/" "[<\"]boost/asio\\.hpp")
+rule(cli "[<\"]zookeeper/" "[\"/](lib|zk|report|session|queue|lock|recipes)/" "[<\"]boost/asio\\.hpp")
 # Inside cli: what all commands share knows none of them, and no command knows another one.
 rule(cli/names "\"(program|connect|run|look|change|health)/")
 rule(cli/program "\"(names|connect|run|look|change|health)/")

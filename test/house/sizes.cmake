@@ -26,7 +26,6 @@ function(limit most)
 endfunction()
 
 limit(600 include lib test bench examples)
-limit(300 lib/protocol/queue)
 
 if(faults)
     message(FATAL_ERROR "${faults} file(s) with more than one subject: see CONTRIBUTING.md")

@@ -28,13 +28,8 @@ function(given_up regex instead)
 endfunction()
 
 given_up("queue_member" "contender")
-# The page defines the set B.
-given_up("the one ahead|the nearest (one|member)" "predecessor" "^docs/architecture.md$")
+given_up("the one ahead|the nearest (one|member)" "predecessor")
 given_up("the end of the numbers" "sequence exhaustion")
-# So begin the data that the library writes into a directory.
-given_up("nobody is left up to" "low-water mark"
-         "^(lib/(protocol/directory/data|lock/driver/)|docs/architecture|test/(integration/long_queue|security/attacks|unit/naming))")
-given_up("expects? nobody" "uncontended fast path")
 given_up("passing on among|Passing on among" "hand-off among")
 given_up("killed_[a-z]+_makes_way" "is followed by")
 given_up("held_node|lost_lead" "lease, loss")

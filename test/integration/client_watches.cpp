@@ -267,6 +267,8 @@ BOOST_AUTO_TEST_CASE(what_happened_while_disconnected_is_reported_afterwards)
         BOOST_TEST(s.watched(same));
         s.admin.set(same, "x");
         check(co_await w_same.changes.async_wait(), happened::changed, same);
+        co_await s.zk.async_sync(
+            "/"); // after the requests that remove watches, which may be on their way
         BOOST_TEST(!s.watched(changed));
     });
 }

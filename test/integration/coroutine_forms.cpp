@@ -1,4 +1,4 @@
-// What headers and README show within coroutines, run: under the address sanitizer nothing is destroyed twice. What
+// What headers and pages show within coroutines, run: under the address sanitizer nothing is destroyed twice. What
 // else is forbidden there is in coroutine_temporaries.cpp of the unit tests.
 #include <support/lock_scene.hpp>
 #include <support/run.hpp>
@@ -11,6 +11,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -18,6 +19,7 @@
 #include <boost/system/system_error.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -437,6 +439,53 @@ BOOST_AUTO_TEST_CASE(a_loss_cancels_the_work)
     BOOST_TEST(cancelled);
     BOOST_CHECK_EXCEPTION(std::rethrow_exception(thrown), boost::system::system_error,
                           [](const auto& e) { return e.code() == errc::node_deleted; });
+}
+
+// As docs/threads.md has them.
+BOOST_AUTO_TEST_CASE(an_error_before_a_deadline_is_told_at_once_and_not_dropped)
+{
+    using namespace asio::experimental::awaitable_operators;
+    constexpr auto as_value = asio::as_tuple(asio::use_awaitable);
+    const auto begin = std::chrono::steady_clock::now();
+    in_coroutine([&]() -> asio::awaitable<void> {
+        asio::steady_timer limit{co_await asio::this_coro::executor, long_enough};
+        diagnostics why;
+        const auto missing = below("missing");
+        auto first = co_await (zk.async_get(missing, bind_diagnostics(why, as_value)) ||
+                               limit.async_wait(as_value));
+        BOOST_REQUIRE(first.index() == 0);
+        BOOST_TEST(std::get<0>(std::get<0>(first)) == zookeeper_errc::no_node);
+        BOOST_TEST(why.message().find(missing) != std::string::npos, why.message());
+    });
+    in_coroutine([&]() -> asio::awaitable<void> {
+        asio::steady_timer limit{co_await asio::this_coro::executor, long_enough};
+        mutex m{zk, below("failing")};
+        const auto failing = [](const unique_lock&) -> asio::awaitable<void> {
+            co_await pause(1ms);
+            throw std::runtime_error{"the body's"};
+        };
+        auto first = co_await (m.async_with_lock(failing, as_value) || limit.async_wait(as_value));
+        BOOST_REQUIRE(first.index() == 0);
+        const auto failed = std::get<0>(std::get<0>(first));
+        BOOST_REQUIRE(failed != nullptr);
+        BOOST_CHECK_EXCEPTION(std::rethrow_exception(failed), std::runtime_error,
+                              [](const auto& e) { return e.what() == std::string{"the body's"}; });
+    });
+    // And the limit ends what goes on.
+    in_coroutine([&]() -> asio::awaitable<void> {
+        asio::steady_timer limit{co_await asio::this_coro::executor, 50ms};
+        mutex m{zk, below("endless")};
+        bool released = false;
+        const auto endless = [&](const unique_lock&) -> asio::awaitable<void> {
+            asio::steady_timer never{zk.get_executor(), asio::steady_timer::time_point::max()};
+            co_await never.async_wait(asio::as_tuple(asio::use_awaitable));
+            released = true;
+        };
+        auto first = co_await (m.async_with_lock(endless, as_value) || limit.async_wait(as_value));
+        BOOST_TEST(first.index() == 1);
+        BOOST_TEST(released);
+    });
+    BOOST_TEST((std::chrono::steady_clock::now() - begin < long_enough));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -142,6 +142,86 @@ BOOST_AUTO_TEST_CASE(of_a_body)
     BOOST_TEST(what.find("lock bad: the path does not begin") == 0U);
 }
 
+// With nested locks it is not plain which one was lost.
+BOOST_AUTO_TEST_CASE(of_a_loss)
+{
+    auto& zk = connect();
+    const auto inner_path = directory + "-inner";
+    mutex outer{zk, directory}, inner{zk, inner_path};
+    std::string what;
+    const auto run_nested = [&](auto body) -> asio::awaitable<void> {
+        try {
+            co_await outer.async_with_lock(
+                [&](const unique_lock&) -> asio::awaitable<void> { co_await body(); });
+        } catch (const boost::system::system_error& e) {
+            BOOST_TEST((e.code() == errc::lock_lost));
+            what = e.what();
+        }
+    };
+    const auto lose_inner = [&]() -> asio::awaitable<void> {
+        co_await inner.async_with_lock([&](const unique_lock& held) -> asio::awaitable<void> {
+            admin.remove(held.node());
+            asio::steady_timer never{io, asio::steady_timer::time_point::max()};
+            co_await never.async_wait(asio::use_awaitable);
+        });
+    };
+    run(io, run_nested(lose_inner));
+    BOOST_TEST(what.starts_with("lock " + inner_path + ": somebody deleted"), what);
+
+    multi_lock both{outer, inner};
+    const auto lose_second = [&]() -> asio::awaitable<void> {
+        co_await both.async_with_lock([&](const multi_guard& held) -> asio::awaitable<void> {
+            const auto& second = held[0].path() == inner_path ? held[0] : held[1];
+            admin.remove(second.node());
+            asio::steady_timer never{io, asio::steady_timer::time_point::max()};
+            co_await never.async_wait(asio::use_awaitable);
+        });
+    };
+    const auto run_both = [&]() -> asio::awaitable<void> {
+        try {
+            co_await lose_second();
+        } catch (const boost::system::system_error& e) {
+            what = e.what();
+        }
+    };
+    run(io, run_both());
+    BOOST_TEST(what.starts_with("lock " + inner_path + ": somebody deleted"), what);
+
+    // Guards: what waits for the loss, and what releases afterwards.
+    const auto expect_words = [&](auto guard, const std::string& node, const std::string& words,
+                                  auto release) {
+        colock::diagnostics lost, released, late;
+        outcome<error_code> waited, after;
+        guard.async_wait_lost(bind_diagnostics(lost, waited.handler()));
+        go_on(io, 20ms);
+        admin.remove(node);
+        BOOST_TEST(value_of(io, waited) == errc::node_deleted);
+        BOOST_TEST(says(lost, words));
+        guard.async_wait_lost(bind_diagnostics(late, after.handler()));
+        BOOST_TEST(value_of(io, after) == errc::node_deleted);
+        BOOST_TEST(says(late, words));
+        outcome<> gone;
+        release(guard, bind_diagnostics(released, gone.handler()));
+        if (code_of(io, gone)) {
+            BOOST_TEST(says(released, words));
+        }
+    };
+    outcome<unique_lock> locked;
+    inner.async_lock(locked.handler());
+    auto held = value_of(io, locked);
+    const auto node = held.node();
+    expect_words(std::move(held), node, "lock " + inner_path + ": somebody deleted",
+                 [](auto& g, auto token) { g.async_unlock(token); });
+
+    semaphore pool{zk, directory + "-pool", 1};
+    outcome<permit> acquired;
+    pool.async_acquire(acquired.handler());
+    auto one = value_of(io, acquired);
+    const auto lease = one.nodes().front();
+    expect_words(std::move(one), lease, "semaphore " + directory + "-pool: somebody deleted",
+                 [](auto& g, auto token) { g.async_release(token); });
+}
+
 BOOST_AUTO_TEST_CASE(a_cancelled_operation_has_none)
 {
     colock::diagnostics why;

@@ -67,10 +67,49 @@ BOOST_AUTO_TEST_CASE(a_proclamation_does_not_overwrite_a_request_to_resign)
     BOOST_TEST(code_of(io, asked) == error_code{});
     term.async_proclaim("host-7:8080", proclaimed.handler());
     BOOST_TEST(code_of(io, proclaimed) == errc::revoked);
-    BOOST_TEST(admin.get(term.node()) == revocation_request);
+    const auto request = std::string{revocation_request};
+    BOOST_TEST(until([&] { return admin.get(term.node()) == "ann\n" + request; })); // in time
+    outcome<std::optional<std::string>> leader;
+    e.async_leader(leader.handler());
+    BOOST_TEST(value_of(io, leader).value_or("") == "ann");
     term.async_wait_revoked(heard.handler());
     BOOST_TEST(code_of(io, heard) == error_code{});
     term = {};
+    check_nothing_left();
+}
+
+// Of a leader that does not read it, such as another library's.
+BOOST_AUTO_TEST_CASE(a_request_to_resign_is_no_identity)
+{
+    admin.create(directory);
+    admin.create(directory + "/_c_00000000-0000-0000-0000-000000000000-latch-",
+                 std::string{revocation_request}, admin_session::mode::ephemeral_sequential);
+    election e{connect(), directory, "ann"};
+    outcome<std::optional<std::string>> leader, changed;
+    e.async_leader(leader.handler());
+    BOOST_TEST((value_of(io, leader) == ""));
+    e.async_wait_change(std::nullopt, changed.handler());
+    BOOST_TEST((value_of(io, changed) == ""));
+    outcome<std::vector<std::string>> all;
+    e.async_participants(all.handler());
+    BOOST_TEST((value_of(io, all) == std::vector<std::string>{""}));
+}
+
+BOOST_AUTO_TEST_CASE(a_campaign_for_a_limited_time_gives_an_empty_guard_when_it_is_over)
+{
+    election mine{connect(), directory, "ann"}, theirs{connect(), directory, "bob"};
+    const auto stand = [&](election& e, std::chrono::milliseconds limit) {
+        outcome<leadership> o;
+        e.async_try_campaign_for(limit, o.handler());
+        return value_of(io, o);
+    };
+    auto term = stand(mine, 0ms);
+    BOOST_TEST(bool(term));
+    for (const auto limit : {-1ms, 0ms, 30ms}) {
+        BOOST_TEST(!stand(theirs, limit));
+    }
+    term = {};
+    BOOST_TEST(bool(stand(theirs, std::chrono::milliseconds{long_enough})));
     check_nothing_left();
 }
 

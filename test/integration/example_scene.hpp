@@ -80,7 +80,8 @@ private:
 };
 
 struct example_scene {
-    zookeeper_server server{{.tick_time = 500ms}};
+    // Sessions end soon.
+    zookeeper_server server{{.tick_time = 500ms, .max_session_timeout = 4s}};
 
     ~example_scene() { BOOST_TEST(server.running()); }
 

@@ -330,6 +330,16 @@ BOOST_AUTO_TEST_CASE(leads_that_leave_no_time_are_refused)
         BOOST_TEST(code_of(io, start_lock(zk, {.body_grace = grace})) == errc::invalid_option);
     }
 
+    // It is said which time-out would do, and whose fault it is.
+    auto& cut = connect({.session_timeout = 60s, .tick = tick});
+    const auto granted = std::to_string(cut.session_timeout() / 1s) + " s";
+    BOOST_TEST(code_of(io, start_lock(cut, {.safety_margin = 35s})) == errc::invalid_option);
+    BOOST_TEST(cut.last_error_detail().find("with a session time-out of " + granted +
+                                            " (the servers allow no more of the 60 s asked for)") !=
+               std::string::npos);
+    BOOST_TEST(cut.last_error_detail().find("raise maxSessionTimeout of the servers to 53490 ms") !=
+               std::string::npos);
+
     auto& short_session = connect({.session_timeout = timeout, .tick = 2s});
     BOOST_TEST(code_of(io, start_lock(short_session)) == errc::invalid_option);
     BOOST_TEST(short_session.last_error_detail().find("tick") != std::string::npos);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace colock::test {
@@ -270,6 +271,31 @@ struct scene : lock_scene {
             found += node && node->ephemeral_owner != 0 ? 1U : 0U;
         }
         return found;
+    }
+    // Its first acquisition, whether the handler has run or not. The queue of a semaphore has a lock of its own.
+    bool is_granted(const client& c)
+    {
+        const auto now = c.stats();
+        const bool has_permits =
+            std::is_same_v<Kind, a_semaphore> || std::is_same_v<Kind, several_locks>;
+        return now.locks_granted != 0 && now.in_flight == 0 &&
+               (!has_permits || !queue_of(directory + "/leases").empty() ||
+                !queue_of(directory + "-permits/leases").empty());
+    }
+    // As an operator does it: whatever nodes() counts.
+    void delete_nodes()
+    {
+        for (const auto& path : {directory, directory + "/locks", directory + "/leases",
+                                 directory + "-permits/locks", directory + "-permits/leases"}) {
+            for (const auto& name : queue_of(path)) {
+                if (name != "locks" && name != "leases") {
+                    admin.remove_if_there(path + '/' + name);
+                }
+            }
+            if (const auto node = admin.exists(path); node && node->ephemeral_owner != 0) {
+                admin.remove_if_there(path);
+            }
+        }
     }
     void check_free()
     {

@@ -5,10 +5,13 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 using namespace colock;
 using namespace colock::test;
@@ -171,6 +174,62 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(G5_a_holder_whose_session_ends_is_told, Kind, kind
     s.check_free();
 }
 
+// The handler runs on another context, and so late that the client has heard of the loss.
+BOOST_AUTO_TEST_CASE_TEMPLATE(G5_a_lock_that_is_lost_before_its_handler_runs_is_an_error, Kind,
+                              kinds)
+{
+    using guard = typename Kind::guard;
+    asio::io_context late;
+    scene<Kind> s;
+    const auto check = [&](auto start, auto lose, errc why) {
+        auto& c = s.connect();
+        outcome<guard> o;
+        diagnostics words;
+        start(Kind{c, s.directory},
+              asio::bind_executor(late, bind_diagnostics(words, o.handler())));
+        BOOST_TEST(s.until([&] { return s.is_granted(c); }));
+        lose(c);
+        BOOST_TEST(s.until([&] { return c.stats().locks_lost != 0U; }));
+        BOOST_TEST(code_of(late, o) == why);
+        BOOST_TEST((o.value().state() == lock_state::not_held));
+        BOOST_TEST(words.message().find(s.directory) != std::string::npos, words.message());
+        BOOST_TEST(words.message().find("granted, and lost") != std::string::npos, words.message());
+        late.restart();
+    };
+    const auto lock = [](Kind k, auto token) { k.lock(std::move(token)); };
+    const auto try_lock = [](Kind k, auto token) { k.try_lock(std::move(token)); };
+    const auto try_for = [](Kind k, auto token) { k.try_lock_for(60s, std::move(token)); };
+    const auto by_hand = [&](client&) { s.delete_nodes(); };
+    const auto by_expiry = [&](client& c) { s.end_session(c); };
+    check(lock, by_hand, errc::node_deleted);
+    check(try_lock, by_hand, errc::node_deleted);
+    check(try_for, by_hand, errc::node_deleted);
+    check(try_for, by_expiry, errc::session_expired);
+    s.check_free();
+}
+
+// Behind a rival, whose node and the waiter's own one go at nearly the same time.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_whose_node_is_deleted_never_gets_an_empty_guard, Kind, kinds)
+{
+    scene<Kind> s;
+    constexpr bool has_one_node = std::is_same_v<Kind, a_single_node_mutex>;
+    for (int i = 0; i != 5; ++i) {
+        auto held = s.occupy(s.connect());
+        auto& c = s.connect();
+        const auto before = s.nodes();
+        auto waiting = s.start_for(Kind{c, s.directory}, 60s);
+        BOOST_TEST(s.until(
+            [&] { return c.stats().contenders != 0 && (s.nodes() > before || has_one_node); }));
+        s.delete_nodes();
+        const auto ec = code_of(s.io, waiting);
+        BOOST_TEST((ec == error_code{} || ec == errc::node_deleted), ec.message());
+        BOOST_TEST(bool(waiting.value()) == !ec); // it has joined again
+        waiting.value() = {};
+        held = {};
+    }
+    s.check_free();
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(G5_a_wait_for_the_loss_ends_with_the_release, Kind, kinds)
 {
     scene<Kind> s;
@@ -240,9 +299,148 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(paths_are_those_below_the_chroot, Kind, kinds)
     auto& outside = s.connect();
     auto held = value_of(s.io, s.start(Kind{inside, "/lock"}));
     BOOST_TEST(!value_of(s.io, s.start_try(Kind{outside, root + "/lock"})) ==
-               (!std::is_same_v<Kind, a_reader>));
+               (std::is_same_v<Kind, typename Kind::rival>));
     BOOST_TEST(s.unlock(held) == error_code{});
     BOOST_TEST(bool(value_of(s.io, s.start(Kind{outside, root + "/lock"}))));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_chroot_that_goes_away_is_named_by_whoever_comes_later, Kind, kinds)
+{
+    scene<Kind> s;
+    const std::string root = "/chroot" + s.directory.substr(1);
+    s.admin.create(root);
+    auto& c = s.connect({.chroot = root});
+    auto held = value_of(s.io, s.start(Kind{c, "/a/lock"}));
+    held = {};
+    BOOST_TEST(s.until([&] { return c.stats().contenders == 0; }));
+    s.admin.remove_tree(root);
+    for (const auto* path : {"/a/lock", "/lock"}) {
+        BOOST_TEST(code_of(s.io, s.start(Kind{c, path})) == errc::no_chroot, path);
+        BOOST_TEST(code_of(s.io, s.start_try(Kind{c, path})) == errc::no_chroot, path);
+        BOOST_TEST(code_of(s.io, s.start_for(Kind{c, path}, 60s)) == errc::no_chroot, path);
+    }
+    BOOST_TEST(!s.admin.exists(root).has_value());
+    s.admin.create(root);
+    held = value_of(s.io, s.start(Kind{c, "/lock"}));
+    BOOST_TEST(bool(held));
+}
+
+// ---- one kind for each path
+
+namespace {
+
+struct an_election {
+    using guard = leadership;
+
+    an_election(client& c, const std::string& path, const lock_options&) : of{c, path, "somebody"}
+    {
+    }
+    template <class Token>
+    void lock(Token&& token)
+    {
+        of.async_campaign(std::forward<Token>(token));
+    }
+
+    election of;
+};
+
+// Those of one family stand in one queue.
+struct contestant {
+    enum how { wait, tries, tries_for };
+
+    std::string name, family;
+    std::function<outcome<std::shared_ptr<void>>(client&, const std::string& path, how)> start;
+};
+
+template <class Kind>
+contestant contestant_of(std::string name, std::string family, lock_options options = {})
+{
+    return {std::move(name), std::move(family),
+            [options](client& c, const std::string& path, contestant::how how) {
+                outcome<std::shared_ptr<void>> o;
+                const auto report = [h = o.handler()](error_code ec, typename Kind::guard held) {
+                    h(ec, held ? std::make_shared<typename Kind::guard>(std::move(held)) : nullptr);
+                };
+                Kind kind{c, path, options};
+                if constexpr (std::is_same_v<Kind, an_election>) {
+                    kind.lock(report);
+                } else if (how == contestant::wait) {
+                    kind.lock(report);
+                } else if (how == contestant::tries) {
+                    kind.try_lock(report);
+                } else {
+                    kind.try_lock_for(60s, report);
+                }
+                return o;
+            }};
+}
+
+std::vector<contestant> all_contestants()
+{
+    return {contestant_of<a_mutex>("mutex", "mutex"),
+            contestant_of<a_recursive_mutex>("recursive_mutex", "mutex"),
+            contestant_of<a_mutex>("mutex of go", "mutex", {.layout = go_zookeeper_layout()}),
+            contestant_of<a_writer>("writer", "shared_mutex"),
+            contestant_of<a_reader>("reader", "shared_mutex"),
+            contestant_of<a_semaphore>("semaphore", "semaphore"),
+            contestant_of<an_election>("election", "election"),
+            contestant_of<a_single_node_mutex>("single_node_mutex", "single_node_mutex"),
+            contestant_of<a_mutex>("mutex of kazoo", "kazoo", {.layout = kazoo_layout()}),
+            contestant_of<a_reader>("reader of kazoo", "kazoo", {.layout = kazoo_layout()}),
+            contestant_of<a_mutex>("recipe", "recipe", {.layout = zookeeper_recipe_layout()})};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(G1_whoever_comes_with_another_kind_is_refused)
+{
+    lock_scene s;
+    auto& first = s.connect();
+    auto& later = s.connect();
+    int number = 0;
+    for (const auto& there : all_contestants()) {
+        for (const auto& here : all_contestants()) {
+            if (there.family == here.family) {
+                continue;
+            }
+            const auto path = s.directory + "-" + std::to_string(++number);
+            auto held = value_of(s.io, there.start(first, path, contestant::wait));
+            BOOST_TEST(bool(held));
+            for (const auto how : {contestant::wait, contestant::tries, contestant::tries_for}) {
+                BOOST_TEST(code_of(s.io, here.start(later, path, how)) == errc::conflicting_kind,
+                           here.name << " behind " << there.name << ", " << how);
+            }
+        }
+    }
+    for (auto* const c : {&first, &later}) {
+        BOOST_TEST(s.until([&] { return c->stats().contenders == 0; }));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(G1_of_two_kinds_that_come_at_once_never_both_are_granted)
+{
+    lock_scene s;
+    auto& one = s.connect();
+    auto& other = s.connect();
+    int number = 0;
+    for (const auto& a : all_contestants()) {
+        for (const auto& b : all_contestants()) {
+            if (a.family == b.family) {
+                continue;
+            }
+            const auto path = s.directory + "-" + std::to_string(++number);
+            auto first = a.start(one, path, contestant::wait);
+            auto second = b.start(other, path, contestant::wait);
+            const auto refused = [&](const outcome<std::shared_ptr<void>>& o) {
+                const auto ec = code_of(s.io, o);
+                BOOST_TEST((!ec || ec == errc::conflicting_kind || ec == errc::not_ephemeral),
+                           a.name << " and " << b.name << ": " << ec.message());
+                return static_cast<bool>(ec);
+            };
+            const bool one_is_refused = refused(first);
+            BOOST_TEST((refused(second) || one_is_refused), a.name << " and " << b.name);
+        }
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

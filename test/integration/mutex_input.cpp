@@ -71,15 +71,14 @@ BOOST_AUTO_TEST_CASE(a_bad_path_is_refused_and_nothing_is_sent)
     BOOST_TEST(c.stats().contenders == 0U);
 }
 
-// What only the server's Java refuses, for colock leaves Unicode to it.
-BOOST_AUTO_TEST_CASE(a_path_that_only_the_server_refuses_gets_the_servers_error)
+BOOST_AUTO_TEST_CASE(a_path_with_characters_that_the_servers_refuse_is_refused)
 {
     lock_scene s;
     auto& c = s.connect();
     for (const auto* name : {"/\xc2\x85", "/\xee\x80\x80", "/\xff\xfe"}) {
         outcome<unique_lock> locked;
         mutex{c, s.directory + name}.async_lock(locked.handler());
-        BOOST_TEST(code_of(s.io, locked) == zookeeper_errc::bad_arguments);
+        BOOST_TEST(code_of(s.io, locked) == errc::invalid_path);
     }
     auto held = [&] {
         outcome<unique_lock> locked;
@@ -134,8 +133,7 @@ BOOST_AUTO_TEST_CASE(no_permission_is_an_error_and_no_node_stays)
 
     // An ephemeral node cannot be the directory, nor above it.
     s.admin.create(s.directory + "/ephemeral", "", mode::ephemeral);
-    BOOST_TEST(outcome_in(s.directory + "/ephemeral") ==
-               zookeeper_errc::no_children_for_ephemerals);
+    BOOST_TEST(outcome_in(s.directory + "/ephemeral") == errc::conflicting_kind);
     BOOST_TEST(outcome_in(s.directory + "/ephemeral/x") ==
                zookeeper_errc::no_children_for_ephemerals);
     // An access control list that the server does not take.
@@ -181,9 +179,9 @@ BOOST_AUTO_TEST_CASE(children_that_are_no_contenders_do_not_block)
     s.admin.create(s.directory);
     for (const auto* name :
          {"0", "foo", "lock", "lock-", "lock-1", "lock-000000001", "lock-00000000001",
-          "lock-000000000x", "lock--000000000", "lock---0000000005", "_c_-latch-0000000000",
+          "lock-000000000x", "lock--000000000", "lock---0000000005", "-latch-0000000000",
           "x-lock-0000000000-y", "0000000000", "-0000000000", "__READ__0000000000",
-          "lock-\xd9\xa0\xd9\xa0\xd9\xa0\xd9\xa0\xd9\xa0", "a__lock__0000000000",
+          "lock-\xd9\xa0\xd9\xa0\xd9\xa0\xd9\xa0\xd9\xa0", "a_lock_0000000000",
           "LOCK-0000000000"}) {
         s.admin.create(s.directory + "/" + name);
     }
@@ -252,8 +250,9 @@ BOOST_AUTO_TEST_CASE(data_written_to_a_node_of_the_queue_grants_nothing_and_leav
         for (const auto& name : queue) {
             s.admin.set(s.directory + "/" + name, "__REVOKE__");
         }
+        // Each owner writes its own data back, which is one event more, or the same.
         BOOST_TEST(s.until([&] {
-            return third.stats().watch_events == 3U * static_cast<unsigned>(i + 1) &&
+            return third.stats().watch_events >= 3U * static_cast<unsigned>(i + 1) &&
                    s.watches_of(third).size() == 3;
         }));
     }

@@ -8,21 +8,19 @@
 #include <boost/asio/detached.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace colock::test {
 
 inline constexpr std::int32_t overflow = std::numeric_limits<std::int32_t>::max(); // 2^31 - 1
 inline constexpr std::int32_t last_number = overflow - (1 << 20) + 1;
-inline constexpr std::int32_t drain_from_number = overflow - (1 << 24) + 1;
+inline constexpr std::int32_t late_from_number = overflow - (1 << 24) + 1;
 
-enum class kind { ours, persistent, with_a_stranger };
+enum class kind { container, persistent, with_data, with_another_list, with_a_stranger };
 
 struct place {
     kind how;
@@ -31,27 +29,30 @@ struct place {
 
 // Each case has directories of its own.
 inline const std::map<std::string, place> places{
-    {"/many", {kind::ours, drain_from_number - 30}},
-    {"/shared_nodes", {kind::ours, drain_from_number - 5}},
-    {"/shared_nodes_persistent", {kind::persistent, drain_from_number - 5}},
-    {"/one", {kind::ours, drain_from_number}},
-    {"/lingering", {kind::ours, drain_from_number}},
-    {"/readers", {kind::ours, drain_from_number - 30}},
-    {"/readers_only", {kind::ours, drain_from_number}},
-    {"/tries", {kind::ours, drain_from_number}},
-    {"/drains", {kind::ours, drain_from_number}},
-    {"/cut", {kind::ours, drain_from_number}},
-    {"/expired", {kind::ours, drain_from_number}},
-    {"/peer", {kind::ours, drain_from_number}},
-    {"/persistent", {kind::persistent, last_number - 20}},
+    {"/many", {kind::container, late_from_number - 30}},
+    {"/shared_nodes", {kind::container, late_from_number - 5}},
+    {"/shared_nodes_persistent", {kind::persistent, late_from_number - 5}},
+    {"/shared_nodes_with_data", {kind::with_data, late_from_number - 5}},
+    {"/one", {kind::container, late_from_number}},
+    {"/lingering", {kind::container, late_from_number}},
+    {"/readers", {kind::container, late_from_number - 30}},
+    {"/readers_only", {kind::container, late_from_number}},
+    {"/tries", {kind::container, late_from_number}},
+    {"/makes_way", {kind::container, late_from_number}},
+    {"/stands_by", {kind::container, late_from_number}},
+    {"/cut", {kind::container, late_from_number}},
+    {"/expired", {kind::container, late_from_number}},
+    {"/peer", {kind::container, late_from_number}},
+    {"/with_data", {kind::with_data, last_number - 20}},
+    {"/with_another_list", {kind::with_another_list, last_number - 20}},
     {"/stranger", {kind::with_a_stranger, last_number - 20}},
-    {"/taken_over", {kind::with_a_stranger, drain_from_number}},
-    {"/last", {kind::ours, last_number}},
-    {"/over", {kind::ours, overflow}},
-    {"/over_persistent", {kind::persistent, overflow - 3}},
-    {"/over_persistent_in_turn", {kind::persistent, overflow - 3}},
-    {"/over_many", {kind::ours, overflow - 3}},
-    {"/permits/locks", {kind::ours, drain_from_number - 5}},
+    {"/taken_over", {kind::with_a_stranger, late_from_number}},
+    {"/last", {kind::container, last_number}},
+    {"/over", {kind::container, overflow}},
+    {"/over_with_data", {kind::with_data, overflow - 3}},
+    {"/over_with_data_in_turn", {kind::with_data, overflow - 3}},
+    {"/over_many", {kind::container, overflow - 3}},
+    {"/permits/locks", {kind::container, late_from_number - 5}},
 };
 
 // The first lock there makes the directory.
@@ -87,6 +88,12 @@ inline zookeeper_server& old_server()
             for (const auto& [path, p] : places) {
                 if (p.how == kind::persistent) {
                     admin.create(path);
+                } else if (p.how == kind::with_data) {
+                    admin.create(path, "mine");
+                } else if (p.how == kind::with_another_list) {
+                    admin.create(path, "", admin_session::mode::persistent,
+                                 {{permission_all, "world", "anyone"},
+                                  {permission_read, "ip", "127.0.0.1"}});
                 } else {
                     make(made->connect_string(), path);
                 }
@@ -117,7 +124,7 @@ struct old_scene : lock_scene {
         int readers = 0;
         int at_work = 0;
         std::size_t taken = 0;
-        std::size_t late = 0; // with a number behind which newcomers hold back
+        std::size_t late = 0; // with a number after which newcomers make way
         std::size_t refused = 0;
         fencing_token token;
         std::int64_t last_number = 0;
@@ -127,7 +134,7 @@ struct old_scene : lock_scene {
         {
             ++taken;
             last_number = number_of(node);
-            late += last_number >= drain_from_number ? 1U : 0U;
+            late += last_number >= late_from_number ? 1U : 0U;
             BOOST_TEST(last_number < colock::test::last_number);
         }
     };
@@ -200,6 +207,21 @@ struct old_scene : lock_scene {
         finish(t);
         return t;
     }
+
+    // A client whose next contender finds another one: it has a proxy that tells when its node is gone again.
+    struct newcomer {
+        explicit newcomer(old_scene& s)
+            : proxy{s.server.connect_string()}, c{s.connect_through(proxy)}
+        {
+        }
+        [[nodiscard]] bool has_made_way() const
+        {
+            return proxy.requests(opcode::remove) == 2; // its node, and in vain the directory
+        }
+
+        tcp_proxy proxy;
+        client& c;
+    };
 
     [[nodiscard]] std::int64_t
     made_in() // the transaction that has made the directory; 0: it is not there

@@ -373,4 +373,78 @@ BOOST_AUTO_TEST_CASE(what_a_node_says_about_its_owner)
     }
 }
 
+// ---- whose node it is, behind a request to let it go
+
+namespace {
+
+const std::string request = "__REVOKE__"; // on the wire, as Curator has it
+
+outcome<> asked_for(const held_lock& held)
+{
+    outcome<> o;
+    held.async_wait_revoked(o.handler());
+    return o;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_view_tells_who_was_asked)
+{
+    const std::string me = "host=h pid=7 program=a worker";
+    auto held = hold(connect(), {.owner_data = me});
+    auto waiting = start_waiter(connect(), {.owner_data = me});
+    auto& other = connect();
+    const auto waiter = directory + '/' + queue().back();
+    for (const auto& node : {held.node(), waiter}) { // also one that waits
+        for (int i = 0; i != 3; ++i) {               // asked again and again
+            outcome<> o;
+            async_revoke(other, node, o.handler());
+            value_of(io, o);
+            BOOST_TEST(until([&] { return admin.get(node) == me + '\n' + request; }));
+        }
+    }
+    for (const auto& e : view(other).entries) {
+        BOOST_TEST(e.is_revoked());
+        BOOST_TEST(e.owner().host.value_or("") == "h");
+        BOOST_TEST(e.owner().program.value_or("") == "a worker");
+        BOOST_TEST(e.owner().text == me);
+    }
+    BOOST_TEST(unlock(held) == error_code{});
+    held = value_of(io, waiting);
+    BOOST_TEST(code_of(io, asked_for(held)) == error_code{});
+    held = {};
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(who_may_not_write_its_node_is_asked_all_the_same)
+{
+    auto& c = connect();
+    auto held = hold(c);
+    admin.add_auth("digest", "boss:secret");
+    admin.set_acl(held.node(), {{1, "world", "anyone"}, {31, "auth", ""}}); // READ
+    const auto asked = asked_for(held);
+    BOOST_TEST(until([&] { return watches_of(c).contains(held.node()); }));
+    admin.set(held.node(), request);
+    BOOST_TEST(code_of(io, asked) == error_code{});
+    go_on(io, 20ms);
+    BOOST_TEST(admin.get(held.node()) == request); // so the data are gone
+    BOOST_TEST(bool(held));
+    BOOST_TEST(unlock(held) == error_code{});
+    check_nothing_left();
+}
+
+// Its path may be another client's by the time.
+BOOST_AUTO_TEST_CASE(the_holder_of_a_single_node_writes_nothing_back)
+{
+    auto& c = connect();
+    outcome<unique_lock> o;
+    single_node_mutex{c, directory}.async_lock(o.handler());
+    auto held = value_of(io, o);
+    const auto asked = asked_for(held);
+    admin.set(held.node(), request);
+    BOOST_TEST(code_of(io, asked) == error_code{});
+    go_on(io, 20ms);
+    BOOST_TEST(admin.get(held.node()) == request);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

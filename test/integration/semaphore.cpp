@@ -1,5 +1,5 @@
 // The semaphore, against a real server.
-#include <support/lock_scene.hpp>
+#include "semaphore_scene.hpp"
 
 #include <boost/asio/detached.hpp>
 #include <boost/test/unit_test.hpp>
@@ -13,65 +13,6 @@
 
 using namespace colock;
 using namespace colock::test;
-
-namespace {
-
-struct semaphore_scene : lock_scene {
-    outcome<permit> start(semaphore s, std::int64_t n = 1)
-    {
-        outcome<permit> result;
-        s.async_acquire(n, result.handler());
-        return result;
-    }
-    permit acquire(semaphore s, std::int64_t n = 1) { return value_of(io, start(std::move(s), n)); }
-    permit try_acquire(semaphore s, std::int64_t n = 1)
-    {
-        outcome<permit> result;
-        s.async_try_acquire(n, result.handler());
-        return value_of(io, result);
-    }
-    permit try_for(semaphore s, std::int64_t n, std::chrono::milliseconds limit)
-    {
-        outcome<permit> result;
-        s.async_try_acquire_for(n, limit, result.handler());
-        return value_of(io, result);
-    }
-    error_code release(permit& p)
-    {
-        outcome<> o;
-        p.async_release(asio::bind_executor(io, o.handler()));
-        return code_of(io, o);
-    }
-    std::size_t taken() { return queue_of(directory + "/leases").size(); }
-    std::size_t queued() { return queue_of(directory + "/locks").size(); }
-    void check_nothing_is_left()
-    {
-        BOOST_TEST(until([&] { return taken() == 0 && queued() == 0; }));
-        for (auto& c : clients) {
-            BOOST_TEST(until([&] { return c.stats().contenders == 0 && watches_of(c).empty(); }));
-        }
-        BOOST_TEST(until([&] { return child_watches() == 0; }));
-    }
-    // One that has to wait: returns when it is known that it does.
-    outcome<permit> waiting(semaphore s, std::int64_t n = 1)
-    {
-        BOOST_TEST(until([&] { return queued() == 0; })); // those before have left
-        auto result = start(std::move(s), n);
-        BOOST_TEST(until([&] { return queued() == 1; }));
-        BOOST_TEST(!result.done());
-        return result;
-    }
-    static std::string number(std::int32_t n)
-    {
-        std::string bytes;
-        for (int shift = 24; shift >= 0; shift -= 8) {
-            bytes += static_cast<char>(n >> shift);
-        }
-        return bytes;
-    }
-};
-
-} // namespace
 
 BOOST_FIXTURE_TEST_SUITE(semaphore_cases, semaphore_scene)
 
@@ -262,21 +203,25 @@ BOOST_AUTO_TEST_CASE(G4_one_whose_place_is_deleted_by_hand_queues_up_again)
     check_nothing_is_left();
 }
 
-// The first transaction of all fails: there is no directory yet. The cancellation comes while it is under way.
+// The transaction fails: there is no directory any more. The cancellation comes while it is under way.
 BOOST_AUTO_TEST_CASE(G3_it_is_cancelled_under_a_transaction_that_fails)
 {
     tcp_proxy proxy{server.connect_string()};
     auto& c = connect_through(proxy);
-    auto answer = proxy.on_reply(opcode::multi, reaction::hold);
+    const semaphore pool{c, directory, 1};
+    auto before = acquire(pool);
+    BOOST_TEST(release(before) == error_code{});
+    auto transaction = proxy.on_request(opcode::multi, reaction::hold);
     asio::cancellation_signal signal;
     outcome<permit> result;
     semaphore{c, directory, 1}.async_acquire(
         1, asio::bind_cancellation_slot(signal.slot(), result.handler()));
-    BOOST_TEST(until([&] { return answer.fired() == 1; }));
+    BOOST_TEST(until([&] { return transaction.fired() == 1; }));
+    admin.remove(directory + "/leases");
     signal.emit(asio::cancellation_type::total);
     go_on(io, 1ms);
     BOOST_TEST(!result.done());
-    answer.release();
+    transaction.release();
     BOOST_TEST(code_of(io, result) == asio::error::operation_aborted);
     BOOST_TEST(queued() == 0U); // when it completes
     check_nothing_is_left();
@@ -296,6 +241,27 @@ BOOST_AUTO_TEST_CASE(G4_a_connection_breaks_while_it_waits)
     proxy.refuse(false);
     BOOST_TEST(bool(value_of(io, next)));
     check_nothing_is_left();
+}
+
+// Each event brings a permit more, and so a pause; nobody keeps one that begins at the end of the client.
+BOOST_AUTO_TEST_CASE(G6_the_client_is_closed_while_permits_come_and_none_goes)
+{
+    auto held = acquire({connect(), directory, 1});
+    auto& c = connect();
+    const auto next = waiting({c, directory, 1});
+    const auto watches = [&] { return child_watches() == 1 && c.stats().in_flight == 0; };
+    for (int i = 0; i != 4; ++i) {
+        BOOST_TEST(until(watches));
+        const auto events = c.stats().watch_events;
+        admin.create(directory + "/leases/_c_01234567-89ab-cdef-fedc-ba9876543210-lease-", {},
+                     admin_session::mode::ephemeral_sequential);
+        BOOST_TEST(until([&] { return c.stats().watch_events > events; }));
+    }
+    BOOST_TEST(until(watches));
+    outcome<> closed;
+    c.async_close(closed.handler());
+    BOOST_TEST(code_of(io, next) == errc::client_closed);
+    value_of(io, closed);
 }
 
 BOOST_AUTO_TEST_CASE(as_many_as_a_node_says)
@@ -350,6 +316,16 @@ BOOST_AUTO_TEST_CASE(bad_input)
     BOOST_TEST(release(nothing) == errc::not_held);
     held = {};
     check_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(the_number_of_permits_changes_when_nobody_has_any)
+{
+    semaphore one{connect(), directory, 1}, two{connect(), directory, 2};
+    for (const bool first : {true, false, true, false}) { // and is compared anew each time
+        auto held = acquire(first ? one : two);
+        BOOST_TEST(code_of(io, start(first ? two : one)) == errc::conflicting_maximum);
+        BOOST_TEST(release(held) == error_code{});
+    }
 }
 
 BOOST_AUTO_TEST_CASE(G6_everything_is_destroyed_while_some_wait)

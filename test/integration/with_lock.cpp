@@ -348,7 +348,7 @@ BOOST_AUTO_TEST_CASE(G5_no_body_begins_under_a_lock_that_is_known_to_be_lost)
         return slow.done;
     }));
     BOOST_TEST(!ran);
-    BOOST_TEST(slow.code() == errc::lock_lost);
+    BOOST_TEST(slow.code() == errc::node_deleted);
     check_nothing_left();
 }
 

@@ -1,8 +1,8 @@
 // Processes of colock's and of another library in one queue, on a real server.
 #include <support/admin_session.hpp>
-#include <support/subprocess.hpp>
 #include <support/wait_until.hpp>
-#include <support/zookeeper_server.hpp>
+
+#include "peer_process.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,7 +10,6 @@
 #include <chrono>
 #include <iostream>
 #include <list>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -18,55 +17,6 @@ using namespace std::chrono_literals;
 using namespace colock::test;
 
 namespace {
-
-constexpr auto patience = 60s; // a Java process on a busy machine takes its time
-
-// A process that speaks the language of peers/README.md.
-class peer {
-public:
-    peer(std::vector<std::string> command, const zookeeper_server& server)
-        : process_{arguments(std::move(command), server),
-                   {.capture_output = true, .open_input = true}}
-    {
-        const auto first = process_.read_line(patience);
-        if (first != "ready") {
-            throw std::runtime_error{"a peer is not ready: " + first.value_or("it has ended")};
-        }
-    }
-
-    void tell(const std::string& command) { process_.write_input(command + '\n'); }
-
-    // The answer to the last command, without its first word; an answer of another kind is thrown.
-    std::string expect(const std::string& word, std::chrono::milliseconds limit = patience)
-    {
-        const auto line = process_.read_line(limit);
-        if (!line || line->substr(0, line->find(' ')) != word) {
-            throw std::runtime_error{"expected " + word + ", got " +
-                                     line.value_or("nothing in time")};
-        }
-        return line->size() > word.size() ? line->substr(word.size() + 1) : std::string{};
-    }
-    std::string ask(const std::string& command, const std::string& word)
-    {
-        tell(command);
-        return expect(word);
-    }
-    // Whether there is no answer for a while: something wrong would have had the time to happen.
-    bool waits() { return !process_.read_line(100ms); }
-
-    void kill() { process_.kill(); }
-
-private:
-    static std::vector<std::string> arguments(std::vector<std::string> command,
-                                              const zookeeper_server& server)
-    {
-        command.push_back(server.connect_string());
-        command.emplace_back("4000"); // milliseconds until a killed one's session ends
-        return command;
-    }
-
-    subprocess process_;
-};
 
 // The scene of one other library.
 struct scene {
@@ -77,12 +27,14 @@ struct scene {
 
     peer& ours()
     {
-        return processes.emplace_back(std::vector<std::string>{COLOCK_PEER, name}, server);
+        return processes.emplace_back(std::vector<std::string>{COLOCK_PEER, name},
+                                      server.connect_string());
     }
     peer& theirs()
     {
         return processes.emplace_back(
-            std::vector<std::string>{std::string{COLOCK_PEERS} + '/' + name}, server);
+            std::vector<std::string>{std::string{COLOCK_PEERS} + '/' + name},
+            server.connect_string());
     }
     bool queue_has(std::size_t number)
     {

@@ -1,8 +1,7 @@
 // The shipped contender as a table of its states: each pair of state and input is run once.
 #pragma once
 
-#include "protocol/contender.hpp"
-#include "protocol/directory/data.hpp"
+#include "queue/contender.hpp"
 #include "zookeeper_model.hpp"
 
 #include <functional>
@@ -20,7 +19,6 @@ enum class input_kind : std::uint8_t {
     expired,
     directory_made,
     created,
-    counted,
     listed,
     watched,
     changed,
@@ -30,9 +28,6 @@ enum class input_kind : std::uint8_t {
     proved,
     step_down,
     directory_read,
-    directory_identified,
-    directory_signed,
-    removed_and_marked,
     listed_and_watched,
     look_around,
     newcomers_watched,
@@ -40,25 +35,7 @@ enum class input_kind : std::uint8_t {
     try_join,
 };
 
-enum class answer : std::uint8_t { ok, no_node, throttled, denied, bad_version, unknown };
-
-// What a client remembers of the directory, as a small number.
-using memory_id = std::uint16_t;
-
-class memories {
-public:
-    [[nodiscard]] memory_id operator()(const protocol::directory_memory& m)
-    {
-        return static_cast<memory_id>(all_.id_of(m, static_cast<std::size_t>(m.version())));
-    }
-    [[nodiscard]] const protocol::directory_memory& operator[](memory_id id) const
-    {
-        return all_[id];
-    }
-
-private:
-    numbering<protocol::directory_memory> all_;
-};
+enum class answer : std::uint8_t { ok, no_node, throttled, unknown };
 
 struct input {
     input_kind kind;
@@ -68,32 +45,19 @@ struct input {
     std::uint8_t session = 0; // also the owner
     std::uint8_t czxid = 0;
     text_id name = 0;
-    bool ours = false;  // what was directory_read, or identified
-    bool alone = false; // what was counted
-    std::uint8_t mark =
-        0; // likewise: what the low-water mark adds to the first number; 0 without one
-    std::uint8_t directory = 0; // which one it is, and the version of its data
-    std::uint8_t version = 0;
-    memory_id memory = 0; // of the client
+    bool replaceable = false;   // the directory that was read
+    std::uint8_t directory = 0; // which one was listed
     boost::container::static_vector<text_id, max_clients + 2> children = {};
 };
 
 // What a client tells its contender when an answer has come.
 inline input input_of(const message& m, answer code)
 {
-    static constexpr input_kind kinds[] = {input_kind::directory_made,
-                                           input_kind::created,
-                                           input_kind::counted,
-                                           input_kind::listed,
-                                           input_kind::watched,
-                                           input_kind::removed,
-                                           input_kind::removed_and_marked,
-                                           input_kind::stepped_down,
-                                           input_kind::directory_read,
-                                           input_kind::directory_identified,
-                                           input_kind::directory_signed,
-                                           input_kind::listed_and_watched,
-                                           input_kind::newcomers_watched};
+    static constexpr input_kind kinds[] = {
+        input_kind::directory_made,   input_kind::created,        input_kind::listed,
+        input_kind::listed,           input_kind::watched,        input_kind::removed,
+        input_kind::stepped_down,     input_kind::directory_read, input_kind::listed_and_watched,
+        input_kind::newcomers_watched};
     const auto kind = kinds[static_cast<std::size_t>(m.op)];
     if (code != answer::ok) {
         // The name is the client's own knowledge only of a watch.
@@ -103,11 +67,8 @@ inline input input_of(const message& m, answer code)
             .session = m.owner,
             .czxid = m.czxid,
             .name = m.name,
-            .ours = m.ours,
-            .alone = m.alone,
-            .mark = m.mark,
+            .replaceable = m.replaceable,
             .directory = m.directory,
-            .version = m.version,
             .children = m.children};
 }
 
@@ -115,7 +76,6 @@ struct output {
     protocol::command::kind type;
     text_id name = 0;
     error_code error = {};
-    std::uint8_t version = 0;
 };
 
 using state_id = std::uint32_t;
@@ -124,15 +84,13 @@ class automaton {
 public:
     struct transition {
         state_id next;
-        memory_id memory; // of the client, from now on
         std::vector<output> outputs;
         std::optional<protocol::remote_contention> known = {}; // what the input returns, if it does
     };
 
     // `first`: one contender after the other; their states are the first ones.
-    automaton(texts& text, memories& remembered, const layout& l,
-              const std::vector<protocol::contender>& first, bool try_only)
-        : text_{text}, memories_{remembered}, layout_{l}, try_only_{try_only}
+    automaton(texts& text, const std::vector<protocol::contender>& first, bool try_only)
+        : text_{text}, try_only_{try_only}
     {
         for (const auto& each : first) {
             id_of(each);
@@ -150,13 +108,6 @@ public:
 
     [[nodiscard]] const protocol::contender& operator[](state_id id) const { return states_[id]; }
     [[nodiscard]] text_id name(state_id id) const { return names_[id]; }
-    [[nodiscard]] bool joins_behind(state_id joining, state_id leaving, memory_id memory) const
-    {
-        auto value = states_[joining];
-        auto remembered = memories_[memory];
-        value.lend(remembered);
-        return value.joins_behind(states_[leaving]);
-    }
     [[nodiscard]] std::size_t size() const noexcept { return states_.size(); }
 
 private:
@@ -165,8 +116,8 @@ private:
         std::string encoded;
         for (const unsigned value :
              {unsigned(in.kind), unsigned(in.code), unsigned(in.connected), unsigned(in.safe),
-              unsigned(in.ours), unsigned(in.alone), unsigned(in.mark), unsigned(in.session),
-              unsigned(in.czxid), unsigned(in.directory), unsigned(in.version)}) {
+              unsigned(in.replaceable), unsigned(in.session), unsigned(in.czxid),
+              unsigned(in.directory)}) {
             encoded += static_cast<char>(value);
         }
         const auto append = [&](text_id id) {
@@ -174,7 +125,6 @@ private:
             encoded += static_cast<char>(id >> 8);
         };
         append(in.name);
-        append(in.memory);
         for (const auto child : in.children) {
             append(child);
         }
@@ -185,9 +135,8 @@ private:
     state_id id_of(const protocol::contender& value)
     {
         const auto told = static_cast<std::size_t>(
-            value.holds() | value.is_next() << 1 | value.waits_without_place() << 2 |
-            value.is_gone() << 3 | value.newcomers_drain() << 4 |
-            static_cast<int>(value.contention()) << 5 | value.identity().czxid << 8);
+            value.holds() | value.is_next() << 1 | value.is_gone() << 2 |
+            static_cast<int>(value.contention()) << 3 | value.identity().czxid << 8);
         const auto id = states_.id_of(value, told ^ std::hash<std::string_view>{}(value.name()) *
                                                         std::size_t{31});
         if (id == names_.size()) {
@@ -201,22 +150,12 @@ private:
         static const error_code codes[] = {{},
                                            zookeeper_errc::no_node,
                                            zookeeper_errc::throttled_op,
-                                           zookeeper_errc::no_auth,
-                                           zookeeper_errc::bad_version,
                                            zookeeper_errc::connection_loss};
         const auto& ec = codes[static_cast<std::size_t>(in.code)];
         const auto& name = text_[in.name];
         const protocol::node_identity identity{in.czxid, in.session};
-        const protocol::directory_state directory{
-            .czxid = in.directory, .version = in.version, .children = in.alone ? 1 : 2};
-        const protocol::directory_write write{.error = ec, .now = directory};
-        const auto data = !in.ours       ? std::string{"somebody's"}
-                          : in.mark != 0 ? protocol::data_with_low_water_mark(layout_, in.mark - 1)
-                                         : std::string{protocol::directory_signature};
         protocol::commands out;
         std::optional<protocol::remote_contention> known;
-        auto memory = memories_[in.memory];
-        value.lend(memory);
         value.assume_safe(in.safe);
         switch (in.kind) {
         case input_kind::join:
@@ -229,9 +168,8 @@ private:
         case input_kind::connected: value.connected(in.session, out); break;
         case input_kind::suspended: value.suspended(); break;
         case input_kind::expired: value.expired(out); break;
-        case input_kind::directory_made: value.directory_made({&ec, 1}, in.directory, out); break;
+        case input_kind::directory_made: value.directory_made({&ec, 1}, out); break;
         case input_kind::created: value.created(ec, name, identity, out); break;
-        case input_kind::counted: value.counted(ec, name, identity, write, out); break;
         case input_kind::listed:
         case input_kind::listed_and_watched:
         case input_kind::newcomers_watched: {
@@ -240,7 +178,7 @@ private:
                 children.push_back(text_[child]);
             }
             const protocol::contender::listing l{.children = children,
-                                                 .directory = directory,
+                                                 .directory = in.directory,
                                                  .watched = in.kind != input_kind::listed};
             if (in.kind == input_kind::newcomers_watched) {
                 known = value.newcomers_watched(ec, l);
@@ -254,28 +192,20 @@ private:
         case input_kind::watched: value.watched(name, ec, identity, out); break;
         case input_kind::changed: value.fired(name, false, out); break;
         case input_kind::deleted: value.fired(name, true, out); break;
-        case input_kind::directory_read: value.directory_read(ec, directory, data, out); break;
-        case input_kind::directory_identified:
-            value.directory_identified(ec, directory, data);
-            break;
-        case input_kind::directory_signed: value.directory_signed(ec, write); break;
-        case input_kind::removed_and_marked: value.removed_and_marked(ec, ec, out); break;
+        case input_kind::directory_read: value.directory_read(!ec && in.replaceable); break;
         case input_kind::removed: value.removed(ec, out); break;
         case input_kind::stepped_down: value.stepped_down(ec, out); break;
         case input_kind::step_down: value.step_down(out); break;
         case input_kind::proved: value.proved(out); break;
         }
-        transition t{id_of(value), memories_(memory), {}, known};
+        transition t{id_of(value), {}, known};
         for (const auto& c : out) {
-            t.outputs.push_back(
-                {c.type, text_(c.name), c.error, static_cast<std::uint8_t>(c.number)});
+            t.outputs.push_back({c.type, text_(c.name), c.error});
         }
         return t;
     }
 
     texts& text_;
-    memories& memories_;
-    const layout& layout_;
     bool try_only_;
     numbering<protocol::contender> states_;
     std::vector<text_id> names_;

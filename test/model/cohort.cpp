@@ -1,5 +1,5 @@
 // Walks through everything that can happen to the waiters of one client who share a node.
-#include "protocol/cohort.hpp"
+#include "lock/cohort.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -17,7 +17,7 @@ namespace colock::model {
 
 // The largest walk of this run, in states. With COLOCK_WALKS=all in the environment there is no limit, but in a build that
 // is ten times slower: there the large walks would take minutes, and find no other faults. Each planted fault is found by a
-// walk below the limit: test/model/mutations.sh runs no larger one.
+// walk below the limit: test/support/planted.sh runs no larger one.
 inline std::size_t largest_walk()
 {
     if constexpr (!test::optimized) {

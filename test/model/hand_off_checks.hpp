@@ -91,8 +91,7 @@ inline void world::write(std::string& to) const
     byte(left_.cancels | left_.breaks << 2 | left_.expiries << 4 | left_.removals << 6);
     byte(server_.counter);
     byte(server_.creations);
-    byte(server_.version);
-    byte(server_.directory | server_.ours << 1);
+    byte(server_.directory | unsigned{server_.first_number != 0} << 1);
     byte(server_.incarnation);
     byte(server_.nodes.size());
     for (const auto& n : server_.nodes) {
@@ -107,10 +106,10 @@ inline void world::write(std::string& to) const
         byte(c.waiting | c.last << 4);
         byte(c.look | c.lingering << 1 | c.timer << 2 | static_cast<int>(c.known) << 3);
         word(c.robbed);
+        byte(c.directory);
         byte(c.timer_at);
         byte(c.now);
         byte(c.handed_off);
-        word(c.memory);
         byte(c.strand.size());
         for (const auto& w : c.strand) {
             byte(w.cancelled | w.asks << 1 | w.cancelled_with << 2);
@@ -137,12 +136,6 @@ inline void world::write(std::string& to) const
                 byte(each);
             }
         }
-        for (const auto* told : {&c.listing, &c.asking}) {
-            byte(told->size());
-            for (const auto each : *told) {
-                byte(each);
-            }
-        }
         const auto& s = server_.sessions[i];
         byte(s.id);
         byte(s.alive | s.connected << 1);
@@ -150,17 +143,16 @@ inline void world::write(std::string& to) const
         for (const auto& r : s.requests) {
             byte(static_cast<unsigned>(r.op) | unsigned{r.wanted} << 7);
             byte(r.turn);
-            byte(r.version);
+            byte(r.directory);
             word(r.name);
         }
         byte(s.messages.size());
         for (const auto& m : s.messages) {
             byte(static_cast<unsigned>(m.op) | unsigned{m.wanted} << 7 | unsigned{m.is_event} << 6 |
-                 unsigned{m.deleted} << 5 | unsigned{m.ours} << 4);
-            byte(static_cast<unsigned>(m.code) | unsigned{m.alone} << 7);
+                 unsigned{m.deleted} << 5 | unsigned{m.replaceable} << 4);
+            byte(m.code);
             byte(m.turn);
             byte(m.directory);
-            byte(m.version);
             byte(m.owner);
             byte(m.czxid);
             word(m.name);

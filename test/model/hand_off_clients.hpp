@@ -1,7 +1,6 @@
 // What the clients of hand_off_world.hpp do: as little as the cohort and its contenders leave to them.
 #pragma once
 
-#include "hand_off_listings.hpp"
 #include "hand_off_world.hpp"
 
 namespace colock::model::hand_off {
@@ -211,15 +210,14 @@ inline void world::reconcile(work w)
             }
         }
     };
-    const auto goes_first = [&](serial number) {
+    const auto is_late = [&](serial number) {
         auto* const d = c.find(number);
-        return d != nullptr &&
-               lab_->contenders(i_).joins_behind(joining->contender, d->contender, c.memory);
+        return d != nullptr && lab_->contenders(i_)[d->contender].is_late();
     };
     if (joining == nullptr) {
         leave_all();
     } else {
-        if (std::ranges::any_of(w.leaving, goes_first)) {
+        if (std::ranges::any_of(w.leaving, is_late)) {
             leave_all();
         } else {
             joining->leave_behind_create = w.leaving;
@@ -347,12 +345,9 @@ inline std::optional<remote_contention> world::run(driver& d, input in)
     if (d.gone) {
         return std::nullopt;
     }
-    auto& c = clients_[i_];
-    in.memory = c.memory;
     const auto& t = lab_->contenders(i_).apply(d.contender, in);
     const auto known = t.known;
     d.contender = t.next;
-    c.memory = t.memory;
     d.commands.insert(d.commands.end(), t.outputs.begin(), t.outputs.end());
     if (!std::exchange(d.performing, true)) {
         for (std::size_t at = 0; at != d.commands.size(); ++at) {
@@ -375,16 +370,10 @@ inline void world::perform(driver& d, const output& o)
         send(d, operation::create, o);
         leave_behind_create(d);
         break;
-    case kind::create_and_count:
-        for (const auto& other : c.drivers) {
-            require(other.number == d.number || !server_.sessions[i_].alive || other.gone ||
-                        other.left || c.is_to_leave(other),
-                    "contract: the fast path, beside an own contender");
-        }
-        send(d, operation::create_and_count, o);
-        leave_behind_create(d);
-        break;
-    case kind::list: ask_for_listing(d); break;
+    case kind::list: send(d, operation::list, o); break;
+    case kind::list_again: send(d, operation::list_again, o); break;
+    case kind::read_directory: send(d, operation::read_directory, o); break;
+    case kind::remove_directory: send(d, operation::remove_directory, o); break;
     case kind::list_and_watch: send(d, operation::list_and_watch, o); break;
     case kind::watch_newcomers:
         require(c.holder == d.number && lab_->contenders(i_)[d.contender].holds(),
@@ -393,9 +382,6 @@ inline void world::perform(driver& d, const output& o)
         break;
     case kind::watch: send(d, operation::watch, o); break;
     case kind::remove: send(d, operation::remove, o); break;
-    case kind::read_directory: send(d, operation::read_directory, o); break;
-    case kind::identify_directory: send(d, operation::identify_directory, o); break;
-    case kind::sign_directory: send(d, operation::sign_directory, o); break;
     case kind::unwatch: unwatch(d, o.name); break;
     case kind::granted:
         granted(d);
@@ -440,7 +426,11 @@ inline void world::send(driver& d, operation op, const output& o)
     if (is_watch(op)) {
         ++entry(op == operation::watch ? o.name : text_id{0}).announced;
     }
-    s.requests.push_back({.op = op, .name = o.name, .version = o.version, .turn = d.number});
+    s.requests.push_back(
+        {.op = op,
+         .name = o.name,
+         .turn = d.number,
+         .directory = op == operation::list_again ? clients_[i_].directory : std::uint8_t{0}});
 }
 
 inline void world::suspend()
@@ -459,10 +449,6 @@ inline void world::suspend()
     server_.disconnect(i_);
     c.watches.clear();
     for (const auto& m : open) {
-        if (m.op == operation::list) {
-            tell_listing(m, answer::unknown);
-            continue;
-        }
         auto* const d = c.find(m.turn);
         if (d != nullptr && m.wanted && zookeeper::is_answered(m.op)) {
             run(*d, input_of(m, answer::unknown));
@@ -557,10 +543,6 @@ inline void world::deliver()
         }
         return;
     }
-    if (m.op == operation::list) {
-        tell_listing(m, static_cast<answer>(m.code));
-        return;
-    }
     auto* const d = c.find(m.turn);
     const bool wanted = m.wanted && d != nullptr && !d->gone;
     if (is_watch(m.op)) {
@@ -574,6 +556,9 @@ inline void world::deliver()
             }
         }
         settle(name);
+    }
+    if (m.op == operation::list && m.code == result::ok) {
+        c.directory = m.directory;
     }
     if (wanted) {
         if (const auto known = run(*d, input_of(m, static_cast<answer>(m.code)))) {

@@ -3,7 +3,7 @@
 
 #include "automaton.hpp"
 #include "depth_first.hpp"
-#include "protocol/cohort.hpp"
+#include "lock/cohort.hpp"
 
 #include <boost/container/static_vector.hpp>
 
@@ -27,7 +27,7 @@ struct scenario {
     unsigned expiries = 0;
     unsigned removals = 0; // of any node, by an operator
     bool rejoin_on_expiry = true;
-    bool fast_path = false;
+    std::int64_t first_number = 0; // of the nodes in the directory, unless it is made anew
 };
 
 inline void require(bool truth, const char* what)
@@ -88,7 +88,7 @@ struct work {
     [[nodiscard]] bool is_nothing() const noexcept { return leaving.empty() && !cancelled; }
 };
 
-// What lib/lock/driver does for one contender.
+// What contender_driver does for one contender.
 struct driver {
     serial number = 0;
     state_id contender = 0;
@@ -107,7 +107,7 @@ struct driver {
     boost::container::static_vector<serial, 2> leave_behind_create = {};
 };
 
-// What lib/lock/local and lib/client do. What they decide is decided by the cohort.
+// What local_queue and the session do. What they decide is decided by the cohort.
 struct client {
     struct watch_entry {
         text_id name; // 0: of the directory
@@ -134,31 +134,19 @@ struct client {
     serial holder = 0;
     serial contender = 0;
     serial last = 0;
-    text_id robbed = 0; // the node that an operator has deleted
+    text_id robbed = 0;         // the node that an operator has deleted
+    std::uint8_t directory = 0; // which one it has listed last
     bool look = false;
     bool lingering = false;
     bool timer = false;
     std::uint8_t timer_at = 0;
     std::uint8_t now = 0;
-    memory_id memory = 0;
     // What the cohort was last told of the queue.
     protocol::remote_contention known = protocol::remote_contention::unknown;
     std::uint8_t handed_off = 0; // on the holder's node, since it was granted or somebody came
     boost::container::static_vector<work, 8> strand = {};
     boost::container::static_vector<driver, 6> drivers = {};
     boost::container::static_vector<watch_entry, 6> watches = {};
-    // Of the directory: who is told of the listing that is under way, and of the next one.
-    boost::container::static_vector<serial, 6> listing = {};
-    boost::container::static_vector<serial, 6> asking = {};
-
-    // Whether the driver is to leave, when the strand comes to it.
-    [[nodiscard]] bool is_to_leave(const driver& d) const
-    {
-        return std::ranges::any_of(strand, [&](const work& w) {
-            return std::ranges::find(w.leaving, d.number) != w.leaving.end();
-        });
-    }
-
     [[nodiscard]] driver* find(serial number)
     {
         const auto at = std::ranges::find(drivers, number, &driver::number);
@@ -172,19 +160,17 @@ public:
     explicit laboratory(const scenario& s)
         : rules{s}, names{s.readers ? curator_shared_layout() : curator_layout()}
     {
-        forgotten = memories_({});
         for (std::size_t i = 0; i != s.users.size(); ++i) {
             protocol::contender::settings settings;
             settings.rejoin_on_expiry = s.rejoin_on_expiry;
             settings.layout = names;
             settings.shared = s.readers && i == 0;
             settings.lingers = s.lingers && i == 0;
-            settings.fast_path = s.fast_path;
             std::vector<protocol::contender> all;
             for (unsigned number = 0; number != max_serial; ++number) {
                 all.push_back({settings, {.high = i + 1, .low = 1 + 1000 * number}});
             }
-            automata_.push_back(std::make_unique<automaton>(text, memories_, names, all, false));
+            automata_.push_back(std::make_unique<automaton>(text, all, false));
         }
     }
 
@@ -211,10 +197,8 @@ public:
     const layout names;
     texts text;
     numbering<protocol::cohort> cohorts;
-    memory_id forgotten = 0;
 
 private:
-    memories memories_;
     std::vector<std::unique_ptr<automaton>> automata_;
 };
 

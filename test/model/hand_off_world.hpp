@@ -8,16 +8,14 @@ namespace colock::model::hand_off {
 class world {
 public:
     explicit world(laboratory& lab)
-        : server_{lab.rules.users.size(), true, lab.names, 0, true, false},
+        : server_{lab.rules.users.size(), true, lab.names, lab.rules.first_number, true, false},
           clients_(lab.rules.users.size()), left_{lab.rules.cancels, lab.rules.breaks,
                                                   lab.rules.expiries, lab.rules.removals}
     {
-        server_.versions = true;
         for (std::size_t i = 0; i != clients_.size(); ++i) {
             auto& c = clients_[i];
             c.cohort = lab.first_cohort(i);
             c.to_come = static_cast<std::uint8_t>(lab.rules.users[i]);
-            c.memory = lab.forgotten;
         }
         clients_[0].to_try = static_cast<std::uint8_t>(lab.rules.tries);
     }
@@ -52,7 +50,9 @@ public:
                     add(step_kind::cancel_try, d.number);
                 }
             }
-            if (!s.requests.empty() && s.alive) {
+            // What is behind a poll is processed, whether the poll brings something new or not.
+            const bool nothing_new = s.requests.size() == 1 && server_.stands_by(i);
+            if (!s.requests.empty() && s.alive && !nothing_new) {
                 add(step_kind::process);
             }
             if (!s.messages.empty()) {
@@ -112,7 +112,6 @@ public:
         case step_kind::notice_break: suspend(); break;
         case step_kind::notice_expiry:
             server_.new_session(i_);
-            c.memory = lab.forgotten;
             for_each_driver([&](driver& d) { run(d, {.kind = input_kind::expired}); });
             break;
         case step_kind::reconnect:
@@ -166,7 +165,7 @@ public:
     void write(std::string& to) const;
 
 private:
-    // ---- what lib/lock/local does, on any thread
+    // ---- what local_queue does, on any thread
 
     struct outcome {
         work on_the_strand;
@@ -213,7 +212,7 @@ private:
     void failed(driver& d);
     void met(driver& d, protocol::remote_contention what);
 
-    // ---- what lib/lock/driver does for one contender
+    // ---- what contender_driver does for one contender
 
     template <class Each>
     void for_each_driver(Each&& each)
@@ -234,9 +233,6 @@ private:
     void perform(driver& d, const output& o);
     void leave_behind_create(driver& d);
     void send(driver& d, operation op, const output& o);
-    void ask_for_listing(driver& d);
-    void list();
-    void tell_listing(const message& m, answer code);
     void suspend();
     void forget_gone();
 

@@ -279,12 +279,6 @@ BOOST_AUTO_TEST_CASE(G3_a_server_stalls_while_two_contend)
     explore({.clients = 2, .cancels = 1, .breaks = 1, .stalls = true, .offers = 1}, 10'000);
 }
 
-BOOST_AUTO_TEST_CASE(G3_a_server_stalls_and_who_joins_expects_to_be_alone)
-{
-    explore({.clients = 2, .cancels = 1, .breaks = 1, .counts = true, .stalls = true, .offers = 1},
-            10'000);
-}
-
 BOOST_AUTO_TEST_CASE(G3_a_server_stalls_while_a_writer_steps_down)
 {
     explore(

@@ -1,7 +1,7 @@
 // What clients and servers of a walk say to each other, and what a server keeps.
 #pragma once
 
-#include "protocol/names/contender_name.hpp"
+#include "names/contender_name.hpp"
 
 #include <boost/container/static_vector.hpp>
 
@@ -74,15 +74,12 @@ private:
 enum class operation : std::uint8_t {
     make_directory,
     create,
-    create_and_count, // and write to the directory, which tells whether the node is its only child
     list,
+    list_again, // likewise, by one who stands by until the queue is empty
     watch,
     remove,
-    remove_and_mark,    // and write to the directory up to which number nobody is left
-    step_down,          // the node `name`, of a reader, in place of the client's own, a writer's
-    read_directory,     // whether the directory may be deleted, and the low-water mark in it
-    identify_directory, // likewise
-    sign_directory, // check that `name` is there, and write to the directory in place of data of `version`
+    step_down,        // the node `name`, of a reader, in place of the client's own, a writer's
+    read_directory,   // whether another directory can take its place
     list_and_watch,   // and watch the directory for nodes that come or go
     watch_newcomers,  // likewise, by a holder
     remove_directory, // unless it has children; nobody looks at the answer
@@ -92,12 +89,12 @@ enum class operation : std::uint8_t {
 struct request {
     operation op;
     text_id name = 0;
-    bool wanted = true; // of a watch: the client still wants it. Known to the client only.
-    std::uint8_t version = 0;
-    std::uint8_t turn = 0; // which one of the client's contenders has sent it
+    bool wanted = true;         // of a watch: the client still wants it. Known to the client only.
+    std::uint8_t turn = 0;      // which one of the client's contenders has sent it
+    std::uint8_t directory = 0; // of list_again: where it has made way
 };
 
-enum class result : std::uint8_t { ok, no_node, throttled, denied, bad_version };
+enum class result : std::uint8_t { ok, no_node, throttled };
 
 // What a connection carries to its client: replies and events in one order.
 struct message {
@@ -109,12 +106,9 @@ struct message {
     text_id name = 0;
     std::uint8_t owner = 0; // of the node created or read
     std::uint8_t czxid = 0;
-    bool ours = false;  // what was directory_read
-    bool alone = false; // the only child, when it was created
-    std::uint8_t mark = 0;
-    std::uint8_t directory = 0; // which one it is, and the version of its data
-    std::uint8_t version = 0;
-    std::uint8_t turn = 0; // copied from the request
+    bool replaceable = false;   // the directory that was read
+    std::uint8_t directory = 0; // which one was listed
+    std::uint8_t turn = 0;      // copied from the request
     boost::container::static_vector<text_id, max_clients + 2> children = {};
     // For the check of G1 only: the node of this client that had most recently been blocked by none, as
     // the server knew it when it wrote this.
@@ -142,10 +136,7 @@ struct view {
 
     boost::container::static_vector<node, 2 * max_clients> nodes = {};
     bool directory = false;
-    bool ours = false;
-    std::uint8_t mark = 0;
     std::uint8_t incarnation = 0;
-    std::uint8_t version = 0;
     text_id led = 0;
     boost::container::static_vector<change, 16> changes = {};
 };

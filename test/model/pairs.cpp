@@ -61,12 +61,12 @@ BOOST_AUTO_TEST_CASE(G7_one_of_five_loses_its_node)
 
 BOOST_AUTO_TEST_CASE(G3_one_cancels_at_the_end_of_the_numbers)
 {
-    explore({.cancels = 1, .first_number = colock::protocol::drain_from_number}, 5'700'000);
+    explore({.cancels = 1, .first_number = colock::protocol::late_from_number}, 5'700'000);
 }
 
 BOOST_AUTO_TEST_CASE(G4_a_connection_breaks_at_the_end_of_the_numbers)
 {
-    explore({.breaks = 1, .first_number = colock::protocol::drain_from_number - 1}, 6'300'000);
+    explore({.breaks = 1, .first_number = colock::protocol::late_from_number - 1}, 6'300'000);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

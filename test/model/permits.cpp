@@ -91,6 +91,7 @@ BOOST_AUTO_TEST_CASE(G2_G4_the_lock_of_the_queue_counts_as_lost)
 BOOST_AUTO_TEST_CASE(G4_the_directory_is_missing_and_may_vanish_again)
 {
     explore({.refusals = 1, .reaps = 1, .directory_exists = false}, 11'000);
+    explore({.reaps = 2, .directory_exists = false}, 50'000);
 }
 
 BOOST_AUTO_TEST_CASE(G4_the_directory_is_missing_and_a_connection_breaks)
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(G1_G4_the_limit_rises_where_there_is_no_directory)
              .later = 1,
              .cancels = 1,
              .directory_exists = false},
-            400);
+            330);
 }
 
 BOOST_AUTO_TEST_CASE(G1_G4_the_limit_falls)
@@ -132,6 +133,21 @@ BOOST_AUTO_TEST_CASE(try_with_a_counter)
 BOOST_AUTO_TEST_CASE(G1_others_have_another_number)
 {
     explore({.elsewhere = 2, .cancels = 1, .breaks = 1}, 17'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_clients_have_different_numbers)
+{
+    explore({.acquisitions = 2, .numbers = {2, 1}, .directory_exists = false}, 280'000);
+    explore({.numbers = {1, 2}, .cancels = 1, .breaks = 1, .directory_exists = false}, 1'000);
+    explore({.numbers = {1, 2}, .elsewhere = 1, .expiries = 1, .reaps = 1}, 1'000);
+}
+
+BOOST_AUTO_TEST_CASE(G1_a_lock_of_another_kind_comes_at_any_moment)
+{
+    explore({.rivals = 1}, 1'000);
+    explore({.cancels = 1, .breaks = 1, .rivals = 1, .directory_exists = false}, 10'000);
+    explore({.permits = 0, .counter = true, .later = 1, .rivals = 1, .directory_exists = false},
+            1'000);
 }
 
 BOOST_AUTO_TEST_CASE(a_lock_of_another_kind)

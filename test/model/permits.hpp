@@ -7,9 +7,9 @@
 
 #include "depth_first.hpp"
 #include "messages.hpp"
-#include "protocol/names/contender_name.hpp"
-#include "protocol/permits/acquisition.hpp"
-#include "protocol/permits/numbers.hpp"
+#include "names/contender_name.hpp"
+#include "recipes/semaphore/acquisition.hpp"
+#include "recipes/semaphore/numbers.hpp"
 
 #include <cstdint>
 #include <map>
@@ -26,8 +26,9 @@ struct scenario {
     std::size_t tries = 0;                        // so many sessions, the last ones, do not wait
     std::vector<std::int64_t> wanted = {1, 1, 1}; // by the sessions
     std::int64_t permits = 1;
-    bool counter = false;        // a node says how many there are
-    std::int64_t later = 0;      // and says this, some time or other
+    std::vector<std::int64_t> numbers = {}; // of permits, by the sessions, where they disagree
+    bool counter = false;                   // a node says how many there are
+    std::int64_t later = 0;                 // and says this, some time or other
     std::int64_t elsewhere = 0;  // the maximum that somebody has written into the directory
     bool other_kind = false;     // a mutex has its queue at the semaphore's path
     unsigned cancels = 0;        // of these, some are told at once, and some when no trace is left
@@ -39,6 +40,7 @@ struct scenario {
     unsigned doubts = 0;         // whether the queue's lock is held still: it counts as lost
     unsigned refusals = 0;       // of a create, which can be repeated
     unsigned reaps = 0;          // of the directory, while it is empty
+    unsigned rivals = 0; // locks of another kind that come, and stay unless they see the directory
     bool directory_exists = true;
     bool rejoin_on_expiry = true;
     bool ghosts =
@@ -58,6 +60,7 @@ enum class operation : std::uint8_t {
     create,
     make_directory,
     remove_leases,
+    remove_directory,
     renew_list, // a watch, behind a reconnection
     renew_limit,
     // Told by the server, unasked.
@@ -127,7 +130,8 @@ struct acquisition {
     bool released = false, removing = false, lost = false; // the permits
     bool expired = false; // the session, while it had the queue's lock
     outcome_of outcome = outcome_of::none;
-    std::uint8_t low = 0; // of the guid of its leases
+    std::uint8_t low = 0;                         // of the guid of its leases
+    std::uint8_t read_maximum = 0, read_from = 0; // a directory
     watch list, limit;
 };
 
@@ -135,7 +139,8 @@ enum class place_state : std::uint8_t { none, joining, held, leaving };
 
 struct session {
     std::uint8_t id = 0;
-    bool alive = true, connected = true, compared = false;
+    bool alive = true, connected = true;
+    std::uint8_t compared = 0; // a directory; 0: none
     place_state place = place_state::none;
     std::uint8_t number = 0;                // of its node in the queue
     std::uint8_t holder = 0, unlocking = 0; // an acquisition and one; 0: none
@@ -158,6 +163,7 @@ enum class step_kind : std::uint8_t {
     reconnect,
     change_limit,
     sweep,
+    rival_looks,
     // The adversary's.
     cancel_at_once,
     cancel,
@@ -169,6 +175,7 @@ enum class step_kind : std::uint8_t {
     doubt,
     refuse,
     reap,
+    rival_comes,
 };
 
 struct step {
@@ -182,11 +189,11 @@ struct step {
 inline std::string to_string(const step& s)
 {
     static constexpr const char* names[] = {
-        "process", "deliver",        "begin",         "release",   "resume",
-        "change",  "notice break",   "notice expiry", "reconnect", "change limit",
-        "sweep",   "cancel at once", "cancel",        "deadline",  "break",
-        "expire",  "remove lease",   "remove place",  "doubt",     "refuse",
-        "reap"};
+        "process", "deliver",      "begin",          "release",      "resume",
+        "change",  "notice break", "notice expiry",  "reconnect",    "change limit",
+        "sweep",   "rival looks",  "cancel at once", "cancel",       "deadline",
+        "break",   "expire",       "remove lease",   "remove place", "doubt",
+        "refuse",  "reap",         "rival comes"};
     return std::string{names[static_cast<std::size_t>(s.kind)]} + ' ' + std::to_string(s.session) +
            '.' + std::to_string(s.who);
 }
@@ -203,7 +210,7 @@ public:
     {
         protocol::permits::settings s;
         s.wanted = rules.wanted[session];
-        s.permits = rules.permits;
+        s.permits = permits_of(session);
         s.try_only = session + rules.tries >= rules.sessions;
         s.rejoin_on_expiry = rules.rejoin_on_expiry;
         if (rules.counter) {
@@ -219,6 +226,12 @@ public:
             states_.push_back(&at->first);
         }
         return at->second;
+    }
+
+    // As this session has been told.
+    [[nodiscard]] std::int64_t permits_of(std::size_t session) const
+    {
+        return rules.numbers.empty() ? rules.permits : rules.numbers[session];
     }
 
     const scenario rules;

@@ -134,10 +134,6 @@ protected:
             answer(s, s.all[next.what.who], lab, next.what);
         }
     }
-    [[nodiscard]] std::size_t index_of(const session& s) const
-    {
-        return static_cast<std::size_t>(&s - sessions_.data());
-    }
     [[nodiscard]] bool tries(const session& s, const laboratory& lab) const
     {
         return index_of(s) + lab.rules.tries >= sessions_.size();
@@ -163,7 +159,7 @@ protected:
         value.assume({.session = s.id,
                       .queue_lost = s.holder == who + 1 ? reasons[static_cast<std::size_t>(s.lost)]
                                                         : error_code{},
-                      .compared = s.compared});
+                      .compared = s.compared != 0});
         input(value, out);
         value.assume({});
         a.state = lab.id_of(value);
@@ -179,19 +175,29 @@ protected:
         require(!a.gone, "contract: a command after gone");
         const auto ask = [&](operation op) { send(s, {op, who}); };
         switch (c.type) {
+        case kind::reserve: // that it may take a while, or be refused, is told by example
+            tell(s, a, lab, [](auto& p, auto& more) { p.reserved({}, more); });
+            break;
         case kind::lock_queue: lock(s, who, lab); break;
         case kind::unlock_queue:
         case kind::release_queue:
             a.list = a.limit = {};
             unlock(s, who, c.type == kind::unlock_queue);
             break;
-        case kind::list: ask(operation::list); break;
+        case kind::list:
+            a.list = {};
+            ask(operation::list);
+            break;
         case kind::list_and_watch: ask(operation::list_and_watch); break;
-        case kind::read_maximum: ask(operation::read_maximum); break;
+        case kind::read_maximum:
+            a.list = {};
+            ask(operation::read_maximum);
+            break;
         case kind::list_siblings: ask(operation::list_siblings); break;
         case kind::read_limit: ask(operation::read_limit); break;
         case kind::create:
             require(s.holder == who + 1, "G2: takes permits without the queue's lock");
+            a.list = {};
             send(s, {.op = operation::create,
                      .who = who,
                      .low = low_of(c.name),
@@ -207,14 +213,21 @@ protected:
             a.limit.taken = a.limit.fired;
             a.waiting = true;
             break;
-        case kind::pause: a.pausing = true; break;
+        case kind::pause:
+        case kind::pause_after_event: a.pausing = true; break;
         case kind::cut_short: cut_short(s, a); break;
-        case kind::unwatch_list: a.list = {}; break;
         case kind::unwatch_limit: a.limit = {}; break;
+        case kind::remove_directory:
+            if (s.connected) {
+                s.requests.push_back({.op = operation::remove_directory,
+                                      .who = who,
+                                      .number = s.holder == who + 1 ? s.number : std::uint8_t{0}});
+            }
+            break;
         case kind::agreed:
-            require(lab.rules.elsewhere == 0 || lab.rules.elsewhere == lab.rules.permits,
+            require(a.read_maximum == 0 || a.read_maximum == lab.permits_of(index_of(s)),
                     "G1: two who disagree about the number go on");
-            s.compared = true;
+            s.compared = a.read_from;
             break;
         case kind::give_back:
             require(a.outcome != outcome_of::none, "contract: gives back what is wanted");
@@ -261,8 +274,10 @@ protected:
         const bool foreseen = (c.error == errc::disconnected && (a.left || tries(s, lab))) ||
                               (c.error == zookeeper_errc::connection_loss && tries(s, lab)) ||
                               (c.error == errc::session_expired && !lab.rules.rejoin_on_expiry) ||
-                              (c.error == errc::conflicting_kind && lab.rules.other_kind) ||
-                              (c.error == errc::conflicting_maximum && lab.rules.elsewhere != 0);
+                              (c.error == errc::conflicting_kind &&
+                               (lab.rules.other_kind || lab.rules.rivals != 0)) ||
+                              (c.error == errc::conflicting_maximum &&
+                               (lab.rules.elsewhere != 0 || !lab.rules.numbers.empty()));
         require(foreseen, "contract: failed without a reason");
     }
 
@@ -383,6 +398,7 @@ protected:
         case operation::list_changed: a.list.fired = a.list.alive; break;
         case operation::limit_changed: a.limit.fired = a.limit.alive; break;
         case operation::remove_leases: a.removing = false; break;
+        case operation::remove_directory: break;
         default:
             if (m.wanted) {
                 answer(s, a, lab, m);
@@ -404,6 +420,14 @@ protected:
         if (m.op == operation::list_and_watch && !ec) {
             a.list = {.alive = true, .armed = a.list.armed, .seen = m.number};
         }
+        const bool lists = m.op == operation::list || m.op == operation::list_and_watch;
+        if (lists && m.answer != code::aborted && m.limit != s.compared) {
+            s.compared = 0;
+        }
+        if (m.op == operation::read_maximum) {
+            a.read_maximum = m.limit;
+            a.read_from = m.number;
+        }
         if (m.op == operation::read_limit && !ec) {
             a.limit = {.alive = true, .armed = a.limit.armed, .seen = m.number};
         }
@@ -423,15 +447,13 @@ protected:
             case operation::list:
             case operation::list_and_watch: p.listed(ec, names(m.found), out); break;
             case operation::read_maximum:
-                p.maximum_read(ec,
-                               lab.rules.elsewhere != 0
-                                   ? protocol::permits::maximum_text(lab.rules.elsewhere)
-                                   : std::string{},
-                               out);
+                p.maximum_read(
+                    ec, m.limit != 0 ? protocol::permits::maximum_text(m.limit) : std::string{}, 0,
+                    out);
                 break;
             case operation::list_siblings: {
                 std::vector<std::string> siblings{"leases", "locks"};
-                if (lab.rules.other_kind) {
+                if (lab.rules.other_kind || m.limit != 0) {
                     siblings.push_back(protocol::name_prefix(curator_layout(), {}) + "0000000001");
                 }
                 p.siblings_listed(ec, siblings, out);

@@ -10,7 +10,8 @@ namespace colock::model::permits {
 class server {
 public:
     explicit server(laboratory& lab)
-        : left_{lab.rules}, directory_{lab.rules.directory_exists}, limit_{
+        : left_{lab.rules}, directory_{lab.rules.directory_exists},
+          maximum_{static_cast<std::uint8_t>(lab.rules.elsewhere)}, limit_{
                                                                         static_cast<std::uint8_t>(
                                                                             lab.rules.permits)}
     {
@@ -54,10 +55,13 @@ protected:
     {
         return static_cast<std::uint8_t>(&a - s.all.data());
     }
+    [[nodiscard]] std::size_t index_of(const session& s) const
+    {
+        return static_cast<std::size_t>(&s - sessions_.data());
+    }
     [[nodiscard]] std::uint8_t guid_of(const session& s, const acquisition& a) const
     {
-        return static_cast<std::uint8_t>(
-            static_cast<std::size_t>(&s - sessions_.data()) * max_acquisitions + number_of(s, a));
+        return static_cast<std::uint8_t>(index_of(s) * max_acquisitions + number_of(s, a));
     }
     static bool is_over(const acquisition& a)
     {
@@ -75,6 +79,7 @@ protected:
             m.answer = directory_ ? code::ok : code::no_node;
             m.found = leases_;
             m.number = list_version_;
+            m.limit = directory_ ? made_ : 0;
         };
         switch (r.op) {
         case operation::join:
@@ -110,9 +115,10 @@ protected:
             break;
         case operation::read_maximum:
             m.answer = directory_ ? code::ok : code::no_node;
-            m.limit = static_cast<std::uint8_t>(lab.rules.elsewhere);
+            m.limit = maximum_;
+            m.number = made_;
             break;
-        case operation::list_siblings: break;
+        case operation::list_siblings: m.limit = rival_ != rival::none ? 1 : 0; break;
         case operation::read_limit:
             m.limit = limit_;
             m.number = limit_version_;
@@ -125,9 +131,21 @@ protected:
         case operation::make_directory:
             if (!directory_) {
                 directory_ = true;
+                ++made_;
+                maximum_ =
+                    static_cast<std::uint8_t>(lab.rules.counter ? 0 : lab.permits_of(index_of(s)));
                 leases_changed();
             }
             break;
+        case operation::remove_directory:
+            if (r.number != 0 && !has_place(s.id, r.number)) {
+                return;
+            }
+            if (directory_ && leases_.empty()) {
+                directory_ = false;
+                leases_changed();
+            }
+            return;
         case operation::remove_leases: {
             const auto before = leases_.size();
             erase_if(leases_,
@@ -158,7 +176,7 @@ protected:
 
     code create(const session& s, const acquisition& a, const request& r, const laboratory& lab)
     {
-        if (place_of(s.id) == queue_.size() || queue_[place_of(s.id)].second != r.number) {
+        if (!has_place(s.id, r.number)) {
             return code::no_place;
         }
         if (lab.rules.counter && r.limit_version != -1 && r.limit_version != limit_version_) {
@@ -168,11 +186,15 @@ protected:
             return code::no_node;
         }
         require(queue_.front().first == s.id, "G2: permits are taken out of turn");
-        const auto index = static_cast<std::size_t>(&s - sessions_.data());
+        const auto index = index_of(s);
+        for (const auto& l : leases_) {
+            require(lab.permits_of(l.high / max_acquisitions) == lab.permits_of(index),
+                    "G1: permits beside those of another number");
+        }
         for (std::int64_t i = 0; i != lab.rules.wanted[index]; ++i) {
             leases_.push_back({s.id, guid_of(s, a), r.low, static_cast<std::uint8_t>(i)});
         }
-        const auto most = lab.rules.counter ? limit_ : lab.rules.permits;
+        const auto most = lab.rules.counter ? limit_ : lab.permits_of(index);
         require(static_cast<std::int64_t>(leases_.size()) <= most,
                 "G1: more permits are held than there are");
         leases_changed();
@@ -194,6 +216,11 @@ protected:
         return static_cast<std::size_t>(
             std::ranges::find(queue_, id, &std::pair<std::uint8_t, std::uint8_t>::first) -
             queue_.begin());
+    }
+
+    [[nodiscard]] bool has_place(std::uint8_t id, std::uint8_t number) const
+    {
+        return place_of(id) != queue_.size() && queue_[place_of(id)].second == number;
     }
 
     // Tells its session, and the next one.
@@ -246,6 +273,10 @@ protected:
 
     scenario left_; // of the budgets
     bool directory_;
+    std::uint8_t made_ = 1;    // which directory it is
+    std::uint8_t maximum_ = 0; // written into it; 0: none
+    // A lock of another kind, which has its queue at the semaphore's path.
+    enum class rival : std::uint8_t { none, there, granted } rival_ = rival::none;
     std::uint8_t limit_;
     std::uint8_t limit_version_ = 0, list_version_ = 0;
     std::uint8_t places_ = 0; // numbers in the queue that were given

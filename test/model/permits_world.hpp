@@ -82,6 +82,12 @@ public:
         if (left_.reaps != 0 && directory_ && leases_.empty()) {
             all.push_back({step_kind::reap});
         }
+        if (left_.rivals != 0) {
+            all.push_back({step_kind::rival_comes});
+        }
+        if (rival_ == rival::there) {
+            all.push_back({step_kind::rival_looks});
+        }
         return all;
     }
 
@@ -107,7 +113,9 @@ public:
         case step_kind::deadline:
             --left_.deadlines;
             a.left = true;
-            tell(s, a, lab, [&](auto& p, auto& out) { p.deadline_reached(s.connected, out); });
+            tell(s, a, lab, [&](auto& p, auto& out) {
+                p.deadline_reached(s.connected ? error_code{} : errc::disconnected, out);
+            });
             break;
         case step_kind::break_connection: --left_.breaks; [[fallthrough]];
         case step_kind::notice_break: drop_connection(s, lab); break;
@@ -150,6 +158,14 @@ public:
             s.messages.push_back({r.op, r.who, code::throttled});
             break;
         }
+        case step_kind::rival_comes:
+            --left_.rivals;
+            rival_ = rival::there;
+            break;
+        case step_kind::rival_looks:
+            rival_ =
+                directory_ ? rival::none : rival::granted; // it takes its node back, or goes on
+            break;
         case step_kind::reap:
             --left_.reaps;
             directory_ = false;
@@ -177,7 +193,8 @@ public:
         const auto bytes = [&](auto... values) { (to.push_back(static_cast<char>(values)), ...); };
         bytes(left_.cancels, left_.deadlines, left_.breaks, left_.expiries, left_.removals,
               left_.queue_removals, left_.doubts, left_.refusals, left_.reaps, left_.later,
-              directory_, limit_, limit_version_, list_version_, places_, queue_.size());
+              left_.rivals, rival_, directory_, made_, maximum_, limit_, limit_version_,
+              list_version_, places_, queue_.size());
         for (const auto& [owner, number] : queue_) {
             bytes(owner, number);
         }
@@ -189,7 +206,7 @@ public:
         };
         write_leases(leases_);
         for (const auto& s : sessions_) {
-            bytes(s.id, s.alive | s.connected << 1 | s.compared << 2, s.place, s.number, s.holder,
+            bytes(s.id, s.alive | s.connected << 1, s.compared, s.place, s.number, s.holder,
                   s.unlocking, s.lost, s.waiting.size(), s.requests.size(), s.unsent.size(),
                   s.messages.size());
             for (const auto who : s.waiting) {
@@ -208,7 +225,7 @@ public:
                 bytes(a.state, a.state >> 8, a.state >> 16,
                       a.begun | a.left << 1 | a.gone << 2 | a.pausing << 3 | a.waiting << 4 |
                           a.released << 5 | a.removing << 6 | a.lost << 7,
-                      a.outcome, a.low, a.expired);
+                      a.outcome, a.low, a.expired, a.read_maximum, a.read_from);
                 for (const auto* w : {&a.list, &a.limit}) {
                     bytes(w->alive | w->fired << 1 | w->armed << 2 | w->taken << 3, w->seen);
                 }
@@ -224,6 +241,8 @@ private:
         for (const auto& s : sessions_) {
             for (const auto& a : s.all) {
                 require(lab[a.state].is_gone() == a.gone, "contract: is_gone()");
+                require(rival_ != rival::granted || a.outcome != outcome_of::granted || a.released,
+                        "G1: permits beside a lock of another kind");
             }
             if (s.connected && s.alive && s.requests.empty() && s.messages.empty()) {
                 check_quiet(s);
@@ -265,7 +284,8 @@ private:
     [[nodiscard]] bool fits(const session& s) const
     {
         return directory_ &&
-               static_cast<std::int64_t>(leases_.size()) + left_.wanted[index_of(s)] <= limit_;
+               static_cast<std::int64_t>(leases_.size()) + left_.wanted[index_of(s)] <=
+                   (left_.numbers.empty() ? limit_ : left_.numbers[index_of(s)]);
     }
 };
 

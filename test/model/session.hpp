@@ -2,7 +2,7 @@
 #pragma once
 
 #include "depth_first.hpp"
-#include "protocol/session/reconnect.hpp"
+#include "session/reconnect.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -112,6 +112,10 @@ inline std::vector<world::event> world::possible() const
         w.broken(loss::credentials_refused, false);
         w.require(w.told_ != state::suspended, "contract refused credentials are tried");
     });
+    sometimes(&scenario::refused_credentials, established, "identity demanded", [](world& w) {
+        w.broken(loss::identity_demanded, false);
+        w.require(w.told_ != state::suspended, "contract a demanded identity is tried without");
+    });
     may(breaks_off_, "broken off", [](world& w) { w.broken(loss::broken, false); });
     may(trial_, "options accepted", [](world& w) {
         w.trial_ = false;

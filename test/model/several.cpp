@@ -1,5 +1,5 @@
 // Users who want several locks, each by protocol::several or one lock after the other, in every order of events.
-#include "protocol/several.hpp"
+#include "recipes/multi_lock/several.hpp"
 
 #include "depth_first.hpp"
 #include "explore.hpp"

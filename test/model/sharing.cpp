@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(G5_one_steps_down_and_loses_its_node_or_its_session)
     for (const auto* who : {"ww", "wr"}) {
         const std::size_t more = who[1] == 'w' ? 200'000 : 0;
         explore({.clients = 2, .readers = who, .breaks = 1, .removals = 1, .downgrades = 1},
-                315'000 + more);
+                313'000 + more);
         explore({.clients = 2, .readers = who, .breaks = 1, .expiries = 1, .downgrades = 1},
                 341'000 + more);
         explore({.clients = 2, .readers = who, .refusals = 2, .downgrades = 1}, 70'000);

@@ -61,15 +61,11 @@ inline void world::obey(session& s, contender& c, const laboratory& lab,
         send(operation::watch);
         break;
     case kind::unwatch: unwatch(s, c); break;
-    case kind::create_and_count:
-    case kind::mark_refused:
     case kind::list:
+    case kind::list_again:
     case kind::list_and_watch:
     case kind::watch_newcomers:
-    case kind::identify_directory:
-    case kind::sign_directory:
     case kind::read_directory:
-    case kind::remove_and_mark:
     case kind::remove_directory:
     case kind::step_down:
     case kind::shared: throw violation{"contract: it has no queue"};

@@ -4,7 +4,7 @@
 
 #include "depth_first.hpp"
 #include "messages.hpp"
-#include "protocol/single_node.hpp"
+#include "queue/single_node.hpp"
 
 #include <cstdint>
 #include <string>

@@ -16,29 +16,11 @@ public:
         : one_by_one_{s.one_by_one}, stalls_{s.stalls}, careful_{s.careful}, offers_{s.offers},
           cancels_{s.cancels}, breaks_{s.breaks}, expiries_{s.expiries}, removals_{s.removals},
           downgrades_{s.downgrades}, changes_{s.changes}, refusals_{s.refusals}, reaps_{s.reaps},
-          lies_{s.lies}, overwrites_{s.overwrites}, replacements_{s.replacements}, lags_{s.lags},
-          remembers_{s.remembers}, turns_{s.turns}, server_{s.clients,
-                                                            s.directory_exists,
-                                                            laboratory::names_of(s),
-                                                            s.first_number,
-                                                            s.ours,
-                                                            s.stranger},
+          lags_{s.lags}, server_{s.clients,      s.directory_exists, laboratory::names_of(s),
+                                 s.first_number, s.replaceable,      s.stranger},
           clients_(s.clients), foreigners_expected_{s.elders + (s.foreigner ? 1u : 0u)},
           may_step_down_{s.foreigner}, impatient_elders_{!s.patient_elders}
     {
-        server_.writable = s.writable;
-        if (s.remembers) {
-            server_.versions = true;
-            server_.version = static_cast<std::uint8_t>(s.first_version);
-        }
-        if (s.alone_before) {
-            server_.counter = 2;
-            clients_[0].told = {
-                .directory = 1, .version = server_.version, .alone = true, .next = 2};
-        }
-        if (s.marked) {
-            server_.mark = ++server_.counter;
-        }
         for (auto& c : clients_) {
             c.safe = !s.doubts;
         }
@@ -54,12 +36,10 @@ public:
             const auto& c = clients_[i];
             const auto& s = server_.sessions[i];
             // In this order: they do not differ otherwise.
-            const bool next = c.gone && c.turn + 1U < turns_ && s.alive && s.connected;
-            if (((!c.joined && (i == 0 || remembers_ || clients_[i - 1].joined)) || next) &&
-                (!one_by_one_ || is_quiet())) {
+            if (!c.joined && (i == 0 || clients_[i - 1].joined) && (!one_by_one_ || is_quiet())) {
                 add(step_kind::join, i);
             }
-            if (!s.requests.empty() && s.alive && !s.moved) {
+            if (!s.requests.empty() && s.alive && !s.moved && !server_.stands_by(i)) {
                 add(step_kind::process, i);
                 if (refusals_ != 0 && s.requests.front().op != operation::forget) {
                     add(step_kind::refuse, i);
@@ -74,7 +54,6 @@ public:
                 add(step_kind::fall_behind, i);
             }
             const bool queues = c.joined && !c.gone;
-            const bool over = c.gone && c.turn + 1U >= turns_;
             if (c.granted && !c.left && queues) {
                 add(step_kind::leave, i);
                 if (downgrades_ != 0 && !c.lost && !c.stepping_down && server_.is_writer(c.held)) {
@@ -87,7 +66,7 @@ public:
             if (c.proving && s.alive) {
                 add(step_kind::prove, i);
             }
-            if (!over && !s.alive) {
+            if (!c.gone && !s.alive) {
                 add(s.connected ? step_kind::notice_break : step_kind::notice_expiry, i);
                 if (s.connected) {
                     add(step_kind::notice_both, i);
@@ -96,7 +75,7 @@ public:
             if (!c.gone && s.alive && s.moved) {
                 add(step_kind::notice_break, i);
             }
-            if (!over && s.alive && !s.connected && !stalls_) {
+            if (!c.gone && s.alive && !s.connected && !stalls_) {
                 add(step_kind::reconnect, i);
             }
             for (std::uint8_t server = 0; s.alive && stalls_ && server != 2; ++server) {
@@ -151,15 +130,6 @@ public:
             foreigners_expected_ == 0) {
             add(step_kind::reap, 0);
         }
-        if (lies_ != 0 && server_.directory) {
-            add(step_kind::lie, 0);
-        }
-        if (overwrites_ != 0 && server_.directory) {
-            add(step_kind::overwrite, 0);
-        }
-        if (replacements_ != 0 && server_.nodes.empty()) {
-            add(step_kind::replace, 0);
-        }
         return all;
     }
 
@@ -173,20 +143,11 @@ public:
         switch (s.kind) {
         case step_kind::process:
             server_.woken.clear();
-            server_.was_foreign = false;
             server_.process(i, lab.text());
-            check_herd(lab);
-            // A directory that was made in place of another one, and written to as often, cannot be told from it.
-            require(!server_.was_foreign || clients_[i].told.directory != server_.incarnation,
-                    "contract: somebody's directory is written to");
+            check_herd();
             break;
         case step_kind::deliver: deliver(i, lab); break;
         case step_kind::join:
-            if (clients_[i].joined) {
-                begin_next(clients_[i]);
-            } else {
-                clients_[i].memory = lab.known(i);
-            }
             clients_[i].joined = true;
             run(i, lab,
                 {.kind = input_kind::join,
@@ -213,10 +174,6 @@ public:
         case step_kind::notice_expiry:
             server_.new_session(i);
             clients_[i].safe = !lab.rules().doubts;
-            if (remembers_) {
-                clients_[i].memory = lab.forgotten();
-                clients_[i].told = {};
-            }
             run(i, lab, {.kind = input_kind::expired});
             break;
         case step_kind::reconnect:
@@ -234,11 +191,11 @@ public:
         case step_kind::foreigner_leaves:
         case step_kind::foreigner_gives_up:
             server_.remove(i);
-            check_herd(lab);
+            check_herd();
             break;
         case step_kind::foreigner_steps_down:
             server_.downgrade_foreigner(lab.text());
-            check_herd(lab);
+            check_herd();
             break;
         case step_kind::process_late: server_.process_late(i, lab.text()); break;
         case step_kind::process_old: server_.process_old(i, server, lab.text()); break;
@@ -250,13 +207,13 @@ public:
         case step_kind::expire:
             --expiries_;
             server_.expire(i);
-            check_herd(lab);
+            check_herd();
             break;
         case step_kind::remove_node:
             --removals_;
             rob(clients_[server_.nodes[i].client], server_.nodes[i].name);
             server_.remove(i);
-            check_herd(lab);
+            check_herd();
             break;
         case step_kind::change_node:
             --changes_;
@@ -265,18 +222,6 @@ public:
         case step_kind::refuse:
             --refusals_;
             server_.refuse(i);
-            break;
-        case step_kind::lie:
-            --lies_;
-            server_.mark = 200; // more than all numbers
-            break;
-        case step_kind::overwrite:
-            --overwrites_;
-            server_.overwrite();
-            break;
-        case step_kind::replace:
-            --replacements_;
-            server_.replace();
             break;
         case step_kind::fall_behind:
             --lags_;
@@ -302,8 +247,8 @@ public:
                                  rules.cancels + rules.breaks + rules.expiries + rules.removals +
                                          rules.refusals + rules.downgrades ==
                                      0;
-        if (undisturbed && rules.drains && rules.ours && !rules.stranger &&
-            rules.first_number >= protocol::drain_from_number) {
+        if (undisturbed && rules.replaceable && !rules.stranger &&
+            rules.first_number >= protocol::late_from_number) {
             require(server_.first_number == 0, "G4: the directory has not begun anew");
         }
     }
@@ -319,15 +264,9 @@ public:
         };
         byte(cancels_ | breaks_ << 2 | expiries_ << 4 | removals_ << 6);
         byte(changes_ | refusals_ << 2 | reaps_ << 4 | unsigned{server_.directory} << 6);
-        byte(lies_ | overwrites_ << 2 | replacements_ << 4);
-        if (remembers_) {
-            byte(server_.incarnation | unsigned{server_.ours} << 6 |
-                 unsigned{server_.made_by_colock} << 7);
-            byte(server_.version);
-        }
+        byte(server_.incarnation | unsigned{server_.replaceable} << 7);
         byte(offers_ | lags_ << 4);
         byte(server_.counter);
-        byte(server_.mark);
         byte(server_.creations);
         byte(last_granted_);
         byte(last_writer_);
@@ -344,15 +283,7 @@ public:
             byte(c.joined | c.left << 1 | c.granted << 2 | c.refused << 3 | c.lost << 4 |
                  c.gone << 5 | c.robbed_holding << 6 | c.proving << 7);
             byte(c.stepping_down | c.safe << 1);
-            if (remembers_) {
-                byte(c.turn);
-                word(c.memory);
-                byte(c.told.directory);
-                byte(c.told.version);
-                byte(c.told.alone | c.told.met << 1 | c.told.denied << 2 | c.told.may_mark << 3 |
-                     c.told.counted << 4);
-                byte(c.told.next);
-            }
+            byte(c.directory);
             word(c.held);
             word(c.led);
             word(c.robbed);
@@ -376,10 +307,8 @@ public:
             byte(s.behind.has_value());
             if (s.behind) {
                 const auto& v = *s.behind;
-                byte(v.directory | v.ours << 1);
-                byte(v.mark);
+                byte(v.directory);
                 byte(v.incarnation);
-                byte(v.version);
                 word(v.led);
                 byte(v.nodes.size());
                 for (const auto& n : v.nodes) {
@@ -395,9 +324,9 @@ public:
             }
             byte(s.requests.size());
             for (const auto& r : s.requests) {
-                byte(static_cast<unsigned>(r.op) | unsigned{r.turn} << 5 | unsigned{r.wanted} << 7);
+                byte(static_cast<unsigned>(r.op) | unsigned{r.wanted} << 7);
                 word(r.name);
-                byte(r.version);
+                byte(r.directory);
             }
             byte(s.late.size());
             for (const auto& r : s.late) {
@@ -407,15 +336,13 @@ public:
             byte(s.messages.size());
             for (const auto& m : s.messages) {
                 byte(static_cast<unsigned>(m.op) | unsigned{m.wanted} << 7 |
-                     unsigned{m.is_event} << 6 | unsigned{m.deleted} << 5 | unsigned{m.ours} << 4);
-                byte(static_cast<unsigned>(m.code) | unsigned{m.turn} << 3 |
-                     unsigned{m.alone} << 7);
+                     unsigned{m.is_event} << 6 | unsigned{m.deleted} << 5 |
+                     unsigned{m.replaceable} << 4);
+                byte(m.code);
                 byte(m.directory);
-                byte(m.version);
                 word(m.name);
                 byte(m.owner);
                 byte(m.czxid);
-                byte(m.mark);
                 word(m.led);
                 byte(m.children.size());
                 for (const auto child : m.children) {
@@ -445,12 +372,8 @@ private:
 
     // ---- a client and its contender
 
-    static void begin_next(client& c);
-    static void learn(client& c, const message& m);
     void run(std::size_t i, laboratory& lab, input in);
     void obey(std::size_t i, const output& o, laboratory& lab);
-    void check_worth(const client& c, std::uint8_t version) const;
-    static void note_grant(client& c, text_id node, laboratory& lab);
     [[nodiscard]] static bool is_exhausted(text_id name, laboratory& lab);
     void send(std::size_t i, request r);
     void unwatch(std::size_t i, text_id name);
@@ -461,7 +384,7 @@ private:
 
     // ---- what has to be true
 
-    void check_herd(laboratory& lab) const;
+    void check_herd() const;
     void check_order(text_id name, std::uint8_t czxid, laboratory& lab);
     void check(laboratory& lab);
     [[nodiscard]] bool is_quiet() const;
@@ -472,9 +395,7 @@ private:
     bool careful_;
     unsigned offers_;
     unsigned cancels_, breaks_, expiries_, removals_, downgrades_, changes_, refusals_, reaps_,
-        lies_, overwrites_, replacements_, lags_;
-    bool remembers_;
-    unsigned turns_;
+        lags_;
     std::uint8_t last_granted_ = 0; // the last one, by the transaction that created its node
     std::uint8_t last_writer_ = 0;  // of those who do not share
     zookeeper server_;

@@ -5,7 +5,7 @@
 
 namespace colock::model {
 
-inline void world::check_herd(laboratory& lab) const
+inline void world::check_herd() const
 {
     // Others may be told whose word to forget the watch, or the news that their own node is
     // gone, is still on its way. They stand in no queue behind this node, and do not grow with
@@ -19,10 +19,6 @@ inline void world::check_herd(laboratory& lab) const
         const auto answers = [&](const message& m) {
             return !m.is_event && m.op == operation::watch && m.name == server_.removed && m.wanted;
         };
-        // Nor those who wait for a directory to be made anew: that is once in 2^31 grants.
-        if (lab.contenders(i)[clients_[i].contender].waits_without_place()) {
-            continue;
-        }
         const bool wants = std::ranges::any_of(clients_[i].watches, refers) ||
                            std::ranges::any_of(s.messages, answers);
         count += wants && server_.has_node(i) ? 1u : 0u;
@@ -85,7 +81,8 @@ inline bool world::is_quiet() const
             return false;
         }
         if (s.moved || s.behind ||
-            (s.alive && (!s.requests.empty() || !s.messages.empty() || !s.late.empty()))) {
+            (s.alive && ((!s.requests.empty() && !server_.stands_by(i)) || !s.messages.empty() ||
+                         !s.late.empty()))) {
             return false;
         }
     }
@@ -115,10 +112,9 @@ inline void world::check_quiet(laboratory& lab) const
         if (c.proving && !c.granted && (first || at == server_.nodes.size())) {
             continue; // looks again when the proof has come
         }
-        if (contender.waits_without_place()) {
-            require(at == server_.nodes.size() && s.watches.size() == 1 &&
-                        server_.exists(s.watches.front()),
-                    "G4: one who holds back waits for nobody");
+        if (server_.stands_by(i)) { // for those who have places
+            require(at == server_.nodes.size() && s.watches.empty(),
+                    "G3: one who stands by has a node or a watch");
             continue;
         }
         if (at == server_.nodes.size()) {

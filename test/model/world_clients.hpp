@@ -5,70 +5,14 @@
 
 namespace colock::model {
 
-// The next one of its contenders.
-inline void world::begin_next(client& c)
-{
-    const auto turn = static_cast<std::uint8_t>(c.turn + 1);
-    c = {.contender = turn,
-         .turn = turn,
-         .memory = c.memory,
-         .safe = c.safe,
-         .watches = c.watches,
-         .told = c.told};
-}
-
-// What an answer tells of the directory.
-inline void world::learn(client& c, const message& m)
-{
-    auto& told = c.told;
-    const bool writes = m.op == operation::create_and_count || m.op == operation::sign_directory;
-    if (m.code == result::denied && (writes || m.op == operation::remove_and_mark)) {
-        told.denied = true;
-    }
-    if (m.code != result::ok) {
-        if (writes) {
-            told.alone = false;
-            told.next = 0;
-        }
-        return;
-    }
-    if (m.op == operation::create || m.op == operation::create_and_count) {
-        told.met = told.counted = m.op == operation::create_and_count && !m.alone;
-    } else if (m.op == operation::list) {
-        told.met = told.counted || m.children.size() > 1;
-    }
-    const bool shows = writes || m.op == operation::list || m.op == operation::read_directory ||
-                       m.op == operation::identify_directory ||
-                       (m.op == operation::make_directory && m.directory != 0);
-    if (!shows) {
-        return;
-    }
-    if (m.directory != told.directory) {
-        told = {.directory = m.directory, .met = told.met, .counted = told.counted};
-    }
-    told.version = m.version;
-    if (m.op == operation::read_directory || m.op == operation::identify_directory) {
-        told.may_mark = m.ours && (told.may_mark || m.op == operation::read_directory);
-    }
-}
-
 inline void world::run(std::size_t i, laboratory& lab, input in)
 {
     auto& contenders = lab.contenders(i);
     auto& c = clients_[i];
     in.safe = c.safe;
-    in.memory = c.memory;
     const auto& t = contenders.apply(c.contender, in);
     c.contender = t.next;
-    if (remembers_) {
-        c.memory = t.memory;
-    }
     const bool was_granted = c.granted;
-    if (remembers_ &&
-        std::ranges::count(t.outputs, protocol::command::kind::granted, &output::type) != 0) {
-        note_grant(c, contenders.name(c.contender),
-                   lab); // what is asked for with it follows from it
-    }
     for (const auto& o : t.outputs) {
         obey(i, o, lab);
     }
@@ -92,39 +36,18 @@ inline void world::obey(std::size_t i, const output& o, laboratory& lab)
     switch (o.type) {
     case kind::make_directory: send(i, {operation::make_directory}); break;
     case kind::create: send(i, {operation::create, o.name}); break;
-    case kind::create_and_count:
-        require(remembers_ || (lab.rules().counts && lab.rules().ours),
-                "contract: a directory is written to that is not ours");
-        check_worth(c, o.version);
-        c.told.alone = false; // until it is granted
-        send(i, {.op = operation::create_and_count, .name = o.name, .version = o.version});
-        break;
-    case kind::identify_directory:
-        require(c.told.alone, "contract: the directory is read for nothing");
-        send(i, {operation::identify_directory});
-        break;
-    case kind::sign_directory:
-        require(o.name == lab.contenders(i).name(c.contender),
-                "contract: the own node is not checked");
-        check_worth(c, o.version);
-        send(i, {.op = operation::sign_directory, .name = o.name, .version = o.version});
-        break;
     case kind::list_and_watch:
     case kind::watch_newcomers: throw violation{"contract: nobody wants to know"};
     case kind::list: send(i, {operation::list}); break;
+    case kind::list_again:
+        require(lab.rules().first_number != 0, "G4: a contender makes way for nothing");
+        send(i, {.op = operation::list_again, .directory = c.directory});
+        break;
     case kind::watch:
         ++entry(c, o.name).announced;
         send(i, {operation::watch, o.name});
         break;
     case kind::remove: send(i, {operation::remove, o.name}); break;
-    case kind::remove_and_mark:
-        require(lab.rules().marks && !lab.is_silent(i) &&
-                    (remembers_ ? c.told.may_mark : lab.rules().ours),
-                "contract: a directory is written to that is not ours");
-        require(!remembers_ || !c.told.denied,
-                "contract: a write that is known not to be permitted");
-        send(i, {operation::remove_and_mark, o.name});
-        break;
     case kind::step_down:
         c.stepping_down = true;
         send(i, {operation::step_down, o.name});
@@ -136,11 +59,8 @@ inline void world::obey(std::size_t i, const output& o, laboratory& lab)
         break;
     case kind::look: throw violation{"contract: it has a queue"};
     case kind::read_directory: send(i, {operation::read_directory}); break;
-    case kind::mark_refused:
-        require(lies_ != lab.rules().lies, "contract: a low-water mark is refused that is true");
-        break;
     case kind::remove_directory:
-        require(lab.rules().drains && lab.rules().ours && !lab.rules().stranger &&
+        require((lab.rules().replaceable || server_.incarnation != 1) &&
                     lab.rules().first_number != 0,
                 "contract: a directory is deleted that is to stay");
         send(i, {operation::remove_directory});
@@ -197,24 +117,6 @@ inline void world::obey(std::size_t i, const output& o, laboratory& lab)
     }
 }
 
-// A write to the directory is worth a request.
-inline void world::check_worth(const client& c, std::uint8_t version) const
-{
-    if (remembers_) {
-        require(c.told.alone, "contract: the fast path, and others may be there");
-        require(!c.told.denied, "contract: a write that is known not to be permitted");
-        require(version == c.told.version, "contract: a write of data that are known to be old");
-    }
-}
-
-inline void world::note_grant(client& c, text_id node, laboratory& lab)
-{
-    const auto number = protocol::number_of(lab.names(), lab.text()[node]).value_or(-1);
-    auto& told = c.told;
-    told.alone = !told.met && told.next != 0 && number == told.next;
-    told.next = told.met ? std::uint8_t{0} : static_cast<std::uint8_t>(number + 1);
-}
-
 // Whether the node is one that must not be granted.
 inline bool world::is_exhausted(text_id name, laboratory& lab)
 {
@@ -225,7 +127,6 @@ inline bool world::is_exhausted(text_id name, laboratory& lab)
 inline void world::send(std::size_t i, request r)
 {
     require(server_.sessions[i].connected, "contract: a request without a connection");
-    r.turn = clients_[i].turn;
     server_.sessions[i].requests.push_back(r);
 }
 
@@ -293,7 +194,7 @@ inline void world::deliver(std::size_t i, laboratory& lab)
         }
         return;
     }
-    const bool wanted = m.wanted && m.turn == c.turn; // else its contender has gone
+    const bool wanted = m.wanted;
     if (m.op == operation::watch) {
         auto& e = entry(c, m.name);
         --e.announced;
@@ -306,10 +207,15 @@ inline void world::deliver(std::size_t i, laboratory& lab)
     if (!wanted) {
         return;
     }
-    if (remembers_) {
-        learn(c, m);
+    const bool ends_standing_by = m.op == operation::list_again && m.code == result::ok &&
+                                  (m.children.empty() || m.directory != c.directory);
+    if (m.op == operation::list && m.code == result::ok) {
+        c.directory = m.directory;
     }
     run(i, lab, input_of(m, static_cast<answer>(m.code)));
+    const auto& sent = server_.sessions[i].requests;
+    require(!ends_standing_by || sent.empty() || sent.back().op != operation::list_again,
+            "G4: one who stands by goes on, and there is nobody to wait for");
 }
 
 // Everything that is open is answered: what became of it is not known.
@@ -323,7 +229,7 @@ inline void world::drop_connection(std::size_t i, laboratory& lab)
         }
     }
     for (const auto& r : s.requests) {
-        open.push_back({.op = r.op, .wanted = r.wanted, .name = r.name, .turn = r.turn});
+        open.push_back({.op = r.op, .wanted = r.wanted, .name = r.name});
     }
     server_.disconnect(i);
     if (stalls_) {
@@ -332,7 +238,7 @@ inline void world::drop_connection(std::size_t i, laboratory& lab)
     clients_[i].watches.clear();
     clients_[i].proving = false;
     for (const auto& m : open) {
-        if (zookeeper::is_answered(m.op) && m.wanted && m.turn == clients_[i].turn) {
+        if (zookeeper::is_answered(m.op) && m.wanted) {
             run(i, lab, input_of(m, answer::unknown));
         }
     }

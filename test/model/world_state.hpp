@@ -24,23 +24,15 @@ struct scenario {
     unsigned removals = 0;   // of any node, by an operator
     unsigned changes = 0;    // of any node's data, by an operator
     unsigned refusals = 0;   // of a request, which can be repeated
-    unsigned lies = 0;       // in a low-water mark, by an operator, which cannot be true
     unsigned reaps = 0;      // of the directory, while it is empty
     unsigned downgrades = 0; // of a writer that holds the lock
     bool foreigner =
         false; // a Curator process holds the write lock first, and may step down to a reader
     unsigned elders = 0; // foreign contenders that queue from before, and leave in any order
     bool patient_elders = false; // in their order only
-    bool marked = false;         // a low-water mark from before the elders
-    bool marks = false;          // in the directory, however short the queue
-    bool counts = false;         // contenders join by the uncontended fast path
-    const char* silent =
-        "";               // an 's' for each client that does neither of these; for the others a '-'
-    bool writable = true; // the directory
-    bool recognised = false; // it was seen to be colock's before
     bool directory_exists = true;
     std::int64_t first_number = 0; // of the nodes in the directory, unless it is made anew
-    bool ours = true;              // colock has made the directory
+    bool replaceable = true;       // a directory that a client makes is like it
     bool stranger = false;         // it has a child that is no contender
     bool one_by_one = false;       // a contender joins when nothing is under way
     bool own_watch = true;         // holders watch their node
@@ -51,18 +43,7 @@ struct scenario {
     unsigned offers = 0; // of the session to a server, each of which the client gives up
     bool careful =
         true; // the client offers the session only to a server that has nothing old to read
-    // Clients keep what they know of the directory from one contender to the next, and forget it with their session.
-    // Else `counts`, `marks` and `recognised` say what each of them knows at any time.
-    bool remembers = false;
-    unsigned turns = 1; // so many contenders of each client, one after the other
-    // The first client has been granted the lock twice, with nobody else in between.
-    bool alone_before = false;
-    bool fast_path = true;
-    bool drains = true;
     unsigned lags = 0; // so often a client's server falls behind the leader, until it catches up
-    unsigned first_version = 0; // of the directory's data, where clients remember
-    unsigned overwrites = 0;    // of the directory's data, by an operator
-    unsigned replacements = 0;  // of the directory, while it is empty, by an operator's own
 };
 
 enum class step_kind : std::uint8_t {
@@ -90,9 +71,6 @@ enum class step_kind : std::uint8_t {
     change_node,
     refuse,
     reap,
-    lie,
-    overwrite,
-    replace,
     foreigner_steps_down,
     step_down,
     offer_in_vain,
@@ -131,9 +109,6 @@ inline std::string to_string(const step& s)
                                             "change node",
                                             "refuse",
                                             "reap",
-                                            "lie",
-                                            "overwrite",
-                                            "replace",
                                             "foreigner steps down",
                                             "step down",
                                             "offer in vain",
@@ -153,24 +128,10 @@ public:
             settings.rejoin_on_expiry = s.rejoin_on_expiry;
             settings.layout = names_;
             settings.shared = is_reader(i);
-            settings.fast_path = s.fast_path;
-            settings.drains_at_end = s.drains;
-            settings.mark_queues_from = s.marks && !is_silent(i) ? 1 : 0;
-            std::vector<protocol::contender> first;
-            for (unsigned turn = 0; turn != s.turns; ++turn) {
-                first.push_back({settings, {.high = i + 1, .low = 1 + 1000 * turn}});
-            }
-            automata_.push_back(
-                std::make_unique<automaton>(text_, memories_, names_, first, is_try(i)));
-            known_.push_back(memories_(known_before(i)));
+            const std::vector<protocol::contender> one{{settings, {.high = i + 1, .low = 1}}};
+            automata_.push_back(std::make_unique<automaton>(text_, one, is_try(i)));
         }
-        forgotten_ = memories_({});
     }
-
-    // What a client knows of the directory before its first contender; or, where clients do not remember, at any time.
-    [[nodiscard]] memory_id known(std::size_t client) const { return known_[client]; }
-    // What it knows at the beginning of a session.
-    [[nodiscard]] memory_id forgotten() const noexcept { return forgotten_; }
 
     [[nodiscard]] const scenario& rules() const noexcept { return scenario_; }
     [[nodiscard]] bool is_try(std::size_t client) const noexcept
@@ -182,11 +143,6 @@ public:
         return client < std::string_view{scenario_.readers}.size() &&
                scenario_.readers[client] == 'r';
     }
-    [[nodiscard]] bool is_silent(std::size_t client) const noexcept
-    {
-        return client < std::string_view{scenario_.silent}.size() &&
-               scenario_.silent[client] == 's';
-    }
     [[nodiscard]] const layout& names() const noexcept { return names_; }
     [[nodiscard]] static layout names_of(const scenario& s)
     {
@@ -196,33 +152,9 @@ public:
     [[nodiscard]] texts& text() noexcept { return text_; }
 
 private:
-    // Of a directory like that with which a world begins.
-    [[nodiscard]] protocol::directory_memory known_before(std::size_t client) const
-    {
-        protocol::directory_memory m;
-        if (scenario_.remembers) {
-            if (scenario_.alone_before && client == 0) {
-                m.seen(1, static_cast<std::int32_t>(scenario_.first_version));
-                m.granted_alone(0);
-                m.granted_alone(1);
-            }
-        } else if (scenario_.counts && !is_silent(client)) {
-            m.made(1);
-            m.granted_alone(0);
-            m.granted_alone(1);
-            m.wrote_signature(1, 1);
-        } else if (scenario_.recognised) {
-            m.read_in_queue(1, 1, true);
-        }
-        return m;
-    }
-
     scenario scenario_;
     layout names_ = names_of(scenario_);
     texts text_;
-    memories memories_;
-    std::vector<memory_id> known_;
-    memory_id forgotten_ = 0;
     std::vector<std::unique_ptr<automaton>> automata_;
 };
 
@@ -236,8 +168,7 @@ struct client {
     };
 
     state_id contender = 0;
-    std::uint8_t turn = 0; // of its contenders
-    memory_id memory = 0;
+    std::uint8_t directory = 0; // which one it has listed last
     bool joined = false;
     bool left = false; // the user wants no more of it
     bool granted = false;
@@ -252,22 +183,6 @@ struct client {
     text_id robbed = 0;          // the node that the adversary removed
     bool robbed_holding = false; // while it was held
     boost::container::static_vector<watch_entry, max_clients + 2> watches = {};
-
-    // What the client has been told of the directory in this session: for the checks of what it writes there.
-    struct knowledge {
-        std::uint8_t directory = 0;
-        std::uint8_t version = 0;
-        bool alone =
-            false; // the last two grants followed each other, and none has tried the fast path since
-        bool met = false;      // the present contender has seen other children
-        bool counted = false;  // they were there when it was created
-        bool denied = false;   // a write
-        bool may_mark = false; // a waiter has read that this directory is colock's
-        std::uint8_t next = 0; // behind the number of the last grant, if it has met nobody
-
-        friend bool operator==(const knowledge&, const knowledge&) = default;
-    };
-    knowledge told = {};
 };
 
 } // namespace colock::model

@@ -15,10 +15,10 @@ namespace colock::model {
 // The server. Each function is one step of it.
 class zookeeper {
 public:
-    zookeeper(std::size_t clients, bool directory_exists, layout l, std::int64_t first, bool o,
-              bool strange)
-        : directory{directory_exists}, names{std::move(l)},
-          first_number{first}, ours{o}, stranger{strange}
+    zookeeper(std::size_t clients, bool directory_exists, layout l, std::int64_t first,
+              bool may_be_replaced, bool strange)
+        : directory{directory_exists}, names{std::move(l)}, first_number{first},
+          replaceable{may_be_replaced}, stranger{strange}
     {
         for (std::size_t i = 0; i != clients; ++i) {
             sessions.push_back({.id = static_cast<std::uint8_t>(i + 1)});
@@ -40,22 +40,11 @@ public:
         const auto at = find(r.name);
         switch (r.op) {
         case operation::make_directory:
-            if (!directory && versions) {
-                begin_directory(true);
-                reply.directory = incarnation;
+            if (!directory) {
+                directory = replaceable = true;
+                ++incarnation;
             }
-            directory = true;
             break;
-        case operation::create_and_count:
-            if (directory && !writable) {
-                reply.code = result::denied;
-                break;
-            }
-            if (directory && !has_version(r)) {
-                reply.code = result::bad_version;
-                break;
-            }
-            [[fallthrough]];
         case operation::create:
             if (directory) {
                 const auto name = text[r.name] + digits_of(counter);
@@ -66,46 +55,21 @@ public:
                 reply.name = nodes.back().name;
                 reply.owner = s.id;
                 reply.czxid = nodes.back().czxid;
-                reply.alone = nodes.size() == 1 && !stranger;
-                if (r.op == operation::create_and_count) {
-                    write(0);
-                }
             } else {
                 reply.code = result::no_node;
             }
             break;
         case operation::list:
+        case operation::list_again:
         case operation::list_and_watch:
         case operation::watch_newcomers:
         case operation::watch:
-        case operation::read_directory:
-        case operation::identify_directory: read(s, newest(s), reply, text); return;
+        case operation::read_directory: read(s, newest(s), reply, text); return;
         case operation::remove:
             if (at == nodes.size()) {
                 reply.code = result::no_node;
             } else {
                 remove(at);
-            }
-            break;
-        case operation::remove_and_mark:
-            if (at == nodes.size()) {
-                reply.code = result::no_node;
-            } else if (!writable) {
-                reply.code = result::denied;
-            } else {
-                write(static_cast<std::uint8_t>(nodes[at].number + 1));
-                remove(at);
-            }
-            break;
-        case operation::sign_directory:
-            if (at == nodes.size()) {
-                reply.code = result::no_node;
-            } else if (!writable) {
-                reply.code = result::denied;
-            } else if (!has_version(r)) {
-                reply.code = result::bad_version;
-            } else {
-                write(0);
             }
             break;
         case operation::step_down: {
@@ -129,14 +93,22 @@ public:
             return;
         case operation::forget: forget(s, r.name); return; // nobody looks at the answer
         }
-        if (r.op != operation::make_directory) {
-            reply.directory = incarnation;
-            reply.version = version;
-        }
         if (s.connected) {
             reply.led = s.led;
             s.messages.push_back(reply); // after the events of its own write
         }
+    }
+
+    // Whether the client's next request would bring nothing new: it stands by, and the queue is not empty.
+    [[nodiscard]] bool stands_by(std::size_t client) const
+    {
+        const auto& s = sessions[client];
+        if (s.requests.empty() || s.requests.front().op != operation::list_again) {
+            return false;
+        }
+        const auto shown = s.behind ? *s.behind : newest(s);
+        return shown.directory && !shown.nodes.empty() &&
+               shown.incarnation == s.requests.front().directory;
     }
 
     // From now on the client's server carries nothing out, until it catches up.
@@ -169,22 +141,6 @@ public:
                                   .turn = r.turn,
                                   .led = s.led});
         }
-    }
-
-    // Somebody writes to the directory.
-    void overwrite()
-    {
-        ours = false;
-        mark = 0;
-        ++version;
-    }
-
-    // Somebody deletes the empty directory, and makes one of his own.
-    void replace()
-    {
-        reap();
-        begin_directory(false);
-        directory = true;
     }
 
     // The directory stays a container; a node of it goes, whoever asked for that.
@@ -343,7 +299,6 @@ public:
     {
         directory = false;
         counter = 0;
-        mark = 0;
         first_number = 0;
     }
 
@@ -358,8 +313,8 @@ public:
 
     [[nodiscard]] static bool is_read(operation op) noexcept
     {
-        return op == operation::list || op == operation::watch || op == operation::read_directory ||
-               op == operation::identify_directory || op == operation::forget;
+        return op == operation::list || op == operation::list_again || op == operation::watch ||
+               op == operation::read_directory || op == operation::forget;
     }
 
     [[nodiscard]] static bool is_answered(operation op) noexcept
@@ -395,19 +350,12 @@ public:
 
     bool directory;
     layout names;
-    std::int64_t first_number; // of this directory
-    bool ours;                 // colock may delete it
-    bool stranger;             // a child that is no contender, and stays
-    std::uint8_t counter = 0;  // of the directory
-    std::uint8_t mark = 0;     // in its data: a number and one
-    bool writable = true;
-    std::uint8_t creations = 0; // ever
-    // Where clients remember the directory. Else these do not change.
-    bool versions = false;
-    std::uint8_t incarnation = 1;
-    std::uint8_t version = 1;
-    bool made_by_colock = ours;
-    bool was_foreign = false; // somebody's data were written over, or those of somebody's directory
+    std::int64_t first_number;    // of this directory
+    bool replaceable;             // a directory that a client makes is like it
+    bool stranger;                // a child that is no contender, and stays
+    std::uint8_t counter = 0;     // of the directory
+    std::uint8_t creations = 0;   // ever
+    std::uint8_t incarnation = 1; // of the directory
     // In the order of their numbers.
     boost::container::static_vector<node, 2 * max_clients> nodes = {};
     boost::container::static_vector<session, max_clients> sessions = {};
@@ -419,13 +367,7 @@ public:
 private:
     [[nodiscard]] view newest(const session& s) const
     {
-        return {.nodes = nodes,
-                .directory = directory,
-                .ours = ours,
-                .mark = mark,
-                .incarnation = incarnation,
-                .version = version,
-                .led = s.led};
+        return {.nodes = nodes, .directory = directory, .incarnation = incarnation, .led = s.led};
     }
 
     // A read, or the end of a watch.
@@ -440,6 +382,7 @@ private:
             }
             [[fallthrough]];
         case operation::list:
+        case operation::list_again:
             reply.code = shown.directory ? result::ok : result::no_node;
             // Not in their order, which a client must not rely on.
             for (auto i = shown.nodes.size(); i != 0 && shown.directory; --i) {
@@ -464,12 +407,10 @@ private:
         case operation::forget: forget(s, reply.name); return; // nobody looks at the answer
         default:
             reply.code = shown.directory ? result::ok : result::no_node;
-            reply.ours = shown.ours;
-            reply.mark = shown.mark;
+            reply.replaceable = replaceable; // which changes only with the directory
             break;
         }
         reply.directory = shown.incarnation;
-        reply.version = shown.version;
         if (s.connected) {
             reply.led = shown.led;
             s.messages.push_back(reply);
@@ -495,29 +436,6 @@ private:
                 tell(s, 0, false, s.led);
             }
         }
-    }
-
-    [[nodiscard]] bool has_version(const request& r) const noexcept
-    {
-        return !versions || r.version == version;
-    }
-
-    // A client writes to the directory.
-    void write(std::uint8_t low_water_mark) noexcept
-    {
-        mark = low_water_mark;
-        if (versions) {
-            was_foreign = low_water_mark == 0 && (!ours || !made_by_colock);
-            ours = true;
-            ++version;
-        }
-    }
-
-    void begin_directory(bool by_colock) noexcept
-    {
-        ++incarnation;
-        version = 0;
-        ours = made_by_colock = by_colock;
     }
 
     void process_unheard(std::size_t client, boost::container::static_vector<request, 16>& from,

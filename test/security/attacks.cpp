@@ -147,14 +147,14 @@ std::vector<attack> attacks_on_queues()
                                    s.path);
                            }));
                        }});
-        all.push_back({"writes a low-water mark that cannot be true", kind,
+        all.push_back({"writes into the directory", kind,
                        [](scene& s) {
                            s.attempt([&](admin_session& a) {
                                a.set(s.path, "made by colock, to be deleted when it is empty\n"
                                              "nobody is left up to /lock-2000000000");
                            });
                        },
-                       [](scene& s) { s.check_goes_on(); }}); // no waiter of a short queue reads it
+                       [](scene& s) { s.check_goes_on(); }}); // nobody reads it
     }
     all.push_back({"takes the number that comes next", a_mutex(),
                    [](scene& s) {
@@ -207,7 +207,7 @@ std::vector<attack> attacks_on_others()
          },
          [](scene& s) {
              s.check_waiter_is_next();
-             s.check_newcomer(errc::conflicting_maximum, "1000 elsewhere");
+             s.check_newcomer({}); // nobody has a permit, so it writes its own number there
          }},
         {"stands in the queue for permits", a_semaphore(),
          [](scene& s) {
@@ -300,6 +300,27 @@ BOOST_AUTO_TEST_CASE(queues_by_the_recipe)
 BOOST_AUTO_TEST_CASE(queues_that_are_open_to_all)
 {
     run_attacks(attacks_on_queues(), access_to_locks::open);
+}
+
+// Nothing in the data of a directory is believed, so WRITE on it is no power over the lock, nor is READ on its nodes.
+BOOST_AUTO_TEST_CASE(queues_whose_directory_all_may_read_and_write)
+{
+    for (const auto& each : attacks_on_queues()) {
+        BOOST_TEST_CONTEXT("a stranger " << each.name << ": " << each.kind.name)
+        {
+            scene s{each.kind, access_to_locks::by_recipe};
+            s.begin();
+            s.give_to_all(s.queue_path(), permission_read | permission_write);
+            for (const auto& node : s.queue_of(s.queue_path())) {
+                s.give_to_all(s.queue_path() + "/" + node, permission_read);
+            }
+            each.strike(s);
+            BOOST_TEST(s.attempts > 0);
+            s.check_goes_on();
+            s.held = {};
+            s.waiting = {};
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(other_locks_by_the_recipe)
@@ -425,8 +446,8 @@ BOOST_AUTO_TEST_CASE(a_session_is_ended_by_a_stranger_and_its_holder_is_told)
     }
 }
 
-// The servers send no event of a node that a client may not read, also when it could read it before: the README's G4. The
-// next connection looks again.
+// The servers send no event of a node that a client may not read, also when it could read it before: G4 of
+// docs/guarantees.md. The next connection looks again.
 BOOST_AUTO_TEST_CASE(a_contender_hides_behind_the_watch_and_goes)
 {
     scene s{a_mutex(), access_to_locks::open};
@@ -447,21 +468,20 @@ BOOST_AUTO_TEST_CASE(a_contender_hides_behind_the_watch_and_goes)
 
 namespace {
 
-// By transactions of a client, a thousand at a time.
+// By transactions of a client, a thousand at a time. One behind the other: the heartbeats of all others wait with what the
+// servers have not carried out yet, and on a slow machine a hundred thousand creates take longer than a session.
 error_code flood(scene& s, client& by, std::size_t names)
 {
     error_code first;
-    std::vector<outcome<std::vector<transaction_result>>> all;
     for (std::size_t i = 0; i < names; i += 1000) {
         std::vector<transaction_op> ops;
         for (std::size_t k = i; k != i + 1000; ++k) {
             ops.push_back(create_op(s.queue_path() + "/" + guid + "-lock-" +
                                     std::to_string(1'000'000'000 + k)));
         }
-        by.async_multi(std::move(ops), all.emplace_back().handler());
-    }
-    for (const auto& each : all) {
-        if (const auto ec = code_of(s.io, each); ec && !first) {
+        outcome<std::vector<transaction_result>> made;
+        by.async_multi(std::move(ops), made.handler());
+        if (const auto ec = code_of(s.io, made); ec && !first) {
             first = ec;
         }
     }

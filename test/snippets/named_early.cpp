@@ -35,5 +35,14 @@ asio::awaitable<void> run(colock::client& zk, colock::mutex& m)
     });
 #elif MISTAKE == 9
     m.async_lock(42);
+#elif MISTAKE == 10
+    co_await m.async_with_lock([](const colock::unique_lock& held) -> asio::awaitable<void> {
+        co_await held.async_unlock();
+    });
+#elif MISTAKE == 11
+    colock::semaphore pool{zk, "/path", 2};
+    co_await pool.async_with_permits(1, [](const colock::permit& held) -> asio::awaitable<void> {
+        co_await held.async_release(asio::use_awaitable);
+    });
 #endif
 }

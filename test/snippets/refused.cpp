@@ -3,6 +3,21 @@
 #include "surroundings.hpp"
 
 struct mistakes : surroundings {
+#line 1 "with_orders"
+    template <class F>
+    asio::awaitable<void> with_orders(F&& body)
+    {
+        static_assert(colock::safe_body<F>, "the wrapper says no");
+        co_await orders.async_with_lock(body);
+    }
+#line 1 "forwarded"
+    template <class F>
+    auto forwarded(F&& body)
+    {
+        return orders.async_with_lock(std::forward<F>(body), asio::use_awaitable);
+    }
+
+#line 1 "run"
     asio::awaitable<void> run()
     {
 #line 1 "a_lambda_captures_by_value"
@@ -20,6 +35,15 @@ struct mistakes : surroundings {
         co_await m.async_with_lock(
             [text = text](const colock::unique_lock&) -> asio::awaitable<void> { co_return; },
             colock::bind_diagnostics(why, asio::use_awaitable));
+#line 1 "a_function_object_has_no_name"
+        co_await m.async_with_lock(std::function<asio::awaitable<void>(const colock::unique_lock&)>{
+            [text = text](const colock::unique_lock&) -> asio::awaitable<void> { co_return; }});
+#line 1 "a_wrapper_looks_at_its_body"
+        co_await with_orders(
+            [text = text](const colock::unique_lock&) -> asio::awaitable<void> { co_return; });
+#line 1 "a_wrapper_forwards_its_body"
+        co_await forwarded(
+            [text = text](const colock::unique_lock&) -> asio::awaitable<void> { co_return; });
 #line 1 "a_guard_is_dropped"
         co_await m.async_lock();
 #line 1 "a_shared_guard_is_dropped"

@@ -11,7 +11,8 @@
 
 namespace colock::test {
 
-/// Reads a reply as the C client does, its length included. Throws where the C client would read what is not there.
+/// Reads a reply as the C client does, its length included. Throws where the C client would read what is not there, and where
+/// a name or path has what would be more than that in a line of text.
 inline void read_as_the_c_client(const zk::call& request, std::string_view frame)
 {
     jute_reader in{frame};
@@ -24,12 +25,20 @@ inline void read_as_the_c_client(const zk::call& request, std::string_view frame
         if (size < 0) {
             throw std::runtime_error{"a negative size"};
         }
-        from.skip(static_cast<std::size_t>(size));
+        return from.raw(static_cast<std::size_t>(size));
+    };
+    const auto name_of = [&](jute_reader& from) {
+        for (const char character : string_of(from)) {
+            const auto c = static_cast<unsigned char>(character);
+            if (c < 0x1f || c > 0xf4) { // no UTF-8 has the last
+                throw std::runtime_error{"a name that harms"};
+            }
+        }
     };
     if (xid == -1) {
         in.integer();
         in.integer();
-        string_of(in);
+        name_of(in);
         return;
     }
     if (xid == -2 || xid == -4 || error != 0) {
@@ -39,8 +48,8 @@ inline void read_as_the_c_client(const zk::call& request, std::string_view frame
     case zk::opcode::remove:
     case zk::opcode::set_acl:
     case zk::opcode::forget_watches: return;
-    case zk::opcode::sync: string_of(in); return;
-    case zk::opcode::create: string_of(in); break;
+    case zk::opcode::sync: name_of(in); return;
+    case zk::opcode::create: name_of(in); break;
     case zk::opcode::get: {
         const auto size = in.integer();
         if (size < -1) {
@@ -55,7 +64,7 @@ inline void read_as_the_c_client(const zk::call& request, std::string_view frame
             throw std::runtime_error{"a negative count"};
         }
         for (std::int32_t i = 0; i != count; ++i) {
-            string_of(in);
+            name_of(in);
         }
         break;
     }
@@ -86,7 +95,7 @@ inline void read_as_the_c_client(const zk::call& request, std::string_view frame
             if (type == -1) {
                 in.integer();
             } else if (step.type == transaction_op::kind::create) {
-                string_of(in);
+                name_of(in);
             } else if (step.type == transaction_op::kind::set) {
                 in.skip(68);
             }

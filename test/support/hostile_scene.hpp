@@ -100,12 +100,23 @@ struct hostile_scene {
     {
     }
 
+    template <class Outcome>
+    void wait_for(const Outcome& o)
+    {
+        BOOST_REQUIRE(pulse.becomes_true([&] { return o.done(); }));
+    }
+    template <class Outcome>
+    void succeeds(const Outcome& o)
+    {
+        wait_for(o);
+        BOOST_REQUIRE_MESSAGE(!o.error(), o.error().message());
+    }
+
     void connect()
     {
         const outcome<> o;
         zk.async_connect(o.handler());
-        BOOST_REQUIRE(pulse.becomes_true([&] { return o.done(); }));
-        BOOST_REQUIRE_MESSAGE(!o.error(), o.error().message());
+        succeeds(o);
     }
 
     /// A node with two children.
@@ -114,8 +125,7 @@ struct hostile_scene {
         for (const auto* path : {"/a", "/a/x", "/a/y"}) {
             const outcome<create_result> o;
             zk.async_create(path, "data", create_mode::persistent, o.handler());
-            BOOST_REQUIRE(pulse.becomes_true([&] { return o.done(); }));
-            BOOST_REQUIRE_MESSAGE(!o.error(), o.error().message());
+            succeeds(o);
         }
     }
 
@@ -135,7 +145,7 @@ struct hostile_scene {
     {
         const outcome<> o;
         request(zk, kind, o.handler());
-        BOOST_REQUIRE(pulse.becomes_true([&] { return o.done(); }));
+        wait_for(o);
         return o.error();
     }
 
@@ -163,11 +173,10 @@ struct hostile_scene {
         for (int i = 0; i != 2; ++i) {
             const outcome<unique_lock> locked;
             m.async_lock(locked.handler());
-            BOOST_REQUIRE(pulse.becomes_true([&] { return locked.done(); }));
-            BOOST_REQUIRE_MESSAGE(!locked.error(), locked.error().message());
+            succeeds(locked);
             const outcome<> unlocked;
             locked.value().async_unlock(unlocked.handler());
-            BOOST_REQUIRE(pulse.becomes_true([&] { return unlocked.done(); }));
+            wait_for(unlocked);
             BOOST_TEST(!unlocked.error());
         }
         BOOST_TEST(pulse.longest().count() / 1'000'000 < limit.count());

@@ -204,6 +204,10 @@ private:
             asked.xid = in.integer();
             asked.kind = static_cast<opcode>(in.integer());
             ++requests;
+            bool const reads = asked.kind == opcode::get_data || asked.kind == opcode::exists ||
+                               asked.kind == opcode::get_children ||
+                               asked.kind == opcode::get_children2;
+            asked.watches = reads && frame.back() != 0;
             jute_writer header;
             auto const reply = tree_.serve(asked.kind, in, c.session, c.number, asked.path);
             header.integer(special_xid(asked.kind, asked.xid))

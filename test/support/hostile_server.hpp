@@ -25,6 +25,7 @@ public:
         std::int32_t xid = 0;
         std::string path;             ///< Of a transaction: of its first step.
         std::uint64_t connection = 0; ///< Counts from 1.
+        bool watches = false;         ///< It is a read that sets a watch.
     };
 
     /// What the server sends for a request.

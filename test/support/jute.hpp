@@ -62,6 +62,7 @@ public:
         return take(size < 0 ? 0 : static_cast<std::size_t>(size));
     }
     void skip(std::size_t size) { take(size); }
+    std::string_view raw(std::size_t size) { return take(size); }
     bool at_end() const noexcept { return rest_.empty(); }
     std::size_t left() const noexcept { return rest_.size(); }
 

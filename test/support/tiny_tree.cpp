@@ -90,6 +90,7 @@ tiny_tree::reply tiny_tree::serve(opcode kind, jute_reader& in, std::int64_t ses
         data_watches_[path].erase(connection);
         child_watches_[path].erase(connection);
         return {};
+    case opcode::get_acl: path = in.text(); return {unimplemented, {}};
     case opcode::close: end(session); return {};
     case opcode::ping:
     case opcode::auth: return {};

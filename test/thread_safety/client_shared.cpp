@@ -38,6 +38,14 @@ namespace {
 
 constexpr int threads = 4;
 
+// Before its end a client waits for the answers to all that was sent, also to what was cancelled. Users who cancel sooner than a
+// busy machine answers leave thousands of these behind, and then the default of three seconds is too short.
+client_options patient(client_options options)
+{
+    options.close_timeout = 60s;
+    return link_client(std::move(options));
+}
+
 // A user of the shared client: does one thing after the other, each with a handler that runs on its own strand,
 // and cancels some of them from that strand, as Asio demands of a cancellation signal.
 class user : public std::enable_shared_from_this<user> {
@@ -137,7 +145,7 @@ BOOST_AUTO_TEST_CASE(
     options.hosts = proxy.connect_string();
     std::atomic<int> logged = 0;
     options.log = [&](colock::log_level, std::string_view) { ++logged; };
-    client zk{pool, link_client(options)};
+    client zk{pool, patient(options)};
     zk.async_connect(asio::use_future).get();
 
     constexpr int rounds = 300;
@@ -174,9 +182,9 @@ BOOST_AUTO_TEST_CASE(clients_of_their_own_in_several_threads_do_not_disturb_each
     asio::thread_pool pool{threads};
     std::vector<std::unique_ptr<client>> clients;
     for (int i = 0; i != 2 * threads; ++i) {
-        clients.push_back(
-            std::make_unique<client>(pool, link_client({.hosts = link_hosts(one_server::get()),
-                                                        .credentials = {{"digest", "a:b"}}})));
+        clients.push_back(std::make_unique<client>(
+            pool,
+            patient({.hosts = link_hosts(one_server::get()), .credentials = {{"digest", "a:b"}}})));
     }
     std::vector<std::future<void>> connected;
     for (const auto& c : clients) {
@@ -208,7 +216,7 @@ BOOST_AUTO_TEST_CASE(a_client_may_be_given_a_strand_of_the_users)
     const auto root = own_node();
     asio::thread_pool pool{threads};
     const auto strand = asio::make_strand(pool);
-    client zk{strand, link_client({.hosts = link_hosts(one_server::get())})};
+    client zk{strand, patient({.hosts = link_hosts(one_server::get())})};
     zk.async_connect(asio::use_future).get();
     int done = 0; // the strand guards it
     std::atomic<bool> all = false;
@@ -231,7 +239,7 @@ BOOST_AUTO_TEST_CASE(a_client_may_be_destroyed_in_any_thread_with_operations_und
     for (int i = 0; i != 10; ++i) {
         asio::thread_pool pool{threads};
         std::optional<client> zk{std::in_place, pool,
-                                 link_client({.hosts = link_hosts(one_server::get())})};
+                                 patient({.hosts = link_hosts(one_server::get())})};
         zk->async_connect(asio::use_future).get();
         const auto session = zk->session_id();
         std::atomic<int> called = 0;

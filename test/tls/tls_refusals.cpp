@@ -96,8 +96,9 @@ BOOST_AUTO_TEST_CASE(tls_at_a_plain_port_and_the_reverse_are_told_apart)
           "the server closed the connection within the TLS handshake; does it speak TLS at this "
           "port?");
     BOOST_TEST(refusal_of({.hosts = tls_server().secure_connect_string()}) ==
-               " closed this connection before it answered; if its port is for TLS, set "
-               "client_options::tls");
+               " closed this connection before it answered: perhaps it has no quorum, is "
+               "read-only, or has too many connections (maxClientCnxns, throttling), or its port "
+               "is for TLS");
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_stops_within_the_handshake_is_given_up_in_time)

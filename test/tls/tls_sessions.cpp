@@ -1,5 +1,6 @@
 // Sessions over TLS: identities by certificate, resumption, versions, servers with names of their own, new certificates.
 #include <support/fake_names.hpp>
+#include <support/figures.hpp>
 #include <support/sanitizers.hpp>
 #include <support/tcp_proxy.hpp>
 
@@ -190,9 +191,10 @@ BOOST_AUTO_TEST_CASE(no_handshake_keeps_the_executor_for_long)
     tcp_proxy proxy{tls_server().secure_connect_string(), way};
     tls_scene s{{.hosts = proxy.connect_string(), .tls = our_context()}};
     BOOST_REQUIRE(s.connect() == error_code{});
-    pulse beats{s.io};
     const std::string megabyte(900'000, 'x');
-    for (std::uint64_t i = 2; i != 12; ++i) {
+    std::vector<double> kept;
+    for (std::uint64_t i = 2; i != 13; ++i) {
+        pulse beats{s.io};
         proxy.cut();
         BOOST_TEST(beats.becomes_true([&] { return s.zk.stats().connections == i; }));
         const auto path = "/large" + std::to_string(i);
@@ -203,11 +205,13 @@ BOOST_AUTO_TEST_CASE(no_handshake_keeps_the_executor_for_long)
         s.zk.async_get(path, read.handler());
         BOOST_TEST(beats.becomes_true([&] { return read.done(); }));
         BOOST_TEST((read.value().data == megabyte));
+        kept.push_back(milliseconds(beats.longest()));
     }
-    BOOST_TEST_MESSAGE("figure: the executor was kept for at most "
-                       << beats.longest().count() / 1000
-                       << " us by handshakes and megabytes over TLS");
-    BOOST_TEST(beats.longest().count() < 10'000'000 * slowness);
+    // A handshake that blocks does so each time; a machine that halts for a moment does not.
+    const auto usual = quantile(kept, 0.5);
+    BOOST_TEST_MESSAGE("figure: the executor was kept for "
+                       << usual << " ms by a handshake and a megabyte over TLS");
+    BOOST_TEST(usual < 10 * slowness);
     s.close();
 }
 

@@ -1,7 +1,7 @@
 // Which permission a refused request lacked; which access control lists protect a node; text of others in one line.
-#include "protocol/access/exposure.hpp"
-#include "protocol/access/missing_permission.hpp"
-#include "protocol/names/shown.hpp"
+#include "names/shown.hpp"
+#include "recipes/exposure.hpp"
+#include "session/missing_permission.hpp"
 
 #include <boost/test/unit_test.hpp>
 

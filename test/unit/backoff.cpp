@@ -1,4 +1,4 @@
-#include "protocol/session/backoff.hpp"
+#include "session/backoff.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -36,7 +36,6 @@ BOOST_AUTO_TEST_CASE(a_machine_that_has_just_started_does_not_wait)
 {
     backoff b{50ms, 1s, seed};
     BOOST_TEST((b.delay(0s, 3) == 0s));
-    BOOST_TEST((b.repeat(0s) == 0s));
 }
 
 BOOST_AUTO_TEST_CASE(the_first_pass_does_not_wait)
@@ -101,28 +100,6 @@ BOOST_AUTO_TEST_CASE(the_longest_times_do_not_overflow)
         b.next_pass();
         const auto pause = b.delay(1h, 1);
         BOOST_TEST((pause >= longest / 2 && pause <= longest));
-    }
-}
-
-BOOST_AUTO_TEST_CASE(repetitions_pause_from_the_second_on_and_begin_anew_after_ten_seconds)
-{
-    backoff b{1ms, 1s, seed};
-    time_point now = 1h;
-    for (int round = 0; round != 2; ++round) {
-        BOOST_TEST((b.repeat(now) == 0s));
-        for (auto full = 1ms; full < 1s; full *= 2) {
-            const auto pause = b.repeat(now);
-            BOOST_TEST((pause >= full / 2));
-            now += pause;
-        }
-        for (int i = 0; i != 5; ++i) {
-            const auto pause = b.repeat(now);
-            BOOST_TEST((pause >= 500ms && pause <= 1s));
-            now += pause;
-        }
-        now += 9s;
-        BOOST_TEST((b.repeat(now) >= 500ms));
-        now += 12s;
     }
 }
 

@@ -1,5 +1,5 @@
 // The cohort lets waiters in and gives the node up: examples. test/model/cohort.cpp walks through everything.
-#include "protocol/cohort.hpp"
+#include "lock/cohort.hpp"
 
 #include <boost/test/unit_test.hpp>
 

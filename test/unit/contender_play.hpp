@@ -1,8 +1,7 @@
 // A contender played by hand: each input returns in words what the contender asks for.
 #pragma once
 
-#include "protocol/contender.hpp"
-#include "protocol/directory/data.hpp"
+#include "queue/contender.hpp"
 #include "words.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -40,96 +39,66 @@ inline std::string digits(std::int64_t number)
 // the join, or "watch 7", where 7 is the number of the node.
 class play {
 public:
-    explicit play(protocol::contender::settings s = {})
-        : contender_{s, guid{1, 1}}, layout_(s.layout)
-    {
-    }
+    explicit play(protocol::contender::settings s = {}) : contender_{s, guid{1, 1}} {}
 
-    bool recognised = false; // the directory, whenever it is listed
-    protocol::directory_memory memory;
+    std::int64_t directory = 7; // the transaction that created it
 
     std::string join(bool connected = true)
     {
-        lent().join(connected, session, out_);
+        contender_.join(connected, session, out_);
         return said();
     }
     std::string try_join(bool connected = true)
     {
-        lent().try_join(connected, session, out_);
+        contender_.try_join(connected, session, out_);
         return said();
     }
     std::string leave()
     {
-        lent().leave(out_);
+        contender_.leave(out_);
         return said();
     }
     std::string watch_own_node()
     {
-        lent().watch_own_node(out_);
+        contender_.watch_own_node(out_);
         return said();
     }
     std::string connected(std::int64_t with = session)
     {
-        lent().connected(with, out_);
+        contender_.connected(with, out_);
         return said();
     }
     void assume_safe(bool safe) { contender_.assume_safe(safe); }
     std::string proved()
     {
-        lent().proved(out_);
+        contender_.proved(out_);
         return said();
     }
-    void suspended() { lent().suspended(); }
+    void suspended() { contender_.suspended(); }
     std::string expired()
     {
-        lent().expired(out_);
+        contender_.expired(out_);
         return said();
     }
     std::string directory_made(const error_code& ec = {})
     {
-        lent().directory_made({&ec, 1}, 0, out_);
+        contender_.directory_made({&ec, 1}, out_);
         return said();
     }
     std::string created(std::int64_t number, std::int64_t owner = session)
     {
         own_ = prefix_ + digits(number);
-        lent().created({}, own_, {1000 + number, owner}, out_);
+        contender_.created({}, own_, {1000 + number, owner}, out_);
         return said();
-    }
-    std::string counted(std::int64_t number, bool alone)
-    {
-        own_ = prefix_ + digits(number);
-        lent().counted({}, own_, {1000 + number, session},
-                       {.now = {.czxid = 7, .version = 2, .children = alone ? 1 : 2}}, out_);
-        return said();
-    }
-    std::string counted(const error_code& ec)
-    {
-        lent().counted(ec, {}, {}, {.error = ec}, out_);
-        return said();
-    }
-    // The client has been alone there, and knows the directory.
-    void expect_alone()
-    {
-        memory = {};
-        memory.made(7);
-        memory.granted_alone(0);
-        memory.granted_alone(1);
-        memory.wrote_signature(7, 1);
     }
     std::string created(const error_code& ec)
     {
-        lent().created(ec, {}, {}, out_);
+        contender_.created(ec, {}, {}, out_);
         return said();
     }
     std::string listed(const std::vector<std::string>& children)
     {
-        if (recognised) {
-            memory.read_in_queue(7, 1, true);
-        } else {
-            memory = {};
-        }
-        lent().listed({}, {.children = children, .directory = {.czxid = 7, .version = 1}}, out_);
+        contender_.listed({}, {.children = children, .directory = directory}, out_);
         return said();
     }
     // Others by their numbers, and `own` by its name, if it is among them.
@@ -143,46 +112,33 @@ public:
     }
     std::string listed(const error_code& ec)
     {
-        lent().listed(ec, {.children = {}}, out_);
+        contender_.listed(ec, {.children = {}}, out_);
         return said();
     }
     std::string watched(int number, std::int64_t owner = session)
     {
-        lent().watched(name(number), {}, {1000 + number, owner}, out_);
+        contender_.watched(name(number), {}, {1000 + number, owner}, out_);
         return said();
     }
     std::string watched(int number, const error_code& ec)
     {
-        lent().watched(name(number), ec, {}, out_);
+        contender_.watched(name(number), ec, {}, out_);
         return said();
     }
     std::string deleted(int number)
     {
-        lent().fired(name(number), true, out_);
+        contender_.fired(name(number), true, out_);
         return said();
     }
     std::string changed(int number)
     {
-        lent().fired(name(number), false, out_);
+        contender_.fired(name(number), false, out_);
         return said();
     }
-    std::string directory_read(bool ours, std::int64_t mark = -1)
-    {
-        lent().directory_read({}, {.czxid = 7, .version = 1},
-                              !ours       ? "somebody's"
-                              : mark >= 0 ? protocol::data_with_low_water_mark(layout_, mark)
-                                          : std::string{protocol::directory_signature},
-                              out_);
-        return said();
-    }
-    std::string directory_read(const error_code& ec)
-    {
-        lent().directory_read(ec, {}, {}, out_);
-        return said();
-    }
+    void directory_read(bool replaceable) { contender_.directory_read(replaceable); }
     std::string removed(const error_code& ec = {})
     {
-        lent().removed(ec, out_);
+        contender_.removed(ec, out_);
         return said();
     }
     // The connection breaks. `open`: the requests that had not been answered.
@@ -190,10 +146,9 @@ public:
     {
         std::string all;
         for (const auto request : open) {
-            all += request == "make"             ? directory_made(lost_connection)
-                   : request == "create"         ? created(lost_connection)
-                   : request == "list"           ? listed(lost_connection)
-                   : request == "read directory" ? directory_read(lost_connection)
+            all += request == "make"     ? directory_made(lost_connection)
+                   : request == "create" ? created(lost_connection)
+                   : request == "list"   ? listed(lost_connection)
                    : request == "remove"
                        ? removed(lost_connection)
                        : watched(std::stoi(std::string{request}), lost_connection);
@@ -203,10 +158,11 @@ public:
     }
 
     // The name of a node: the own one where it has this number, else somebody's.
-    [[nodiscard]] std::string name(int number) const
+    [[nodiscard]] std::string name_of(std::int64_t number) const
     {
         return own_.ends_with(digits(number)) ? own_ : foreign(number);
     }
+    [[nodiscard]] std::string name(int number) const { return name_of(number); }
     [[nodiscard]] static std::string foreign(std::int64_t number)
     {
         return "_c_99999999-0000-0000-0000-000000000000-lock-" + digits(number);
@@ -217,13 +173,6 @@ public:
     [[nodiscard]] const protocol::contender& operator*() const { return contender_; }
 
 private:
-    // As the driver does before each input.
-    protocol::contender& lent()
-    {
-        contender_.lend(memory);
-        return contender_;
-    }
-
     std::string said()
     {
         std::string text;
@@ -231,17 +180,14 @@ private:
             text += text.empty() ? "" : ", ";
             text += colock::test::word_for(c.type);
             const std::string name{c.name};
-            if (c.type == command::kind::create || c.type == command::kind::create_and_count) {
+            if (c.type == command::kind::create) {
                 prefix_ = name;
                 text += " #" + std::to_string(std::stoi(name.substr(27, 12), nullptr, 16));
             } else if (!c.name.empty()) {
                 text += ' ' + std::to_string(std::stoll(name.substr(name.size() - 10)));
-                if (c.type == command::kind::remove || c.type == command::kind::remove_and_mark) {
+                if (c.type == command::kind::remove) {
                     BOOST_TEST(name == own_); // never anybody else's
                 }
-            }
-            if (c.type == command::kind::mark_refused) {
-                text += ' ' + std::to_string(c.number);
             }
             if (c.error) {
                 text += ": " + (c.error.category() == colock_category()
@@ -266,7 +212,6 @@ private:
     }
 
     protocol::contender contender_;
-    layout layout_;
     commands out_;
     std::string prefix_;
     std::string own_;

@@ -17,7 +17,7 @@ using colock::is_session_fatal;
 using colock::outcome_unknown;
 using colock::zookeeper_errc;
 
-constexpr int last_errc = static_cast<int>(errc::unprotected);
+constexpr int last_errc = static_cast<int>(errc::no_answer);
 constexpr int zookeeper_codes[] = {-1,   -2,   -3,   -4,   -5,   -6,   -7,   -8,   -9,
                                    -13,  -14,  -15,  -100, -101, -102, -103, -108, -110,
                                    -111, -112, -113, -114, -115, -116, -117, -118, -119,
@@ -123,6 +123,9 @@ BOOST_AUTO_TEST_CASE(a_program_compares_with_conditions)
         {errc::nothing_to_lock, {misuse}},
         {errc::cannot_guard, {misuse}},
         {errc::request_too_large, {misuse}},
+        {errc::session_full, {misuse}},
+        {errc::forked, {lock_lost, misuse}},
+        {errc::no_answer, {unavailable}},
     };
     const std::map<int, set> of_zookeeper{
         {-2, {condition::outcome_unknown, unavailable}},

@@ -1,6 +1,8 @@
 // What the C client may see of a server, and what not: frames byte by byte, and what chance makes of them.
 #include "zk/frame_guard.hpp"
 
+#include <colock/log.hpp>
+
 #include "../support/c_client_reader.hpp"
 #include "../support/jute.hpp"
 
@@ -8,9 +10,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 using colock::check_op;
@@ -83,6 +87,8 @@ std::string event(std::int32_t type, const std::string& path)
     return framed(header(-1) + number(type) + number(3) + text(path));
 }
 
+constexpr auto sequential = colock::create_mode::ephemeral_sequential;
+
 const call transaction{
     .op = opcode::multi,
     .ops = {create_op("/a"), set_op("/a", "x"), check_op("/a"), remove_op("/a")}};
@@ -95,7 +101,10 @@ struct exchange {
 };
 
 const std::vector<exchange> exchanges{
-    {"create", {.op = opcode::create, .path = "/a"}, text("/a0000000001") + stat},
+    {"create", {.op = opcode::create, .path = "/a"}, text("/a") + stat},
+    {"numbered create",
+     {.op = opcode::create, .path = "/a", .mode = sequential},
+     text("/a0000000001") + stat},
     {"remove", {.op = opcode::remove, .path = "/a"}, ""},
     {"exists", {.op = opcode::exists, .path = "/a"}, stat},
     {"get", {.op = opcode::get, .path = "/a"}, text("data") + stat},
@@ -257,7 +266,6 @@ BOOST_AUTO_TEST_CASE(events_have_a_type_and_a_path)
     }
     BOOST_TEST(!refusal(event(1, "")).empty());
     BOOST_TEST(!refusal(event(1, "a")).empty());
-    BOOST_TEST(!refusal(event(1, std::string("/a\0b", 4))).empty());
     const auto whole = event(1, "/a/b").substr(4);
     for (std::size_t size = 0; size != whole.size(); ++size) {
         BOOST_TEST(!refusal(framed(whole.substr(0, size))).empty());
@@ -285,11 +293,162 @@ BOOST_AUTO_TEST_CASE(counts_and_lengths_that_lie_are_refused)
             BOOST_TEST(refused(opcode::get, number(length) + "x" + stat));
         }
     }
-    for (const auto& name : {std::string{}, std::string{"a/b"}, std::string("a\0b", 3)}) {
-        BOOST_TEST(refused(opcode::children, number(1) + text(name) + stat));
+}
+
+// What a name of no server's could be, and would harm. test/unit/path has all characters.
+const std::string forbidden[] = {
+    "",        ".",       "..",        std::string("a\0b", 3), "x\nLD_PRELOAD=y-0000000000",
+    "x\r",     "\x1b[2J", "a\xc2\x9b", "a\xed\xa0\x80",        "\xff",
+    "\xc0\xaf"};
+
+BOOST_AUTO_TEST_CASE(names_that_harm_are_refused_wherever_they_stand)
+{
+    const auto refused = [](const call& request, const std::string& body) {
+        return !refusal(framed(header(5) + body), &request).empty();
+    };
+    const call list{.op = opcode::children, .path = "/a"};
+    BOOST_TEST(!refused(list, number(2) + text("€") + text("...") + stat));
+    for (const std::string name :
+         {"a\x1f", "a\x7f", "a\xc2\x9f", "\xef\xa3\xbf", "\xef\xbf\xb0", "\xef\xbf\xbf"}) {
+        // ZooKeeper 3.4 took them, and what an ensemble has stays there.
+        BOOST_TEST(!refused(list, number(1) + text(name) + stat), colock::printable(name));
+        BOOST_TEST(refusal(event(1, "/a/" + name)).empty(), colock::printable(name));
     }
-    for (const auto& path : {std::string{}, std::string{"a"}, std::string("/a\0b", 4)}) {
-        BOOST_TEST(refused(opcode::create, text(path) + stat));
+    BOOST_TEST(refused(list, number(1) + text("a/b") + stat));
+    for (const auto& name : forbidden) {
+        BOOST_TEST_CONTEXT(colock::printable(name))
+        {
+            for (const auto& path : {"/" + name, "/a/" + name, "/" + name + "/a"}) {
+                BOOST_TEST((!refusal(event(1, path)).empty() || path == "/"));
+            }
+            BOOST_TEST(refused(list, number(1) + text(name) + stat));
+            BOOST_TEST(refused(list, number(2) + text("a") + text(name) + stat));
+            BOOST_TEST(refused({.op = opcode::sync, .path = "/a"}, text("/" + name)));
+            for (const auto mode : {colock::create_mode::persistent, sequential}) {
+                for (const auto& path : {"/" + name, "/a" + name, "/a" + name + "0000000000"}) {
+                    if (path != "/a" && path != "/a0000000000") {
+                        BOOST_TEST(refused({.op = opcode::create, .path = "/a", .mode = mode},
+                                           text(path) + stat));
+                    }
+                }
+            }
+            const call two{.op = opcode::multi,
+                           .ops = {check_op("/a"), create_op("/a", "", {.mode = sequential})}};
+            BOOST_TEST(
+                !refused(two, result(13) + result(1) + text("/a0000000000") + end_of_results()));
+            BOOST_TEST(refused(two, result(13) + result(1) + text("/" + name + "0000000000") +
+                                        end_of_results()));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_created_path_is_the_one_that_was_asked_for)
+{
+    struct row {
+        const char* chroot;
+        const char* asked;
+        const char* answer;
+        bool right;
+        bool right_numbered;
+    };
+    const row rows[] = {
+        {"", "/a", "/a", true, false},
+        {"", "/a", "/a0000000001", false, true},
+        {"", "/a", "/a2147483647", false, true},
+        {"", "/a", "/a-000000001", false, true},
+        {"", "/a", "/a-2147483648", false, true},
+        {"", "/a", "/b", false, false},
+        {"", "/a", "/b0000000001", false, false},
+        {"", "/a", "/", false, false},
+        {"", "/a", "/a/", false, false},
+        {"", "/a", "/a1", false, false},
+        {"", "/a", "/a00000000001", false, false},
+        {"", "/a", "/a0000000001x", false, false},
+        {"", "/a", "/a/0000000001", false, false},
+        {"", "/a", "/A0000000001", false, false},
+        {"", "/", "/", true, false},
+        {"", "/", "/0000000001", false, true},
+        {"/", "/a", "/a", true, false},
+        {"/root", "/a", "/root/a", true, false},
+        {"/root", "/a", "/root/a0000000001", false, true},
+        {"/root", "/a", "/a", false, false},
+        {"/root", "/a", "/a0000000001", false, false},
+        {"/root", "/a", "/other/a", false, false},
+        {"/root", "/", "/root", true, false},
+        {"/root", "/", "/root/", false, false},
+    };
+    for (const auto& r : rows) {
+        for (const bool numbered : {false, true}) {
+            const auto mode = numbered ? sequential : colock::create_mode::persistent;
+            const call create{.op = opcode::create, .path = r.asked, .mode = mode};
+            const call multi{.op = opcode::multi, .ops = {create_op(r.asked, "", {.mode = mode})}};
+            const call sync{.op = opcode::sync, .path = r.asked};
+            const auto passes = [&](const call& request, const std::string& body) {
+                frame_guard guard{0, 0, r.chroot};
+                BOOST_REQUIRE((look(guard, handshake()).found == finding::whole));
+                guard.sent(request);
+                return look(guard, framed(header(5) + body)).found == finding::whole;
+            };
+            const bool right = numbered ? r.right_numbered : r.right;
+            BOOST_TEST_CONTEXT(r.chroot << " " << r.asked << " " << r.answer << " " << numbered)
+            {
+                BOOST_TEST(passes(create, text(r.answer) + stat) == right);
+                BOOST_TEST(passes(multi, result(1) + text(r.answer) + end_of_results()) == right);
+                BOOST_TEST(passes(sync, text(r.answer)) == r.right);
+            }
+        }
+    }
+}
+
+// Requests with and without paths, answered, failed and renamed, in any order.
+BOOST_AUTO_TEST_CASE(each_reply_is_held_against_the_path_of_its_own_request)
+{
+    std::minstd_rand random{3};
+    const auto below = [&](std::size_t limit) { return std::size_t{random()} % limit; };
+    for (int round = 0; round != 200; ++round) {
+        auto guard = guard_for();
+        std::deque<std::pair<call, std::string>> asked; // with the honest reply
+        int sent = 0;
+        const auto send = [&] {
+            const auto path = "/" + std::string(1 + below(200), 'p') + std::to_string(sent++);
+            const auto numbered = path + "0000000007";
+            switch (below(4)) {
+            case 0: asked.push_back({{.op = opcode::sync, .path = path}, text(path)}); break;
+            case 1:
+                asked.push_back({{.op = opcode::create, .path = path, .mode = sequential},
+                                 text(numbered) + stat});
+                break;
+            case 2:
+                asked.push_back({{.op = opcode::multi,
+                                  .ops = {create_op(path), create_op(path + "/x"), check_op("/")}},
+                                 result(1) + text(path) + result(1) + text(path + "/x") +
+                                     result(13) + end_of_results()});
+                break;
+            default: asked.push_back({{.op = opcode::exists, .path = path}, stat}); break;
+            }
+            guard.sent(asked.back().first);
+        };
+        for (int step = 0; step != 200; ++step) {
+            if (asked.empty() || below(2) == 0) {
+                send();
+                continue;
+            }
+            const bool fails = below(4) == 0;
+            const auto verdict = look(
+                guard, framed(header(5, fails ? -101 : 0) + (fails ? "" : asked.front().second)));
+            BOOST_REQUIRE((verdict.found == finding::whole));
+            asked.pop_front();
+        }
+        while (!asked.empty()) {
+            auto lie = asked.front().second;
+            if (const auto at = lie.find("/p"); at != lie.npos) {
+                lie[at + 1] = 'q';
+                BOOST_TEST((look(guard, framed(header(5) + lie)).found == finding::refused));
+                break;
+            }
+            BOOST_REQUIRE((look(guard, framed(header(5) + lie)).found == finding::whole));
+            asked.pop_front();
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 // The bound until which a session is safe, and the beats that move it, in virtual time. In the ensemble that
 // the cases have in mind, a follower tells its leader of its clients twice a tick.
-#include "protocol/session/heartbeat.hpp"
+#include "session/heartbeat.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -25,7 +25,7 @@ bool is_far(validity::time_point t)
 
 // Plays the server: answers what the heartbeat sends, after a time.
 struct beating {
-    heartbeat beat{tick};
+    heartbeat beat{tick, 1};
     validity::time_point now = epoch;
     validity::duration round_trip = 1ms;
     int reads = 0;
@@ -55,12 +55,12 @@ struct beating {
         if (o.read) {
             ++reads;
             static_cast<void>(beat.answered(sent, now, false));
-            beat.read_answered();
+            beat.read_answered(false, now);
         }
         if (o.write) {
             ++writes;
-            proved |= beat.answered(sent, now, true);
-            beat.write_answered();
+            proved |= beat.answered(sent, now, !refuses);
+            beat.write_answered(refuses, now);
         }
         return true;
     }
@@ -71,6 +71,7 @@ struct beating {
         }
     }
     bool proved = false;
+    bool refuses = false; // the writes
 };
 
 } // namespace
@@ -79,7 +80,7 @@ BOOST_AUTO_TEST_SUITE(heartbeats)
 
 BOOST_AUTO_TEST_CASE(a_connection_alone_proves_nothing)
 {
-    heartbeat beat{tick};
+    heartbeat beat{tick, 1};
     beat.connected(epoch, timeout);
     BOOST_TEST((beat.safe_until() == validity::time_point{0}));
     BOOST_TEST(!beat.answered(epoch + 1ms, epoch + 2ms, false));
@@ -88,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_connection_alone_proves_nothing)
 
 BOOST_AUTO_TEST_CASE(the_first_write_on_a_connection_proves_it_from_its_beginning)
 {
-    heartbeat beat{tick};
+    heartbeat beat{tick, 1};
     beat.connected(epoch, timeout);
     static_cast<void>(beat.answered(epoch + 1s, epoch + 1s + 5ms, true));
     BOOST_TEST((beat.safe_until() == epoch + timeout - margin));
@@ -98,7 +99,7 @@ BOOST_AUTO_TEST_CASE(the_first_write_on_a_connection_proves_it_from_its_beginnin
 // write's own sending, would say 5 s more here.
 BOOST_AUTO_TEST_CASE(a_write_does_not_count_for_itself)
 {
-    heartbeat beat{tick};
+    heartbeat beat{tick, 1};
     beat.connected(epoch, timeout);
     static_cast<void>(beat.answered(epoch + 5s, epoch + 5s + 1ms, true));
     BOOST_TEST((beat.safe_until() == epoch + timeout - margin));
@@ -107,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_write_does_not_count_for_itself)
 BOOST_AUTO_TEST_CASE(a_contact_counts_for_writes_that_are_sent_three_quarters_of_a_tick_later)
 {
     for (const auto& [later, counts] : {std::pair{1499ms, false}, std::pair{1500ms, true}}) {
-        heartbeat beat{tick};
+        heartbeat beat{tick, 1};
         beat.connected(epoch, timeout);
         const auto answered = epoch + 2s + 10ms;
         static_cast<void>(beat.answered(epoch + 2s, answered, false));
@@ -119,7 +120,7 @@ BOOST_AUTO_TEST_CASE(a_contact_counts_for_writes_that_are_sent_three_quarters_of
 BOOST_AUTO_TEST_CASE(a_write_slower_than_half_a_tick_is_no_evidence)
 {
     for (const auto& [took, counts] : {std::pair{1001ms, false}, std::pair{1000ms, true}}) {
-        heartbeat beat{tick};
+        heartbeat beat{tick, 1};
         beat.connected(epoch, timeout);
         static_cast<void>(beat.answered(epoch + 1ms, epoch + 1ms + took, true));
         BOOST_TEST((beat.safe_until() != validity::time_point{0}) == counts);
@@ -130,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_write_slower_than_half_a_tick_is_no_evidence)
 BOOST_AUTO_TEST_CASE(behind_a_slow_write_contacts_settle_anew)
 {
     for (const auto& [later, counts] : {std::pair{1499ms, false}, std::pair{1500ms, true}}) {
-        heartbeat beat{tick};
+        heartbeat beat{tick, 1};
         beat.connected(epoch, timeout);
         static_cast<void>(beat.answered(epoch + 1ms, epoch + 2ms, true));
         static_cast<void>(beat.answered(epoch + 4s, epoch + 4s + 1ms, false));
@@ -144,7 +145,7 @@ BOOST_AUTO_TEST_CASE(behind_a_slow_write_contacts_settle_anew)
 // The leader itself has heard of the session then.
 BOOST_AUTO_TEST_CASE(the_beginning_of_a_connection_has_not_to_settle_behind_a_slow_write)
 {
-    heartbeat beat{tick};
+    heartbeat beat{tick, 1};
     beat.connected(epoch, timeout);
     static_cast<void>(beat.answered(epoch + 1ms, epoch + 2s, true));
     static_cast<void>(beat.answered(epoch + 2s, epoch + 2s + 1ms, true));
@@ -153,7 +154,7 @@ BOOST_AUTO_TEST_CASE(the_beginning_of_a_connection_has_not_to_settle_behind_a_sl
 
 BOOST_AUTO_TEST_CASE(contacts_of_one_connection_prove_nothing_on_the_next)
 {
-    heartbeat beat{tick};
+    heartbeat beat{tick, 1};
     beat.connected(epoch, timeout);
     static_cast<void>(beat.answered(epoch + 4s, epoch + 4s + 1ms, false));
     beat.disconnected();
@@ -198,7 +199,7 @@ BOOST_AUTO_TEST_CASE(while_a_lock_is_held_the_bound_stays_ahead)
     for (const auto& [t, k] : {std::pair{10s, 2000ms}, std::pair{4s, 2000ms},
                                std::pair{30s, 2000ms}, std::pair{1s, 200ms}}) {
         beating b;
-        b.beat = heartbeat{k};
+        b.beat = heartbeat{k, 1};
         b.beat.connected(b.now, t);
         b.round_trip = 10ms;
         b.run(7s);
@@ -250,7 +251,7 @@ BOOST_AUTO_TEST_CASE(beats_end_with_the_last_holder)
 BOOST_AUTO_TEST_CASE(a_smaller_time_out_draws_the_bound_in_and_makes_no_flood_of_writes)
 {
     beating b;
-    b.beat = heartbeat{tick};
+    b.beat = heartbeat{tick, 1};
     b.beat.connected(b.now, 40s);
     b.write();
     b.beat.add_holder(0ns);
@@ -276,10 +277,29 @@ BOOST_AUTO_TEST_CASE(a_smaller_time_out_draws_the_bound_in_and_makes_no_flood_of
 BOOST_AUTO_TEST_CASE(a_time_out_of_less_than_a_tick_makes_no_flood_of_reads)
 {
     beating b;
-    b.beat = heartbeat{tick};
+    b.beat = heartbeat{tick, 1};
     b.beat.connected(b.now, 600ms);
     b.run(10s);
     BOOST_TEST(b.reads <= 100);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_refuses_the_proof_is_asked_again_at_the_clients_own_pace)
+{
+    beating b;
+    b.round_trip = 10us;
+    b.run(10s);
+    b.refuses = true;
+    b.beat.count_next_in_line(true);
+    b.beat.await_proof();
+    b.run(1s);
+    BOOST_TEST(b.writes >= 5);
+    BOOST_TEST(b.writes <= 30);
+    b.run(60s);
+    BOOST_TEST(b.writes <= 200);
+    BOOST_TEST(!b.proved);
+    b.refuses = false;
+    b.run(2s);
+    BOOST_TEST(b.proved);
 }
 
 BOOST_AUTO_TEST_CASE(a_busy_client_sends_no_beats)
@@ -380,12 +400,12 @@ BOOST_AUTO_TEST_CASE(a_check_is_ordered_again_when_the_bound_goes_back)
 
 BOOST_AUTO_TEST_CASE(one_beat_is_under_way_at_a_time)
 {
-    heartbeat beat{tick};
+    heartbeat beat{tick, 1};
     beat.connected(epoch, timeout);
     beat.add_holder(0ns);
     BOOST_TEST(beat.due(epoch + 3s).read);
     BOOST_TEST(!beat.due(epoch + 9s).read);
-    beat.read_answered();
+    beat.read_answered(false, epoch);
     BOOST_TEST(beat.due(epoch + 9s).read);
 }
 
@@ -393,6 +413,17 @@ BOOST_AUTO_TEST_CASE(a_time_out_that_is_too_short_for_the_tick_is_never_safe)
 {
     BOOST_TEST((validity::attainable(2s, 2s) <= 0s));
     BOOST_TEST((validity::attainable(4s, 2s) > 0s)); // the shortest that servers grant by default
+
+    // As docs/operating.md has them.
+    BOOST_TEST((validity::shortest_timeout(0s, 2s) == 3'808ms));
+    BOOST_TEST((validity::shortest_timeout(3'500ms, 2s) == 9'138ms));
+    for (const auto t : {1ms, 200ms, 2'000ms, 0x7fffffffms}) {
+        for (const auto margin : {0ms, 1ms, 777ms, 3'500ms, 0x7fffffffms}) {
+            const auto shortest = validity::shortest_timeout(margin, t);
+            BOOST_TEST((validity::attainable(shortest, t) > margin));
+            BOOST_TEST((validity::attainable(shortest - 1ms, t) <= margin));
+        }
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,4 @@
-#include "client/log_lines.hpp"
+#include "report/log_lines.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // Which children of a directory are contenders, and in which order they stand.
 
-#include "protocol/directory/data.hpp"
-#include "protocol/names/contender_name.hpp"
+#include "names/contender_name.hpp"
+#include "names/kinds.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -26,7 +26,7 @@ std::string text_of(const guid& g)
     return text;
 }
 
-std::vector<std::string> names(const std::vector<entry>& queue)
+std::vector<std::string> names(const entries& queue)
 {
     std::vector<std::string> all;
     for (const auto& e : queue) {
@@ -182,9 +182,53 @@ BOOST_AUTO_TEST_CASE(locks_of_another_kind_are_recognised)
     BOOST_TEST(is_of_another_kind(curator_layout(), readers, 6));
     BOOST_TEST(!is_of_another_kind(curator_layout(), readers, 5)); // who was there first goes on
     BOOST_TEST(is_of_another_kind(curator_shared_layout(), mutexes, 6));
-    BOOST_TEST(!is_of_another_kind(curator_latch_layout(), mutexes, 6)); // W4
+    BOOST_TEST(is_of_another_kind(curator_latch_layout(), mutexes, 6));
     BOOST_TEST(is_of_another_kind(curator_layout(), {"leases", "locks"}, 1));
+    BOOST_TEST(is_of_another_kind(curator_layout(), {"leases"}, 1)); // nobody waits
     BOOST_TEST(!is_of_another_kind(curator_layout(), {"locks"}, 1)); // a lock of that name
+}
+
+BOOST_AUTO_TEST_CASE(kinds_are_told_apart_in_every_pair_of_layouts_that_names_tell)
+{
+    std::vector<layout> known;
+    for (const auto* kind : detail::kinds::seen) {
+        if (!kind->marker.empty()) {
+            const auto& names = known.emplace_back(kind->names());
+            BOOST_TEST(names.marker == kind->marker);
+            BOOST_TEST(names.shared_marker == kind->shared_marker);
+            BOOST_TEST(names.prefix == kind->prefix);
+            BOOST_TEST(names.required_prefix.empty() == !kind->requires_prefix);
+        }
+    }
+    BOOST_TEST(known.size() >= 5U);
+    for (const auto& here : known) {
+        for (const auto& there : known) {
+            for (const bool shared : {false, true}) {
+                if (shared && there.shared_marker.empty()) {
+                    continue;
+                }
+                const std::vector<std::string> children{name_prefix(there, guid{1, 2}, shared) +
+                                                        "0000000005"};
+                BOOST_TEST(is_of_another_kind(here, children, 6) == (here != there),
+                           children.front() << " in a queue of " << here.marker);
+                BOOST_TEST(!is_of_another_kind(here, children, 5));
+                BOOST_TEST(has_contenders(children));
+            }
+        }
+    }
+    const std::vector<std::string> go{name_prefix(go_zookeeper_layout(), guid{1, 2}) +
+                                      "0000000005"};
+    const std::vector<std::string> named{name_prefix(named_layout("a"), guid{1, 2}) + "0000000005"};
+    BOOST_TEST(!is_of_another_kind(curator_layout(), go, 6)); // one queue
+    BOOST_TEST(is_of_another_kind(curator_latch_layout(), go, 6));
+    for (const auto& each : known) { // several locks in one directory, on purpose
+        BOOST_TEST(!is_of_another_kind(each, named, 6));
+        BOOST_TEST(!is_of_another_kind(named_layout("b"),
+                                       {name_prefix(each, guid{1, 2}) + "0000000005"}, 6));
+    }
+    BOOST_TEST(!is_of_another_kind(layout{"", "door-"}, go, 6));
+    BOOST_TEST(!has_contenders({"locks", "leases", "config", "job-0000000001"}));
+    BOOST_TEST(has_contenders({"locks", "leases", "lock-0000000007"})); // somebody's own recipe
 }
 
 BOOST_AUTO_TEST_CASE(duplicate_numbers_are_all_kept)
@@ -217,9 +261,11 @@ BOOST_AUTO_TEST_CASE(a_layout_that_could_not_read_back_its_own_names_is_refused)
         {{.prefix = "x", .marker = "-", .shared_marker = "r", .separator = ""}, "-2147483648"},
         {{.prefix = "", .marker = "lock-", .shared_marker = "lock--"}, "lock-"},
         {{.prefix = "", .marker = "a", .shared_marker = "a-"}, "a-2147483647"},
-        {{.prefix = "", .marker = "a", .separator = std::string{"\0", 1}}, "control character"},
+        {{.prefix = "", .marker = "a", .separator = std::string{"\0", 1}}, "contains a NUL"},
         {{.prefix = "\n", .marker = "a"}, "control character"},
         {{.prefix = "", .marker = "a\x7f"}, "control character"},
+        {{.prefix = "\xff", .marker = "a"}, "no UTF-8"},
+        {{.prefix = "", .marker = "a", .separator = "😀"}, "ZooKeeper does not allow"},
         {{.prefix = "", .marker = ""}, "no marker"},
         {{.prefix = "a/b", .marker = "a"}, "'/'"},
         {{.prefix = "", .marker = "a", .required_prefix = "b"}, "requires"}};
@@ -230,57 +276,6 @@ BOOST_AUTO_TEST_CASE(a_layout_that_could_not_read_back_its_own_names_is_refused)
             BOOST_TEST(!fault.empty());
             BOOST_TEST(fault.find(each.says) != fault.npos, fault);
         }
-    }
-}
-
-// ---- the data of the directory
-
-BOOST_AUTO_TEST_CASE(a_note_keeps_the_mark)
-{
-    BOOST_TEST(is_signed(directory_signature));
-    const auto data = data_with_low_water_mark(curator_layout(), 42);
-    BOOST_TEST(data ==
-               std::string{directory_signature} + "\nnobody is left up to /lock-0000000042");
-    BOOST_TEST(is_signed(data));
-    for (const auto& others :
-         {""s, "made by colock"s, std::string{directory_signature} + '.', ' ' + data}) {
-        BOOST_TEST(!is_signed(others));
-        BOOST_TEST(low_water_mark_in(curator_layout(), others) == -1);
-    }
-}
-
-BOOST_AUTO_TEST_CASE(a_note_is_read_by_its_queue_only)
-{
-    auto required = curator_layout();
-    required.required_prefix = "_c_";
-    const std::vector<layout> queues{curator_layout(),
-                                     curator_latch_layout(),
-                                     named_layout("a"),
-                                     named_layout("b"),
-                                     named_layout("b-a"),
-                                     zookeeper_recipe_layout(),
-                                     {.prefix = "y-", .marker = "-", .required_prefix = "y-"},
-                                     required};
-    for (const auto& writer : queues) {
-        for (const auto& reader : queues) {
-            for (const std::int64_t number : {0, 7, 2147483647}) {
-                const auto read =
-                    low_water_mark_in(reader, data_with_low_water_mark(writer, number));
-                BOOST_TEST(read == (writer == reader ? number : -1));
-            }
-        }
-    }
-    BOOST_TEST(low_water_mark_in(go_zookeeper_layout(),
-                                 data_with_low_water_mark(curator_layout(), 7)) == 7);
-}
-
-BOOST_AUTO_TEST_CASE(what_is_no_note_has_no_number)
-{
-    const auto data = data_with_low_water_mark(curator_layout(), 42);
-    for (const auto& text :
-         {std::string{directory_signature}, data + '0', data + '\n',
-          data.substr(0, data.size() - 1), data.substr(0, data.size() - 1) + 'x'}) {
-        BOOST_TEST(low_water_mark_in(curator_layout(), text) == -1);
     }
 }
 

@@ -1,7 +1,6 @@
 // What a holder knows of remote contenders, and what it asks for that.
 
-#include "protocol/contender.hpp"
-#include "protocol/directory/data.hpp"
+#include "queue/contender.hpp"
 #include "words.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -26,7 +25,6 @@ struct holder {
                     const char* number = "0000000000")
         : c{std::move(s), protocol::guid{1, 1}}
     {
-        c.lend(memory);
         c.join(true, session, out);
         const auto last = out.back().type;
         own = out.front().name + number;
@@ -64,7 +62,6 @@ struct holder {
                       : std::vector<std::string>{own};
     }
 
-    protocol::directory_memory memory;
     protocol::contender c;
     protocol::commands out;
     std::string own;
@@ -142,30 +139,15 @@ BOOST_AUTO_TEST_CASE(a_client_that_lingers_knows_from_the_listing_of_its_join_on
     BOOST_CHECK(others.c.contention() == some);
 }
 
-// The news of a newcomer makes the next contender of this client take the usual way.
-BOOST_AUTO_TEST_CASE(a_newcomer_ends_the_fast_path)
-{
-    holder h;
-    h.memory.made(1);
-    h.memory.granted_alone(0);
-    h.memory.granted_alone(1);
-    h.memory.wrote_signature(1, 1);
-    BOOST_TEST(h.memory.expects_alone());
-    (void)h.c.newcomer();
-    BOOST_TEST(!h.memory.expects_alone());
-}
-
-// Draining contenders have no node. And the next one of this client would keep the directory that is to be deleted.
+// Who makes way has no node.
 BOOST_AUTO_TEST_CASE(near_the_end_others_may_wait_without_a_place)
 {
     holder h{false, {}, "2130706432"};
-    h.c.directory_read({}, {}, protocol::directory_signature, h.out);
+    h.c.directory_read(true);
     h.listed_with(false, false);
-    BOOST_TEST(h.c.newcomers_drain());
+    BOOST_TEST(h.c.holds());
+    BOOST_TEST(h.c.is_late());
     BOOST_CHECK(h.c.contention() == some);
-    holder early;
-    BOOST_TEST(early.c.joins_behind(h.c));
-    BOOST_TEST(!h.c.joins_behind(early.c));
 }
 
 BOOST_AUTO_TEST_CASE(only_a_holder_looks_around)

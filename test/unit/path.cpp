@@ -1,6 +1,8 @@
 // Which paths are refused, and why; and how paths are taken apart.
 
-#include "protocol/names/path.hpp"
+#include "names/path.hpp"
+
+#include "names/path_text.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -41,7 +43,7 @@ BOOST_AUTO_TEST_CASE(fault_of_each_kind)
         {"/", "", ""},
         {"/a", "", ""},
         {"/locks/orders", "", ""},
-        {"/a b/ä/€/𝄞", "", ""}, // UTF-8
+        {"/a b/ä/€/\xef\xa4\x80\xef\xbf\xaf", "", ""}, // UTF-8
         {"/.a/..b/c./...", "", ""},
         {"/zookeeper/quota", "", ""},
         {"", "is empty", "is empty"},
@@ -66,6 +68,15 @@ BOOST_AUTO_TEST_CASE(fault_of_each_kind)
         {"/\x01", "control character", "control character"},
         {"/a\x1f/b", "control character", "control character"},
         {"/a\x7f", "control character", "control character"},
+        {"/a/\xc2\x80", "control character", "control character"},
+        {"/a/\xc2\x9f", "control character", "control character"},
+        {"/𝄞", "ZooKeeper does not allow", "ZooKeeper does not allow"},
+        {"/a\xee\x80\x80", "ZooKeeper does not allow", "ZooKeeper does not allow"},
+        {"/a\xef\xbf\xbd/b", "ZooKeeper does not allow", "ZooKeeper does not allow"},
+        {"/a\xff", "no UTF-8", "no UTF-8"},
+        {"/\xc0\xaf", "no UTF-8", "no UTF-8"},
+        {"/\xed\xa0\x80", "no UTF-8", "no UTF-8"}, // a surrogate
+        {"/\xe2\x82", "no UTF-8", "no UTF-8"},
     };
     for (const auto& r : rows) {
         check(r.path, false, r.fault);
@@ -104,6 +115,117 @@ BOOST_AUTO_TEST_CASE(ancestors_first)
     BOOST_TEST(path_and_ancestors("/a/b/c") == three, boost::test_tools::per_element());
     const std::vector<std::string> one{"/a"};
     BOOST_TEST(path_and_ancestors("/a") == one, boost::test_tools::per_element());
+}
+
+// PathUtils.validatePath() of ZooKeeper, for one UTF-16 unit within a name.
+bool servers_take(std::uint32_t unit)
+{
+    return unit != 0 && unit != '/' && !(unit >= 1 && unit <= 0x1f) &&
+           !(unit >= 0x7f && unit <= 0x9f) && !(unit >= 0xd800 && unit <= 0xf8ff) &&
+           !(unit >= 0xfff0);
+}
+
+// Of any number below 0x200000, as if it were a character: also surrogates, and what is beyond Unicode.
+std::string utf8(std::uint32_t code)
+{
+    const auto tail = [&](int shift) { return static_cast<char>(0x80 | ((code >> shift) & 0x3f)); };
+    if (code < 0x80) {
+        return {static_cast<char>(code)};
+    }
+    if (code < 0x800) {
+        return {static_cast<char>(0xc0 | (code >> 6)), tail(0)};
+    }
+    if (code < 0x10000) {
+        return {static_cast<char>(0xe0 | (code >> 12)), tail(6), tail(0)};
+    }
+    return {static_cast<char>(0xf0 | (code >> 18)), tail(12), tail(6), tail(0)};
+}
+
+// The same, up to 3.4.
+bool old_servers_take(std::uint32_t unit)
+{
+    return unit != 0 && unit != '/' && !(unit > 0 && unit < 0x1f) &&
+           !(unit > 0x7f && unit < 0x9f) && !(unit > 0xd800 && unit < 0xf8ff) &&
+           !(unit > 0xfff0 && unit < 0xffff);
+}
+
+// What a terminal may obey, or is not UTF-8.
+bool harms(std::uint32_t code)
+{
+    return code == '/' || code < 0x1f || (code >= 0x80 && code <= 0x9e) ||
+           (code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff;
+}
+
+BOOST_AUTO_TEST_CASE(users_say_what_servers_take_and_servers_what_any_of_them_took)
+{
+    using colock::detail::is_node_name;
+    using colock::detail::text_fault;
+    for (std::uint32_t code = 0; code != 0x112000; ++code) {
+        const auto alone = utf8(code);
+        const auto before = code % 11; // within eight bytes that are looked at together, or not
+        const auto within = std::string(before, 'x') + alone + std::string(9, 'y');
+        // Beyond U+FFFF each is two surrogates to the servers.
+        const bool taken = code == '/' || (code < 0x10000 && servers_take(code));
+        if ((text_fault(alone) == nullptr) != taken || (text_fault(within) == nullptr) != taken) {
+            BOOST_ERROR("a user's: " << code);
+        }
+        if (is_node_name(alone) != (!harms(code) && code != '.') ||
+            is_node_name(within) == harms(code)) {
+            BOOST_ERROR("a server's: " << code);
+        }
+        // Not U+D800: the wire brings no half of a pair to a server.
+        if (code < 0x10000 && code != 0xd800 && old_servers_take(code) && harms(code)) {
+            BOOST_ERROR("an old server's: " << code);
+        }
+    }
+    for (const std::string bad :
+         {"", ".", "..", "/", "a/b", "\xff", "\xc3", "abcdefgh\xe2\x82", "\xc1\x81", "\xe0\x80\xaf",
+          "\xf0\x80\x80\xaf", "\xf8\x88\x80\x80\x80"}) {
+        BOOST_TEST(!is_node_name(bad), bad);
+    }
+    for (const std::string good : {"...", ".a", "a.", "..a", " ", "~", "\x20\x7e"}) {
+        BOOST_TEST(is_node_name(good), good);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(eight_ordinary_bytes_are_told_from_others_byte_by_byte)
+{
+    for (std::size_t at = 0; at != 8; ++at) {
+        for (unsigned byte = 0; byte != 256; ++byte) {
+            for (const char around : {' ', '!', 'a', '~'}) {
+                std::string text(8, around);
+                text[at] = static_cast<char>(byte);
+                const bool ordinary = byte >= 0x20 && byte < 0x7f;
+                if ((colock::detail::text_fault(text) == nullptr) != ordinary) {
+                    BOOST_ERROR(byte << " at " << at);
+                }
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(paths_are_names_behind_slashes)
+{
+    using colock::detail::is_node_path;
+    for (const auto* good : {"/", "/a", "/a/b", "/.../..a", "/a b"}) {
+        BOOST_TEST(is_node_path(good), good);
+    }
+    for (const auto* bad : {"", "a", "//", "/a/", "/a//b", "/.", "/..", "/a/.", "/a/../b", "/a\n",
+                            "/a/\x1b[2J", "/\xff"}) {
+        BOOST_TEST(!is_node_path(bad), bad);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(numbers_are_those_that_a_server_appends)
+{
+    using colock::detail::is_appended_number;
+    for (const auto* good : {"0000000000", "2147483647", "-000000001", "-2147483648"}) {
+        BOOST_TEST(is_appended_number(good), good);
+    }
+    for (const auto* bad : {"", "-", "1", "000000000", "00000000000", "-00000001", "--00000001",
+                            "000000000a", "0000000000\n", "+000000001", "-21474836480"}) {
+        BOOST_TEST(!is_appended_number(bad), bad);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

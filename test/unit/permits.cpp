@@ -1,8 +1,8 @@
 // What an acquisition of permits says to each input. That it is right in every order of events is the business of
 // test/model.
 
-#include "protocol/permits/acquisition.hpp"
-#include "protocol/permits/numbers.hpp"
+#include "permit_play.hpp"
+#include "recipes/semaphore/numbers.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -12,6 +12,7 @@
 
 using namespace colock;
 using namespace colock::protocol::permits;
+using colock::test::play;
 
 namespace {
 
@@ -19,198 +20,7 @@ const error_code no_node = zookeeper_errc::no_node;
 const error_code lost_connection = zookeeper_errc::connection_loss;
 const error_code no_auth = zookeeper_errc::no_auth;
 const error_code throttled = zookeeper_errc::throttled_op;
-
-std::string word_for(command::kind type)
-{
-    using kind = command::kind;
-    switch (type) {
-    case kind::lock_queue: return "lock queue";
-    case kind::unlock_queue: return "unlock queue";
-    case kind::list: return "list";
-    case kind::list_and_watch: return "list and watch";
-    case kind::read_maximum: return "read maximum";
-    case kind::list_siblings: return "list siblings";
-    case kind::read_limit: return "read limit";
-    case kind::create: return "create";
-    case kind::make_directory: return "make directory";
-    case kind::wait_for_change: return "wait";
-    case kind::pause: return "pause";
-    case kind::cut_short: return "cut short";
-    case kind::release_queue: return "release queue";
-    case kind::unwatch_list: return "unwatch list";
-    case kind::unwatch_limit: return "unwatch limit";
-    case kind::agreed: return "agreed";
-    case kind::give_back: return "give back";
-    case kind::granted: return "granted";
-    case kind::busy: return "busy";
-    case kind::cancelled: return "cancelled";
-    case kind::failed: return "failed";
-    case kind::gone: return "gone";
-    }
-    return "?";
-}
-
-// An acquisition, whose inputs return what it says to them, as a text: "lock queue, list".
-struct play : acquisition {
-    explicit play(settings s = {}) : acquisition{s, {}} { assume(now); }
-
-    std::string begin()
-    {
-        acquisition::begin(out);
-        return said();
-    }
-    std::string cancel(bool at_once = false)
-    {
-        acquisition::cancel(at_once, out);
-        return said();
-    }
-    std::string deadline_reached(bool connected = true)
-    {
-        acquisition::deadline_reached(connected, out);
-        return said();
-    }
-    std::string suspended()
-    {
-        acquisition::suspended(out);
-        return said();
-    }
-    std::string queue_locked(bool granted = true)
-    {
-        acquisition::queue_locked({}, granted, out);
-        return said();
-    }
-    std::string queue_refused(const error_code& ec)
-    {
-        acquisition::queue_locked(ec, false, out);
-        return said();
-    }
-    std::string queue_unlocked()
-    {
-        acquisition::queue_unlocked(out);
-        return said();
-    }
-    std::string listed(int leases)
-    {
-        std::vector<std::string> names{"no lease"};
-        for (int i = 0; i != leases; ++i) {
-            names.push_back("_c_x-lease-000000000" + std::to_string(i));
-        }
-        acquisition::listed({}, names, out);
-        return said();
-    }
-    std::string listed_own(const std::string& name)
-    {
-        acquisition::listed({}, {name + "0000000007"}, out);
-        return said();
-    }
-    std::string not_listed(const error_code& ec)
-    {
-        acquisition::listed(ec, {}, out);
-        return said();
-    }
-    std::string maximum_read(const std::string& data)
-    {
-        acquisition::maximum_read({}, data, out);
-        return said();
-    }
-    std::string no_maximum()
-    {
-        acquisition::maximum_read(no_node, {}, out);
-        return said();
-    }
-    std::string siblings_listed(const std::vector<std::string>& names = {"leases", "locks"})
-    {
-        acquisition::siblings_listed({}, names, out);
-        return said();
-    }
-    std::string limit_read(char number, std::int32_t version = 0)
-    {
-        acquisition::limit_read({}, std::string{'\0', '\0', '\0', number}, version, out);
-        return said();
-    }
-    std::string limit_read(const std::string& data)
-    {
-        acquisition::limit_read({}, data, 0, out);
-        return said();
-    }
-    std::string limit_not_read(const error_code& ec)
-    {
-        acquisition::limit_read(ec, {}, 0, out);
-        return said();
-    }
-    std::string created()
-    {
-        acquisition::created({}, {"_c_mine-lease-0000000007"}, true, out);
-        return said();
-    }
-    std::string not_created(const error_code& ec, bool in_queue = true)
-    {
-        acquisition::created(ec, {}, in_queue, out);
-        return said();
-    }
-    std::string directory_made(const error_code& ec = {})
-    {
-        acquisition::directory_made(ec, out);
-        return said();
-    }
-    std::string changed()
-    {
-        acquisition::changed(out);
-        return said();
-    }
-    std::string paused()
-    {
-        acquisition::paused(out);
-        return said();
-    }
-
-    void queue_lost(errc why)
-    {
-        now.queue_lost = why;
-        assume(now);
-    }
-    void unavailable(errc why)
-    {
-        now.unavailable = why;
-        assume(now);
-    }
-    void session(std::int64_t id)
-    {
-        now.session = id;
-        assume(now);
-    }
-
-    // Holds the queue's lock, and has counted so many leases.
-    std::string counted(int leases)
-    {
-        begin();
-        queue_locked();
-        return listed(leases);
-    }
-
-    std::string said()
-    {
-        std::string text;
-        for (const auto& c : out) {
-            text += (text.empty() ? "" : ", ") + word_for(c.type);
-            if (c.error.category() == colock_category()) {
-                text += ' ' + std::to_string(c.error.value());
-            } else if (c.error) {
-                text += ' ' + c.error.message();
-            }
-            if (c.number != 0) {
-                text += " (" + std::to_string(c.number) + ')';
-            }
-            prefix = c.type == command::kind::create ? c.name : prefix;
-        }
-        out.clear();
-        return text;
-    }
-
-    surroundings now{.session = 1, .compared = true};
-    std::string prefix; // of the last create
-    commands out;
-};
+const std::string other_lock = "_c_00000000-0000-0000-0000-000000000000-latch-0000000001";
 
 std::string with(const std::string& what, errc why)
 {
@@ -257,9 +67,9 @@ BOOST_AUTO_TEST_CASE(it_waits_with_the_lock_of_the_queue)
     play p{{.wanted = 2, .permits = 2}};
     BOOST_TEST(p.counted(1) == "list and watch"); // it may have changed before it is watched
     BOOST_TEST(p.listed(1) == "wait");
-    BOOST_TEST(p.changed() == "unwatch list, list");
+    BOOST_TEST(p.changed() == "list");
     BOOST_TEST(p.listed(1) == "list and watch");
-    BOOST_TEST(p.listed(0) == "unwatch list, create");
+    BOOST_TEST(p.listed(0) == "create");
     BOOST_TEST(p.created() == "release queue, granted, gone");
 }
 
@@ -302,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_counter_says_how_many_there_are)
     BOOST_TEST(p.limit_read('\1') == "list and watch");
     BOOST_TEST(p.listed(1) == "wait");
     BOOST_TEST(p.changed() == "read limit");
-    BOOST_TEST(p.limit_read('\2') == "unwatch list, list");
+    BOOST_TEST(p.limit_read('\2') == "list");
     BOOST_TEST(p.listed(1) == "create");
     BOOST_TEST(p.created() == "release queue, granted, gone");
 }
@@ -358,15 +168,42 @@ BOOST_AUTO_TEST_CASE(the_first_one_compares)
     BOOST_TEST(p.siblings_listed() == "agreed, create");
 }
 
-BOOST_AUTO_TEST_CASE(without_a_directory_nothing_is_compared)
+// Others may come before the directory is there, and see nothing of the semaphore.
+BOOST_AUTO_TEST_CASE(without_a_directory_it_is_made_and_then_compared)
+{
+    for (const bool alone : {true, false}) {
+        play p;
+        p.now.compared = false;
+        p.assume(p.now);
+        p.begin();
+        p.queue_locked();
+        p.not_listed(no_node);
+        p.no_maximum();
+        BOOST_TEST(p.siblings_listed({"locks"}) == "make directory");
+        BOOST_TEST(p.directory_made() == "pause");
+        BOOST_TEST(p.paused() == "read maximum, list siblings");
+        p.maximum_read("permits=1");
+        if (alone) {
+            BOOST_TEST(p.siblings_listed() == "agreed, list");
+            BOOST_TEST(p.listed(0) == "create");
+        } else {
+            BOOST_TEST(p.siblings_listed({"leases", "locks", other_lock}) ==
+                       "remove directory, unlock queue");
+            BOOST_TEST(p.queue_unlocked() == with("failed", errc::conflicting_kind) + ", gone");
+        }
+    }
+}
+
+// Whoever may not read it goes on.
+BOOST_AUTO_TEST_CASE(a_directory_that_cannot_be_read_is_not_compared)
 {
     play p;
     p.now.compared = false;
     p.assume(p.now);
     p.begin();
     p.queue_locked();
-    p.not_listed(no_node);
-    p.no_maximum();
+    p.listed(0);
+    p.maximum_not_read(no_auth);
     BOOST_TEST(p.siblings_listed() == "create");
 }
 
@@ -377,15 +214,57 @@ BOOST_AUTO_TEST_CASE(others_have_another_number)
     p.assume(p.now);
     p.begin();
     p.queue_locked();
-    p.listed(0);
+    p.listed(1);
     p.maximum_read("permits=7");
     BOOST_TEST(p.siblings_listed() == "unlock queue");
     BOOST_TEST(p.queue_unlocked() == with("failed", errc::conflicting_maximum) + " (7), gone");
 }
 
+BOOST_AUTO_TEST_CASE(the_number_of_others_is_replaced_once_while_they_have_no_permits)
+{
+    for (const bool replaced : {true, false}) {
+        play p;
+        p.now.compared = false;
+        p.assume(p.now);
+        p.begin();
+        p.queue_locked();
+        p.listed(0);
+        p.maximum_read("permits=7");
+        BOOST_TEST(p.siblings_listed() == "remove directory, make directory");
+        BOOST_TEST(p.directory_made() == "pause");
+        BOOST_TEST(p.paused() == "read maximum, list siblings");
+        p.maximum_read(replaced ? "permits=1" : "permits=7");
+        if (replaced) {
+            BOOST_TEST(p.siblings_listed() == "agreed, list");
+            p.now.compared = true;
+            p.assume(p.now);
+            BOOST_TEST(p.listed(0) == "create");
+        } else {
+            BOOST_TEST(p.siblings_listed() == "remove directory, unlock queue");
+            BOOST_TEST(p.queue_unlocked() ==
+                       with("failed", errc::conflicting_maximum) + " (7), gone");
+        }
+    }
+}
+
+// It was compared before, and deleted since.
+BOOST_AUTO_TEST_CASE(another_directory_is_compared_anew)
+{
+    play p;
+    p.begin();
+    p.queue_locked();
+    p.now.compared = false;
+    p.assume(p.now);
+    BOOST_TEST(p.listed(0) == "read maximum, list siblings");
+    p.maximum_read("permits=1");
+    BOOST_TEST(p.siblings_listed() == "agreed, list");
+    BOOST_TEST(p.listed(0) == "create");
+}
+
 BOOST_AUTO_TEST_CASE(a_lock_of_another_kind)
 {
-    for (const std::string name : {"-lock-0000000001", "-__WRIT__0000000001"}) {
+    for (const std::string name : {"-lock-0000000001", "-__WRIT__0000000001", "-__READ__0000000001",
+                                   "-latch-0000000001", "__lock__0000000001"}) {
         play p;
         p.now.compared = false;
         p.assume(p.now);
@@ -440,7 +319,9 @@ BOOST_AUTO_TEST_CASE(there_is_no_directory)
     p.counted(0);
     BOOST_TEST(p.not_created(no_node) == "make directory");
     BOOST_TEST(p.directory_made() == "pause");
-    BOOST_TEST(p.paused() == "list");
+    BOOST_TEST(p.paused() == "read maximum, list siblings"); // others may have come meanwhile
+    p.maximum_read("permits=1");
+    BOOST_TEST(p.siblings_listed() == "agreed, list");
 
     play q{with_counter()}; // to wait for a higher limit there has to be one, too
     q.begin();
@@ -449,8 +330,12 @@ BOOST_AUTO_TEST_CASE(there_is_no_directory)
     BOOST_TEST(q.limit_read('\0') == "list and watch");
     BOOST_TEST(q.not_listed(no_node) == "pause");
     BOOST_TEST(q.paused() == "make directory");
-    BOOST_TEST(q.directory_made(zookeeper_errc::node_exists) == "read limit");
-    BOOST_TEST(q.limit_read('\0') == "list and watch");
+    BOOST_TEST(q.directory_made(zookeeper_errc::node_exists) == "pause");
+    BOOST_TEST(q.paused() == "read maximum, list siblings");
+    q.maximum_read("");
+    BOOST_TEST(q.siblings_listed() == "agreed, read limit");
+    BOOST_TEST(q.limit_read('\0') == "list");
+    BOOST_TEST(q.listed(0) == "list and watch");
     BOOST_TEST(q.listed(0) == "wait");
 }
 
@@ -491,7 +376,7 @@ BOOST_AUTO_TEST_CASE(the_lock_of_the_queue_is_lost)
     p.counted(1);
     p.listed(1);
     p.queue_lost(errc::node_deleted);
-    BOOST_TEST(p.changed() == "unwatch list, release queue, pause");
+    BOOST_TEST(p.changed() == "release queue, pause");
     BOOST_TEST(p.paused() == "lock queue, list");
 
     play q; // a create shows it
@@ -504,7 +389,7 @@ BOOST_AUTO_TEST_CASE(the_lock_of_the_queue_is_lost)
     r.counted(1);
     r.listed(1);
     r.queue_lost(errc::session_expired);
-    BOOST_TEST(r.changed() == "unwatch list, unlock queue");
+    BOOST_TEST(r.changed() == "unlock queue");
     BOOST_TEST(r.queue_unlocked() == with("failed", errc::session_expired) + ", gone");
 }
 
@@ -549,7 +434,7 @@ BOOST_AUTO_TEST_CASE(cancelled_while_permits_are_created)
     r.counted(0);
     r.cancel();
     BOOST_TEST(r.not_created(no_node) == "make directory");
-    BOOST_TEST(r.directory_made() == "unlock queue");
+    BOOST_TEST(r.directory_made() == "remove directory, unlock queue");
     BOOST_TEST(r.queue_unlocked() == "cancelled, gone");
 }
 
@@ -564,7 +449,8 @@ BOOST_AUTO_TEST_CASE(a_deadline)
 
     play q;
     q.begin();
-    BOOST_TEST(q.deadline_reached(false) == with("failed", errc::disconnected) + ", cut short");
+    BOOST_TEST(q.deadline_reached(errc::disconnected) ==
+               with("failed", errc::disconnected) + ", cut short");
 }
 
 BOOST_AUTO_TEST_CASE(the_client_is_closed)

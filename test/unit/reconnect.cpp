@@ -53,12 +53,15 @@ BOOST_AUTO_TEST_CASE(a_server_that_closes_a_plain_connection_may_expect_tls)
     };
     BOOST_TEST(
         last_words(usual()) ==
-        "drop, stop timer, info, note 'server a closed this connection before it answered; if its "
-        "port is for TLS, set client_options::tls', at once");
+        "drop, stop timer, info, note 'server a closed this connection before it answered: perhaps "
+        "it has no quorum, is read-only, or has too many connections (maxClientCnxns, "
+        "throttling), or its port is for TLS', at once");
     auto with_tls = usual();
     with_tls.tls = true;
     BOOST_TEST(last_words(with_tls) == "drop, stop timer, info, note 'server a closed this "
-                                       "connection before it answered', at once");
+                                       "connection before it answered: perhaps it has no "
+                                       "quorum, is read-only, or has too many connections "
+                                       "(maxClientCnxns, throttling)', at once");
 }
 
 BOOST_AUTO_TEST_CASE(a_client_that_had_a_session_without_tls_does_not_suspect_tls)
@@ -71,7 +74,8 @@ BOOST_AUTO_TEST_CASE(a_client_that_had_a_session_without_tls_does_not_suspect_tl
     p.offered();
     BOOST_TEST(p.broken() ==
                "drop, stop timer, info, note 'server b closed this connection before it "
-               "answered', at once");
+               "answered: perhaps it has no quorum, is read-only, or has too many connections "
+               "(maxClientCnxns, throttling)', at once");
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_tls_fails_with_is_left_for_the_next_with_a_warning)
@@ -105,6 +109,29 @@ BOOST_AUTO_TEST_CASE(tls_that_breaks_off_later_is_a_lost_connection)
                "look up");
 }
 
+BOOST_AUTO_TEST_CASE(a_failure_that_repeats_has_a_line_ever_more_seldom)
+{
+    protocol::session::failure_lines lines;
+    std::vector<std::string> a;
+    for (auto at = 0s; at != 120s; ++at) {
+        if (auto line = lines.line("a", at); !line.empty()) {
+            a.push_back(std::to_string(at.count()) + ": " + line);
+        }
+    }
+    BOOST_TEST(a == (std::vector<std::string>{"0: a", "10: a, as 9 times since the last such line",
+                                              "30: a, as 19 times since the last such line",
+                                              "70: a, as 39 times since the last such line"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(lines.line("b", 120s) == "b");
+    lines.connected();
+    BOOST_TEST(lines.line("a", 121s) == "a");
+    std::size_t in_a_day = 0;
+    for (auto at = 0s; at != 24h; ++at) {
+        in_a_day += !lines.line("c", at).empty();
+    }
+    BOOST_TEST(in_a_day < 160u);
+}
+
 BOOST_AUTO_TEST_CASE(a_silent_server_gets_a_second_at_first_and_more_each_time)
 {
     play p;
@@ -112,8 +139,10 @@ BOOST_AUTO_TEST_CASE(a_silent_server_gets_a_second_at_first_and_more_each_time)
     p.connect();
     p.resolved();
     BOOST_TEST(p.timer() == "open a for 30 s, limit 1000 ms");
+    std::string line = "info, "; // once
     for (const auto* limit : {"2000", "4000", "8000", "15000", "15000"}) {
-        BOOST_TEST(p.timer() == "drop, info, note 'server a did not answer in time', pause");
+        BOOST_TEST(p.timer() == "drop, " + line + "note 'server a did not answer in time', pause");
+        line.clear();
         BOOST_TEST(p.timer() == "look up");
         BOOST_TEST(p.resolved() == std::string{"open a for 30 s, limit "} + limit + " ms");
     }
@@ -397,6 +426,20 @@ BOOST_AUTO_TEST_CASE(refused_credentials_end_the_session_and_the_attempts)
                "drop, stop timer, note 'server a refuses the credentials', error 'server a refuses "
                "the credentials', expired, given up: " +
                    error_code{zookeeper_errc::auth_failed}.message());
+    BOOST_TEST((*p).is_idle());
+}
+
+// Each further connection would be answered alike.
+BOOST_AUTO_TEST_CASE(a_server_that_demands_an_identity_ends_the_session_and_the_attempts)
+{
+    play p;
+    p.come_online();
+    const auto said = p.broken(loss::identity_demanded);
+    const std::string words =
+        "'server a serves only clients with an identity, and takes none that this client has'";
+    BOOST_TEST(said == "drop, stop timer, note " + words + ", error " + words +
+                           ", expired, given up: " +
+                           error_code{zookeeper_errc::session_closed_require_sasl_auth}.message());
     BOOST_TEST((*p).is_idle());
 }
 

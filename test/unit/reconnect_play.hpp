@@ -1,7 +1,7 @@
 // The state machine of a session, played by hand: each input returns in words what the machine says to it.
 #pragma once
 
-#include "protocol/session/reconnect.hpp"
+#include "session/reconnect.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // In which order several locks are joined and given up: by example. That nobody waits for ever is for test/model/several.cpp.
-#include "protocol/several.hpp"
+#include "recipes/multi_lock/several.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // What the contender of a lock without a queue says to each input, and what it does about errors that only a person
 // can cause. That it is right in every order of events is the business of test/model.
 
-#include "protocol/single_node.hpp"
+#include "queue/single_node.hpp"
 
 #include "words.hpp"
 
@@ -203,6 +203,18 @@ BOOST_AUTO_TEST_CASE(a_try_reads_before_it_writes)
     late.try_join();
     late.looked(no_node);
     BOOST_TEST(late.created(node_exists) == "busy, gone");
+}
+
+BOOST_AUTO_TEST_CASE(the_directory_of_another_kind_of_lock)
+{
+    play p;
+    p.join();
+    p.created(node_exists);
+    BOOST_TEST(p.watched({1001, 0, true}) ==
+               with("failed", errc::conflicting_kind) + ", unwatch, gone");
+    play trying;
+    trying.try_join();
+    BOOST_TEST(trying.looked({1001, 0, true}) == with("failed", errc::conflicting_kind) + ", gone");
 }
 
 BOOST_AUTO_TEST_CASE(a_node_that_is_not_ephemeral)

@@ -1,4 +1,4 @@
-#include "lock/local/users_of_path.hpp"
+#include "lock/users_of_path.hpp"
 
 #include <boost/test/unit_test.hpp>
 

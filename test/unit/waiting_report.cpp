@@ -1,4 +1,4 @@
-#include "protocol/waiting_report.hpp"
+#include "report/waiting_report.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -65,6 +65,24 @@ BOOST_AUTO_TEST_CASE(the_last_one_to_leave_frees_the_watch)
     BOOST_TEST(a.heard.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_watch_that_could_not_be_freed_is_freed_again_unless_somebody_wants_it)
+{
+    watch(a);
+    registry.unsubscribe("/n", watch_kind::data, a);
+    registry.not_forgotten("/n", watch_kind::data);
+    BOOST_TEST(forgotten.size() == 2u);
+    registry.announce("/n", watch_kind::data);
+    registry.not_forgotten("/n", watch_kind::data);
+    BOOST_TEST(forgotten.size() == 2u);
+    registry.withdraw("/n", watch_kind::data); // that read has set none, but the old one is there
+    BOOST_TEST(forgotten.size() == 3u);
+    watch(b);
+    registry.not_forgotten("/n", watch_kind::data);
+    registry.fired({watch_event_type::changed, "/n"});
+    BOOST_TEST(b.heard.size() == 1u);
+    BOOST_TEST(forgotten.size() == 3u);
+}
+
 BOOST_AUTO_TEST_CASE(a_read_under_way_keeps_the_watch)
 {
     watch(a);

@@ -1,7 +1,7 @@
 #ifndef COLOCK_TEST_UNIT_WORDS_HPP
 #define COLOCK_TEST_UNIT_WORDS_HPP
 
-#include "protocol/contender.hpp"
+#include "queue/contender.hpp"
 
 #include <string>
 
@@ -14,16 +14,13 @@ inline std::string word_for(protocol::command::kind type)
     switch (type) {
     case kind::make_directory: return "make directory";
     case kind::create: return "create";
-    case kind::create_and_count: return "create and count";
     case kind::list: return "list";
+    case kind::list_again: return "list again";
     case kind::list_and_watch: return "list and watch";
     case kind::watch_newcomers: return "watch newcomers";
     case kind::watch: return "watch";
     case kind::read_directory: return "read directory";
-    case kind::identify_directory: return "identify directory";
-    case kind::sign_directory: return "sign directory";
     case kind::remove: return "remove";
-    case kind::remove_and_mark: return "remove and mark";
     case kind::step_down: return "step down";
     case kind::look: return "look";
     case kind::remove_directory: return "remove directory";
@@ -34,7 +31,6 @@ inline std::string word_for(protocol::command::kind type)
     case kind::shared: return "shared";
     case kind::lost: return "lost";
     case kind::failed: return "failed";
-    case kind::mark_refused: return "mark refused";
     case kind::gone: return "gone";
     }
     return "?";

@@ -1,7 +1,7 @@
 // The parts of the simulated world: time, machines, links, processes.
-#include "client/boot_clock.hpp"
-#include "client/boot_timer.hpp"
 #include "process.hpp"
+#include "report/boot_clock.hpp"
+#include "session/boot_timer.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>

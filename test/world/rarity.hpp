@@ -1,5 +1,5 @@
 // What only a few worlds have. Which of them is drawn apart from all else: the other worlds are as they would be without.
-// The last four are never drawn, but chosen by their names, so that the seeds keep their histories.
+// The last six are never drawn, but chosen by their names, so that the seeds keep their histories.
 #pragma once
 
 #include "random.hpp"
@@ -18,10 +18,12 @@ enum class rarity {
     together,    // several locks are held for long, and operators delete the node of one of them
     permissions, // an operator changes the access control lists of directories
     watches,     // clients watch nodes that an operator changes
-    stalls, // a follower stalls for longer than clients stay away from it, and the leader waits
-    late,   // answers come late, and then nothing that the client sends arrives any more
-    alone,  // a follower is cut off its leader, together with all clients
-    bodies, // users run bodies, and operators delete nodes of holders and of those that are next
+    stalls,    // a follower stalls for longer than clients stay away from it, and the leader waits
+    late,      // answers come late, and then nothing that the client sends arrives any more
+    alone,     // a follower is cut off its leader, together with all clients
+    bodies,    // users run bodies, and operators delete nodes of holders and of those that are next
+    throttled, // servers answer some of all requests that they have too much to do
+    writes,    // operators write to nodes of all kinds, and clients do not wait between requests
 };
 
 [[nodiscard]] inline rarity draw_rarity(std::uint64_t seed)
@@ -38,8 +40,9 @@ enum class rarity {
 // Nothing when there is none of this name.
 [[nodiscard]] inline std::optional<rarity> rarity_named(std::string_view name)
 {
-    constexpr std::string_view names[] = {"none",   "uneven", "together", "permissions", "watches",
-                                          "stalls", "late",   "alone",    "bodies"};
+    constexpr std::string_view names[] = {"none",    "uneven",    "together", "permissions",
+                                          "watches", "stalls",    "late",     "alone",
+                                          "bodies",  "throttled", "writes"};
     const auto* const at = std::ranges::find(names, name);
     return at == std::end(names) ? std::nullopt
                                  : std::optional{static_cast<rarity>(at - std::begin(names))};

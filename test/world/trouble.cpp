@@ -51,6 +51,11 @@ void trouble::favour(rarity r)
     case rarity::late: makers_.assign({&trouble::lose_client_behind_late_answers}); break;
     case rarity::alone: makers_.assign({&trouble::isolate_follower_for_long}); break;
     case rarity::bodies: makers_.assign({&trouble::delete_by_hand}); break;
+    case rarity::writes:
+        add({&trouble::write_by_hand, &trouble::write_by_hand, &trouble::reset_client,
+             &trouble::reset_client, &trouble::cut_client_off_all});
+        break;
+    case rarity::throttled:
     case rarity::permissions:
     case rarity::none: break;
     }
@@ -333,6 +338,24 @@ void trouble::delete_by_hand()
     // Whoever would be granted the lock then loses it at once.
     if (!next_path.empty() && random_.per_mille(300)) {
         servers_.remove_by_hand(next_path);
+    }
+}
+
+// Whoever has a node watches it on, and misses no deletion that follows.
+void trouble::write_by_hand()
+{
+    const auto place = random_.below(queues_.size());
+    if (queues_.count(place) == 0) {
+        return;
+    }
+    const auto path = queues_.at(place, random_.below(queues_.count(place)))->path;
+    servers_.by_hand({.op = colock::zk::opcode::set, .path = path, .data = "by hand"});
+    if (queues_.of(place).type != check::queues::kind::single_node && random_.per_mille(500)) {
+        time_.after(random_.between(50ms, 500ms), [this, path] {
+            if (!over_) {
+                servers_.remove_by_hand(path);
+            }
+        });
     }
 }
 

@@ -81,6 +81,7 @@ private:
     void kill_server();
     void kill_leader();
     void delete_by_hand();
+    void write_by_hand();
 
     // Of all servers but this one.
     void cut_off_others(machine& m, std::size_t server);

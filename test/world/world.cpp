@@ -10,9 +10,8 @@
 #include "ensemble/ensemble.hpp"
 #include "limits.hpp"
 #include "machine.hpp"
+#include "names/contender_name.hpp"
 #include "network.hpp"
-#include "protocol/directory/data.hpp"
-#include "protocol/names/contender_name.hpp"
 #include "random.hpp"
 #include "timeline.hpp"
 #include "trouble.hpp"
@@ -68,6 +67,9 @@ ensemble_options draw_ensemble(random& chance, rarity rare)
     } else if (rare == rarity::late || rare == rarity::alone) {
         o.tick = 500ms;
         o.most_sessions.clear();
+    } else if (rare == rarity::throttled) {
+        random some = chance;
+        o.throttled = static_cast<unsigned>(some.between(20, 300));
     }
     return o;
 }
@@ -138,6 +140,11 @@ struct simulation::parts {
         } else if (rare == rarity::permissions) {
             all.guarded = false;
             all.peers = false; // they say nothing of a node that they may not delete
+        } else if (rare == rarity::writes) {
+            all.onlookers = true;
+        } else if (rare == rarity::throttled) {
+            all.onlookers = false; // for G7
+            all.peers = true;
         } else if (rare == rarity::watches) {
             for (int i = 0; i < 10; ++i) {
                 all.changing.push_back(base + ("/changing" + std::to_string(i)));
@@ -194,8 +201,8 @@ struct simulation::parts {
     // A directory that has had very many nodes already.
     struct old_directory {
         std::string path;
-        std::int32_t next; // number
-        bool is_ours;      // colock has made it
+        std::int32_t next;   // number
+        bool is_replaceable; // it has no data
     };
     std::optional<old_directory> old;
     bool thronged = false; // by thousands of clients, for a shorter time
@@ -290,7 +297,7 @@ void simulation::parts::draw_ends()
         return;
     }
     const bool last = chance.per_mille(300);
-    const auto from = last ? colock::protocol::last_number : colock::protocol::drain_from_number;
+    const auto from = last ? colock::protocol::last_number : colock::protocol::late_from_number;
     old = old_directory{p.kind == workload::lock_kind::semaphore ? p.path + "/locks" : p.path,
                         static_cast<std::int32_t>(from - chance.between(0, 100)),
                         chance.per_mille(800)};
@@ -305,9 +312,9 @@ void simulation::parts::bring_to_the_end()
     if (old->path.ends_with("/locks")) {
         make_by_hand(old->path.substr(0, old->path.rfind('/')));
     }
-    make_by_hand(old->path,
-                 old->is_ours ? std::string{colock::protocol::directory_signature} : std::string{},
-                 old->is_ours ? colock::create_mode::container : colock::create_mode::persistent);
+    make_by_hand(old->path, old->is_replaceable ? std::string{} : std::string{"somebody's"},
+                 old->is_replaceable ? colock::create_mode::container
+                                     : colock::create_mode::persistent);
     time.run_until(time.now() + 1s);
     servers.set_counter(old->path, old->next);
     // What is created now has the new number in all logs.
@@ -417,7 +424,7 @@ void simulation::parts::calm()
     ear.calm = true;
     // Whoever takes several locks has some of them for long before it is told of all, and holds up those that wait.
     if (!all.several) {
-        holds.calm();
+        holds.calm(all.rare == rarity::throttled);
     }
     for (int i = 0; i < 10; ++i) {
         time.run_until(time.now() + 1s);

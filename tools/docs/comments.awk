@@ -5,7 +5,7 @@
 #   awk -f tools/docs/comments.awk HEADER
 #
 # - What is private, or for classes that derive, and specializations for Asio and the standard library, are left out.
-# - What every lock has from detail::basic_lock stands in the lock itself.
+# - What a lock has from detail::basic_lock and detail::lock_functions stands in the lock itself, with its guard and owner.
 # - Functions that every class has in the same way get the same words.
 # - "Errors:" and its kind begin a paragraph of their own, and pages that a comment names become links.
 
@@ -26,6 +26,63 @@ function emit(line) {
         print line
     }
     previous = line
+}
+
+# A line of a comment, or of code.
+function show(line,   indent, label, rest, out, page, target) {
+    if (line ~ /^ *\/\/\/ (Completion signature|Errors|Cancellation|Executor|Token|Preconditions|Thread safety)[^:]*: ?/) {
+        indent = line
+        sub(/\/\/\/.*/, "", indent)
+        if (previous !~ /^ *\/\/\/$/) {
+            print indent "///"
+        }
+        label = line
+        sub(/^ *\/\/\/ /, "", label)
+        rest = label
+        sub(/:.*/, "", label)
+        sub(/^[^:]*:/, "", rest)
+        if (match(label, /,/)) {
+            label = "**" substr(label, 1, RSTART - 1) "**" substr(label, RSTART)
+        } else {
+            label = "**" label "**"
+        }
+        emit(indent "/// " label ":" rest)
+        if (rest == "") {
+            emit(indent "///")
+        }
+        return
+    }
+    if (line ~ /^ *\/\/\/.*docs\/[a-z\/_-]+\.md/) {
+        out = ""
+        rest = line
+        while (match(rest, /docs\/[a-z\/_-]+\.md/)) {
+            page = substr(rest, RSTART, RLENGTH)
+            target = page
+            sub(/^docs\//, "", target)
+            sub(/\.md$/, ".html", target)
+            out = out substr(rest, 1, RSTART - 1) "<a href=\"../" target "\">" page "</a>"
+            rest = substr(rest, RSTART + RLENGTH)
+        }
+        line = out rest
+    }
+    emit(line)
+}
+
+# What is public in a base of the lock.
+function show_public(base,   header, line, shown) {
+    header = "include/colock/detail/" base ".hpp"
+    while ((getline line < header) > 0 && line !~ /^protected:/) {
+        if (shown && line ~ /using executor_type/) {
+            print "    /// The type of `get_executor()`."
+        }
+        gsub(/Owner\.\.\. owner, ?/, owner, line)
+        gsub(/Guard/, guard, line)
+        if (shown) {
+            show(line)
+        }
+        shown = shown || line ~ /^public:/
+    }
+    close(header)
 }
 
 # Whether the line before it documents this one.
@@ -80,27 +137,21 @@ inside && !/^(public:|};)/ { next }
 { inside = 0 }
 
 / : public detail::/ {
-    lock = / detail::basic_lock/
+    of_basic_lock = / detail::(exclusive|owned)_lock/
+    guard = / detail::exclusive_lock/ ? "unique_lock" : / detail::owned_lock/ ? "recursive_lock" : / detail::joint_lock/ ? "multi_guard" : ""
+    owner = / detail::owned_lock/ ? "lock_owner\\& owner, " : ""
     sub(/ : public detail::[a-z_<:> ]*[a-z_>]/, "")
 }
-lock && /^public:/ {
+of_basic_lock && /^public:/ {
     emit($0)
-    shown = 0
-    while ((getline line < "include/colock/detail/basic_lock.hpp") > 0) {
-        if (line ~ /^protected:/) {
-            break
-        }
-        if (shown && line ~ /using executor_type/) {
-            print "    /// The type of `get_executor()`."
-        }
-        if (shown) {
-            emit(line)
-        }
-        shown = shown || line ~ /^public:/
-    }
-    close("include/colock/detail/basic_lock.hpp")
-    lock = 0
+    show_public("basic_lock")
+    of_basic_lock = 0
     next
+}
+# After the constructors, and before what the lock has besides.
+guard != "" && /^    \/\/ ---- |^private:|^};/ {
+    show_public("lock_functions")
+    guard = ""
 }
 
 /using executor_type = / { describe("The type of `get_executor()`.") }
@@ -111,41 +162,4 @@ lock && /^public:/ {
     describe("Lets go of what it has, and takes over what another one has, which is empty then.")
 }
 
-/^ *\/\/\/ (Completion signature|Errors|Cancellation|Executor|Token|Preconditions|Thread safety)[^:]*: ?/ {
-    indent = $0
-    sub(/\/\/\/.*/, "", indent)
-    if (previous !~ /^ *\/\/\/$/) {
-        print indent "///"
-    }
-    label = $0
-    sub(/^ *\/\/\/ /, "", label)
-    rest = label
-    sub(/:.*/, "", label)
-    sub(/^[^:]*:/, "", rest)
-    if (match(label, /,/)) {
-        label = "**" substr(label, 1, RSTART - 1) "**" substr(label, RSTART)
-    } else {
-        label = "**" label "**"
-    }
-    emit(indent "/// " label ":" rest)
-    if (rest == "") {
-        emit(indent "///")
-    }
-    next
-}
-
-/^ *\/\/\/.*docs\/[a-z\/_-]+\.md/ {
-    out = ""
-    rest = $0
-    while (match(rest, /docs\/[a-z\/_-]+\.md/)) {
-        page = substr(rest, RSTART, RLENGTH)
-        target = page
-        sub(/^docs\//, "", target)
-        sub(/\.md$/, ".html", target)
-        out = out substr(rest, 1, RSTART - 1) "<a href=\"../" target "\">" page "</a>"
-        rest = substr(rest, RSTART + RLENGTH)
-    }
-    $0 = out rest
-}
-
-{ emit($0) }
+{ show($0) }

@@ -1,5 +1,6 @@
-// Asio's configuration has to be the same in the library and in the program: both compile Asio's headers, and share
-// objects of Asio. A program with another configuration does not link, and the linker names the symbol that it misses.
+// The configuration of Asio and of the standard library has to be the same in the library and in the program: both compile
+// their headers, and share their objects. A program with another configuration does not link, and the linker names the
+// symbol that it misses.
 #ifndef COLOCK_DETAIL_ABI_HPP
 #define COLOCK_DETAIL_ABI_HPP
 
@@ -7,6 +8,8 @@
 
 #include <boost/asio/detail/config.hpp>
 #include <boost/version.hpp>
+
+#include <string> // which defines what is asked for below
 
 // The name has every macro that changes the layout of classes that both sides use, or what an inline function of Asio
 // does. It leaves out BOOST_ASIO_NO_DEPRECATED, because the library uses no function that this macro changes. It also
@@ -87,17 +90,33 @@
 #define COLOCK_ABI_RECYCLING recycling
 #endif
 
-#define COLOCK_ABI_JOIN_(a, b, c, d, e, f, g, h, i, j, k)                                          \
-    library_for_boost_##a##_asio_##b##_##c##_##d##_##e##_##f##_##g##_##h##_##i##_##j##_##k
-#define COLOCK_ABI_JOIN(a, b, c, d, e, f, g, h, i, j, k)                                           \
-    COLOCK_ABI_JOIN_(a, b, c, d, e, f, g, h, i, j, k)
+// The debug modes have other containers, of other sizes.
+#if defined(_GLIBCXX_DEBUG)
+#define COLOCK_ABI_STANDARD glibcxx_debug
+#elif defined(__GLIBCXX__) && !_GLIBCXX_USE_CXX11_ABI
+#define COLOCK_ABI_STANDARD glibcxx_without_cxx11_abi
+#elif defined(__GLIBCXX__)
+#define COLOCK_ABI_STANDARD glibcxx
+#elif defined(_LIBCPP_VERSION) &&                                                                  \
+    (defined(_LIBCPP_ENABLE_DEBUG_MODE) || defined(_LIBCPP_ABI_BOUNDED_ITERATORS))
+#define COLOCK_ABI_STANDARD libcpp_with_checked_iterators
+#elif defined(_LIBCPP_VERSION)
+#define COLOCK_ABI_STANDARD libcpp
+#else
+#define COLOCK_ABI_STANDARD unknown_standard_library
+#endif
+
+#define COLOCK_ABI_JOIN_(a, b, c, d, e, f, g, h, i, j, k, l)                                       \
+    library_for_boost_##a##_asio_##b##_##c##_##d##_##e##_##f##_##g##_##h##_##i##_##j##_##k##_with_##l
+#define COLOCK_ABI_JOIN(a, b, c, d, e, f, g, h, i, j, k, l)                                        \
+    COLOCK_ABI_JOIN_(a, b, c, d, e, f, g, h, i, j, k, l)
 
 // Such as library_for_boost_108100_asio_no_handler_tracking_epoll_eventfd_timerfd_threads_...
 #define COLOCK_ABI_NAME                                                                            \
     COLOCK_ABI_JOIN(BOOST_VERSION, COLOCK_ABI_TRACKING, COLOCK_ABI_REACTOR, COLOCK_ABI_EVENTFD,    \
                     COLOCK_ABI_TIMERFD, COLOCK_ABI_THREADS, COLOCK_ABI_ATOMIC,                     \
                     COLOCK_ABI_EXCEPTIONS, COLOCK_ABI_TYPEID, COLOCK_ABI_EXECUTOR,                 \
-                    COLOCK_ABI_RECYCLING)
+                    COLOCK_ABI_RECYCLING, COLOCK_ABI_STANDARD)
 
 namespace colock::detail {
 

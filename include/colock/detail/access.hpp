@@ -1,4 +1,4 @@
-// The way from a public object to what is behind it, for the library's own files.
+// The way from a public object to its implementation, for the library's own files.
 #ifndef COLOCK_DETAIL_ACCESS_HPP
 #define COLOCK_DETAIL_ACCESS_HPP
 
@@ -7,7 +7,7 @@
 
 namespace colock::detail {
 
-// The public face of an object that lives behind it, shared by copies of the face.
+// The public face of an object, which the copies of the face share.
 template <class T>
 class face_of {
 protected:

@@ -14,7 +14,7 @@
 
 namespace colock::detail {
 
-enum class lock_kind;
+struct lock_kind;
 
 class COLOCK_DECL basic_lock : public face_of<const lock_path> {
 public:
@@ -28,7 +28,7 @@ public:
     [[nodiscard]] const lock_options& options() const noexcept;
 
 protected:
-    basic_lock(client& zk, std::string path, lock_options options, lock_kind kind);
+    basic_lock(client& zk, std::string path, lock_options options, const lock_kind& kind);
     ~basic_lock() = default;
     basic_lock(const basic_lock&) = default;
     basic_lock& operator=(const basic_lock&) = default;

@@ -3,9 +3,11 @@
 #define COLOCK_DETAIL_BODY_REPORTS_HPP
 
 #include <colock/detail/config.hpp>
+#include <colock/error.hpp>
 #include <colock/fwd.hpp>
 
 #include <chrono>
+#include <string>
 
 namespace colock::detail {
 
@@ -17,6 +19,10 @@ struct COLOCK_DECL body_reports {
     static void overdue(const held_lock& held, std::chrono::milliseconds grace);
     static void overdue(const multi_guard& held, std::chrono::milliseconds grace);
     static void overdue(const permit& held, std::chrono::milliseconds grace);
+    // "lock /path: the session expired ...", of the one that is lost.
+    [[nodiscard]] static std::string loss_words(const held_lock& held, const error_code& why);
+    [[nodiscard]] static std::string loss_words(const multi_guard& held, const error_code& why);
+    [[nodiscard]] static std::string loss_words(const permit& held, const error_code& why);
 };
 
 } // namespace colock::detail

@@ -28,7 +28,7 @@ at(const std::chrono::time_point<std::chrono::steady_clock, Duration>& when) noe
     return deadline{std::chrono::ceil<deadline::duration>(when.time_since_epoch())};
 }
 
-// So long from now; never, when that is beyond what the clock can tell.
+// `now + d`, saturating to `never`.
 template <class Rep, class Period>
 [[nodiscard]] deadline after(const std::chrono::duration<Rep, Period>& d)
 {
@@ -40,6 +40,11 @@ template <class Rep, class Period>
         return never;
     }
     return now + std::chrono::ceil<deadline::duration>(d);
+}
+// The same of what is a point in time already.
+[[nodiscard]] inline deadline after(deadline until) noexcept
+{
+    return until;
 }
 
 } // namespace colock::detail

@@ -1,4 +1,4 @@
-// The one initiation behind every asynchronous function.
+// The one initiation of all asynchronous functions.
 #ifndef COLOCK_DETAIL_INITIATE_HPP
 #define COLOCK_DETAIL_INITIATE_HPP
 
@@ -9,9 +9,18 @@
 
 namespace colock::detail {
 
-// That of the client; that of the system, which has threads of its own, without one.
+// The client's executor; without a client the system executor, which has threads of its own.
 [[nodiscard]] COLOCK_DECL const asio::any_io_executor&
 executor_of(const std::shared_ptr<client_core>& core) noexcept;
+
+// Whether the client belongs to another process, of which this one is a forked child; false without a client.
+[[nodiscard]] COLOCK_DECL bool is_inherited(const std::shared_ptr<client_core>& core) noexcept;
+
+template <class... Results>
+void complete_inherited(operation_ptr<error_code, Results...> op)
+{
+    op.complete(errc::forked, Results{}...);
+}
 
 // Erases the handler and hands it, with the arguments, to a compiled function. Nothing happens before
 // the initiation runs; it has an executor, without which `cancel_after` would not compile.
@@ -28,10 +37,13 @@ public:
     void operator()(Handler&& handler, Start start, Args&&... args) const
     {
         using handler_type = std::decay_t<Handler>;
-        start(core_,
-              operation_ptr<Results...>{operation_of<handler_type, Results...>::make(
-                  handler_type{std::forward<Handler>(handler)}, executor_of(core_), core_)},
-              std::forward<Args>(args)...);
+        operation_ptr<Results...> op{operation_of<handler_type, Results...>::make(
+            handler_type{std::forward<Handler>(handler)}, executor_of(core_), core_)};
+        if (is_inherited(core_)) {
+            complete_inherited(std::move(op));
+        } else {
+            start(core_, std::move(op), std::forward<Args>(args)...);
+        }
     }
 
 private:

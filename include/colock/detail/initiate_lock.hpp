@@ -47,7 +47,7 @@ private:
     mode mode_;
 };
 
-// A handler for a guard of another kind. It is in all else what that one is.
+// A handler for a guard of another kind. In all other respects it equals the original handler.
 template <class Guard, class Handler>
 class granting {
 public:
@@ -76,21 +76,15 @@ public:
 
     [[nodiscard]] executor_type get_executor() const noexcept { return what_.executor(); }
 
-    template <class Handler>
-    void operator()(Handler&& handler, deadline until) const
+    template <class Handler, class Limit>
+    void operator()(Handler&& handler, Limit limit) const
     {
-        what_.start(operation_for(std::forward<Handler>(handler)), until);
+        what_.start(operation_for(std::forward<Handler>(handler)), after(limit));
     }
     template <class Handler>
     void operator()(Handler&& handler, unique_lock from) const
     {
         what_.downgrade(operation_for(std::forward<Handler>(handler)), std::move(from));
-    }
-    // From the initiation on.
-    template <class Handler, class Rep, class Period>
-    void operator()(Handler&& handler, std::chrono::duration<Rep, Period> limit) const
-    {
-        (*this)(std::forward<Handler>(handler), after(limit));
     }
 
 private:
@@ -109,22 +103,17 @@ private:
     acquire_request what_;
 };
 
-// Until a deadline; or for so long, from the initiation on; or from the exclusive lock.
-// The token is forwarded as the user has passed it: a handler that is an lvalue is copied.
-template <class Guard = unique_lock, class CompletionToken, class Limit>
-auto acquire(acquire_request what, CompletionToken&& token, Limit limit)
-{
-    return start_operation<CompletionToken, void(error_code, Guard)>(
-        initiate_lock<Guard>{std::move(what)}, token, std::move(limit));
-}
-
 // A lock with bodies; see supervised_lock.hpp.
 template <class Guard>
 class lockable {
 public:
     using guard_type = Guard;
 
-    explicit lockable(acquire_request what) noexcept : what_{std::move(what)} {}
+    explicit lockable(std::shared_ptr<const lock_path> path,
+                      std::shared_ptr<owner_state> owner = nullptr) noexcept
+        : what_{std::move(path), mode, std::move(owner)}
+    {
+    }
 
     [[nodiscard]] const asio::any_io_executor& get_executor() const noexcept
     {
@@ -141,30 +130,22 @@ public:
             visit(held);
         }
     }
-    template <class CompletionToken>
-    auto async_lock(deadline until, CompletionToken&& token) const
+    // Until a deadline; for a duration from the initiation on; or from the exclusive lock.
+    // The token is forwarded as the user has passed it: a handler that is an lvalue is copied.
+    template <class Limit, class CompletionToken>
+    auto async_lock(Limit limit, CompletionToken&& token) &&
     {
-        return acquire<Guard>(what_, std::forward<CompletionToken>(token), until);
+        return start_operation<CompletionToken, void(error_code, Guard)>(
+            initiate_lock<Guard>{std::move(what_)}, token, std::move(limit));
     }
 
 private:
+    static constexpr auto mode = std::is_same_v<Guard, shared_lock>
+                                     ? acquire_request::mode::shared
+                                     : acquire_request::mode::exclusive;
+
     acquire_request what_;
 };
-
-template <class Guard, class F, class CompletionToken>
-auto with_lock(acquire_request what, F&& body, CompletionToken&& token)
-{
-    static_assert(checked_body<Guard, false, F, CompletionToken>::value);
-    return run_with_lock<false>(lockable<Guard>{std::move(what)}, std::forward<F>(body), never,
-                                std::forward<CompletionToken>(token));
-}
-template <class Guard, class F, class Limit, class CompletionToken>
-auto try_with_lock(acquire_request what, F&& body, Limit limit, CompletionToken&& token)
-{
-    static_assert(checked_body<Guard, true, F, CompletionToken>::value);
-    return run_with_lock<true>(lockable<Guard>{std::move(what)}, std::forward<F>(body), limit,
-                               std::forward<CompletionToken>(token));
-}
 
 } // namespace colock::detail
 

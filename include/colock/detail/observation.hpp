@@ -13,7 +13,7 @@
 
 namespace colock::detail {
 
-struct observed_path; // lib/client/telemetry.hpp
+struct observed_path; // lib/report/telemetry.hpp
 struct seen_holder;
 
 // Trivial but for two pointers' worth: every acquisition has one, also where nobody observes.
@@ -27,7 +27,7 @@ struct observation {
     // What follows is set when `of` is.
     std::uint64_t id;
     std::chrono::nanoseconds::rep began;   // of the boot_clock
-    std::chrono::nanoseconds::rep granted; // likewise, once it is
+    std::chrono::nanoseconds::rep granted; // of the boot_clock, once it is granted
     // `source` says which one. Handed off: the acquisition of the user who did it. Otherwise: the holder that was waited
     // for, or null; owned, and deleted at the end.
     union {
@@ -40,29 +40,14 @@ struct observation {
 };
 
 // Whether operations with these results acquire something.
-template <class... Results>
-struct may_be_observed {
-    static constexpr bool value = false;
-};
-template <class Guard>
-struct guards {
-    static constexpr bool value = false;
-};
+template <class...>
+inline constexpr bool may_be_observed = false;
 template <>
-struct guards<unique_lock> {
-    static constexpr bool value = true;
-};
+inline constexpr bool may_be_observed<error_code, unique_lock> = true;
 template <>
-struct guards<permit> {
-    static constexpr bool value = true;
-};
+inline constexpr bool may_be_observed<error_code, permit> = true;
 template <>
-struct guards<multi_guard> {
-    static constexpr bool value = true;
-};
-template <class Guard>
-struct may_be_observed<error_code, Guard> : guards<Guard> {
-};
+inline constexpr bool may_be_observed<error_code, multi_guard> = true;
 
 // The part of an operation for its observation.
 template <bool>

@@ -35,6 +35,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -68,7 +69,7 @@ protected:
     ~waiting_room() = default;
 };
 
-// What an operation shares with the parts that may end it early: the signal behind its cancellation slot, and
+// What an operation shares with the parts that may end it early: the signal of its cancellation slot, and
 // the timer of its deadline, if it has any.
 //
 // Slots are neither thread-safe nor stateful. The slot's handler therefore holds only this link. The link hops to the
@@ -119,9 +120,12 @@ private:
 // Half the size of a std::shared_ptr: every waiting operation has one.
 using cancel_link_ptr = boost::intrusive_ptr<cancel_link>;
 
+// "lock /path: the session expired ...": what is known of a failure by its code.
+[[nodiscard]] COLOCK_DECL std::string words_about(const std::string& subject, const error_code& ec);
+
 template <class... Results>
 class operation : public boost::intrusive::list_base_hook<>, // of a waiting room
-                  public observed_part<may_be_observed<Results...>::value> {
+                  public observed_part<may_be_observed<Results...>> {
 public:
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
@@ -135,12 +139,38 @@ public:
 
     // Empty when the handler has no cancellation slot, and there is no deadline either.
     [[nodiscard]] const cancel_link_ptr& cancellation() const noexcept { return link_; }
-    // Before it completes with an error: what has failed, and why. The first one counts.
+    // Before it completes with an error: what has failed, and why. The first call counts.
     void explain(const error_code& ec, const std::string& why) const
+    {
+        explain(ec, [&]() -> const std::string& { return why; });
+    }
+    // `words` gives them when they are wanted.
+    template <class Words>
+        requires std::is_invocable_v<Words&>
+    void explain(const error_code& ec, Words words) const
     {
         if (told_ != nullptr && ec && ec != asio::error::operation_aborted &&
             told_->message().empty()) {
-            told_->assign(printable(why, longest_line));
+            told_->assign(printable(words(), longest_line));
+        }
+    }
+    // What it is about, such as "lock /path": its words begin so when they are those of a code. `subject` gives it.
+    template <class Subject>
+    void name(Subject subject) const
+    {
+        if (told_ != nullptr) {
+            subject_of_diagnostics::of(*told_) = subject();
+        }
+    }
+    void explain_by_code(const error_code& ec) const
+    {
+        explain(ec, [&] { return words_about(subject_of_diagnostics::of(*told_), ec); });
+    }
+    // Before it completes without an error: the loss that it has waited for.
+    void tell_loss(const error_code& why) const
+    {
+        if (why) {
+            tell(words_about(subject_of_diagnostics::of(*told_), why));
         }
     }
     // Before it completes without an error, and without what was wanted: why.
@@ -196,7 +226,7 @@ public:
         if (op_->told() != nullptr) {
             explain_by_code(results...);
         }
-        if constexpr (may_be_observed<Results...>::value) {
+        if constexpr (may_be_observed<Results...>) {
             if (op_->observed.of != nullptr) {
                 end_observation(op_->observed, results...);
             }
@@ -206,13 +236,16 @@ public:
     }
 
 private:
+    void explain_by_code(const error_code& ec) const { op_->explain_by_code(ec); }
+    void explain_by_code(const error_code& ec, const error_code& why) const
+    {
+        ec ? op_->explain_by_code(ec) : op_->tell_loss(why);
+    }
     template <class First, class... Others>
     void explain_by_code(const First& ec, const Others&...) const
     {
         if constexpr (std::is_same_v<First, error_code>) {
-            if (ec) {
-                op_->explain(ec, ec.message());
-            }
+            op_->explain_by_code(ec);
         }
     }
 
@@ -228,7 +261,7 @@ private:
         void operator()(operation<Results...>* op) const noexcept
         {
             unbind(*op);
-            if constexpr (may_be_observed<Results...>::value) {
+            if constexpr (may_be_observed<Results...>) {
                 if (op->observed.of != nullptr) {
                     drop_observation(op->observed);
                 }
@@ -239,15 +272,26 @@ private:
     std::unique_ptr<operation<Results...>, deleter> op_;
 };
 
+// A lock may be lost between its grant and its handler. Then the acquisition has failed: it gives the reason of the loss, and
+// an empty guard. A guard that is empty without an error means that the lock was not granted.
+COLOCK_DECL void refuse_lost(error_code& ec, unique_lock& held, diagnostics* told);
+COLOCK_DECL void refuse_lost(error_code& ec, permit& held, diagnostics* told);
+COLOCK_DECL void refuse_lost(error_code& ec, multi_guard& held, diagnostics* told);
+
 // The handler with its results on its way to its executor. It associates the handler's allocator only:
 // it is posted straight to the handler's executor, which must not be looked up a second time.
 template <class Handler, class... Results>
 class bound_handler {
+    static constexpr bool acquires = may_be_observed<Results...>;
+    struct nobody {
+        explicit nobody(diagnostics*) noexcept {}
+    };
+
 public:
     using allocator_type = asio::associated_allocator_t<Handler>;
 
-    bound_handler(Handler&& handler, Results&&... results)
-        : handler_{std::move(handler)}, results_{std::move(results)...}
+    bound_handler(Handler&& handler, diagnostics* told, Results&&... results)
+        : handler_{std::move(handler)}, told_{told}, results_{std::move(results)...}
     {
     }
 
@@ -262,12 +306,16 @@ public:
         if (auto slot = asio::get_associated_cancellation_slot(handler_); slot.is_connected()) {
             slot.clear();
         }
+        if constexpr (acquires) {
+            refuse_lost(std::get<0>(results_), std::get<1>(results_), told_);
+        }
         std::apply([this](Results&... results) { std::move(handler_)(std::move(results)...); },
                    results_);
     }
 
 private:
     Handler handler_;
+    [[no_unique_address]] std::conditional_t<acquires, diagnostics*, nobody> told_;
     std::tuple<Results...> results_;
 };
 
@@ -353,7 +401,8 @@ public:
         // What tracks the work moves out first: it keeps the handler's context running until the post below
         // has been queued.
         auto work = std::move(work_);
-        bound_handler<Handler, Results...> bound{std::move(handler_), std::move(results)...};
+        bound_handler<Handler, Results...> bound{std::move(handler_), this->told_,
+                                                 std::move(results)...};
         [[maybe_unused]] auto io_executor = std::move(io_executor_);
         free(allocator_of(bound.get_allocator()));
         if constexpr (can_post) {

@@ -32,9 +32,9 @@ namespace colock::detail {
 
 // A lock with bodies names its guard, and has
 //   get_executor()
-//   async_lock(deadline, token)           gives the guard, or, before a deadline, perhaps an empty one
-//   body_grace()                          how long a body may go on that was cancelled
-//   each_revocable(guard, visit)          visits those locks for which a request to let go cancels the body
+//   async_lock(limit, token)              gives the guard, or, before the limit, perhaps an empty one
+//   body_grace()                          how long a cancelled body may continue
+//   each_revocable(guard, visit)          visits those locks whose revocation cancels the body
 template <class Lock>
 concept lock_with_bodies = requires
 {
@@ -91,7 +91,8 @@ protected:
     virtual void run_body(const asio::any_io_executor& strand, asio::cancellation_slot stopping,
                           const guard& held) = 0;
     virtual void drop_body() noexcept = 0;
-    // Drops the body, and completes the operation, with what the body gave if it has ended. `why` tells of `ec`, or why no body ran.
+    // Drops the body, and completes the operation, with what the body gave if it has ended. `why` describes `ec`, or why
+    // no body ran.
     virtual void complete(std::exception_ptr e, const error_code& ec, const std::string& why) = 0;
 
     void ended(std::exception_ptr e)
@@ -108,17 +109,20 @@ protected:
         }
         const bool in_a_hurry = cancelled_ != asio::cancellation_type::none;
         if (lost_ || in_a_hurry) {
-            held_ = {}; // released in the background, if it is not lost
+            drop_guard(); // released in the background, if it is not lost
             conclude(std::move(e));
             return;
         }
-        release_guard(held_, on_strand(acquiring_, [self = this->shared_from_this(),
-                                                    e = std::move(e)](error_code ec) mutable {
-                          if (ec == condition::lock_lost || ec == errc::client_closed) {
-                              self->lost_ = ec;
-                          } // else the release goes on in the background
-                          self->conclude(std::move(e));
-                      }));
+        words_.clear();
+        release_guard(held_,
+                      bind_diagnostics(
+                          words_, on_strand(acquiring_, [self = this->shared_from_this(),
+                                                         e = std::move(e)](error_code ec) mutable {
+                              if (ec == condition::lock_lost || ec == errc::client_closed) {
+                                  self->lost_ = ec;
+                              } // else the release goes on in the background
+                              self->conclude(std::move(e));
+                          })));
     }
 
 private:
@@ -140,11 +144,11 @@ private:
             } else if (self->lost_ == errc::not_held) { // it was tried, and another holder has it
                 self->complete({}, {}, self->words_.message());
             } else {
-                self->held_ = {}; // the grant was on its way for so long
+                self->drop_guard(); // the grant was on its way for so long
                 self->conclude({});
             }
         };
-        lock_.async_lock(until_, bind_diagnostics(words_, on_strand(acquiring_, acquired)));
+        Lock{lock_}.async_lock(until_, bind_diagnostics(words_, on_strand(acquiring_, acquired)));
     }
 
     void run()
@@ -164,12 +168,22 @@ private:
     void wait_revoked(const held_lock& asked_for)
     {
         asked_for.async_wait_revoked(
-            on_strand(listening_.emplace_back(), [self = this->shared_from_this()](error_code ec) {
+            on_strand(listening_.emplace_back(), [self = this->shared_from_this(),
+                                                  &asked_for](error_code ec) {
                 if (!ec && self->running_ && !self->lost_ && !ends_at_once(self->cancelled_)) {
                     self->revoked_ = true;
+                    self->asked_for_ = "lock " + asked_for.path();
                     self->stop(asio::cancellation_type::all);
                 }
             }));
+    }
+
+    void drop_guard()
+    {
+        if (lost_) {
+            words_.assign(body_reports::loss_words(held_, lost_));
+        }
+        held_ = {};
     }
 
     void conclude_early()
@@ -202,10 +216,9 @@ private:
     void conclude(std::exception_ptr e)
     {
         if (lost_ && (!e || is_aborted(e))) {
-            words_.assign(lost_.message());
             fail(errc::lock_lost);
         } else if (revoked_ && e && is_aborted(e)) {
-            words_.clear();
+            words_.assign(std::move(asked_for_));
             fail(errc::revoked); // what a body gave all the same was made under the lock
         } else {
             complete(std::move(e), {}, {});
@@ -219,7 +232,7 @@ private:
                                    asio::bind_cancellation_slot(signal.slot(), std::move(handler)));
     }
 
-    // The text begins with what the lock has said. The exception adds the message of the code.
+    // The text begins with the description of the lock. The exception adds the message of the code.
     void fail(const error_code& ec)
     {
         auto about = words_.message();
@@ -256,6 +269,7 @@ private:
     bool running_ = false;
     bool stopped_ = false;
     bool revoked_ = false;
+    std::string asked_for_; // "lock /path", when it is
     error_code lost_;
     diagnostics words_; // for what has failed
 };

@@ -92,9 +92,10 @@ struct checked_body {
                   "give when it fails: let the body give a std::optional of it");
     static_assert(
         !destroyed_twice<F, CompletionToken>,
-        "Within a co_await expression GCC 12 destroys twice what a lambda captures by value. "
-        "Capture by reference: the body ends before the co_await expression completes. Or give the "
-        "lambda a name and pass that name, or std::ref of it if it cannot be copied.");
+        "Within a co_await expression GCC 12 destroys twice what a lambda captures by value, also "
+        "one within a std::function. Capture by reference: the body ends before the co_await "
+        "expression completes. Or give the body a name and pass that name without std::move; pass "
+        "std::ref of it if it cannot be copied.");
 
     static constexpr bool value = true;
 };
@@ -215,15 +216,10 @@ public:
 
     [[nodiscard]] executor_type get_executor() const noexcept { return lock_.get_executor(); }
 
-    // Until a deadline; or for so long, from the initiation on.
-    template <class Handler, class F, class Rep, class Period>
-    void operator()(Handler&& handler, F&& body, std::chrono::duration<Rep, Period> limit) const
+    template <class Handler, class F, class Limit>
+    void operator()(Handler&& handler, F&& body, Limit limit) const
     {
-        (*this)(std::forward<Handler>(handler), std::forward<F>(body), after(limit));
-    }
-    template <class Handler, class F>
-    void operator()(Handler&& handler, F&& body, deadline until) const
-    {
+        const auto until = after(limit);
         using handler_type = std::decay_t<Handler>;
         using function = std::decay_t<F>;
         using types = body_operation<body_outcome_t<typename Lock::guard_type, tries, function>>;
@@ -273,7 +269,7 @@ inline constexpr bool is_yield<asio::as_tuple_t<Token>> = false;
 template <class Token, class... Values>
 inline constexpr bool is_yield<asio::prepend_t<Token, Values...>> = false;
 
-// What asio::append has added stands behind the tuple.
+// What asio::append has added follows the tuple.
 template <class... Results>
 std::tuple<std::exception_ptr, Results...> flat(std::tuple<std::exception_ptr, Results...>&& all)
 {
@@ -289,10 +285,11 @@ auto flat(std::tuple<std::tuple<Results...>, Added...>&& all)
         std::move(all));
 }
 
-// The operation of every async_with_lock, and of every async_try_with_lock. The callers have looked at checked_body.
+// The operation of every async_with_lock, and of every async_try_with_lock.
 template <bool tries, lock_with_bodies Lock, class F, class Limit, class CompletionToken>
-auto run_with_lock(const Lock& lock, F&& body, Limit limit, CompletionToken&& token)
+auto with_lock(const Lock& lock, F&& body, Limit limit, CompletionToken&& token)
 {
+    static_assert(checked_body<typename Lock::guard_type, tries, F, CompletionToken>::value);
     using types = body_operation<body_outcome_t<typename Lock::guard_type, tries, std::decay_t<F>>>;
     if constexpr (is_yield<std::decay_t<CompletionToken>>) {
         // Asio 1.81 rethrows the exception_ptr of a success, too, which is null.
@@ -316,21 +313,6 @@ auto run_with_lock(const Lock& lock, F&& body, Limit limit, CompletionToken&& to
         return start_operation<CompletionToken, typename types::signature>(
             initiate_with_lock<Lock, tries>{lock}, token, std::forward<F>(body), limit);
     }
-}
-
-template <lock_with_bodies Lock, class F, class CompletionToken>
-auto with_lock(const Lock& lock, F&& body, CompletionToken&& token)
-{
-    static_assert(checked_body<typename Lock::guard_type, false, F, CompletionToken>::value);
-    return run_with_lock<false>(lock, std::forward<F>(body), never,
-                                std::forward<CompletionToken>(token));
-}
-template <lock_with_bodies Lock, class F, class Limit, class CompletionToken>
-auto try_with_lock(const Lock& lock, F&& body, Limit limit, CompletionToken&& token)
-{
-    static_assert(checked_body<typename Lock::guard_type, true, F, CompletionToken>::value);
-    return run_with_lock<true>(lock, std::forward<F>(body), limit,
-                               std::forward<CompletionToken>(token));
 }
 
 } // namespace colock::detail

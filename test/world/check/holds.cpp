@@ -135,9 +135,10 @@ void holds::check_bounds(number n, const hold& h)
         return;
     }
     if (r.node != h.g.nodes.front()) {
-        r = {h.g.nodes.front(), 0};
+        r = {h.g.nodes.front(), 0, time_.now()};
     }
-    const auto known = std::max(other->since + 100ms, queues_.moved(h.g.place));
+    // A server that throttles the client tells it late that it has the lock.
+    const auto known = std::max({other->since + 100ms, queues_.moved(h.g.place), r.since});
     if (++r.grants > h.g.local_grants + 1 ||
         (r.grants > 1 && time_.now() - known > h.g.local_time + 10ms)) {
         found_.add("G2 local bounds", text_of(n, h) + " is granted, the " +
@@ -186,7 +187,8 @@ void holds::told(number n, colock::error_code why)
     h.told_at = time_.now();
     h.why = why;
     journal_.note(deed::lost, h.g.who, static_cast<std::int64_t>(n), [&] { return why.message(); });
-    if (calm_ && (why == colock::errc::safe_until_passed || why == colock::errc::session_expired)) {
+    if (calm_ && ((why == colock::errc::safe_until_passed && !refused_) ||
+                  why == colock::errc::session_expired)) {
         found_.add("G5 calm", text_of(n, h) + " is lost without any trouble: " + why.message());
     }
 }
@@ -201,7 +203,13 @@ void holds::waits_for_request(number n)
 void holds::asked(number n)
 {
     if (const auto it = active_.find(n); it != active_.end()) {
-        it->second.is_asked = true;
+        auto& h = it->second;
+        h.is_asked = true;
+        const auto& node = h.g.nodes.front();
+        if (queues_.exists(node) && !queues_.asked(node)) {
+            found_.add("revocation",
+                       text_of(n, h) + " is told to let go of " + node + ", and nobody has asked");
+        }
     }
 }
 

@@ -79,7 +79,12 @@ public:
 
     [[nodiscard]] bool is_held(const std::string& node) const;
     // There is no trouble from now on.
-    void calm() noexcept { calm_ = true; }
+    // `refused`: servers refuse requests, and so may refuse each heartbeat of a client for too long.
+    void calm(bool refused) noexcept
+    {
+        calm_ = true;
+        refused_ = refused;
+    }
     // Who believes to hold a lock has a node, or had one until so long ago.
     void look(std::chrono::nanoseconds limit);
 
@@ -109,6 +114,7 @@ private:
     struct run {
         std::string node;
         std::uint64_t grants = 0;
+        instant since{}; // of the first of them
     };
     struct store {
         colock::fencing_token exclusive; // the greatest ones that were granted
@@ -138,6 +144,7 @@ private:
     std::map<std::size_t, run> runs_; // by place
     std::map<std::size_t, std::vector<number>> by_place_;
     bool calm_ = false;
+    bool refused_ = false;
 };
 
 } // namespace world::check

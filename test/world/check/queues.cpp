@@ -153,7 +153,7 @@ void queues::deleted(const std::string& path, std::int64_t session, cause why)
             gone_.push_back({path, it->second.session, {}, at->place, time_.now()});
         }
         if (why == cause::session_over) {
-            auto& lost = places_[at->place].lost[it->second.session];
+            auto& lost = places_[at->place].lost[{it->second.session, it->second.shared}];
             lost = std::max(lost, it->second.since);
         }
         if (it == all.begin()) {
@@ -207,10 +207,10 @@ std::optional<instant> queues::made(const std::string& path) const
                                                       : std::nullopt;
 }
 
-std::optional<instant> queues::last_lost(std::size_t in, std::int64_t session) const
+std::optional<instant> queues::last_lost(std::size_t in, std::int64_t session, bool shared) const
 {
     const auto& all = places_[in].lost;
-    const auto it = all.find(session);
+    const auto it = all.find({session, shared});
     return it != all.end() ? std::optional{it->second} : std::nullopt;
 }
 

@@ -88,8 +88,9 @@ public:
     [[nodiscard]] std::int64_t most_permits(std::size_t in, instant then) const;
     // When the node was made, or nothing.
     [[nodiscard]] std::optional<instant> made(const std::string& path) const;
-    // When this session made the last of the nodes that its end has taken along, or nothing.
-    [[nodiscard]] std::optional<instant> last_lost(std::size_t in, std::int64_t session) const;
+    // When this session made the last of the nodes that its end has taken along, or nothing. `shared`: of readers' nodes.
+    [[nodiscard]] std::optional<instant> last_lost(std::size_t in, std::int64_t session,
+                                                   bool shared) const;
     // When somebody has asked the owner of this node to let go.
     [[nodiscard]] std::optional<instant> asked(const std::string& path) const;
     // The one at this position of the queue, or null.
@@ -108,9 +109,10 @@ private:
     struct entry {
         place what;
         std::map<std::int64_t, contender> contenders; // by number
-        std::map<std::int64_t, instant> lost; // nodes that went with their session: see last_lost()
-        bool tampered = false;                // operators have deleted nodes
-        instant moved{};                      // another one is the first since then
+        // Nodes that went with their session: see last_lost().
+        std::map<std::pair<std::int64_t, bool>, instant> lost;
+        bool tampered = false; // operators have deleted nodes
+        instant moved{};       // another one is the first since then
     };
     // How many permits there are since then.
     struct counted_from {

@@ -1,5 +1,5 @@
-# The faults that the simulated world has to find: planted.sh reads them. Each is an error that a change of the library
-# could make. What lib/protocol does is left to test/model/mutations.sh.
+# The faults that the simulated world has to find: test/support/planted.sh reads them. Each is an error that a change of the
+# library could make. Those of what decides are in test/model/faults.sh.
 #
 # Not in the list, because no program can see it: local_queue::granted() gives up the node of a contender that is not
 # wanted any more. A contender is told to leave in the same turn of the strand in which it is taken off, and one that
@@ -15,186 +15,184 @@ quick=(
 
 # ---- the session, and its connections
 
-plant "sends no barrier when it resumes its session" lib/client/core_session.cpp \
-    "$(in_function carry_out 's/send\(barrier\(\)\);//')"
-rare=stalls plant "offers its session where an old socket is" lib/client/core_session.cpp \
-    "$(in_function report_addresses 's/old_sockets_.is_open\(each\)/false/')"
-rare=stalls plant "forgets all old sockets when it is connected again" lib/client/core_session.cpp \
-    "$(in_function become_connected 's/^    wait_to_beat\(\);/    wait_to_beat(); old_sockets_.clear();/')"
+plant "sends no barrier when it resumes its session" lib/session/client_session.cpp \
+    "$(in_function carry_out 's/requests_.send\(barrier\(\)\);//')"
+rare=stalls plant "offers its session where an old socket is" lib/session/session_link.cpp \
+    "$(in_function addresses 's/old_sockets_.is_open\(each\)/false/')"
+rare=stalls plant "forgets all old sockets when it is connected again" lib/session/client_session.cpp \
+    "$(in_function become_connected 's/^    requests_.connected\(\);/    requests_.connected(); link_.forget_session();/')"
 rare=stalls plant "takes every old socket for closed" lib/zk/old_sockets.cpp \
     "$(in_function is_open 's/each.address == address/each.address == address \&\& each.socket->is_over()/')"
-plant "does not tell anybody that the session has expired" lib/client/core_session.cpp \
-    "$(in_function expire_session 's/notify\(.*expired\(\).*//')"
-plant "does not tell anybody that the connection is lost" lib/client/core_session.cpp \
-    "$(in_function become_suspended 's/notify\(.*suspended\(\).*//')"
-plant "does not tell anybody that the client is closed" lib/client/core_session.cpp \
-    "$(in_function take_leave_of_users 's/notify\(.*closed\(why\).*//')"
-plant "does not tell anybody that it is connected again" lib/client/core_session.cpp \
-    "$(in_function become_connected 's/notify\(.*connected\(session_.id\).*//')"
-plant "ends its session while answers are outstanding" lib/client/core_session.cpp \
-    "$(in_function report_quiet 's/ \&\& sent_.empty\(\)//')"
-plant "forgets the requests that wait when it is closed" lib/client/core_session.cpp \
-    "$(in_function take_leave_of_users 's/^ +fail_waiting\(why\);//')"
-rare=uneven plant "counts the time-out from when the connection was made" lib/client/core_session.cpp \
-    "$(in_function become_connected 's/attempt_began_/boot_clock::now()/')"
-rare=uneven plant "does not publish the bound at once when the time-out shrinks" lib/client/core_session.cpp \
-    "$(in_function become_connected 's/publish_bound.*//')"
-plant "keeps the watches of a connection that is gone" lib/client/core_session.cpp \
+plant "does not tell anybody that the session has expired" lib/session/client_session.cpp \
+    "$(in_function expire_session 's/tell\(.*expired\(\).*//')"
+plant "does not tell anybody that the connection is lost" lib/session/client_session.cpp \
+    "$(in_function become_suspended 's/tell\(.*suspended\(\).*//')"
+plant "does not tell anybody that the client is closed" lib/session/client_session.cpp \
+    "$(in_function take_leave_of_users 's/tell\(.*closed\(why\).*//')"
+plant "does not tell anybody that it is connected again" lib/session/client_session.cpp \
+    "$(in_function become_connected 's/tell\(.*connected\(.*//')"
+plant "ends its session while answers are outstanding" lib/session/client_session.cpp \
+    "$(in_function report_quiet 's/ \&\& !requests_.has_sent\(\)//')"
+plant "forgets the requests that wait when it is closed" lib/session/client_session.cpp \
+    "$(in_function take_leave_of_users 's/^ +requests_.fail_waiting\(why\);//')"
+rare=uneven plant "counts the time-out from when the connection was made" lib/session/client_session.cpp \
+    "$(in_function become_connected 's/link_.began\(\)/boot_clock::now()/')"
+rare=uneven plant "does not publish the bound at once when the time-out shrinks" lib/session/liveness.cpp \
+    "$(in_function connected 's/publish_bound.*//')"
+plant "keeps the watches of a connection that is gone" lib/session/client_session.cpp \
     "$(in_function drop_connection 's/watches_.clear\(\);//')"
-plant "does not let go of the session when the client is destroyed" lib/client/client.cpp \
+plant "keeps the session when the client is destroyed" lib/session/client.cpp \
     "$(in_function '~client' 's/core->release\(\);/(void)core;/')"
 
 # ---- requests and watches
 
-plant "repeats every request whose answer was lost" lib/client/core_requests.cpp \
-    "$(in_function answered 's/r.policy == on_loss::repeat \&\& \(loss/r.policy != on_loss::fail \&\& (loss/')"
-plant "reports the loss of a read instead of repeating it" lib/client/core_requests.cpp \
-    "$(in_function answered 's/ \&\& \(loss \|\| / \&\& (/')"
-plant "does not send what has waited for a connection" lib/client/core_requests.cpp \
-    "$(in_function flush_waiting 's/all.splice.*waiting_\);//')"
-plant "does not send what has waited for the barrier" lib/client/core_requests.cpp \
-    "$(in_function begin_to_write 's/send\(unlink.*/(void)unlink(behind_barrier_.front()).release();/')"
-plant "drops what has waited for a barrier that was not answered" lib/client/core_requests.cpp \
-    "$(in_function end_turns 's/waiting_.push_front\(r\);/(void)r;/')"
+plant "repeats every request whose answer was lost" lib/session/request_queue.cpp \
+    "$(in_function finish 's/r.policy == on_loss::repeat \&\& \(loss/r.policy != on_loss::fail \&\& (loss/')"
+plant "reports the loss of a read instead of repeating it" lib/session/request_queue.cpp \
+    "$(in_function finish 's/ \&\& \(loss \|\| / \&\& (/')"
+plant "does not send what has waited for a connection" lib/session/request_queue.cpp \
+    "$(in_function connected 's/, place::waiting\}/}/')"
+plant "does not send what has waited for the barrier" lib/session/request_queue.cpp \
+    "$(in_function send_turns 's/send_if_room\(lists_.take.*/(void)lists_.take(held.front()).release();/')"
+plant "drops what has waited for a barrier that was not answered" lib/session/request_queue.cpp \
+    "$(in_function disconnected 's/lists_.put_first\(place::waiting, lists_.take\(r\)\);/(void)lists_.take(r).release();/')"
 plant "tells one subscriber alone that a watch has fired" lib/zk/watch_registry.cpp \
     "$(in_function take 's/e.subscribers.end\(\)\)/e.subscribers.empty() ? e.subscribers.end() : e.subscribers.begin() + 1)/')"
-plant "does not set a watch again behind a reconnection" lib/client/watch_state.cpp \
+plant "does not set a watch again after a reconnection" lib/session/watch_state.cpp \
     "$(in_function connected 's/core_->submit.*//')"
-rare=watches plant "does not look what happened while nobody watched" lib/client/watch_state.cpp \
+rare=watches plant "does not look what happened while nobody watched" lib/session/watch_state.cpp \
     "$(in_function difference 's/return found->pzxid != .*/return false ? std::optional{watch_event_type::children_changed}/; s/return found->mzxid != .*/return std::nullopt;/')"
 
 # ---- heartbeats, and the bound
 
-rare=late plant "believes the answer to prove that the session lived until then" lib/client/core.cpp \
-    "$(in_function take_note 's/answered\(r.sent_at_, /answered(now, /')"
-rare=alone plant "takes a read for a write" lib/client/core.cpp \
-    "$(in_function take_note 's/: multi \|\| r/: true || r/')"
-plant "does not look at the holders when the bound passes" lib/client/core.cpp \
+rare=late plant "believes the answer to prove that the session lived until then" lib/session/liveness.cpp \
+    "$(in_function answered 's/answered\(r.sent_at_, /answered(now, /')"
+rare=alone plant "takes a read for a write" lib/session/liveness.cpp \
+    "$(in_function answered 's/: multi \|\| r/: true || r/')"
+plant "does not look at the holders when the bound passes" lib/session/liveness.cpp \
     "$(in_function beat 's/if \(orders.check\)/if (false)/')"
-plant "sends no heartbeats" lib/client/core.cpp \
+plant "sends no heartbeats" lib/session/liveness.cpp \
     "$(in_function beat 's/if \(orders.(read|write)\)/if (false)/')"
-plant "does not publish the bound" lib/client/core.cpp \
-    "$(in_function take_note 's/publish_bound\(\);//')"
-plant "does not know of the safety margins" lib/client/core.cpp \
+plant "does not publish the bound" lib/session/liveness.cpp \
+    "$(in_function answered 's/publish_bound\(\);//')"
+plant "does not know of the safety margins" lib/session/liveness.cpp \
     "$(in_function add_holder 's/add_holder\(margin\)/add_holder({})/'); $(in_function remove_holder 's/remove_holder\(margin\)/remove_holder({})/')"
-plant "does not tell that the proof has come" lib/client/core_requests.cpp \
-    "$(in_function answered 's/notify\(.*proved\(\).*//')"
-plant "reads a clock that stands still while the machine sleeps" lib/client/boot_clock.hpp \
+plant "does not tell that the proof has come" lib/session/liveness.cpp \
+    "$(in_function tell_proof 's/told_.tell\(.*proved\(\).*//')"
+plant "reads a clock that stands still while the machine sleeps" lib/report/boot_clock.hpp \
     's/CLOCK_BOOTTIME, /CLOCK_MONOTONIC, /' \
-    lib/client/{core,core_requests,core_session}.cpp lib/lock/{driver/contender_driver,driver/contender_driver_requests,held_lock,permits/permit_lease,lease/lease,local/local_queue,local/local_queue_contenders,local/local_queue_outcome}.cpp
+    lib/session/{client_session,core,liveness,request_queue,session_link}.cpp lib/queue/{contender_driver,contender_driver_requests,lease}.cpp lib/recipes/semaphore/permit_lease.cpp lib/lock/{held_lock,local_queue,local_queue_contenders,local_queue_outcome}.cpp
 
 # ---- what a guard keeps alive
 
-plant "does not take the margin off the bound" lib/lock/lease/lease.cpp \
+plant "does not take the margin off the bound" lib/queue/lease.cpp \
     "$(in_function remaining 's/ - margin_//')"
-plant "does not tell the operations that wait for a loss" lib/lock/lease/lease.cpp \
+plant "does not tell the operations that wait for a loss" lib/queue/lease.cpp \
     "$(in_function tell_waiters 's/waiting_.complete_all.*//')"
 
-plant "waits by a clock that stands still while the machine sleeps" lib/client/boot_timer.cpp \
+plant "waits by a clock that stands still while the machine sleeps" lib/session/boot_timer.cpp \
     's/timerfd_create\(CLOCK_BOOTTIME/timerfd_create(CLOCK_MONOTONIC/'
 
 # ---- a contender's node
 
-plant "does not remove the node of a lock" lib/lock/driver/contender_driver.cpp \
+plant "does not remove the node of a lock" lib/queue/contender_driver.cpp \
     "$(in_function perform 's/remove\(c\); break;/break;/')"
-plant "writes the low-water mark and keeps the node" lib/lock/driver/contender_driver_requests.cpp \
-    "$(in_function remove_and_mark 's/remove_op\(child\(wanted.name\)\)/check_op(child(wanted.name))/')"
-plant "does not tell the holder when the bound passes" lib/lock/driver/contender_driver.cpp \
+plant "does not tell the holder when the bound passes" lib/queue/contender_driver.cpp \
     "$(in_function check 's/lease_.asks_for_check\(\) \&\& lost\(\)/false/')"
-plant "never completes an unlock" lib/lock/driver/contender_driver.cpp \
-    "$(in_function gone 's/std::exchange\(unlocking_, \{\}\).complete.*//')"
-plant "completes an unlock before the node is gone" lib/lock/driver/contender_driver.cpp \
+plant "never completes an unlock" lib/queue/contender_driver.cpp \
+    "$(in_function gone 's/answer_unlock.*//')"
+plant "completes an unlock before the node is gone" lib/queue/contender_driver.cpp \
     "$(in_function unlock 's/unlocking_ = std::move\(op\);/op.complete({}); return leave();/')"
-plant "does not leave the queue when a try is cancelled" lib/lock/driver/contender_driver.cpp \
+plant "does not leave the queue when a try is cancelled" lib/queue/contender_driver.cpp \
     "$(in_function try_join 's/^ +leave\(\);//')"
-plant "does not go on behind a reconnection" lib/lock/driver/contender_driver.cpp \
+plant "does not go on after a reconnection" lib/queue/contender_driver.cpp \
     "$(in_function connected 's/^ +feed\(.*//')"
-plant "does not join again when the session has expired" lib/lock/driver/contender_driver.cpp \
+plant "does not join again when the session has expired" lib/queue/contender_driver.cpp \
     "$(in_function expired 's/^ +feed\(.*//')"
-plant "ignores that the client is closed" lib/lock/driver/contender_driver.cpp \
+plant "ignores that the client is closed" lib/queue/contender_driver.cpp \
     "$(in_function closed 's/lose\(errc::client_closed\);//')"
-plant "leaves the writer's node when it steps down" lib/lock/driver/contender_driver_requests.cpp \
+plant "leaves the writer's node when it steps down" lib/queue/contender_driver_requests.cpp \
     "$(in_function replace_by_readers_node 's/remove_op\(child\(own_name\(\)\)\)/check_op(child(own_name()))/')"
-plant "ignores that it is asked to let go" lib/lock/driver/contender_driver_turns.cpp \
+plant "ignores a revocation" lib/queue/contender_driver_turns.cpp \
     "$(in_function announce_revocation 's/waiting_for_revocation_.complete_all.*//')"
-plant "does not see a request to let go" lib/lock/driver/contender_driver_requests.cpp \
-    "$(in_function watch 's/r.text == revocation_request/false/')"
-plant "never watches the node of a holder" lib/client/core.cpp \
-    "$(in_function own_watches_due 's/listener->own_watch_due\(\);//')"
-rare=together plant "watches the nodes of the first holders only" lib/client/core.cpp \
-    "$(in_function own_watches_due 's/^ +wait_for_own_watch\(.*//')"
-plant "does not claim the node of a single_node_mutex" lib/lock/driver/contender_driver.cpp \
-    "$(in_function claim 's/queue_->claimed.replace/(void)std::pair/')"
-plant "keeps its watch when nobody wants it any more" lib/lock/driver/contender_driver_requests.cpp \
+plant "does not see a revocation" lib/queue/contender_driver_requests.cpp \
+    "$(in_function watch 's/r.text == protocol::request_to_let_go;/false;/')"
+plant "never watches the node of a holder" lib/session/own_watches.hpp \
+    's/listener->own_watch_due\(\);//' lib/session/core.cpp
+rare=together plant "watches the nodes of the first holders only" lib/session/own_watches.hpp \
+    's/^ +wait\(std::max.*//' lib/session/core.cpp
+plant "does not claim the node of a single_node_mutex" lib/queue/contender_driver.cpp \
+    "$(in_function claim 's/user_->claimed.replace/(void)std::pair/')"
+plant "keeps its watch when nobody wants it any more" lib/queue/contender_driver_requests.cpp \
     "$(in_function unwatch 's/core_.watches\(\).unsubscribe.*//')"
 
 # ---- those who share a contender
 
-plant "lets others be admitted to a lock that is not released" lib/lock/local/local_queue_contenders.cpp \
+plant "lets others be admitted to a lock that is not released" lib/lock/local_queue_contenders.cpp \
     "$(in_function end_turn 's/const auto v = cohort_.release\(now\);/const protocol::cohort::actions v;/')"
-plant "hands a lock on that is lost" lib/lock/local/local_queue_contenders.cpp \
+plant "hands a lock on that is lost" lib/lock/local_queue_contenders.cpp \
     "$(in_function drop_lost_holder 's/holder_->lost\(now\)/false/'); $(in_function end_turn 's/if \(why \&\& holder_ == driver\)/if (false)/');
      $(in_function lost 's/holder_.get\(\) == \&driver/false/')"
-plant "counts a waiter that was cancelled" lib/lock/local/local_queue.cpp \
+plant "counts a waiter that was cancelled" lib/lock/local_queue.cpp \
     "$(in_function withdraw 's/const auto v = cohort_.withdraw\(\);/const protocol::cohort::actions v;/')"
-plant "does not end a wait at its deadline" lib/lock/local/local_queue.cpp \
+plant "does not end a wait at its deadline" lib/lock/local_queue.cpp \
     "$(in_function wait 's/if \(until != never\)/if (false)/')"
-plant "ignores max_local_grants and max_local_time" lib/lock/local/local_queue.cpp \
+plant "ignores max_local_grants and max_local_time" lib/lock/local_queue.cpp \
     's/= o.max_local_grants,/= 1'"'"'000'"'"'000,/; s/= o.max_local_time,/= std::chrono::hours{1},/'
-plant "does not hear who comes while it keeps the node" lib/lock/local/local_queue_contenders.cpp \
-    "$(in_function met 's/apply\(.*//')"
-plant "lingers for ever" lib/lock/local/local_queue_outcome.cpp \
+plant "does not hear who comes while it keeps the node" lib/lock/local_queue_contenders.cpp \
+    "$(in_function happened 's/apply\(cohort_.met.*//')"
+plant "lingers forever" lib/lock/local_queue_outcome.cpp \
     "$(in_function reconcile 's/lingering_ \&\& !linger_timer_/false/')"
-plant "forgets those who wait when the lock cannot be had" lib/lock/local/local_queue_contenders.cpp \
+plant "forgets those who wait when the lock cannot be had" lib/lock/local_queue_contenders.cpp \
     "$(in_function fail_all 's/refuse\(core_, std::move\(op\), ec, why\);/(void)op.release();/')"
-plant "does not count what is released" lib/lock/local/local_queue_contenders.cpp \
+plant "does not count what is released" lib/lock/local_queue_contenders.cpp \
     "$(in_function take_user_off 's/core_->count.locks_released.fetch_add.*//')"
-plant "does not let others join when the holder steps down" lib/lock/local/local_queue.cpp \
+plant "does not let others join when the holder steps down" lib/lock/local_queue.cpp \
     "$(in_function step_down 's/apply\(cohort_.lost\(\), out\);//')"
-plant "does not wait for the server when it unlocks" lib/lock/local/local_queue.cpp \
+plant "does not wait for the server when it unlocks" lib/lock/local_queue.cpp \
     "$(in_function unlock 's/out.strand\(\).leaving.back\(\).unlocking = std::move\(op\);//')"
-plant "does not join again for those who wait when a node goes" lib/lock/local/local_queue_outcome.cpp \
+plant "does not join again for those who wait when a node goes" lib/lock/local_queue_outcome.cpp \
     "$(in_function reconcile 's/\} else if \(!contender_\) \{/} else if (!contender_ \&\& work.leaving.empty()) {/')"
 
 # ---- guards
 
 plant "does not release a lock whose guard is destroyed" lib/lock/held_lock.cpp \
     "$(in_function release_in_background 's/^ +queue.release\(.*//')"
-plant "does not release permits whose guard is destroyed" lib/lock/permit.cpp \
+plant "does not release permits whose guard is destroyed" lib/recipes/semaphore/permit.cpp \
     "$(in_function '~permit' 's/held->release\(nodes, \{\}\);//')"
-plant "releases a recursive mutex with an inner guard" lib/lock/local/recursion.cpp \
+plant "releases a recursive mutex with an inner guard" lib/lock/recursion.cpp \
     "$(in_function leave 's/return \{in_order, self.over_\};/return {in_order, true};/')"
-plant "never releases a recursive mutex" lib/lock/local/recursion.cpp \
+plant "never releases a recursive mutex" lib/lock/recursion.cpp \
     "$(in_function leave 's/return \{in_order, self.over_\};/return {in_order, false};/')"
-rare=together plant "tells of the loss of the first of several locks only" lib/lock/multi_guard.cpp \
+rare=together plant "tells of the loss of the first of several locks only" lib/recipes/multi_lock/multi_guard.cpp \
     "$(in_function watched 's/all.parts.push_back/if (all.parts.empty()) &/')"
-plant "completes a joint release with the first lock" lib/lock/multi_guard.cpp \
+plant "completes a joint release with the first lock" lib/recipes/multi_lock/multi_guard.cpp \
     's/if \(--left_ == 0 \&\& op_\)/if (op_)/'
 
 # ---- semaphores
 
-plant "keeps the queue's lock of a semaphore when it fails" lib/lock/permits/permit_acquisition.cpp \
+plant "keeps the queue's lock of a semaphore when it fails" lib/recipes/semaphore/permit_acquisition.cpp \
     's/^( +)take_queue\(\)\);/\1held_lock{});/'
-plant "does not give back the permits that a caller does not want any more" lib/lock/permits/permit_acquisition.cpp \
-    's/permit_for\(c.leases, false\) = \{\};/new permit{permit_for(c.leases, false)};/'
-plant "does not wait for permits that are released" lib/lock/permits/permit_acquisition.cpp \
+plant "does not give back the permits that a caller does not want any more" lib/recipes/semaphore/permit_acquisition.cpp \
+    's/permit_for\(c.leases\) = \{\};/new permit{permit_for(c.leases)};/'
+plant "does not wait for permits that are released" lib/recipes/semaphore/permit_acquisition.cpp \
     's/\{\&list_watch_, \&limit_watch_\}/{\&limit_watch_}/'
-plant "ignores the deadline of a semaphore" lib/lock/permits/permit_acquisition.cpp \
+plant "ignores the deadline of a semaphore" lib/recipes/semaphore/permit_acquisition.cpp \
     's/until_ != never/false/'
-plant "does not remove the nodes of permits" lib/lock/permits/permit_lease.cpp \
-    "$(in_function remove 's/core_->submit\(.*/of->left = 1; removed(path, *of, {});/')"
-plant "does not repeat the removal of permits behind a reconnection" lib/lock/permits/permit_lease.cpp \
-    "$(in_function connected 's/remove\(path, of\);//')"
-plant "does not tell the holder of permits when the bound passes" lib/lock/permits/permit_lease.cpp \
-    "$(in_function check 's/over_ \|\| !lost\(\)/true/')"
-plant "does not count permits as held" lib/lock/permits/permit_lease.cpp \
+plant "does not remove the nodes of permits" lib/recipes/semaphore/permit_lease.cpp \
+    "$(in_function remove 's/core_->submit\(.*/of.leaving->left = 1; removed(path, {});/')"
+plant "does not repeat the removal of permits after a reconnection" lib/recipes/semaphore/permit_lease.cpp \
+    "$(in_function remove 's/on_loss::repeat/on_loss::fail/')"
+plant "does not tell the holder of permits when the bound passes" lib/recipes/semaphore/permit_lease.cpp \
+    "$(in_function check 's/over_ \|\| !lease_.lost\(\)/true/')"
+plant "does not count permits as held" lib/recipes/semaphore/permit_lease.cpp \
     "$(in_function update_heartbeat_need 's/lease_.ask_for_check\(.*/lease_.ask_for_check(held \&\& false);/')"
-plant "does not notice that permits were deleted" lib/lock/permits/permit_lease.cpp \
+plant "does not notice that permits were deleted" lib/recipes/semaphore/permit_lease.cpp \
     "$(in_function changed 's/lose\(errc::node_deleted\);//')"
 
 # ---- several locks, bodies
 
-plant "keeps what it has when one of several locks fails" lib/lock/multi/multi_operation.cpp \
+plant "keeps what it has when one of several locks fails" lib/recipes/multi_lock/multi_operation.cpp \
     's/^ +l\.guard = \{\};/            new guard_part{std::move(l.guard)};/'
 plant "does not cancel the body when the lock is lost" include/colock/detail/supervised_lock.hpp \
     's/^( +)self->stop\(asio::cancellation_type::all\);/\1(void)self;/' test/world/workload/bodies.cpp

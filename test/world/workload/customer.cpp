@@ -73,7 +73,7 @@ std::chrono::milliseconds customer::draw_tick(std::chrono::milliseconds session)
     if (!chance.per_mille(250)) {
         return all.tick;
     }
-    // What attainable() of protocol/validity.hpp leaves of the session is to be longer than each lead. A server may
+    // What attainable() of session/validity.hpp leaves of the session is to be longer than each lead. A server may
     // grant the shortest session instead of the one that the client asks for.
     const auto sure = std::min(session, all.surest_timeout);
     const auto most = (sure * 65 / 100 - longest_lead()) * 4 / 5;
@@ -138,13 +138,13 @@ void customer::ended(const char* what, colock::error_code ec) const
     all.journal.note(check::deed::refused, who, ec.value(),
                      [&] { return std::string{what} + ": " + ec.message(); });
     constexpr errc surprises[] = {
-        errc::invalid_path,     errc::invalid_hosts,      errc::invalid_option,
-        errc::unknown_host,     errc::no_chroot,          errc::conflicting_use,
-        errc::conflicting_kind, errc::sequence_exhausted, errc::duplicate_sequence,
-        errc::owner_waits,      errc::too_many_permits,   errc::conflicting_maximum,
-        errc::invalid_counter,  errc::path_twice,         errc::several_clients,
-        errc::nothing_to_lock,  errc::not_ephemeral,      errc::request_too_large,
-        errc::cannot_guard,     errc::unlock_out_of_order};
+        errc::invalid_path,     errc::invalid_hosts,       errc::invalid_option,
+        errc::unknown_host,     errc::no_chroot,           errc::conflicting_use,
+        errc::conflicting_kind, errc::sequence_exhausted,  errc::duplicate_sequence,
+        errc::owner_waits,      errc::too_many_permits,    errc::conflicting_maximum,
+        errc::invalid_counter,  errc::path_twice,          errc::several_clients,
+        errc::nothing_to_lock,  errc::not_ephemeral,       errc::request_too_large,
+        errc::cannot_guard,     errc::unlock_out_of_order, errc::session_full};
     // What those without credentials create is open to all.
     if (ec == colock::zookeeper_errc::no_auth && !foreign && all.rare != rarity::permissions) {
         all.found.add("errors", std::string{what} + " of " + all.journal.name_of(who) +

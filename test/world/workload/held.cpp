@@ -279,7 +279,7 @@ asio::awaitable<void> held::use(random& chance)
     const bool several = std::holds_alternative<colock::multi_guard>(inner_->guard);
     const auto in = me->all.rare;
     const bool rare = in == rarity::uneven || in == rarity::late || in == rarity::alone ||
-                      (several && in == rarity::together);
+                      in == rarity::writes || (several && in == rarity::together);
     const unsigned patient = me->all.too_small_ticks ? 900 : rare ? 500 : several ? 200 : 40;
     if (!me->all.calm && chance.per_mille(patient)) {
         co_await use_for_long(chance);
@@ -321,12 +321,17 @@ asio::awaitable<void> held::release(random& chance)
             nodes.push_back(me->whole(lock.node()));
         }
     };
+    const auto expect_permits = [&](const colock::permit& p) {
+        for (const auto& node : p.nodes()) {
+            nodes.push_back(me->whole(node));
+        }
+    };
     if (const auto* const u = std::get_if<colock::unique_lock>(&let_go->guard)) {
         expect(let_go->places.front(), *u);
     } else if (const auto* const m = std::get_if<colock::multi_guard>(&let_go->guard)) {
         for (std::size_t i = 0; i < m->size(); ++i) {
             if (me->at(let_go->places[i]).kind == lock_kind::semaphore) {
-                nodes.push_back(me->whole(m->permits(i).nodes().front()));
+                expect_permits(m->permits(i));
             } else {
                 expect(let_go->places[i], (*m)[i]);
             }
@@ -335,7 +340,7 @@ asio::awaitable<void> held::release(random& chance)
         if (p->count() > 1 && chance.per_mille(300)) {
             const auto part = p->split(1); // which is destroyed
         }
-        nodes.push_back(me->whole(p->nodes().front()));
+        expect_permits(*p);
     }
     const auto way = chance.below(10);
     if (way < 2) {

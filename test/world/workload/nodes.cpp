@@ -1,8 +1,107 @@
 #include "workloads.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace world::workload {
 
 using namespace std::chrono_literals;
+
+namespace {
+
+// What a session asks for is carried out in the order in which it was asked, also when the connection breaks in between.
+class burst : public std::enable_shared_from_this<burst> {
+public:
+    burst(customer::ptr me, std::string path, int tried)
+        : me_{std::move(me)}, path_{std::move(path)}, tried_{tried}
+    {
+    }
+
+    void write()
+    {
+        const auto at = begin(++tried_);
+        me_->zk->async_set(path_, std::to_string(tried_), colock::any_version,
+                           me_->counted("async_set", [self = shared_from_this(),
+                                                      at](colock::error_code ec, const auto& stat) {
+                               self->all_[at].seen = ec ? 0 : stat.version;
+                               self->ended("async_set", ec);
+                           }));
+    }
+    void read()
+    {
+        const auto at = begin(0);
+        me_->zk->async_get(path_,
+                           me_->counted("async_get", [self = shared_from_this(),
+                                                      at](colock::error_code ec, const auto& got) {
+                               self->all_[at].seen = ec ? none : std::stoi(got.data);
+                               self->ended("async_get", ec);
+                           }));
+    }
+
+    [[nodiscard]] bool is_over() const noexcept { return ended_ == all_.size(); }
+    [[nodiscard]] int tried() const noexcept { return tried_; }
+
+    // A write whose outcome is unknown may have been carried out before a read that is repeated.
+    void look() const
+    {
+        int least = 0; // that is there
+        int version = 0;
+        for (auto each = all_.begin(); each != all_.end(); ++each) {
+            if (each->written == 0 && each->seen != none) {
+                const auto later = std::find_if(each, all_.end(), [](const request& r) {
+                    return r.written != 0 && r.seen != 0;
+                });
+                if (each->seen < least || (later != all_.end() && each->seen >= later->written)) {
+                    report(
+                        "reads " + std::to_string(each->seen) + " behind " + std::to_string(least) +
+                        (later == all_.end() ? "" : ", before " + std::to_string(later->written)));
+                }
+            } else if (each->written != 0 && each->seen != 0) {
+                if (each->seen < version) {
+                    report("has its writes carried out in another order");
+                }
+                version = each->seen;
+                least = each->written;
+            }
+        }
+    }
+
+private:
+    static constexpr int none = -1;
+    struct request {
+        int written; // zero: it reads
+        int seen;    // the version, zero: unknown; or the value that is read
+    };
+
+    std::size_t begin(int written)
+    {
+        all_.push_back({written, written == 0 ? none : 0});
+        return all_.size() - 1;
+    }
+    void ended(const char* what, colock::error_code ec)
+    {
+        ++ended_;
+        if (ec) {
+            me_->ended(what, ec);
+        }
+    }
+    void report(const std::string& seen) const
+    {
+        me_->all.found.add("own order", me_->all.journal.name_of(me_->who) + " " + seen);
+    }
+
+    customer::ptr me_;
+    std::string path_;
+    int tried_;
+    std::vector<request> all_;
+    std::size_t ended_ = 0;
+};
+
+} // namespace
 
 // A counter that only this coroutine writes, in a node of its own: what it reads is never older than what it has
 // written.
@@ -28,6 +127,25 @@ asio::awaitable<void> nodes(customer::ptr me, random chance)
         co_await me->pause(0ns, 500ms);
         if (me->is_over()) {
             break;
+        }
+        if (me->all.rare == rarity::writes) {
+            const auto b = std::make_shared<burst>(me, path, tried);
+            for (auto left = chance.between(2, 6); left > 0 && !me->is_over(); --left) {
+                if (chance.per_mille(500)) {
+                    b->write();
+                } else {
+                    b->read();
+                }
+                if (chance.per_mille(300)) {
+                    co_await me->pause(0ns, 100ms);
+                }
+            }
+            while (!b->is_over()) {
+                co_await me->pause(1ms, 10ms);
+            }
+            b->look();
+            tried = b->tried();
+            continue;
         }
         if (chance.per_mille(500)) {
             ++tried;

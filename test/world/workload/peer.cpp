@@ -53,7 +53,9 @@ public:
         while (me_->zk) {
             auto [ec] = co_await me_->zk->async_remove(directory_ + "/" + name, colock::any_version,
                                                        me_->tuple("peer: remove"));
-            if (!colock::outcome_unknown(ec) || ec == colock::errc::session_expired) {
+            if (ec == colock::zookeeper_errc::throttled_op) {
+                co_await me_->pause(1ms, 20ms);
+            } else if (!colock::outcome_unknown(ec) || ec == colock::errc::session_expired) {
                 break;
             }
         }
@@ -80,13 +82,18 @@ private:
                         .ephemeral_owner; // the client's next one, if the create waited for long
                 co_return made.path.substr(directory_.size() + 1);
             }
+            if (ec == colock::zookeeper_errc::throttled_op) {
+                co_await me_->pause(1ms, 20ms);
+                continue;
+            }
             if (ec == colock::zookeeper_errc::no_node) {
                 if (!me_->zk) {
                     break;
                 }
                 auto [failed, directory] = co_await me_->zk->async_create(
                     directory_, {}, colock::create_mode::container, me_->tuple("peer: mkdir"));
-                if (failed && failed != colock::zookeeper_errc::node_exists) {
+                if (failed && failed != colock::zookeeper_errc::node_exists &&
+                    failed != colock::zookeeper_errc::throttled_op) {
                     break;
                 }
                 continue;

@@ -128,13 +128,14 @@ asio::awaitable<void> program::employ(std::shared_ptr<customer> c, random chance
         c->zk.reset();
     } else {
         all_.journal.note(check::deed::closed, c->who);
+        const bool throttled = all_.rare == rarity::throttled; // it is not sent again
         const auto last = chance.per_mille(500) ? last_request(*c) : nullptr;
         canceller stop{*c, chance};
         stop.perhaps(100);
         const auto [ec] = co_await c->zk->async_close(c->tuple("async_close", stop.slot()));
         if (ec) {
             c->ended("async_close", ec);
-        } else if (last && (!*last || **last == colock::errc::client_closed ||
+        } else if (last && (!*last || (**last == colock::errc::client_closed && !throttled) ||
                             **last == colock::zookeeper_errc::connection_loss)) {
             all_.found.add("close", all_.journal.name_of(c->who) +
                                         " has ended its session, but not waited for an answer");
@@ -170,11 +171,11 @@ asio::awaitable<void> program::nothing_held(std::shared_ptr<customer> c)
             break;
         }
         if (all_.time.now() > latest) {
-            all_.found.add("G3 let go", all_.journal.name_of(c->who) + " was granted " +
-                                            std::to_string(stats.locks_granted) +
-                                            " locks, and has let go of " + std::to_string(ended) +
-                                            "; " + std::to_string(stats.contenders) +
-                                            " contenders are there");
+            all_.found.add("G3 release", all_.journal.name_of(c->who) + " was granted " +
+                                             std::to_string(stats.locks_granted) +
+                                             " locks, and has released " + std::to_string(ended) +
+                                             "; " + std::to_string(stats.contenders) +
+                                             " contenders are there");
             break;
         }
         co_await c->pause(50ms, 50ms);
@@ -208,7 +209,8 @@ asio::awaitable<void> program::some_user(customer& c, std::size_t at, random& ch
         (kind == lock_kind::mutex || kind == lock_kind::shared_mutex)) {
         return bodies(me, at, chance.branch());
     }
-    if (drawn < (all_.rare == rarity::stalls ? 40U : 5U)) {
+    const bool more_nodes = all_.rare == rarity::stalls || all_.rare == rarity::writes;
+    if (drawn < (more_nodes ? 40U : 5U)) {
         return nodes(me, chance.branch());
     }
     if (drawn < 15 && all_.several) {

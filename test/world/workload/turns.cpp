@@ -58,8 +58,14 @@ asio::awaitable<void> turns(customer::ptr me, std::size_t place, random chance)
         const auto since = me->all.time.now();
         taken t = co_await take(me, lock, how, stop.slot());
         stop.completed("an acquisition");
+        // What a client without a connection remembers is no answer to a try.
+        if (!connected && how.how == wish::way::at_once && !t.error && !holds_something(t.guard) &&
+            me->zk && me->zk->state() != colock::connection_state::connected) {
+            me->all.found.add("try", me->all.journal.name_of(me->who) + " is told that " +
+                                         me->at(place).path + " is busy, and has no connection");
+        }
         // A waiter without a node has lost no place: it has none yet, or has given it up so that the directory can end.
-        const auto lost = me->all.queues.last_lost(me->at(place).queue, session);
+        const auto lost = me->all.queues.last_lost(me->at(place).queue, session, how.shared);
         if (connected && lost && *lost > since && !t.error && holds_something(t.guard) && me->zk &&
             me->zk->session_id() != session && !may_join_again(*me, place)) {
             me->all.found.add("rejoin", me->all.journal.name_of(me->who) + " waited for " +

@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(a_session_that_has_moved_writes_at_its_new_server_only)
     BOOST_TEST(!third.create("/third").error);
 }
 
-// docs/architecture.md, "Old writes", steps 1 to 3: with the threads of the servers so busy that the overtaking is
+// docs/internals/session.md, "Old writes", steps 1 to 3: with the threads of the servers so busy that the overtaking is
 // certain.
 BOOST_AUTO_TEST_CASE(an_old_write_is_carried_out_behind_the_barrier)
 {

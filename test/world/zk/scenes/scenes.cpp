@@ -271,7 +271,11 @@ BOOST_AUTO_TEST_CASE(answers_and_events_come_in_their_order)
 BOOST_AUTO_TEST_CASE(the_chroot_is_put_before_paths_and_taken_off)
 {
     establish("/root");
-    send({.op = zk::opcode::create, .path = "/a", .acl = colock::open_acl()}, "create");
+    send({.op = zk::opcode::create,
+          .path = "/a",
+          .mode = colock::create_mode::persistent_sequential,
+          .acl = colock::open_acl()},
+         "create");
     const auto& steps = send({.op = zk::opcode::multi,
                               .acl = colock::open_acl(),
                               .ops = {colock::check_op("/"), colock::create_op("/b", "")}},

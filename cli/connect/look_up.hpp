@@ -1,0 +1,35 @@
+// The addresses of a host name: a wait that can be ended.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <memory>
+#include <string>
+
+namespace colock::cli {
+
+// Nothing but an answer ends a question to Asio's resolver, and with it run() and the context's destructor: 10 s and more
+// when name servers are silent. Here a thread asks, which nobody waits for.
+class look_up {
+public:
+    using tcp = boost::asio::ip::tcp;
+
+    explicit look_up(const boost::asio::any_io_executor& executor);
+    look_up(const look_up&) = delete;
+    ~look_up();
+
+    // Once. operation_aborted when it was cancelled meanwhile, by cancel() or by a signal.
+    boost::asio::awaitable<tcp::resolver::results_type>
+    addresses_of(std::string host, std::string port, boost::system::error_code& ec);
+
+    void cancel();
+
+private:
+    struct question;
+    std::shared_ptr<question> question_;
+};
+
+} // namespace colock::cli

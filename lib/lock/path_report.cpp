@@ -1,0 +1,287 @@
+#include "lock/path_report.hpp"
+
+#include <utility>
+
+namespace colock::detail {
+
+namespace {
+
+std::shared_ptr<const observed_path> observed_path_of(const client_core& core,
+                                                      const lock_config& config)
+{
+    auto* const to = core.telemetry();
+    return to != nullptr && config.kind.queue_of.empty()
+               ? std::make_shared<const observed_path>(
+                     observed_path{*to, config.path, config.kind.observed_as})
+               : nullptr;
+}
+
+std::shared_ptr<users_of_path> users_for_log(const client_core& core, const lock_kind& kind)
+{
+    return core.logs(log_level::info) && !kind.expects_long_waits
+               ? std::make_shared<users_of_path>()
+               : nullptr;
+}
+
+} // namespace
+
+path_report::path_report(const std::shared_ptr<client_core>& core, lock_config_ptr config,
+                         std::atomic<bool>& listens)
+    : core_{*core}, config_{std::move(config)}, shared_{false}, observed_{observed_path_of(
+                                                                    *core, *config_)},
+      logs_{core->logs(log_level::debug)}, users_here_{users_for_log(*core, config_->kind)},
+      notes_times_{logs_ || users_here_}, listens_{listens}
+{
+    listens_ = logs_ || observed_;
+}
+
+path_report::path_report(const path_report& of_path, bool shared, std::atomic<bool>& listens)
+    : core_{of_path.core_}, config_{of_path.config_}, shared_{shared}, observed_{of_path.observed_},
+      logs_{of_path.logs_}, users_here_{of_path.users_here_},
+      notes_times_{of_path.notes_times_}, listens_{listens}
+{
+    listens_ = logs_ || observed_;
+}
+
+// ---- any thread
+
+void path_report::begins(observation& o, bool shared) const
+{
+    if (observed_ && o.of == nullptr) {
+        observed_->to.begin(o, *observed_, shared);
+    }
+}
+
+void path_report::tell(const of_input& input, time now) const
+{
+    const auto tell = [&](const of_input::hold& h) {
+        observed_->to.end_hold(*observed_, shared_, h.of, now,
+                               h.loss == errc{} ? error_code{} : error_code{h.loss},
+                               time{h.margin});
+    };
+    tell(input.ended_);
+    if (input.seldom_) {
+        for (const auto& each : input.seldom_->ended) {
+            tell(each);
+        }
+    }
+}
+
+// ---- users
+
+void path_report::waits(waiter& op, bool has_deadline, time now, const situation& s)
+{
+    if (has_deadline && op.told() != nullptr) {
+        listens_.store(true, std::memory_order_relaxed);
+    }
+    if (!notes_times_) {
+        return;
+    }
+    op.tag = static_cast<std::uint64_t>(now.count());
+    if (logs_ && (s.held_here || (notes_ && notes_->logged))) { // else blocked() tells
+        line(waiting_words(name(), reason_words(reasons(s, s.waiting - 1), now)));
+    }
+}
+
+void path_report::nobody_waits()
+{
+    if (!logs_ && !observed_) {
+        listens_.store(false, std::memory_order_relaxed);
+        notes_.reset(); // nobody tells what changes from here on
+    }
+}
+
+void path_report::gives_up(waiter& op, const error_code& answer, const situation& s,
+                           std::size_t before)
+{
+    name_holder(op);
+    const bool cancelled = answer == asio::error::operation_aborted;
+    if (!logs_ && (cancelled || op.told() == nullptr)) {
+        return;
+    }
+    const auto now = boot_clock::now();
+    const auto why = answer ? answer.message() : reason_words(reasons(s, before), now);
+    const auto because = why.empty() ? std::string{} : "; " + why;
+    if (!cancelled && op.told() != nullptr) {
+        op.tell((config_->kind.queue_of.empty() ? "lock " : "") + name() + ": not granted in time" +
+                because);
+    }
+    if (logs_) {
+        line("gave up waiting for " + name() + " after " + time_words(now - time{op.tag}) +
+             (cancelled ? ": cancelled" : ": its time is over" + because));
+    }
+}
+
+void path_report::fails(const error_code& ec, const situation& s)
+{
+    if (logs_ && s.waiting != 0) {
+        line("gave up waiting for " + name() + ": " + ec.message());
+    }
+}
+
+void path_report::name_holder(waiter& op) const
+{
+    if (observed_ && notes_ && notes_->seen) {
+        op.observed.holder = new seen_holder{*notes_->seen};
+    }
+}
+
+void path_report::granted(waiter& op, std::uint64_t waited_since, open_holds& holds,
+                          of_input& input, time now)
+{
+    if (users_here_ && !shared_) { // readers that come and go hide how long each of them stays
+        users_here_->enter(now);
+    }
+    if (logs_grants()) {
+        line("granted " + name() +
+             (waited_since != 0 ? " after " + time_words(now - time{waited_since}) : ""));
+    }
+    if (!observed_) {
+        return;
+    }
+    auto& o = op.observed;
+    o.granted = now.count();
+    o.source = input.source;
+    if (input.source == grant_source::handed_off) {
+        o.previous = input.has_ended_ ? input.ended_.of.id : 0;
+    } else if (input.seldom_ && input.seldom_->waited_for) {
+        o.holder = new seen_holder{*input.seldom_->waited_for};
+    }
+    holds.add(op.tag, {o.id, o.part_of, o.granted});
+}
+
+void path_report::released(bool leaves, bool handed_off)
+{
+    if (logs_grants()) {
+        line(handed_off ? "handed " + name() + " off to the next waiter of this client"
+             : leaves   ? "released " + name()
+                        : "released " + name() + "; this client keeps its node for a while");
+    }
+}
+
+void path_report::hold_ends(const observed_hold& h, const error_code& loss, time margin,
+                            of_input& input)
+{
+    if (!observed_ || h.id == 0) {
+        return;
+    }
+    const of_input::hold ended{h, static_cast<errc>(loss.value()), margin.count()};
+    if (!std::exchange(input.has_ended_, true)) {
+        input.ended_ = ended;
+        return;
+    }
+    if (!input.seldom_) {
+        input.seldom_ = std::make_unique<of_input::seldom>();
+    }
+    input.seldom_->ended.push_back(ended);
+}
+
+void path_report::user_leaves() const
+{
+    if (users_here_ && !shared_) {
+        users_here_->leave();
+    }
+}
+
+// ---- the contender
+
+void path_report::contender_granted(of_input& input)
+{
+    input.source = notes_ && notes_->blocked ? grant_source::handed_over : grant_source::free;
+    if (notes_ && notes_->seen) {
+        input.seldom_ = std::make_unique<of_input::seldom>();
+        input.seldom_->waited_for = std::move(notes_->seen);
+    }
+    notes_.reset();
+}
+
+void path_report::blocked(contenders_ahead now, const situation& s)
+{
+    if (now == (notes_ ? notes_->ahead : contenders_ahead{})) {
+        return;
+    }
+    if (!notes_) {
+        notes_ = std::make_unique<wait_notes>();
+    }
+    if (notes_->ahead.count != now.count) {
+        notes_->asked.reset(); // others are before it now
+    }
+    notes_->ahead = std::move(now);
+    const auto& known = notes_->ahead;
+    const bool waits = known.stands_by || known.holder || known.count.value_or(0) != 0;
+    if (observed_) {
+        notes_->blocked |= waits || !known.holder_node.empty();
+        if (!known.holder_node.empty()) {
+            notes_->seen = {known.holder_node, known.holder.value_or("")};
+        }
+    }
+    if (!logs_ || notes_->logged || !waits || known.asking || s.waiting == 0) {
+        return;
+    }
+    notes_->logged = true;
+    auto why = reasons(s, 0);
+    why.ahead.all_watched = true; // as good: the contender has listed the queue just now
+    auto text = waiting_words(name(), reason_words(why, boot_clock::now()));
+    if (s.waiting != 1) {
+        text += others_words(s.waiting - 1);
+    }
+    line(std::move(text));
+}
+
+// ---- who waits for long
+
+void path_report::suspect(time began, time now)
+{
+    if (const auto since = users_here_ ? users_here_->suspect(began) : std::nullopt) {
+        core_.add_line(log_level::info,
+                       suspicion_words(config_->path, config_->kind, now - *since));
+    }
+}
+
+void path_report::still_waits(time began, time now, const situation& s)
+{
+    if (!logs_) {
+        return;
+    }
+    line(still_waiting_words(name(), now - began, reason_words(reasons(s, 0), now), s.waiting - 1));
+}
+
+std::optional<std::size_t> path_report::asks_who_holds(const situation& s) const
+{
+    const bool asks = logs_ && notes_ && s.has_contender && !s.held_here && !notes_->ahead.holder &&
+                      notes_->ahead.count.value_or(0) != 0 && core_.connection_id() != 0;
+    return asks ? notes_->ahead.count : std::nullopt;
+}
+
+void path_report::found_holder(std::optional<std::size_t> before, std::optional<asked_holder> found)
+{
+    if (notes_ && notes_->ahead.count == before) {
+        notes_->asked = std::move(found);
+    }
+}
+
+wait_reasons path_report::reasons(const situation& s, std::size_t before) const
+{
+    wait_reasons why{
+        .connected = core_.connection_id() != 0, .held_here = s.held_here, .local = before};
+    if (why.held_here) {
+        why.held_since = users_here_ && !shared_ ? users_here_->since() : std::nullopt;
+    } else if (s.has_contender && notes_) {
+        why.ahead = notes_->ahead;
+        why.asked = notes_->asked;
+    }
+    return why;
+}
+
+std::string path_report::name() const
+{
+    return name_words(config_->path, config_->kind) + (shared_ ? " for reading" : "");
+}
+
+// An acquisition of permits sees the permits that are granted, and not its place in the semaphore's queue.
+bool path_report::logs_grants() const noexcept
+{
+    return logs_ && config_->kind.queue_of.empty();
+}
+
+} // namespace colock::detail

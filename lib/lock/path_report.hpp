@@ -1,0 +1,141 @@
+// What the log, the observer and callers whose deadline has passed hear of the users of one path.
+#pragma once
+
+#include <colock/unique_lock.hpp>
+
+#include "lock/users_of_path.hpp"
+#include "lock/waiting_words.hpp"
+#include "queue/lock_config.hpp"
+#include "report/contenders_ahead.hpp"
+#include "report/open_holds.hpp"
+#include "report/telemetry.hpp"
+#include "session/core.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace colock::detail {
+
+// A local_queue calls it under its mutex, where nothing else is said.
+class path_report {
+public:
+    using waiter = operation<error_code, unique_lock>;
+    using time = std::chrono::nanoseconds; // of the boot_clock
+
+    // What the queue knows when it reports.
+    struct situation {
+        bool held_here = false;     // a user of this client has the lock
+        std::size_t waiting = 0;    // users of this client
+        bool has_contender = false; // which waits for them
+    };
+
+    // The holds that one input ends, as a rule one at most; and how those are granted that it admits.
+    class of_input {
+    public:
+        of_input() noexcept {} // `ended_` is left as it is
+
+        [[nodiscard]] bool any_ended() const noexcept { return has_ended_; }
+        grant_source source = grant_source::kept_node;
+
+    private:
+        friend class path_report;
+        struct hold {
+            observed_hold of;
+            errc loss;
+            time::rep margin;
+        };
+        struct seldom {
+            std::vector<hold> ended;
+            std::optional<seen_holder> waited_for;
+        };
+        hold ended_; // if there is one
+        bool has_ended_ = false;
+        std::unique_ptr<seldom> seldom_;
+    };
+
+    // Sets `listens` while somebody wants to know why users wait: the log, or who tries with a deadline and diagnostics.
+    path_report(const std::shared_ptr<client_core>& core, lock_config_ptr config,
+                std::atomic<bool>& listens);
+    // Of readers, or of a single user, of the same path.
+    path_report(const path_report& of_path, bool shared, std::atomic<bool>& listens);
+
+    // ---- any thread
+
+    // The acquisition begins.
+    void begins(observation& o, bool shared) const;
+    // Without the mutex: tells the observer.
+    void tell(const of_input& input, time now) const;
+    // Without the mutex. Sends the lines of the log.
+    void send() const { core_.send_lines(); }
+    // Whether send() has something to do.
+    [[nodiscard]] bool has_lines() const noexcept { return notes_times_ && core_.has_lines(); }
+
+    // ---- users
+
+    [[nodiscard]] bool notes_times() const noexcept { return notes_times_; }
+    void waits(waiter& op, bool has_deadline, time now, const situation& s);
+    // It is cancelled, or its time is over.
+    void gives_up(waiter& op, const error_code& answer, const situation& s, std::size_t before);
+    void fails(const error_code& ec, const situation& s);
+    // The waiter is not granted the lock: whom it has waited for.
+    void name_holder(waiter& op) const;
+    void granted(waiter& op, std::uint64_t waited_since, open_holds& holds, of_input& input,
+                 time now);
+    // `leaves`: the client deletes the node.
+    void released(bool leaves, bool handed_off);
+    void hold_ends(const observed_hold& h, const error_code& loss, time margin, of_input& input);
+    // The lock is not held any more. Its user may have to be told yet.
+    void user_leaves() const;
+    // Nobody waits any more.
+    void nobody_waits();
+
+    // ---- the contender
+
+    // There is another one, or none.
+    void forget_contender() { notes_.reset(); }
+    // It is granted: to those who wait.
+    void contender_granted(of_input& input);
+    void blocked(contenders_ahead now, const situation& s);
+
+    // ---- who waits for long
+
+    void suspect(time began, time now);
+    void still_waits(time began, time now, const situation& s);
+    // Where the watches of the contender do not tell who holds the lock: how many are known to be before it.
+    [[nodiscard]] std::optional<std::size_t> asks_who_holds(const situation& s) const;
+    void found_holder(std::optional<std::size_t> before, std::optional<asked_holder> found);
+
+private:
+    // Why the contender waits.
+    struct wait_notes {
+        contenders_ahead ahead;
+        std::optional<asked_holder> asked;
+        bool logged = false;
+        // For the observer: whether another contender blocked it, and the last one that had the lock.
+        bool blocked = false;
+        std::optional<seen_holder> seen;
+    };
+
+    [[nodiscard]] wait_reasons reasons(const situation& s, std::size_t before) const;
+    [[nodiscard]] std::string name() const;
+    [[nodiscard]] bool logs_grants() const noexcept;
+    void line(std::string text) const { core_.add_line(log_level::debug, std::move(text)); }
+
+    client_core& core_;
+    const lock_config_ptr config_;
+    const bool shared_;
+    const std::shared_ptr<const observed_path> observed_; // null when nobody observes
+    const bool logs_;                                     // whatever happens here
+    const std::shared_ptr<users_of_path> users_here_; // null when the log shall not suspect anybody
+    const bool notes_times_;                          // notes since when each waiter waits
+    std::unique_ptr<wait_notes> notes_;               // of the contender; from the first one on
+    std::atomic<bool>& listens_;
+};
+
+} // namespace colock::detail

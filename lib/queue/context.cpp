@@ -1,0 +1,34 @@
+#include "queue/context.hpp"
+
+#include "names/contender_name.hpp"
+
+namespace colock::protocol::queue {
+
+bool listing::is_alone(const layout& l) const
+{
+    return queue(l).size() <= 1;
+}
+
+const entries& listing::queue(const layout& l) const
+{
+    if (!sorted) {
+        sorted = contenders(l, children);
+    }
+    return *sorted;
+}
+
+node_name context::name_prefix() const
+{
+    return protocol::name_prefix(options.layout, own_guid, is_reader);
+}
+
+void context::list_to_join(commands& out)
+{
+    const bool watches = options.lingers && !try_only && !newcomers;
+    if (watches) {
+        newcomers.ask();
+    }
+    listings.send(out, watches ? command::kind::list_and_watch : command::kind::list);
+}
+
+} // namespace colock::protocol::queue

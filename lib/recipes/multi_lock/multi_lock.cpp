@@ -1,0 +1,120 @@
+#include <colock/multi_lock.hpp>
+#include <colock/recursive_mutex.hpp>
+#include <colock/shared_mutex.hpp>
+
+#include "lock/lock_path.hpp"
+#include "recipes/multi_lock/lock_list.hpp"
+#include "recipes/multi_lock/lock_target.hpp"
+#include "recipes/multi_lock/multi_operation.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace colock {
+
+namespace detail {
+
+namespace {
+
+using mode = acquire_request::mode;
+
+// A lock with one guard.
+std::shared_ptr<const lock_target> target_of(const basic_lock& lock, mode m = mode::exclusive,
+                                             std::shared_ptr<owner_state> owner = nullptr)
+{
+    const acquire_request what{access::behind(lock), m, std::move(owner)};
+    return std::make_shared<lock_target>(lock_target{
+        what.core(), lock.path(), lock.options(), [what](acquisition a, deadline until) {
+            what.start(acquiring<unique_lock>::make(std::move(a)), until);
+        }});
+}
+
+} // namespace
+
+} // namespace detail
+
+lock_entry::lock_entry(const detail::exclusive_lock& lock) : face_of{detail::target_of(lock)}
+{
+}
+
+lock_entry::lock_entry(const shared_mutex& lock, for_reading_t)
+    : face_of{detail::target_of(lock, detail::mode::shared)}
+{
+}
+
+lock_entry::lock_entry(const recursive_mutex& lock, lock_owner& owner)
+    : face_of{detail::target_of(lock, detail::mode::exclusive, detail::access::behind(owner))}
+{
+}
+
+multi_lock::multi_lock(const std::vector<lock_entry>& locks)
+    : lock_functions{std::make_shared<detail::lock_list>(locks)}
+{
+}
+
+multi_lock::executor_type multi_lock::get_executor() const noexcept
+{
+    return detail::executor_of(behind()->core);
+}
+
+std::size_t multi_lock::size() const noexcept
+{
+    return behind()->in_order.size();
+}
+
+namespace detail {
+
+const asio::any_io_executor& lockables::get_executor() const noexcept
+{
+    return executor_of(of_->core);
+}
+
+std::chrono::milliseconds lockables::body_grace() const noexcept
+{
+    auto shortest = lock_options{}.body_grace;
+    for (bool first = true; const auto& each : of_->in_order) {
+        const auto grace = each.target->options.body_grace;
+        shortest = std::exchange(first, false) ? grace : std::min(shortest, grace);
+    }
+    return shortest;
+}
+
+bool lockables::is_cancelled_when_revoked(std::size_t i) const noexcept
+{
+    const auto named = std::ranges::find(of_->in_order, i, &lock_list::place::number);
+    return named->target->options.cancel_when_revoked;
+}
+
+const std::shared_ptr<client_core>& lockables::core() const noexcept
+{
+    return of_->core;
+}
+
+void lockables::start(operation_ptr<error_code, multi_guard> op,
+                      std::shared_ptr<const lock_list> locks, deadline until)
+{
+    if (locks->observed) {
+        locks->observed->to.begin(op->observed, *locks->observed, false,
+                                  until != never && until <= std::chrono::steady_clock::now());
+    }
+    if (const auto& fault = locks->fault) {
+        const auto why = "multi_lock: " + locks->fault_path +
+                         (locks->fault_path.empty() ? "" : ": ") + fault.message();
+        if (locks->core) {
+            locks->core->note_error(why);
+        }
+        op->explain(fault, why);
+        op.complete(fault, multi_guard{});
+        return;
+    }
+    const auto core = locks->core;
+    core->dispatch([locks = std::move(locks), op = std::move(op),
+                    until]() mutable { // the locks outlive the operation
+        lock_together(std::move(op), std::move(locks), until);
+    });
+}
+
+} // namespace detail
+
+} // namespace colock

@@ -1,0 +1,240 @@
+// One acquisition of permits of a semaphore: stands in its queue, counts, takes. Sans-io.
+#pragma once
+
+#include <colock/error.hpp>
+
+#include "names/guid.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace colock::protocol::permits {
+
+// Of children of the directory of the leases, one lease for each permit.
+using names = std::vector<std::string>;
+
+// An order of an acquisition: a request to the server, or a report to its caller.
+struct command {
+    enum class kind : std::uint8_t {
+        // Each is answered by exactly one call of the function named. The client repeats a read whose connection breaks,
+        // and keeps what is asked for without a connection until there is one.
+        reserve, // reserved(): keep room in the session for as many leases as are wanted
+        lock_queue, // queue_locked(): acquires the lock of the semaphore's queue; a try does not wait for it
+        unlock_queue, // queue_unlocked(), when no trace is left of it; forgets what is watched
+        list, // listed(); forgets the watch of list_and_watch, as read_maximum and create do
+        list_and_watch, // listed(); without an error, wait_for_change sees later changes
+        read_maximum,   // maximum_read(): the data of the directory
+        list_siblings,  // siblings_listed(): the children of the semaphore's path
+        read_limit,     // limit_read(): the data of the counter; wait_for_change sees later changes
+        create, // created(): as many leases as are wanted, or none; `name` is their prefix. None is made unless the
+        // node of the queue's lock is there, and the counter, if there is one, has the version `number`
+        make_directory,    // directory_made(): and its parents, unless they exist
+        wait_for_change,   // changed(): of what is watched, or the queue's lock is lost
+        pause,             // paused(): for a time that grows with each repetition
+        pause_after_event, // paused(): the same, but for what changes less than ten times a second
+        // No answer.
+        cut_short, // answer at once what can be answered without leaving a trace: reads, waits, pauses
+        release_queue,    // as unlock_queue, in the background
+        unwatch_limit,    // forget the watch of read_limit
+        remove_directory, // unless it has children, or the queue's lock was held and is lost
+        agreed,    // what others have written about this semaphore is what this client was told
+        give_back, // remove these `leases`, in the background: nobody wants them any more
+        // The outcome: exactly one of these four, once.
+        granted,   // these `leases`
+        busy,      // there are too few, and the caller waits no longer
+        cancelled, // by the caller
+        failed, // `error` says why; `number` is the maximum of others, or the size of the counter's data
+        // The last: no answer matters any more.
+        gone,
+    };
+
+    kind type;
+    std::string name = {};
+    error_code error = {};
+    std::int64_t number = 0;
+    names leases = {};
+
+    friend std::strong_ordering operator<=>(const command&, const command&) = default;
+};
+using commands = std::vector<command>;
+
+struct settings {
+    std::int64_t wanted = 1;
+    // How many there are; empty when a counter node says so, which may change at any time.
+    std::optional<std::int64_t> permits = 1;
+    bool try_only = false; // never waits
+    bool rejoin_on_expiry = true;
+
+    friend std::strong_ordering operator<=>(const settings&, const settings&) = default;
+};
+
+// The client's knowledge at the time of an input.
+struct surroundings {
+    std::int64_t session = 0;
+    error_code unavailable = {}; // why the client carries out nothing any more
+    error_code queue_lost = {};  // why the queue's lock is lost, when this acquisition had it
+    // The directory that was listed last was compared with what others have written, by any acquisition of this client.
+    bool compared = false;
+
+    friend std::strong_ordering operator<=>(const surroundings&, const surroundings&) = default;
+};
+
+// Inputs are member functions, outputs are appended to `out`. No clock, no I/O, no threads: copies may be taken, which is
+// how the tests walk through every interleaving.
+//
+// A semaphore is a lock, its queue, and a directory of leases, one for each permit that is taken. An acquisition
+//
+// 1. keeps room for its leases in the session, so that it is refused now or never;
+// 2. looks, if it is a try: too few permits cost it one read and no write, or two reads with a counter node. What it
+//    finds is no promise, so it counts again later;
+// 3. queues up: it acquires the queue's lock;
+// 4. takes: it counts the leases, and creates its own in one transaction, which also checks the node of the queue's lock,
+//    and that the counter has not changed since it was read: a request may wait for a connection for a long time.
+//    While there are too few it waits for a change, and holds up the others. So nobody starves who wants many;
+// 5. gives the queue's lock back. An acquisition that comes to nothing tells its caller after that.
+//
+// When the queue's lock is lost, it queues up again. To release permits needs no decision: permit_lease removes them.
+//
+// Only the holder of the queue's lock adds leases. So a listing that is answered while the lock is held shows at least as
+// many as there are. The first one is sent after the join, and before the join is answered. If the join's answer is the
+// grant, the listing's answer follows it, and saves a round trip. If the grant comes later, that listing does not count.
+class acquisition {
+public:
+    acquisition(settings s, guid first)
+        : options_{s}, own_guid_{first}, limit_{s.permits.value_or(0)}
+    {
+    }
+
+    // The client's knowledge. To be told before every other input.
+    void assume(const surroundings& now) { now_ = now; }
+
+    // The calls of its user.
+    void begin(commands& out) { ask(step::reserving, kind::reserve, out); }
+    // `at_once`: the caller has its outcome now, and what was begun is undone in the background. Else the caller has
+    // its outcome when no trace is left.
+    void cancel(bool at_once, commands& out);
+    // `unknown`: why nobody knows whether there are permits; no error when there are too few.
+    void deadline_reached(const error_code& unknown, commands& out);
+
+    // The connection is gone.
+    void suspended(commands& out);
+
+    // Answers.
+    void reserved(const error_code& ec, commands& out);
+    // Without an error and not granted: the lock is busy, and its wait was a try, or has reached its deadline.
+    void queue_locked(const error_code& ec, bool granted, commands& out);
+    void queue_unlocked(commands& out) { finish(*std::exchange(outcome_, std::nullopt), out); }
+    void listed(const error_code& ec, const names& children, commands& out);
+    void maximum_read(const error_code& ec, const std::string& data, std::int32_t version,
+                      commands& out);
+    void siblings_listed(const error_code& ec, const names& children, commands& out);
+    void limit_read(const error_code& ec, const std::string& data, std::int32_t version,
+                    commands& out);
+    // `in_queue`: of an error, whether the node of the queue's lock was there.
+    void created(const error_code& ec, const names& leases, bool in_queue, commands& out);
+    void directory_made(const error_code& ec, commands& out);
+    void changed(commands& out);
+    void paused(commands& out);
+
+    [[nodiscard]] bool is_gone() const noexcept { return at_ == step::gone; }
+    // For people: how many permits are taken, as they were counted last, and of how many.
+    [[nodiscard]] std::optional<std::int64_t> taken() const noexcept { return attempt_.leases; }
+    [[nodiscard]] std::int64_t limit() const noexcept { return limit_; }
+
+    // Equal for equal states; for the walk over all of them.
+    friend std::strong_ordering operator<=>(const acquisition&, const acquisition&) = default;
+
+private:
+    using kind = command::kind;
+    enum class step : std::uint8_t {
+        reserving,
+        looking,
+        queueing_up, // until the lock, and the reads sent with it, are answered
+        // With the queue's lock:
+        reading_limit,
+        counting,
+        watching, // counts again, and sets a watch
+        waiting,
+        making_directory,         // there was none
+        pausing_before_comparing, // it is there now
+        comparing,                // with what others have written meanwhile
+        pausing_before_count,     // something was in vain
+        pausing_before_directory, // there is none to be watched
+        pausing_before_queue,     // without the lock, which was lost
+        // From here on it is too late to leave: the answer tells whether there are permits to be given back.
+        creating,
+        recovering, // the create's outcome is unknown: a listing tells
+        giving_back,
+        gone,
+    };
+
+    // Begins anew each time that the acquisition queues up.
+    struct attempt {
+        unsigned unanswered = 0;   // of the lock, and of the reads sent with it
+        bool compares = false;     // with what others have written, by two of these reads
+        bool has_asked = false;    // for what they have written, with the queue's lock
+        bool has_replaced = false; // the directory with their number
+        error_code refused = {};   // why the queue's lock cannot be had
+        bool other_kind = false;   // a lock of another kind has its queue here
+        error_code unread = {};    // why the directory has not been read
+        std::optional<std::int64_t> maximum = {}; // as others have written it into the directory
+        bool has_queue = false;
+        std::optional<std::int64_t> leases = {}; // as they were counted
+        std::optional<std::int64_t> least = {};  // leases at the last wait
+        bool progressed = true;                  // there were fewer than at the wait before
+        std::string prefix = {};                 // of the leases that are being created
+        std::int64_t creating_session = 0;       // in which they are
+
+        friend std::strong_ordering operator<=>(const attempt&, const attempt&) = default;
+    };
+
+    void ask(step next, kind what, commands& out)
+    {
+        at_ = next;
+        out.push_back({what});
+    }
+    void leave(commands& out);
+    void look(commands& out) { fits() ? queue_up(out) : end({kind::busy}, out); }
+    void queue_up(commands& out);
+    void ask_others(commands& out);
+    void answered(commands& out);
+    void disagree(commands& out);
+    void make_directory(commands& out);
+    void count_again(commands& out);
+    void read_limit(commands& out);
+    void go_on(commands& out); // as long as the queue's lock is held
+    void queue_lost(commands& out);
+    void decide(commands& out);
+    void recover(const error_code& ec, const names& children, commands& out);
+    void grant(names leases, commands& out);
+    void pause(step next, commands& out);
+    [[nodiscard]] bool ends(error_code ec, commands& out);
+    void fail(const error_code& why, commands& out, std::int64_t number = 0)
+    {
+        end({kind::failed, {}, why, number}, out);
+    }
+    void end(command outcome, commands& out);
+    void release_queue(commands& out);
+    void remove_unused_directory(commands& out);
+    void finish(command outcome, commands& out);
+    void tell(command outcome, commands& out);
+    [[nodiscard]] bool fits() const noexcept; // whether there are as many as are wanted
+
+    settings options_;
+    guid own_guid_;      // in the names of the leases; each create has another one
+    std::int64_t limit_; // how many permits there are; as it was last read, where a counter says so
+    std::int32_t limit_version_ = 0; // of the counter then
+    surroundings now_ = {};
+    step at_ = step::reserving;
+    attempt attempt_ = {};
+    std::optional<command> outcome_; // to be told when the queue's lock is given back
+    bool made_directory_ = false;    // and no lease in it
+    bool left_ = false;              // the caller wants no permits any more
+    bool told_ = false;              // the caller has its outcome
+};
+
+} // namespace colock::protocol::permits

@@ -1,0 +1,95 @@
+// The nodes of one permit: permit_lease watches them, removes them, and tells of their loss.
+#pragma once
+
+#include "queue/lease.hpp"
+#include "session/core.hpp"
+#include "session/pauses.hpp"
+#include "session/watch_state.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace colock::detail {
+
+// On the strand, except where a function says otherwise. The client keeps it alive until the last node is gone.
+class permit_lease final : public session_listener,
+                           public std::enable_shared_from_this<permit_lease> {
+public:
+    // `what` is for people: "semaphore /path". `of` is kept.
+    permit_lease(std::shared_ptr<client_core> core, std::shared_ptr<const void> of,
+                 std::string what, std::string path, const std::vector<std::string>& nodes,
+                 std::chrono::nanoseconds safety_margin);
+
+    void begin();
+    // From here on: tells the client's observer of the end of this hold.
+    void observe(std::shared_ptr<const observed_path> of, const observed_hold& h)
+    {
+        observed_ = std::move(of);
+        hold_ = h;
+    }
+    // Deletes some of them. The operation, if there is one, completes when they are gone, or lost before that.
+    void release(const std::vector<std::string>& nodes, operation_ptr<error_code> op);
+    // For as long as this one of them is held.
+    void wait_lost(operation_ptr<error_code, error_code> op, const std::string& of);
+
+    // ---- any thread
+
+    [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept { return core_; }
+    [[nodiscard]] const std::string& what() const noexcept { return what_; }
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    [[nodiscard]] const lease& loss() const noexcept { return lease_; }
+
+private:
+    // A release of some of the nodes.
+    struct departure {
+        std::size_t left; // nodes
+        error_code result;
+        operation_ptr<error_code> op; // until it has completed
+    };
+    struct node {
+        std::uint64_t number;             // of the operations that wait for its loss
+        std::shared_ptr<void> watch = {}; // while it is watched
+        std::shared_ptr<departure> leaving = {};
+        request* removal = nullptr; // then
+    };
+
+    void connected(std::int64_t) override {}
+    void suspended() override {}
+    void expired() override;
+    void closed(const error_code& why) override;
+    void own_watch_due() override;
+    void check() override;
+    void discarded() noexcept override;
+
+    void watch(const std::string& path);
+    void changed(const watch_event& event);
+    // Null when it is gone, or is about to go.
+    [[nodiscard]] node* holding(const std::string& path);
+    [[nodiscard]] bool all_left() const noexcept;
+    [[nodiscard]] bool is_awaited() const noexcept;
+    void remove(const std::string& path, node& of);
+    void removed(const std::string& path, const zk::reply& r);
+    void answer(departure& of, const error_code& ec);
+    void update_heartbeat_need();
+    void lose(errc why);
+    void announce_loss();
+    void end_hold(const error_code& loss) noexcept;
+    void end();
+
+    const std::shared_ptr<client_core> core_;
+    const std::shared_ptr<const void> of_;
+    const std::string what_;
+    const std::string path_;
+    std::map<std::string, node> nodes_;
+    bool over_ = false;
+    pauses pace_; // of watches that fire
+    lease lease_;
+    std::shared_ptr<const observed_path> observed_; // null when nobody observes
+    observed_hold hold_{};                          // until it has ended
+};
+
+} // namespace colock::detail

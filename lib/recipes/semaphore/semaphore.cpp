@@ -1,0 +1,180 @@
+#include <colock/multi_lock.hpp>
+#include <colock/queue_view.hpp>
+#include <colock/semaphore.hpp>
+
+#include "lock/option_faults.hpp"
+#include "names/path.hpp"
+#include "recipes/multi_lock/lock_target.hpp"
+#include "recipes/semaphore/semaphore_state.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace colock {
+
+namespace detail {
+
+struct semaphore_path::fault {
+    error_code error;
+    std::string detail;
+};
+
+semaphore_state::semaphore_state(const semaphore_config& c)
+    : of{c}, leases{protocol::join_path(c.path, "leases")}
+{
+}
+
+semaphore_path::semaphore_path(semaphore_config c) : semaphore_config{std::move(c)}
+{
+    if (auto* const to = core->telemetry()) {
+        observed = std::make_shared<const observed_path>(
+            observed_path{*to, path, acquisition_kind::semaphore});
+    }
+    fault none;
+    state_ = find(none);
+}
+
+std::shared_ptr<semaphore_state> semaphore_path::find(fault& why) const
+{
+    const auto of_path = protocol::path_fault(path);
+    const auto of_counter = permits ? "" : protocol::path_fault(counter);
+    const auto of_options = fault_of(options, kinds::semaphore);
+    if (!of_path.empty()) {
+        why = {errc::invalid_path, "the path " + of_path};
+    } else if (permits && *permits <= 0) {
+        why = {errc::invalid_option,
+               "a semaphore has at least one permit, not " + std::to_string(*permits)};
+    } else if (!of_counter.empty()) {
+        why = {errc::invalid_path, "the path of the counter " + of_counter};
+    } else if (!of_options.empty()) {
+        why = {errc::invalid_option, of_options};
+    }
+    if (why.error) {
+        return nullptr;
+    }
+    const auto there =
+        core->find_path(path, [&] { return std::make_shared<semaphore_state>(*this); });
+    auto what = difference(*there, kinds::semaphore);
+    const auto found = what.empty() ? std::static_pointer_cast<semaphore_state>(there) : nullptr;
+    if (found && (found->of.permits != permits || found->of.counter != counter)) {
+        const auto number = [](const semaphore_config& c) {
+            return c.permits ? std::to_string(*c.permits) : "in " + c.counter;
+        };
+        what = "the number of permits is " + number(found->of) + " there and " + number(*this) +
+               " here";
+    } else if (found) {
+        what = difference(found->of.options, options, kinds::semaphore);
+    }
+    if (!what.empty()) {
+        why = {errc::conflicting_use, error_code{errc::conflicting_use}.message() + ": " + what};
+        return nullptr;
+    }
+    return found;
+}
+
+semaphore_path::fault semaphore_path::fault_of_count(std::int64_t count) const
+{
+    if (count <= 0) {
+        return {errc::invalid_option,
+                "at least one permit is to be acquired, not " + std::to_string(count)};
+    }
+    if (permits && count > *permits) {
+        return {errc::too_many_permits,
+                std::to_string(count) + " permits of " + std::to_string(*permits)};
+    }
+    constexpr std::size_t guid_and_number = 50, fixed_fields = 50; // and what is around them, amply
+    auto each = core->options().chroot.size() + path.size() + guid_and_number + fixed_fields +
+                owner_data().size() + std::string_view{"/leases/_c_--lease-"}.size();
+    for (const auto& entry : options.acl ? *options.acl : core->options().acl) {
+        each += 3 * sizeof(std::int32_t) + entry.scheme.size() + entry.id.size();
+    }
+    const auto most = std::max<std::size_t>(core->options().max_request_size / each, 1);
+    return static_cast<std::size_t>(count) <= most
+               ? fault{}
+               : fault{errc::invalid_option, "no more than " + std::to_string(most) +
+                                                 " permits fit into one request, not " +
+                                                 std::to_string(count) +
+                                                 "; acquire them in portions"};
+}
+
+void semaphore_path::start_acquire(operation_ptr<error_code, permit> op, std::int64_t count,
+                                   deadline until) const
+{
+    fault why;
+    auto found = state_ ? state_ : find(why); // the other users of the path may have gone
+    if (why = found ? fault_of_count(count) : why; why.error) {
+        const auto text = "semaphore " + path + ": " + why.detail;
+        core->note_error(text);
+        op->explain(why.error, text);
+        op.complete(why.error, permit{});
+        return;
+    }
+    op->observed.of = op->observed.of != nullptr ? found->of.observed.get() : nullptr; // lives on
+    begin_to_acquire(std::move(found), std::move(op), count, until);
+}
+
+void acquire_permits(std::shared_ptr<const semaphore_path> of, operation_ptr<error_code, permit> op,
+                     std::int64_t count, deadline until)
+{
+    if (of->observed) {
+        of->observed->to.begin(op->observed, *of->observed, false,
+                               until != never && until <= std::chrono::steady_clock::now());
+    }
+    const auto& core = of->core;
+    core->dispatch(
+        [of, op = std::move(op), count, until]() mutable { // the path outlives the operation
+            of->start_acquire(std::move(op), count, until);
+        });
+}
+
+} // namespace detail
+
+using detail::access;
+
+semaphore::semaphore(client& zk, std::string path, std::int64_t permits, lock_options options)
+    : face_of{std::make_shared<detail::semaphore_path>(detail::semaphore_config{
+          access::core(zk), std::move(path), permits, {}, std::move(options), nullptr})}
+{
+}
+
+semaphore::semaphore(client& zk, std::string path, counter_node permits, lock_options options)
+    : face_of{std::make_shared<detail::semaphore_path>(
+          detail::semaphore_config{access::core(zk), std::move(path), std::nullopt,
+                                   std::move(permits.path), std::move(options), nullptr})}
+{
+}
+
+semaphore::executor_type semaphore::get_executor() const noexcept
+{
+    return behind()->core->executor();
+}
+
+const std::string& semaphore::path() const noexcept
+{
+    return behind()->path;
+}
+
+std::chrono::milliseconds semaphore::body_grace() const noexcept
+{
+    return behind()->options.body_grace;
+}
+
+const std::shared_ptr<detail::client_core>& semaphore::core() const noexcept
+{
+    return behind()->core;
+}
+
+lock_entry::lock_entry(const semaphore& of, std::int64_t count)
+    : face_of{std::make_shared<detail::lock_target>(detail::lock_target{
+          access::behind(of)->core, of.path(), access::behind(of)->options,
+          [of, count](detail::acquisition a, detail::deadline until) {
+              detail::acquire_permits(access::behind(of),
+                                      detail::acquiring<permit>::make(std::move(a)), count, until);
+          }})}
+{
+}
+
+} // namespace colock

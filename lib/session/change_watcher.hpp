@@ -1,0 +1,122 @@
+// Waiting until something on the servers differs from what a user has seen of it.
+#pragma once
+
+#include <colock/client.hpp>
+#include <colock/detail/operation.hpp>
+
+#include "session/borrowed_client.hpp"
+#include "session/core.hpp"
+#include "session/pauses.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace colock::detail {
+
+// Looks, and looks again whenever a watch fires that the last look has set, until it finishes. On the strand, from
+// start() on. What is under way keeps it alive.
+template <class Result>
+class change_watcher : public std::enable_shared_from_this<change_watcher<Result>> {
+public:
+    change_watcher(std::shared_ptr<client_core> core, operation_ptr<error_code, Result> op)
+        : core_{std::move(core)}, op_{std::move(op)}
+    {
+    }
+    change_watcher(const change_watcher&) = delete;
+    change_watcher& operator=(const change_watcher&) = delete;
+    virtual ~change_watcher() = default;
+
+    void start()
+    {
+        if (const auto& link = op_.cancellation()) {
+            if (link->requested() != asio::cancellation_type::none) {
+                fail(asio::error::operation_aborted);
+                return;
+            }
+            link->bind([this](asio::cancellation_type) {
+                const auto self = this->shared_from_this();
+                fail(asio::error::operation_aborted);
+                inner_.emit(asio::cancellation_type::terminal);
+            });
+        }
+        begin();
+    }
+
+protected:
+    virtual void begin() { look(); } // where input can be refused
+    virtual void look() = 0;
+
+    // A handler for what this object asks for: on the strand, and not when it is over.
+    template <class Answer, class Then>
+    auto guarded(Then then)
+    {
+        return asio::bind_executor(
+            core_->strand(),
+            asio::bind_cancellation_slot(inner_.slot(), [self = this->shared_from_this(),
+                                                         then](error_code ec, Answer answer) {
+                if (self->op_) { // else it is over
+                    then(ec, std::move(answer));
+                }
+            }));
+    }
+
+    void look_again_after(watch changes)
+    {
+        changes_ = std::move(changes);
+        changes_.async_wait(guarded<watch_event>([this](const error_code& ec, watch_event&&) {
+            changes_ = {};
+            if (ec) {
+                fail(ec);
+            } else {
+                look_again();
+            }
+        }));
+    }
+
+    void look_again()
+    {
+        pace_.after_event(*core_, [self = this->shared_from_this()] {
+            if (self->op_) { // else it is over
+                self->look();
+            }
+        });
+    }
+
+    void finish(Result now) { complete({}, std::move(now)); }
+    void fail(const error_code& ec) { complete(ec, {}); }
+    void refuse(const error_code& ec, std::string detail)
+    {
+        op_->explain(ec, detail);
+        core_->note_error(std::move(detail));
+        fail(ec);
+    }
+
+    [[nodiscard]] client& zk() noexcept { return *client_; }
+
+private:
+    void complete(const error_code& ec, Result now)
+    {
+        changes_ = {};
+        std::exchange(op_, {}).complete(ec, std::move(now));
+    }
+
+    const std::shared_ptr<client_core> core_;
+    borrowed_client client_{core_};
+    operation_ptr<error_code, Result> op_;
+    asio::cancellation_signal inner_;
+    watch changes_;
+    pauses pace_;
+};
+
+// Begins one, from any thread.
+template <class Observation, class... Args>
+void watch_changes(const std::shared_ptr<client_core>& core, Args... args)
+{
+    core->dispatch([it = std::make_shared<Observation>(core, std::move(args)...)] { it->start(); });
+}
+
+} // namespace colock::detail

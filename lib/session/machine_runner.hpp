@@ -1,0 +1,82 @@
+// Carries out what a state machine decides.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace colock::detail {
+
+// What becomes of a command and of those after it.
+enum class performed {
+    go_on,     // it is carried out
+    stop_here, // it is carried out; those after it wait for run()
+    not_yet,   // it waits for run(), and those after it
+};
+
+// On one strand. Commands are carried out in the order in which they were decided, whatever carrying one out brings about: an
+// input that comes meanwhile has its commands after those at hand.
+template <class Command>
+class machine_runner {
+public:
+    using commands = std::vector<Command>;
+
+    // Where an input appends its commands, before run().
+    [[nodiscard]] commands& decided() noexcept
+    {
+        if (decided_.capacity() == 0) {
+            decided_.swap(spare_);
+        }
+        return decided_;
+    }
+
+    // Returns false, and does nothing, within another run. `perform` takes a command, and tells how to go on. `turn` makes an
+    // object that lives while the commands at hand are carried out, such as a batch of requests; its end may be an input, too.
+    template <class Perform, class Turn>
+    bool run(Perform&& perform, Turn&& turn)
+    {
+        if (std::exchange(running_, true)) {
+            return false;
+        }
+        auto next = performed::go_on;
+        while (next == performed::go_on && !decided_.empty()) {
+            [[maybe_unused]] const auto together = turn();
+            std::size_t done = 0;
+            while (next == performed::go_on && done < decided_.size()) { // which changes on the way
+                auto command = std::move(decided_[done]);
+                next = perform(command);
+                if (next == performed::not_yet) {
+                    decided_[done] = std::move(command);
+                } else {
+                    ++done;
+                }
+            }
+            done = std::min(done, decided_.size());
+            decided_.erase(decided_.begin(), decided_.begin() + static_cast<std::ptrdiff_t>(done));
+        }
+        running_ = false;
+        if (decided_.empty()) {
+            decided_.swap(spare_);
+            decided_ = commands{}; // without its memory
+        }
+        return true;
+    }
+    template <class Perform>
+    bool run(Perform&& perform)
+    {
+        return run(std::forward<Perform>(perform), [] { return 0; });
+    }
+
+    // Nothing of it is carried out any more.
+    void forget() { decided_.clear(); }
+
+private:
+    // Most machines have nothing to do at a time: their commands use the same memory one after the other.
+    inline static thread_local commands spare_;
+
+    commands decided_;
+    bool running_ = false;
+};
+
+} // namespace colock::detail

@@ -1,0 +1,31 @@
+// The process that owns an object. A forked child inherits copies of its parent's objects, and shares the parent's
+// sockets, epoll and timers by them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace colock::zk {
+
+// The process that has made this. Any thread.
+class owning_process {
+public:
+    owning_process() noexcept;
+
+    // Whether this process is another one: a child that was forked later, or a child of such a child. One read of memory.
+    [[nodiscard]] bool is_another() const noexcept
+    {
+        return number_here_->load(std::memory_order_relaxed) != number_;
+    }
+
+private:
+    const std::atomic<std::uint64_t>* number_here_; // of the process that reads it
+    std::uint64_t number_;
+};
+
+// Keeps an object until the process ends, where leak checkers find it: an inherited one must not be destroyed, because
+// destructors of Asio's objects remove descriptors from an epoll that the parent waits on.
+void keep_to_the_end(std::shared_ptr<const void> inherited) noexcept;
+
+} // namespace colock::zk

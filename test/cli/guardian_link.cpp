@@ -1,0 +1,173 @@
+// The supervisor's end of a real guardian: who is heard, who is ended, and that it blocks nobody.
+#include "run/guardian_link.hpp"
+
+#include <support/wait_until.hpp>
+
+#include "run/boot_time.hpp"
+#include "run/process_tree.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace colock::cli;
+using colock::test::wait_until;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto patience = 60s;
+
+std::vector<pid_t> children()
+{
+    return children_of(::getpid());
+}
+
+bool is_child(pid_t process)
+{
+    const auto all = children();
+    return std::ranges::find(all, process) != all.end();
+}
+
+// A guardian with this command for the shell.
+struct scene {
+    explicit scene(const std::string& line)
+        : task{{"/bin/sh", {"sh", "-c", line}}, {50ms, 550ms}, bound, signals, tty, {}}
+    {
+        const auto before = children();
+        link.emplace(task);
+        for (const auto child : children()) {
+            if (std::ranges::find(before, child) == before.end()) {
+                guardian = child;
+            }
+        }
+        bound.renew(boot_time() + std::chrono::hours{1});
+        bound.allow_start();
+    }
+    template <class T>
+    T result(boost::asio::awaitable<T> body)
+    {
+        boost::asio::io_context io;
+        std::optional<T> got;
+        boost::asio::co_spawn(io, std::move(body), [&](std::exception_ptr e, T value) {
+            BOOST_TEST(!e);
+            got = std::move(value);
+        });
+        io.run();
+        return std::move(got.value());
+    }
+    std::optional<message> next() { return result(link->next()); }
+    int end_by_force()
+    {
+        const auto body = [this]() -> boost::asio::awaitable<int> {
+            int most = 0;
+            co_await link->end_by_force([&](int number) { most = std::max(most, number); });
+            co_return most;
+        };
+        return result(body());
+    }
+
+    const inherited_signals signals;
+    const terminal tty;
+    shared_bound bound;
+    guardian_task task;
+    std::optional<guardian_link> link;
+    pid_t guardian = -1;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(guardian_link_)
+
+// Or the next run would have no guardian, and not know it.
+BOOST_AUTO_TEST_CASE(what_it_has_said_before_it_was_killed_is_not_heard)
+{
+    scene s{"exit 3"};
+    BOOST_TEST(s.link->tell({message_kind::start}));
+    BOOST_REQUIRE(s.next()->kind == message_kind::started);
+    BOOST_REQUIRE(s.next()->kind == message_kind::ended);
+    BOOST_REQUIRE(wait_until([&] { return children_of(s.guardian).empty(); }, patience));
+    s.link->kill();
+    BOOST_TEST(!s.next().has_value());
+    BOOST_TEST(!s.link->tell({message_kind::start}));
+    BOOST_TEST(s.end_by_force() == 0);
+    BOOST_TEST(!is_child(s.guardian));
+}
+
+BOOST_AUTO_TEST_CASE(one_that_is_stopped_blocks_nobody)
+{
+    scene s{"exec sleep 1000"};
+    BOOST_TEST(s.link->tell({message_kind::start}));
+    BOOST_REQUIRE(s.next()->kind == message_kind::started);
+    ::kill(s.guardian, SIGSTOP);
+    int status = 0;
+    BOOST_REQUIRE(::waitpid(s.guardian, &status, WUNTRACED) == s.guardian);
+    bool heard = true;
+    for (int i = 0; i != 100'000 && heard; ++i) {
+        heard = s.link->tell({message_kind::pass_on, SIGUSR1});
+    }
+    BOOST_TEST(!heard);
+    BOOST_TEST(s.end_by_force() == 0);
+    BOOST_TEST(!is_child(s.guardian));
+}
+
+BOOST_AUTO_TEST_CASE(the_supervisor_sees_that_it_works)
+{
+    scene ends{"exit 3"};
+    BOOST_TEST(ends.link->tell({message_kind::start}));
+    BOOST_TEST(wait_until([&] { return ends.bound.work_done() == 1; }, patience));
+
+    scene s{"exec sleep 1000"};
+    BOOST_TEST(s.link->tell({message_kind::start}));
+    BOOST_REQUIRE(s.next()->kind == message_kind::started);
+    BOOST_TEST(s.bound.work_done() == 0);
+    BOOST_TEST(s.link->tell({message_kind::kill}));
+    BOOST_REQUIRE(s.next()->kind == message_kind::ended);
+    BOOST_TEST(s.bound.work_done() > 0);
+}
+
+// Children of the program that became colock are none of the command, and neither is what they leave behind.
+BOOST_AUTO_TEST_CASE(orphans_of_others_are_spared)
+{
+    int go[2], told[2];
+    BOOST_REQUIRE((::pipe(go) == 0 && ::pipe(told) == 0));
+    const auto other = ::fork();
+    if (other == 0) {
+        char byte = 0;
+        [[maybe_unused]] const auto size = ::read(go[0], &byte, 1);
+        const auto orphan = ::fork();
+        if (orphan == 0) {
+            ::pause();
+        }
+        [[maybe_unused]] const auto written = ::write(told[1], &orphan, sizeof orphan);
+        ::_exit(0);
+    }
+    scene s{"exec sleep 1000"};
+    BOOST_TEST(s.link->tell({message_kind::start}));
+    BOOST_REQUIRE(s.next()->kind == message_kind::started);
+    [[maybe_unused]] const auto size = ::write(go[1], "", 1);
+    pid_t orphan = 0;
+    BOOST_REQUIRE(::read(told[0], &orphan, sizeof orphan) == sizeof orphan);
+    BOOST_REQUIRE(wait_until([&] { return is_child(orphan); }, patience));
+    s.link->keep_going();
+    ::kill(s.guardian, SIGKILL);
+    BOOST_TEST(s.end_by_force() == 0);
+    BOOST_TEST(children() == (std::vector{other, orphan}), boost::test_tools::per_element());
+    ::kill(orphan, SIGKILL);
+    ::waitpid(orphan, nullptr, 0);
+    ::waitpid(other, nullptr, 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
