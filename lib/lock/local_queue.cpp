@@ -100,7 +100,7 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
         wait(std::move(op), until,
              report_.notes_times() ? boot_clock::now() : std::chrono::nanoseconds{});
         if (v == cohort::actions{}) {
-            const auto self = kept_for_log();
+            const auto self = self_if_reporting();
             lock.unlock();
             if (self) {
                 self->report();
@@ -121,7 +121,7 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
         }
     }
     apply(v, out);
-    out.self = waits ? shared_from_this() : kept_for_log();
+    out.self = waits ? shared_from_this() : self_if_reporting();
     lock.unlock();
     carry_out(out);
 }
@@ -141,7 +141,7 @@ void local_queue::try_lock(operation_ptr<error_code, unique_lock> op)
             admit(op.release(), out);
         }
         apply(v, out);
-        out.self = kept_for_log();
+        out.self = self_if_reporting();
     }
     carry_out(out);
     if (found == answer::busy) {
@@ -272,7 +272,7 @@ void local_queue::withdraw(cancel_link& of, const error_code& answer, bool answe
             out.strand().cancelled = std::move(op); // the node goes with the last one
             out.strand().cancelled_with = v.leave ? out.strand().leaving.back().driver : contender_;
         }
-        out.self = kept_for_log();
+        out.self = self_if_reporting();
     }
     carry_out(out);
     if (op) { // NOLINT(bugprone-use-after-move): empty when it was moved
@@ -347,7 +347,7 @@ std::size_t local_queue::waiters_before(const waiter& op) const
     return static_cast<std::size_t>(std::distance(waiting_.begin(), waiters::s_iterator_to(op)));
 }
 
-std::shared_ptr<local_queue> local_queue::kept_for_log()
+std::shared_ptr<local_queue> local_queue::self_if_reporting()
 {
     return needs_reminder_.load(std::memory_order_relaxed) || report_.has_lines()
                ? shared_from_this()

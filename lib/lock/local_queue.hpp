@@ -139,7 +139,7 @@ private:
     [[nodiscard]] std::size_t waiters_before(const waiter& op) const;
     [[nodiscard]] path_report::situation situation() const;
     // This object, if report() has something to do.
-    [[nodiscard]] std::shared_ptr<local_queue> kept_for_log();
+    [[nodiscard]] std::shared_ptr<local_queue> self_if_reporting();
     void wait_to_give_up();
 
     const std::shared_ptr<client_core> core_;

@@ -73,7 +73,8 @@ void local_queue::input(Change&& change)
         const std::lock_guard lock{mutex_};
         change(out);
         // Where the driver is not kept that keeps this object.
-        out.self = out.reported.any_ended() && !out.holder ? shared_from_this() : kept_for_log();
+        out.self =
+            out.reported.any_ended() && !out.holder ? shared_from_this() : self_if_reporting();
     }
     carry_out(out);
 }

@@ -8,7 +8,7 @@ namespace colock::protocol {
 
 // To the present stage, if the input means anything to it.
 template <class Input>
-void contender::hand(Input&& input)
+void contender::dispatch(Input&& input)
 {
     auto next = std::visit(
         [&](auto& present) -> queue::transition {
@@ -41,17 +41,17 @@ void contender::try_join(bool connected, std::int64_t session, commands& out)
 
 void contender::leave(commands& out)
 {
-    hand([&](auto& s) -> decltype(s.leave(context_, out)) { return s.leave(context_, out); });
+    dispatch([&](auto& s) -> decltype(s.leave(context_, out)) { return s.leave(context_, out); });
 }
 
 void contender::step_down(commands& out)
 {
-    hand([&](queue::holding& s) { return s.step_down(context_, out); });
+    dispatch([&](queue::holding& s) { return s.step_down(context_, out); });
 }
 
 void contender::watch_own_node(commands& out)
 {
-    hand([&](queue::holding& s) { return s.watch_own_node(context_, out); });
+    dispatch([&](queue::holding& s) { return s.watch_own_node(context_, out); });
 }
 
 std::optional<remote_contention> contender::look_around(commands& out)
@@ -72,7 +72,7 @@ std::optional<remote_contention> contender::look_around(commands& out)
 
 void contender::proved(commands& out)
 {
-    hand([&](queue::waiting& s) { return s.proved(context_, out); });
+    dispatch([&](queue::waiting& s) { return s.proved(context_, out); });
 }
 
 // ---- the connection
@@ -81,7 +81,7 @@ void contender::connected(std::int64_t session, commands& out)
 {
     context_.connected = true;
     context_.session = session;
-    hand([&](auto& s) -> decltype(s.connected(context_, out)) {
+    dispatch([&](auto& s) -> decltype(s.connected(context_, out)) {
         return s.connected(context_, out);
     });
 }
@@ -98,7 +98,8 @@ void contender::expired(commands& out)
 {
     suspended();
     context_.newcomers.expired();
-    hand([&](auto& s) -> decltype(s.expired(context_, out)) { return s.expired(context_, out); });
+    dispatch(
+        [&](auto& s) -> decltype(s.expired(context_, out)) { return s.expired(context_, out); });
 }
 
 // ---- answers
@@ -106,13 +107,13 @@ void contender::expired(commands& out)
 void contender::directory_made(std::span<const error_code> of_each, commands& out)
 {
     const auto ec = outcome_of_making(of_each);
-    hand([&](queue::joining& s) { return s.directory_made(context_, ec, out); });
+    dispatch([&](queue::joining& s) { return s.directory_made(context_, ec, out); });
 }
 
 void contender::created(const error_code& ec, std::string_view name, node_identity identity,
                         commands& out)
 {
-    hand([&](queue::joining& s) { return s.created(context_, ec, name, identity, out); });
+    dispatch([&](queue::joining& s) { return s.created(context_, ec, name, identity, out); });
 }
 
 void contender::listed(const error_code& ec, const listing& l, commands& out)
@@ -121,7 +122,7 @@ void contender::listed(const error_code& ec, const listing& l, commands& out)
         context_.newcomers.answered(!ec, l.is_alone(context_.options.layout));
     }
     context_.listings.answered();
-    hand([&](auto& s) -> decltype(s.listed(context_, ec, l, out)) {
+    dispatch([&](auto& s) -> decltype(s.listed(context_, ec, l, out)) {
         return s.listed(context_, ec, l, out);
     });
 }
@@ -146,14 +147,14 @@ remote_contention contender::newcomer()
 void contender::watched(std::string_view name, const error_code& ec, node_identity identity,
                         commands& out)
 {
-    hand([&](auto& s) -> decltype(s.watched(context_, name, ec, identity, out)) {
+    dispatch([&](auto& s) -> decltype(s.watched(context_, name, ec, identity, out)) {
         return s.watched(context_, name, ec, identity, out);
     });
 }
 
 void contender::fired(std::string_view name, bool deleted, commands& out)
 {
-    hand([&](auto& s) -> decltype(s.fired(context_, name, deleted, out)) {
+    dispatch([&](auto& s) -> decltype(s.fired(context_, name, deleted, out)) {
         return s.fired(context_, name, deleted, out);
     });
 }
@@ -167,14 +168,14 @@ void contender::directory_read(bool replaceable)
 
 void contender::removed(const error_code& ec, commands& out)
 {
-    hand([&](auto& s) -> decltype(s.removed(context_, ec, out)) {
+    dispatch([&](auto& s) -> decltype(s.removed(context_, ec, out)) {
         return s.removed(context_, ec, out);
     });
 }
 
 void contender::stepped_down(const error_code& ec, commands& out)
 {
-    hand([&](queue::holding& s) { return s.stepped_down(context_, ec, out); });
+    dispatch([&](queue::holding& s) { return s.stepped_down(context_, ec, out); });
 }
 
 // ---- questions

@@ -97,7 +97,7 @@ public:
 
 private:
     template <class Input>
-    void hand(Input&& input);
+    void dispatch(Input&& input);
     [[nodiscard]] const queue::place*
     place() const noexcept; // of the own node, if its name is known
 

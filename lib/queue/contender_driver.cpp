@@ -64,7 +64,7 @@ void contender_driver::join()
     joining_ = true;
     auto* const c = std::get_if<protocol::single_node>(&contender_);
     if (c && !user_->claimed.empty()) {
-        c->stand_back(); // there can be but one node: the old one goes first
+        c->yield_turn(); // there can be but one node: the old one goes first
     } else {
         begin_to_join();
     }

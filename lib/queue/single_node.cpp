@@ -122,7 +122,7 @@ void single_node::begin(commands& out)
     if (try_only_) {
         state_ = state::probing;
         out.push_back({command::kind::look});
-    } else if (std::exchange(stands_back_, false)) {
+    } else if (std::exchange(yields_turn_, false)) {
         state_ = state::waiting;
         arm(out);
     } else {

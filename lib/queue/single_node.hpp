@@ -38,7 +38,7 @@ public:
     void watch_own_node(commands& out);
     // Before join(): another contender of this session has the node, or is about to let it go. The others who
     // wait hear of that when we do, and shall have the same chance; so we look before we create.
-    void stand_back() noexcept { stands_back_ = true; }
+    void yield_turn() noexcept { yields_turn_ = true; }
 
     void assume_safe(bool safe) noexcept { safe_ = safe; }
     void proved(commands& out);
@@ -113,7 +113,7 @@ private:
     bool connected_ = false;
     std::int64_t session_ = 0;
     bool try_only_ = false;
-    bool stands_back_ = false;
+    bool yields_turn_ = false;
     bool begun_ = false;    // join or try_join was called
     bool reported_ = false; // granted, busy or failed was reported
     bool held_ = false;     // granted was

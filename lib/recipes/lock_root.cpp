@@ -39,10 +39,11 @@ constexpr std::string_view keeper_data =
 // A list that was never replaced has been there since the node was created, so nobody else has created anything below. If
 // it was replaced, the lists of the children are read, and so on downwards. Each list is read when the parent is safe, so
 // nobody else can change what was read.
-class ensuring final : public session_listener, public std::enable_shared_from_this<ensuring> {
+class lock_root_operation final : public session_listener,
+                                  public std::enable_shared_from_this<lock_root_operation> {
 public:
-    ensuring(std::shared_ptr<client_core> core, operation_ptr<error_code> op, std::string path,
-             access_control_list acl)
+    lock_root_operation(std::shared_ptr<client_core> core, operation_ptr<error_code> op,
+                        std::string path, access_control_list acl)
         : core_{std::move(core)}, op_{std::move(op)}, path_{std::move(path)}, acl_{std::move(acl)},
           keeper_{protocol::join_path(path_, ".keep")}
     {
@@ -161,7 +162,7 @@ private:
 
     // Sends several requests together. `then` is called after the last answer, if none was lost.
     template <class Send>
-    void batch(void (ensuring::*then)(), Send send)
+    void batch(void (lock_root_operation::*then)(), Send send)
     {
         then_ = then;
         lost_ = throttled_ = false;
@@ -225,7 +226,7 @@ private:
 
     void create()
     {
-        batch(&ensuring::created, [this] {
+        batch(&lock_root_operation::created, [this] {
             zk::recycled_vector<transaction_op> ops;
             ops.push_back(create_op(path_));
             ops.push_back(create_op(keeper_, std::string{keeper_data}));
@@ -251,7 +252,7 @@ private:
     void create_parents()
     {
         parents_ = {};
-        batch(&ensuring::created_parents, [this] {
+        batch(&lock_root_operation::created_parents, [this] {
             for (const auto& each : protocol::path_and_ancestors(protocol::parent_path(path_))) {
                 submit({.op = zk::opcode::create, .path = each, .acl = acl_}, on_loss::report,
                        [this](const zk::reply& r) {
@@ -281,7 +282,7 @@ private:
     {
         probe_ = another_probe();
         removed_ = {};
-        batch(&ensuring::checked, [this] {
+        batch(&lock_root_operation::checked, [this] {
             read_list(path_, before_);
             probes_.push_back(probe_);
             submit({.op = zk::opcode::create,
@@ -386,7 +387,7 @@ private:
     // lost its last child.
     void replace_keeper()
     {
-        batch(&ensuring::replaced_keeper, [this] {
+        batch(&lock_root_operation::replaced_keeper, [this] {
             zk::recycled_vector<transaction_op> ops;
             ops.push_back(remove_op(keeper_));
             ops.push_back(create_op(keeper_, std::string{keeper_data}));
@@ -419,7 +420,7 @@ private:
     void look_further()
     {
         if (!unread_.empty()) {
-            batch(&ensuring::looked_at_lists, [this] {
+            batch(&lock_root_operation::looked_at_lists, [this] {
                 const auto number = std::min(unread_.size(), most_at_once);
                 looked_at_ += number;
                 below_.assign(number, {});
@@ -430,7 +431,7 @@ private:
                 }
             });
         } else if (!unlisted_.empty()) {
-            batch(&ensuring::looked_at_children, [this] {
+            batch(&lock_root_operation::looked_at_children, [this] {
                 listed_ = std::move(unlisted_.back());
                 unlisted_.pop_back();
                 submit({.op = zk::opcode::children, .path = listed_}, on_loss::report,
@@ -551,7 +552,7 @@ private:
     const std::string keeper_;
 
     std::list<request*> under_way_;
-    void (ensuring::*then_)() = nullptr;
+    void (lock_root_operation::*then_)() = nullptr;
     bool listens_ = false; // to the client
     bool sending_ = false;
     bool lost_ = false;      // an answer to one of them
@@ -583,12 +584,13 @@ private:
 void lock_roots::ensure(const std::shared_ptr<client_core>& core, operation_ptr<error_code> op,
                         std::string path, std::optional<access_control_list> acl)
 {
-    core->dispatch([core, op = std::move(op), path = std::move(path),
-                    acl = std::move(acl)]() mutable {
-        std::make_shared<ensuring>(core, std::move(op), std::move(path),
-                                   acl ? std::move(*acl) : access_control_list{core->options().acl})
-            ->start();
-    });
+    core->dispatch(
+        [core, op = std::move(op), path = std::move(path), acl = std::move(acl)]() mutable {
+            std::make_shared<lock_root_operation>(core, std::move(op), std::move(path),
+                                                  acl ? std::move(*acl)
+                                                      : access_control_list{core->options().acl})
+                ->start();
+        });
 }
 
 } // namespace colock::detail

@@ -292,13 +292,13 @@ BOOST_AUTO_TEST_CASE(bodies_of_random_bytes_do_no_harm)
     });
     std::size_t answered = 0;
     std::size_t outstanding = 0;
-    const auto end = std::chrono::steady_clock::now() + 5s;
+    const auto enough = [&] { return s.server.connections() > 300; };
     constexpr opcode kinds[] = {opcode::get_data, opcode::exists,  opcode::get_children2,
                                 opcode::set_data, opcode::create2, opcode::multi,
                                 opcode::sync};
     std::minstd_rand choice{4};
     std::function<void(colock::client&)> go = [&](colock::client& c) {
-        if (std::chrono::steady_clock::now() >= end) {
+        if (enough()) {
             return;
         }
         ++outstanding;
@@ -311,11 +311,10 @@ BOOST_AUTO_TEST_CASE(bodies_of_random_bytes_do_no_harm)
     for (auto& c : clients) {
         go(*c);
     }
-    BOOST_TEST(s.pulse.becomes_true([&] { return std::chrono::steady_clock::now() >= end; }, 20s));
+    BOOST_TEST(s.pulse.becomes_true(enough, 120s));
     s.server.play({});
     BOOST_TEST(s.pulse.becomes_true([&] { return outstanding == 0; }));
     BOOST_TEST_MESSAGE(answered << " requests, " << s.server.connections() << " connections");
-    BOOST_TEST(s.server.connections() > 200u);
     s.goes_on();
 }
 

@@ -318,37 +318,37 @@ by=single_node_walks/G3_two_cancels_and_two_breaks:G3 \
 # ---- several locks
 
 by=several_locks/G4_two_users_want_two_locks:G4 \
-    plant "no probe" lib/recipes/multi_lock/several.cpp \
+    plant "no probe" lib/recipes/multi_lock/joint_acquisition.cpp \
     "$(in_function start 's/out.push_back\(\{kind::probe\}\);//')"
 by=several_locks/G4_three_locks_in_a_circle:contract \
-    plant "keeps a grant that came first" lib/recipes/multi_lock/several.cpp \
+    plant "keeps a grant that came first" lib/recipes/multi_lock/joint_acquisition.cpp \
     "$(in_function granted 's/given_up && !waits_for\(lock\)/false/')"
 by=several_locks/G4_two_users_want_two_locks:contract \
-    plant "keeps the places behind the one that is missing" lib/recipes/multi_lock/several.cpp \
+    plant "keeps the places behind the one that is missing" lib/recipes/multi_lock/joint_acquisition.cpp \
     "$(in_function probed 's/give_up_from\(next \+ 1, out\);//')"
 by=several_locks/G3_one_cancels_at_any_moment:G3 \
-    plant "does not wait until it is gone" lib/recipes/multi_lock/several.cpp \
+    plant "does not wait until it is gone" lib/recipes/multi_lock/joint_acquisition.cpp \
     "$(in_function cancel 's/if \(at_once\)/if (true)/')"
 by=several_locks/G3_one_cancels_at_any_moment:G \
-    plant "keeps the first when cancelled" lib/recipes/multi_lock/several.cpp \
+    plant "keeps the first when cancelled" lib/recipes/multi_lock/joint_acquisition.cpp \
     "$(in_function cancel 's/give_up_from\(0, /give_up_from(1, /')"
 by=several_locks/G5_nodes_are_deleted_by_somebody:G5 \
-    plant "delivers a lock that is lost" lib/recipes/multi_lock/several.cpp \
+    plant "delivers a lock that is lost" lib/recipes/multi_lock/joint_acquisition.cpp \
     "$(in_function held 's/if \(lost\)/if (false)/')"
 by=several_locks/G4_two_users_want_two_locks:G4 \
-    plant "does not join behind its own departure" lib/recipes/multi_lock/several.cpp \
+    plant "does not join behind its own departure" lib/recipes/multi_lock/joint_acquisition.cpp \
     "$(in_function gone 's/else if \(waits_for\(lock\)\)/else if (false)/')"
 by=several_locks/G4_two_users_want_two_locks:contract \
-    plant "joins what it is leaving" lib/recipes/multi_lock/several.cpp \
+    plant "joins what it is leaving" lib/recipes/multi_lock/joint_acquisition.cpp \
     "$(in_function join_next 's/if \(at == place::abandoning \|\| at == place::releasing\)/if (false)/')"
 by=several_locks/G5_nodes_are_deleted_by_somebody:contract \
-    plant "keeps the places behind a lost lock" lib/recipes/multi_lock/several.cpp \
+    plant "keeps the places behind a lost lock" lib/recipes/multi_lock/joint_acquisition.cpp \
     "$(in_function take_again 's/give_up_from\(/give_up(/')"
 by=several_locks/G4_three_locks_in_a_circle:contract \
-    plant "keeps what is held behind the one that is missing" lib/recipes/multi_lock/several.cpp \
+    plant "keeps what is held behind the one that is missing" lib/recipes/multi_lock/joint_acquisition.cpp \
     "$(in_function give_up 's/else if \(places_\[lock\] == place::held\)/else if (false)/')"
 by=several_locks/G3_one_cancels_at_any_moment:G3 \
-    plant "ends with the first that is gone" lib/recipes/multi_lock/several.cpp \
+    plant "ends with the first that is gone" lib/recipes/multi_lock/joint_acquisition.cpp \
     "$(in_function end_without_trace 's/all_of/any_of/')"
 
 # ---- the session

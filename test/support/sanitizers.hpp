@@ -37,7 +37,7 @@ inline constexpr bool optimized = false;
 #endif
 
 /// By what a limit on time is multiplied for a sanitizer, and where nothing is optimised.
-inline constexpr int slowness = optimized ? 1 : 8;
+inline constexpr int slowness = optimized ? 1 : 20;
 
 } // namespace colock::test
 

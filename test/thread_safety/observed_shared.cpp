@@ -154,6 +154,8 @@ void storm(unsigned seed, int turns)
             } catch (const std::exception&) { // the client may be between two sessions, or have none
             }
         }
+        // Before the client is closed there is something to add up, however busy the machine is.
+        wait_until([&] { return heard->add_up().granted > 100; }, 60s);
         bool closed = false;
         for (auto& each : done) {
             if (each.wait_for(closed ? 60s : 3s) != std::future_status::ready) {

@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(it_waits_for_the_node_to_go_and_tries_again)
 BOOST_AUTO_TEST_CASE(it_looks_first_when_one_of_its_own_session_lets_go)
 {
     play p;
-    p.stand_back();
+    p.yield_turn();
     BOOST_TEST(p.join() == "watch");
     BOOST_TEST(p.watched(no_node) == "create");
 }

@@ -1,7 +1,7 @@
 #include "recipes/multi_lock/multi_operation.hpp"
 
 #include "recipes/multi_lock/guard_part.hpp"
-#include "recipes/multi_lock/several.hpp"
+#include "recipes/multi_lock/joint_acquisition.hpp"
 #include "session/function_operation.hpp"
 #include "session/machine_runner.hpp"
 #include "session/on_cancel.hpp"
@@ -29,7 +29,7 @@ public:
     {
         const auto cancel = [weak = weak_from_this()](bool leave_trace) {
             if (const auto self = weak.lock()) {
-                self->feed([&](protocol::several::commands& out) {
+                self->feed([&](protocol::joint_acquisition::commands& out) {
                     self->order_.cancel(leave_trace, out);
                 });
             }
@@ -39,11 +39,11 @@ public:
         if (!op_) {
             return; // it was cancelled before
         }
-        feed([this](protocol::several::commands& out) { order_.start(out); });
+        feed([this](protocol::joint_acquisition::commands& out) { order_.start(out); });
     }
 
 private:
-    using kind = protocol::several::command::kind;
+    using kind = protocol::joint_acquisition::command::kind;
 
     struct lock {
         cancel_link_ptr link; // of what is under way
@@ -62,14 +62,14 @@ private:
         const auto self = shared_from_this();
         input(runner_.decided());
         runner_.run(
-            [this](const protocol::several::command& c) {
+            [this](const protocol::joint_acquisition::command& c) {
                 perform(c);
                 return performed::go_on;
             },
             [this] { return client_core::batch{*core_}; });
     }
 
-    void perform(const protocol::several::command& c)
+    void perform(const protocol::joint_acquisition::command& c)
     {
         auto& l = locks_[c.lock];
         switch (c.type) {
@@ -132,7 +132,7 @@ private:
         }
         auto& l = locks_[i];
         l.link.reset();
-        feed([&](protocol::several::commands& out) {
+        feed([&](protocol::joint_acquisition::commands& out) {
             if (holds(guard)) {
                 l.guard = std::move(guard);
                 order_.granted(i, first_loss_of_all(), time_over(), out);
@@ -158,7 +158,9 @@ private:
             return;
         }
         locks_[i].link.reset();
-        feed([&](protocol::several::commands& out) { order_.released(i, time_over(), out); });
+        feed([&](protocol::joint_acquisition::commands& out) {
+            order_.released(i, time_over(), out);
+        });
     }
 
     // The grants that were answered before the probe are posted to the strand already.
@@ -174,7 +176,7 @@ private:
 
     void probed()
     {
-        feed([this](protocol::several::commands& out) { order_.probed(out); });
+        feed([this](protocol::joint_acquisition::commands& out) { order_.probed(out); });
     }
 
     [[nodiscard]] bool time_over() const
@@ -182,7 +184,7 @@ private:
         return until_ != never && until_ <= std::chrono::steady_clock::now();
     }
 
-    [[nodiscard]] std::optional<protocol::several::loss> first_loss_of_all() const
+    [[nodiscard]] std::optional<protocol::joint_acquisition::loss> first_loss_of_all() const
     {
         for (std::size_t i = 0; i != locks_.size(); ++i) {
             const auto why = holds(locks_[i].guard)
@@ -190,7 +192,7 @@ private:
                                               locks_[i].guard)
                                  : error_code{};
             if (why) {
-                return protocol::several::loss{
+                return protocol::joint_acquisition::loss{
                     i, why,
                     why == errc::session_expired &&
                         !list_->in_order[i].target->options.rejoin_on_expiry};
@@ -224,8 +226,8 @@ private:
     operation_ptr<error_code, multi_guard> op_; // until it has completed
     const std::shared_ptr<client_core> core_;
     const deadline until_;
-    protocol::several order_;
-    machine_runner<protocol::several::command> runner_;
+    protocol::joint_acquisition order_;
+    machine_runner<protocol::joint_acquisition::command> runner_;
     std::vector<lock> locks_; // in the order of the list
 };
 

@@ -1,4 +1,4 @@
-// One operation of a multi_lock: carries out the commands of protocol::several.
+// One operation of a multi_lock: carries out the commands of protocol::joint_acquisition.
 #pragma once
 
 #include <colock/detail/deadline.hpp>

@@ -1,5 +1,5 @@
-// Users who want several locks, each by protocol::several or one lock after the other, in every order of events.
-#include "recipes/multi_lock/several.hpp"
+// Users who want several locks, each by protocol::joint_acquisition or one lock after the other, in every order of events.
+#include "recipes/multi_lock/joint_acquisition.hpp"
 
 #include "depth_first.hpp"
 #include "explore.hpp"
@@ -17,8 +17,8 @@
 using colock::errc;
 using colock::error_code;
 using colock::model::violation;
-using colock::protocol::several;
-using kind = several::command::kind;
+using colock::protocol::joint_acquisition;
+using kind = joint_acquisition::command::kind;
 
 namespace {
 
@@ -64,7 +64,7 @@ struct message {
 };
 
 struct user {
-    std::optional<several> order; // empty: one by one
+    std::optional<joint_acquisition> order; // empty: one by one
     std::vector<int> locks;
     std::deque<message> requests; // on their way to the servers
     std::deque<message> answers;  // on their way to the client
@@ -194,12 +194,16 @@ public:
         case cancel:
             --cancels_;
             u.cancelled = true;
-            feed(s.user, [](several& o, several::commands& out) { o.cancel(false, out); });
+            feed(s.user, [](joint_acquisition& o, joint_acquisition::commands& out) {
+                o.cancel(false, out);
+            });
             break;
         case cancel_at_once:
             --cancels_;
             u.cancelled_at_once = true;
-            feed(s.user, [](several& o, several::commands& out) { o.cancel(true, out); });
+            feed(s.user, [](joint_acquisition& o, joint_acquisition::commands& out) {
+                o.cancel(true, out);
+            });
             break;
         case deadline: // each wait of its own ends as well
             --deadlines_;
@@ -270,7 +274,7 @@ private:
     template <class Input>
     void feed(std::size_t of, Input&& input)
     {
-        several::commands out;
+        joint_acquisition::commands out;
         input(*users_[of].order, out);
         for (const auto& c : out) {
             perform(of, c);
@@ -282,13 +286,13 @@ private:
         auto& u = users_[of];
         u.stage = user::stage::wants;
         if (u.order) {
-            feed(of, [](several& o, several::commands& out) { o.start(out); });
+            feed(of, [](joint_acquisition& o, joint_acquisition::commands& out) { o.start(out); });
         } else {
             join(u, 0);
         }
     }
 
-    void perform(std::size_t of, const several::command& c)
+    void perform(std::size_t of, const joint_acquisition::command& c)
     {
         auto& u = users_[of];
         expect(u.stage == user::stage::wants, "contract: a command behind the last one");
@@ -456,7 +460,7 @@ private:
             }
             return;
         }
-        feed(of, [&](several& o, several::commands& out) {
+        feed(of, [&](joint_acquisition& o, joint_acquisition::commands& out) {
             switch (m.what) {
             case word::granted: o.granted(i, first_loss(u), u.time_over, out); break;
             case word::probed: o.probed(out); break;
@@ -470,11 +474,11 @@ private:
         });
     }
 
-    [[nodiscard]] static std::optional<several::loss> first_loss(const user& u)
+    [[nodiscard]] static std::optional<joint_acquisition::loss> first_loss(const user& u)
     {
         for (std::size_t i = 0; i != u.locks.size(); ++i) {
             if (u.at[i] == user::state::granted && u.lost[i]) {
-                return several::loss{i, errc::node_deleted, false};
+                return joint_acquisition::loss{i, errc::node_deleted, false};
             }
         }
         return std::nullopt;

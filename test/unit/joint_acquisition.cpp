@@ -1,5 +1,5 @@
-// In which order several locks are joined and given up: by example. That nobody waits for ever is for test/model/several.cpp.
-#include "recipes/multi_lock/several.hpp"
+// In which order several locks are joined and given up: by example. That nobody waits for ever is for test/model/joint_acquisition.cpp.
+#include "recipes/multi_lock/joint_acquisition.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -8,7 +8,7 @@
 
 using colock::errc;
 using colock::error_code;
-using colock::protocol::several;
+using colock::protocol::joint_acquisition;
 
 namespace {
 
@@ -17,7 +17,7 @@ class play {
 public:
     explicit play(std::size_t locks, bool tries = false) : order_{locks, tries} {}
 
-    std::optional<several::loss> lost;
+    std::optional<joint_acquisition::loss> lost;
     bool time_over = false;
 
     std::string start() { return order_.start(out_), words(); }
@@ -31,9 +31,9 @@ public:
     std::string cancel(bool at_once = false) { return order_.cancel(at_once, out_), words(); }
 
 private:
-    static std::string word_for(const several::command& c)
+    static std::string word_for(const joint_acquisition::command& c)
     {
-        using kind = several::command::kind;
+        using kind = joint_acquisition::command::kind;
         const auto lock = " " + std::to_string(c.lock);
         switch (c.type) {
         case kind::join: return "join" + lock;
@@ -59,13 +59,13 @@ private:
         return all;
     }
 
-    several order_;
-    several::commands out_;
+    joint_acquisition order_;
+    joint_acquisition::commands out_;
 };
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(several_order)
+BOOST_AUTO_TEST_SUITE(joint_acquisition_order)
 
 BOOST_AUTO_TEST_CASE(free_locks_cost_one_round_trip)
 {

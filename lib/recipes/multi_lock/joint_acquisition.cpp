@@ -1,16 +1,17 @@
-#include "recipes/multi_lock/several.hpp"
+#include "recipes/multi_lock/joint_acquisition.hpp"
 
 #include <algorithm>
 
 namespace colock::protocol {
 
-using kind = several::command::kind;
+using kind = joint_acquisition::command::kind;
 
-several::several(std::size_t locks, bool tries) : tries_{tries}, places_(locks, place::none)
+joint_acquisition::joint_acquisition(std::size_t locks, bool tries)
+    : tries_{tries}, places_(locks, place::none)
 {
 }
 
-void several::start(commands& out)
+void joint_acquisition::start(commands& out)
 {
     for (std::size_t i = 0; i != places_.size(); ++i) {
         join(i, out);
@@ -22,8 +23,8 @@ void several::start(commands& out)
     }
 }
 
-void several::granted(std::size_t lock, const std::optional<loss>& lost, bool time_over,
-                      commands& out)
+void joint_acquisition::granted(std::size_t lock, const std::optional<loss>& lost, bool time_over,
+                                commands& out)
 {
     if (is_over()) {
         return;
@@ -37,7 +38,8 @@ void several::granted(std::size_t lock, const std::optional<loss>& lost, bool ti
     }
 }
 
-void several::refused(std::size_t lock, const error_code& why, bool time_over, commands& out)
+void joint_acquisition::refused(std::size_t lock, const error_code& why, bool time_over,
+                                commands& out)
 {
     if (is_over()) {
         return;
@@ -50,14 +52,14 @@ void several::refused(std::size_t lock, const error_code& why, bool time_over, c
     }
 }
 
-void several::released(std::size_t lock, bool time_over, commands& out)
+void joint_acquisition::released(std::size_t lock, bool time_over, commands& out)
 {
     if (!is_over()) {
         gone(lock, time_over, out);
     }
 }
 
-void several::probed(commands& out)
+void joint_acquisition::probed(commands& out)
 {
     if (!std::holds_alternative<all_at_once>(stage_)) {
         return;
@@ -68,7 +70,7 @@ void several::probed(commands& out)
     give_up_from(next + 1, out);
 }
 
-void several::cancel(bool at_once, commands& out)
+void joint_acquisition::cancel(bool at_once, commands& out)
 {
     if (is_over()) {
         return;
@@ -82,7 +84,7 @@ void several::cancel(bool at_once, commands& out)
     end_without_trace(out);
 }
 
-std::string several::fingerprint() const
+std::string joint_acquisition::fingerprint() const
 {
     std::string all{static_cast<char>('0' + stage_.index())};
     if (const auto* const waiting = std::get_if<one_by_one>(&stage_)) {
@@ -94,14 +96,14 @@ std::string several::fingerprint() const
     return all + (tries_ ? "!" : ".");
 }
 
-bool several::waits_for(std::size_t lock) const noexcept
+bool joint_acquisition::waits_for(std::size_t lock) const noexcept
 {
     const auto* const waiting = std::get_if<one_by_one>(&stage_);
     return waiting != nullptr && waiting->next == lock;
 }
 
 // One more lock is held.
-void several::held(const std::optional<loss>& lost, bool time_over, commands& out)
+void joint_acquisition::held(const std::optional<loss>& lost, bool time_over, commands& out)
 {
     auto* const waiting = std::get_if<one_by_one>(&stage_);
     if (waiting == nullptr &&
@@ -119,7 +121,7 @@ void several::held(const std::optional<loss>& lost, bool time_over, commands& ou
 }
 
 // The lock has been given up, and nothing of it is under way.
-void several::gone(std::size_t lock, bool time_over, commands& out)
+void joint_acquisition::gone(std::size_t lock, bool time_over, commands& out)
 {
     places_[lock] = place::none;
     if (std::holds_alternative<leaving>(stage_)) {
@@ -129,13 +131,13 @@ void several::gone(std::size_t lock, bool time_over, commands& out)
     }
 }
 
-void several::join(std::size_t lock, commands& out)
+void joint_acquisition::join(std::size_t lock, commands& out)
 {
     places_[lock] = place::joining;
     out.push_back({kind::join, lock});
 }
 
-void several::join_next(std::size_t next, bool time_over, commands& out)
+void joint_acquisition::join_next(std::size_t next, bool time_over, commands& out)
 {
     const auto at = places_[next];
     if (at == place::abandoning || at == place::releasing) {
@@ -149,7 +151,7 @@ void several::join_next(std::size_t next, bool time_over, commands& out)
 }
 
 // A lock is lost. Nothing behind it may be kept while it is waited for.
-void several::take_again(const loss& lost, bool time_over, commands& out)
+void joint_acquisition::take_again(const loss& lost, bool time_over, commands& out)
 {
     if (tries_ || lost.final) {
         end({kind::refuse, lost.lock, lost.why}, out);
@@ -160,7 +162,7 @@ void several::take_again(const loss& lost, bool time_over, commands& out)
     join_next(lost.lock, time_over, out);
 }
 
-void several::give_up(std::size_t lock, commands& out)
+void joint_acquisition::give_up(std::size_t lock, commands& out)
 {
     if (places_[lock] == place::joining) {
         places_[lock] = place::abandoning;
@@ -171,21 +173,21 @@ void several::give_up(std::size_t lock, commands& out)
     }
 }
 
-void several::give_up_from(std::size_t first, commands& out)
+void joint_acquisition::give_up_from(std::size_t first, commands& out)
 {
     for (auto i = first; i < places_.size(); ++i) {
         give_up(i, out);
     }
 }
 
-void several::end_without_trace(commands& out)
+void joint_acquisition::end_without_trace(commands& out)
 {
     if (std::ranges::all_of(places_, [](place p) { return p == place::none; })) {
         end({kind::abort}, out);
     }
 }
 
-void several::end(const command& last, commands& out)
+void joint_acquisition::end(const command& last, commands& out)
 {
     stage_ = over{};
     out.push_back(last);

@@ -29,7 +29,7 @@ namespace colock::protocol {
 // connection. Otherwise it waits for a lock behind w, since it has none behind the one that it waits for. So a chain of such
 // waits only goes to greater paths, and in each queue only forwards, and ends. The same holds for users who lock one by one
 // in this order. The places themselves need not be gone at once: their removal depends on nobody but the servers.
-class several {
+class joint_acquisition {
 public:
     struct command {
         enum class kind : std::uint8_t {
@@ -59,7 +59,7 @@ public:
     };
 
     // `tries`: none of the locks waits; each is granted or refused in a round trip.
-    several(std::size_t locks, bool tries);
+    joint_acquisition(std::size_t locks, bool tries);
 
     void start(commands& out);
     void granted(std::size_t lock, const std::optional<loss>& lost, bool time_over, commands& out);
@@ -72,7 +72,7 @@ public:
     // Equal for equal objects, and for no others: for the model, which walks through all states.
     [[nodiscard]] std::string fingerprint() const;
 
-    friend bool operator==(const several&, const several&) = default;
+    friend bool operator==(const joint_acquisition&, const joint_acquisition&) = default;
 
 private:
     enum class place : std::uint8_t {
