@@ -86,7 +86,7 @@ std::string help_of(const program& p)
            "\"host:2181,other:2181/chroot\".\n";
 }
 
-std::string help_of(const command& c)
+std::string help_of(const subcommand& c)
 {
     return help_of(page_of(c));
 }

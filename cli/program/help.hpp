@@ -6,11 +6,11 @@
 namespace colock::cli {
 
 class program;
-struct command;
+struct subcommand;
 struct page;
 
 [[nodiscard]] std::string help_of(const program& p);
-[[nodiscard]] std::string help_of(const command& c);
+[[nodiscard]] std::string help_of(const subcommand& c);
 [[nodiscard]] std::string help_of(const page& p);
 
 } // namespace colock::cli

@@ -148,7 +148,7 @@ void add_files(page& to)
     }
 }
 
-void add_statuses(page& to, const command& c)
+void add_statuses(page& to, const subcommand& c)
 {
     const bool starts = starts_a_command(c);
     const bool asks_servers = find(to, "--servers") != nullptr;
@@ -181,7 +181,7 @@ void add_statuses(page& to, const command& c)
 
 } // namespace
 
-bool starts_a_command(const command& c)
+bool starts_a_command(const subcommand& c)
 {
     return c.text.synopsis.find(" -- COMMAND") != c.text.synopsis.npos;
 }
@@ -218,7 +218,7 @@ page page_of(const program& p)
     return all;
 }
 
-page page_of(const command& c)
+page page_of(const subcommand& c)
 {
     page one;
     one.name = "colock " + std::string{c.text.name};

@@ -42,10 +42,10 @@ struct page {
 };
 
 [[nodiscard]] page page_of(const program& p);
-[[nodiscard]] page page_of(const command& c);
+[[nodiscard]] page page_of(const subcommand& c);
 
 // Whether it starts a program of the user, whose command line stands behind "--". Its synopsis says so.
-[[nodiscard]] bool starts_a_command(const command& c);
+[[nodiscard]] bool starts_a_command(const subcommand& c);
 
 // "-n, --try TIME", as it stands in help and in the manual.
 [[nodiscard]] std::string heading_of(const shown_option& option);

@@ -68,7 +68,7 @@ program::program() : app_{"Distributed locks on ZooKeeper, for the shell", "colo
                           "say which version this is");
 }
 
-command& program::add(command_text text)
+subcommand& program::add(subcommand_text text)
 {
     auto& c = commands_.emplace_back();
     c.text = std::move(text);
@@ -76,7 +76,7 @@ command& program::add(command_text text)
     return c;
 }
 
-const command& program::find(std::string_view name) const
+const subcommand& program::find(std::string_view name) const
 {
     for (const auto& c : commands_) {
         if (c.text.name == name) {
@@ -115,7 +115,7 @@ std::string with_variables(std::string text, const CLI::App& options,
 }
 
 // The command of the user, which CLI11 takes for arguments of ours.
-std::string forgotten_divider(const command& c)
+std::string forgotten_divider(const subcommand& c)
 {
     const auto rest = c.options->remaining();
     const auto word =
@@ -146,7 +146,7 @@ int program::run(int argc, char** argv)
     std::ranges::reverse(own); // as CLI11 wants them, which takes them away, too
 
     std::string said_by = "colock";
-    const auto chosen = [&]() -> command* {
+    const auto chosen = [&]() -> subcommand* {
         const auto at =
             std::ranges::find_if(commands_, [](auto& c) { return c.options->parsed(); });
         return at == commands_.end() ? nullptr : &*at;

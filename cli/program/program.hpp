@@ -1,4 +1,4 @@
-// The program: its commands, what they say of themselves, and the one that was chosen.
+// The program: its subcommands, what they say of themselves, and the one that was chosen.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -24,7 +24,7 @@ struct meaning {
 };
 
 // What --help and the man page of a command say, besides its options. Between backticks stands what is typed as it is.
-struct command_text {
+struct subcommand_text {
     std::string_view name;
     std::string_view synopsis; // behind the name: "[options] PATH -- COMMAND [ARGUMENT...]"
     std::string_view summary;  // one line
@@ -35,9 +35,9 @@ struct command_text {
     std::vector<meaning> statuses = {};
 };
 
-// A command: its text, its options, and what it does.
-struct command {
-    command_text text;
+// A subcommand: its text, its options, and what it does.
+struct subcommand {
+    subcommand_text text;
     CLI::App* options = nullptr;
     std::function<int()> run; // gives the exit status; may throw failure
 };
@@ -49,7 +49,7 @@ public:
     program& operator=(const program&) = delete;
 
     // The command's options are added to `options` of the result, which lives as long as this object.
-    command& add(command_text text);
+    subcommand& add(subcommand_text text);
 
     // Parses, runs the command that was chosen, and gives the exit status. Says on the standard error what is wrong.
     int run(int argc, char** argv);
@@ -61,14 +61,14 @@ public:
     // The memory that /proc shows as the command line of this process.
     [[nodiscard]] std::span<char> shown() const noexcept { return shown_; }
 
-    [[nodiscard]] const std::list<command>& commands() const noexcept { return commands_; }
+    [[nodiscard]] const std::list<subcommand>& commands() const noexcept { return commands_; }
     // Throws failure when there is none.
-    [[nodiscard]] const command& find(std::string_view name) const;
+    [[nodiscard]] const subcommand& find(std::string_view name) const;
     [[nodiscard]] const CLI::App& app() const noexcept { return app_; }
 
 private:
     CLI::App app_;
-    std::list<command> commands_;
+    std::list<subcommand> commands_;
     std::vector<std::string> words_;
     bool has_words_ = false;
     std::span<char> shown_;

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
-#include <new>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,39 +28,18 @@ public:
     [[nodiscard]] static node_name written(std::size_t size, Write&& write)
     {
         node_name made;
-        made.of_ = make(size);
-        if (made.of_ != nullptr) {
-            write(characters_of(made.of_));
+        if (size != 0) {
+            auto text = std::make_shared_for_overwrite<char[]>(size);
+            write(text.get());
+            made.text_ = std::move(text);
+            made.size_ = size;
         }
         return made;
     }
-    node_name(const node_name& other) noexcept : of_{other.of_}
-    {
-        if (of_ != nullptr) {
-            of_->users.fetch_add(1, std::memory_order_relaxed);
-        }
-    }
-    node_name(node_name&& other) noexcept : of_{std::exchange(other.of_, nullptr)} {}
-    node_name& operator=(node_name other) noexcept
-    {
-        std::swap(of_, other.of_);
-        return *this;
-    }
-    ~node_name()
-    {
-        if (of_ != nullptr && of_->users.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-            of_->~shared_text();
-            ::operator delete(of_);
-        }
-    }
 
-    operator std::string_view() const noexcept
-    {
-        return of_ == nullptr ? std::string_view{}
-                              : std::string_view{characters_of(of_), of_->size};
-    }
-    [[nodiscard]] bool empty() const noexcept { return of_ == nullptr; }
-    [[nodiscard]] std::size_t size() const noexcept { return of_ == nullptr ? 0 : of_->size; }
+    operator std::string_view() const noexcept { return {text_.get(), size()}; }
+    [[nodiscard]] bool empty() const noexcept { return text_ == nullptr; }
+    [[nodiscard]] std::size_t size() const noexcept { return empty() ? 0 : size_; }
 
     template <std::convertible_to<std::string_view> Text>
     friend bool operator==(const node_name& a, const Text& b) noexcept
@@ -76,25 +53,8 @@ public:
     }
 
 private:
-    struct shared_text { // in front of the characters
-        std::atomic<std::uint32_t> users;
-        std::uint32_t size;
-    };
-
-    static char* characters_of(shared_text* text) noexcept
-    {
-        return static_cast<char*>(static_cast<void*>(text + 1));
-    }
-    static shared_text* make(std::size_t size)
-    {
-        if (size == 0) {
-            return nullptr;
-        }
-        void* const memory = ::operator new(sizeof(shared_text) + size);
-        return ::new (memory) shared_text{{1}, static_cast<std::uint32_t>(size)};
-    }
-
-    shared_text* of_ = nullptr;
+    std::shared_ptr<const char[]> text_;
+    std::size_t size_ = 0;
 };
 
 } // namespace colock::protocol
