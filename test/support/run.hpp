@@ -27,7 +27,7 @@ namespace asio = boost::asio;
 inline constexpr auto no_throw = asio::as_tuple(asio::deferred);
 
 /// What no wait in a test exceeds on any machine, however slow.
-inline constexpr std::chrono::milliseconds long_enough = std::chrono::seconds(30);
+inline constexpr std::chrono::milliseconds long_enough = std::chrono::seconds(60);
 
 /// How often a scenario is repeated: `full` times, fewer when COLOCK_TEST_REPEAT says so.
 inline int repetitions(int full)
