@@ -87,16 +87,28 @@ struct scene : hostile_scene {
     {
         const auto before = server.requests();
         run_for(250ms);
-        const auto count = server.requests() - before;
-        BOOST_TEST(count >= least); // or nothing is repeated here
-        BOOST_TEST(count <= 80u);
+        BOOST_TEST(server.requests() - before <= 80u);
+        BOOST_TEST(pulse.becomes_true([&] { return server.requests() - before >= least; }));
+    }
+
+    // Round trips tell whether something comes at once. On a slow machine they take longer, and whatever is waited for does so,
+    // too; the pauses do not.
+    template <class Condition>
+    bool comes_at_once(Condition condition)
+    {
+        for (int i = 0; i != 50 && !condition(); ++i) {
+            const outcome<colock::get_result> marker;
+            zk.async_get("/a/x", marker.handler());
+            succeeds(marker);
+        }
+        return condition();
     }
 
     template <class Outcome>
     void ends(const Outcome& o)
     {
         server.play({});
-        BOOST_REQUIRE(pulse.becomes_true([&] { return o.done(); }, 10s));
+        BOOST_REQUIRE(pulse.becomes_true([&] { return o.done(); }));
         BOOST_TEST(!o.error(), o.error().message());
     }
 
@@ -136,8 +148,8 @@ BOOST_AUTO_TEST_CASE(every_node_gets_another_name)
         const outcome<colock::unique_lock> renamed;
         m.async_lock(renamed.handler());
         run_for(1s);
-        BOOST_TEST(server.connections() >= connections + 2);
         BOOST_TEST(server.connections() <= connections + 40);
+        BOOST_TEST(pulse.becomes_true([&] { return server.connections() >= connections + 2; }));
         BOOST_TEST(!renamed.done());
         BOOST_TEST(logged("another path than the request's"), last_lines());
         log.clear();
@@ -309,7 +321,7 @@ BOOST_AUTO_TEST_CASE(removes_are_throttled)
     takes_its_time();
     BOOST_TEST(!released.done());
     server.play({}); // it has removed the node long ago
-    BOOST_TEST(pulse.becomes_true([&] { return released.done(); }, 2s));
+    BOOST_TEST(pulse.becomes_true([&] { return released.done(); }));
     goes_on();
 }
 
@@ -381,7 +393,7 @@ BOOST_AUTO_TEST_CASE(the_look_at_a_chroot_is_throttled)
 
 // ---- what ends a pause
 
-// Once the pauses are longer than any time that is measured below.
+// Once the pauses are much longer than what is measured below.
 BOOST_AUTO_TEST_CASE(a_closed_client_does_not_keep_the_context_busy)
 {
     server.play([](const asked& r, std::string honest) {
@@ -398,13 +410,17 @@ BOOST_AUTO_TEST_CASE(a_closed_client_does_not_keep_the_context_busy)
     zk.async_children("/elsewhere", listed.handler());
     run_for(1s);
     zk.async_close(released.handler());
-    BOOST_TEST(pulse.becomes_true(
-        [&] { return released.done() && locked.done() && acquired.done() && listed.done(); },
-        300ms));
+    wait_for(released);
+    // Now there is nothing to wait for. Turns are counted, so that it does not matter how long one takes.
+    io.restart();
+    for (int turns = 0; turns != 100 && !io.stopped(); ++turns) {
+        io.run_for(1ms);
+    }
+    BOOST_TEST(io.stopped());
+    BOOST_REQUIRE((locked.done() && acquired.done() && listed.done()));
     BOOST_TEST(locked.error() == colock::errc::client_closed);
     BOOST_TEST(acquired.error() == colock::errc::client_closed);
     BOOST_TEST(listed.error() == colock::errc::client_closed);
-    BOOST_TEST(run_to_the_end(io, 100ms));
 }
 
 BOOST_AUTO_TEST_CASE(a_caller_who_gives_up_does_not_wait_for_the_pause)
@@ -415,7 +431,7 @@ BOOST_AUTO_TEST_CASE(a_caller_who_gives_up_does_not_wait_for_the_pause)
     m.async_lock(boost::asio::bind_cancellation_slot(cancel.slot(), locked.handler()));
     run_for(1s);
     cancel.emit(boost::asio::cancellation_type::total);
-    BOOST_TEST(pulse.becomes_true([&] { return locked.done(); }, 300ms));
+    BOOST_TEST(comes_at_once([&] { return locked.done(); }));
     BOOST_TEST(locked.error() == boost::asio::error::operation_aborted);
     server.play({});
     goes_on();
@@ -431,7 +447,7 @@ BOOST_AUTO_TEST_CASE(a_loss_of_the_connection_ends_the_pause)
     run_for(1s);
     server.play({});
     server.push(number(-1));
-    BOOST_TEST(pulse.becomes_true([&] { return locked.done() && listed.done(); }, 500ms));
+    BOOST_TEST(comes_at_once([&] { return locked.done() && listed.done(); }));
     BOOST_TEST(!locked.error());
     BOOST_TEST(!listed.error());
     goes_on();

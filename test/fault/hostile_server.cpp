@@ -152,8 +152,8 @@ BOOST_DATA_TEST_CASE(a_reply_that_is_none_costs_its_connection, data::make(rows)
     const auto ec = s.ask(r.kind);
     // Reads are asked again, and answered; of a write nobody knows what came of it.
     BOOST_TEST((!ec || colock::outcome_unknown(ec)), ec.message());
-    BOOST_TEST(s.pulse.becomes_true(
-        [&] { return s.zk.state() == colock::connection_state::connected; }, 10s));
+    BOOST_TEST(
+        s.pulse.becomes_true([&] { return s.zk.state() == colock::connection_state::connected; }));
     BOOST_TEST(s.server.connections() == seen + 1);
     BOOST_TEST(s.logged(r.why), s.last_lines());
     BOOST_TEST(s.zk.stats().sessions == 1u);
@@ -198,13 +198,11 @@ BOOST_AUTO_TEST_CASE(what_comes_unasked_costs_its_connection)
     for (const auto& u : unasked) {
         s.log.clear();
         s.server.push(u.bytes);
-        BOOST_TEST(s.pulse.becomes_true(
-            [&] {
-                return s.server.connections() == connections + 1 &&
-                       s.zk.state() == colock::connection_state::connected &&
-                       s.zk.stats().in_flight == 0; // or the next one could pass for a reply
-            },
-            10s));
+        BOOST_TEST(s.pulse.becomes_true([&] {
+            return s.server.connections() == connections + 1 &&
+                   s.zk.state() == colock::connection_state::connected &&
+                   s.zk.stats().in_flight == 0; // or the next one could pass for a reply
+        }));
         ++connections;
         BOOST_TEST(s.logged(u.why), s.last_lines());
     }

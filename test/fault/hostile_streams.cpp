@@ -89,9 +89,9 @@ BOOST_DATA_TEST_CASE(a_handshake_that_is_none_costs_its_connection, data::make(h
     // And one that is to take a session over: the session stays.
     s.once(r.kind, r.misdeed);
     s.server.push(number(-1));
-    BOOST_TEST(s.pulse.becomes_true([&] { return s.server.connections() == 4; }, 10s));
-    BOOST_TEST(s.pulse.becomes_true(
-        [&] { return s.zk.state() == colock::connection_state::connected; }, 10s));
+    BOOST_TEST(s.pulse.becomes_true([&] { return s.server.connections() == 4; }));
+    BOOST_TEST(
+        s.pulse.becomes_true([&] { return s.zk.state() == colock::connection_state::connected; }));
     BOOST_TEST(s.zk.stats().sessions == 1u);
     s.goes_on();
 }
@@ -116,8 +116,8 @@ BOOST_AUTO_TEST_CASE(frames_that_come_byte_by_byte_are_frames)
 
 BOOST_AUTO_TEST_CASE(a_trickled_frame_without_an_end_is_given_up)
 {
-    // 4 s of a session of 1 s, in which every millisecond brings a byte.
-    hostile_scene s{900ms};
+    // 4 s of a session of 3 s, in which every millisecond brings a byte.
+    hostile_scene s{3s};
     s.connect();
     s.fill();
     s.once(opcode::get_data, [](const std::string&) {
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_trickled_frame_without_an_end_is_given_up)
 
 BOOST_AUTO_TEST_CASE(a_server_that_only_pings_is_given_up)
 {
-    hostile_scene s{900ms};
+    hostile_scene s{3s};
     s.connect();
     s.fill();
     bool mute = true;
@@ -143,18 +143,16 @@ BOOST_AUTO_TEST_CASE(a_server_that_only_pings_is_given_up)
     const auto began = std::chrono::steady_clock::now();
     s.zk.async_get("/a", o.handler());
     auto next = began;
-    BOOST_TEST(s.pulse.becomes_true(
-        [&] {
-            if (const auto now = std::chrono::steady_clock::now(); now >= next) {
-                s.server.push(framed(number(-2) + std::string(12, '\0')));
-                next = now + 20ms;
-            }
-            return o.done();
-        },
-        10s));
+    BOOST_TEST(s.pulse.becomes_true([&] {
+        if (const auto now = std::chrono::steady_clock::now(); now >= next) {
+            s.server.push(framed(number(-2) + std::string(12, '\0')));
+            next = now + 20ms;
+        }
+        return o.done();
+    }));
     BOOST_TEST(!o.error());
-    BOOST_TEST((std::chrono::steady_clock::now() - began >= 500ms));
-    BOOST_TEST(s.logged("answered no request for 600 ms"), s.last_lines());
+    BOOST_TEST((std::chrono::steady_clock::now() - began >= 1'400ms));
+    BOOST_TEST(s.logged("answered no request for 2000 ms"), s.last_lines());
     s.goes_on();
 }
 
@@ -162,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_only_pings_is_given_up)
 // events than are read in one turn.
 BOOST_AUTO_TEST_CASE(an_answer_that_lies_behind_events_is_found_after_a_pause)
 {
-    hostile_scene s{900ms};
+    hostile_scene s{3s};
     s.connect();
     s.fill();
     const std::string event = framed(number(-1) + std::string(12, '\0') + number(3) + number(3) +
@@ -188,7 +186,7 @@ BOOST_AUTO_TEST_CASE(an_answer_that_lies_behind_events_is_found_after_a_pause)
         all += event;
     }
     s.server.push(all + held_back);
-    std::this_thread::sleep_for(650ms); // the subject: nothing runs the executor
+    std::this_thread::sleep_for(2'100ms); // the subject: nothing runs the executor
     BOOST_REQUIRE(becomes_true(s.io, [&] { return o.done(); }));
     BOOST_TEST(!o.error());
     BOOST_TEST(s.server.connections() == 1u, s.last_lines());
@@ -210,16 +208,14 @@ BOOST_AUTO_TEST_CASE(what_streams_behind_the_close_is_not_kept)
     const outcome<> o;
     s.zk.async_close(o.handler());
     std::size_t most = 0;
-    BOOST_TEST(s.pulse.becomes_true(
-        [&] {
-            most = std::max(most, resident_memory());
-            return o.done();
-        },
-        10s));
+    BOOST_TEST(s.pulse.becomes_true([&] {
+        most = std::max(most, resident_memory());
+        return o.done();
+    }));
     BOOST_TEST(o.error() == colock::errc::disconnected);
     BOOST_TEST(most < before + memory_allowance);
     BOOST_TEST((s.pulse.longest() < 50ms * slowness));
-    BOOST_TEST(run_to_the_end(s.io, 5s));
+    BOOST_TEST(run_to_the_end(s.io));
 }
 
 BOOST_AUTO_TEST_CASE(connections_that_break_at_once_are_not_made_without_a_pause)
