@@ -81,9 +81,10 @@ BOOST_AUTO_TEST_CASE(several_locks_that_are_granted_late_are_not_taken)
         return honest;
     });
     const outcome<colock::multi_guard> taken;
-    const auto deadline = std::chrono::steady_clock::now() + 500ms;
+    const auto deadline = std::chrono::steady_clock::now() + 2s;
     both.async_try_lock_until(deadline, taken.handler());
     BOOST_REQUIRE(pulse.becomes_true([&] { return given_up.load(); }));
+    pulse.becomes_true([&] { return std::chrono::steady_clock::now() > deadline - 100ms; });
     boost::asio::post(io, [&] {
         std::this_thread::sleep_until(deadline);
         held.value() = {};

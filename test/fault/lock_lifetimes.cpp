@@ -189,7 +189,7 @@ struct no_session_stays {
                                    return names.empty() ||
                                           (names.size() == 1 && names[0].starts_with("_c_x-"));
                                },
-                               10s),
+                               long_enough),
                            "a node is left in " << name);
             }
         }
@@ -359,7 +359,7 @@ BOOST_AUTO_TEST_CASE(run_returns_when_the_client_is_closed_also_after_a_backgrou
     outcome<> closed;
     held = {};
     c.async_close(closed.handler());
-    BOOST_TEST(run_to_the_end(s.io, 5s));
+    BOOST_TEST(run_to_the_end(s.io));
     BOOST_TEST(closed.ok());
     BOOST_TEST(s.queue().empty());
 }

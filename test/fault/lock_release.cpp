@@ -17,7 +17,7 @@ namespace {
 using clock_type = std::chrono::steady_clock;
 using kind = asio::cancellation_type;
 
-constexpr auto timeout = 2s; // of the session
+constexpr auto timeout = 3s; // of the session
 constexpr auto margin = 2s;  // for a busy machine
 
 // A lock, which is released by a contender, and a permit, which is released by its leases.
@@ -56,6 +56,7 @@ zookeeper_server& quick_server()
         zookeeper_options o;
         o.tick_time = 100ms;
         o.min_session_timeout = 1s;
+        o.max_session_timeout = timeout;
         return o;
     }())};
     return server;

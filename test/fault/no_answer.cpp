@@ -23,7 +23,7 @@ namespace {
 using clock_type = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr auto timeout = 3s;              // of the session
+constexpr auto timeout = 4'500ms;         // of the session
 constexpr auto noticed = timeout * 2 / 3; // by then the client knows that the connection is broken
 constexpr auto margin = 2s;               // for a busy machine
 
@@ -33,6 +33,7 @@ zookeeper_options quick()
     zookeeper_options options;
     options.tick_time = 100ms;
     options.min_session_timeout = 1s;
+    options.max_session_timeout = timeout;
     return options;
 }
 
@@ -176,17 +177,15 @@ struct outage : own_server, lock_scene {
             BOOST_TEST(r.op->calls == 0U, r.op->name << " ended: " << r.op->error.message());
             r.op->stop.emit(r.type);
         }
-        until(
-            [&] {
-                return std::ranges::all_of(
-                    endless_rows, [&](auto& r) { return r.waits_for_no_trace || ended(r); });
-            },
-            margin);
+        until([&] {
+            return std::ranges::all_of(endless_rows,
+                                       [&](auto& r) { return r.waits_for_no_trace || ended(r); });
+        });
         for (auto& r : endless_rows) {
             BOOST_TEST(ended(r) == !r.waits_for_no_trace, r.op->name);
             r.op->stop.emit(kind::terminal); // ends what a total one has not
         }
-        until([&] { return std::ranges::all_of(endless_rows, ended); }, margin);
+        until([&] { return std::ranges::all_of(endless_rows, ended); });
         for (const auto& r : endless_rows) {
             BOOST_TEST_CONTEXT(r.op->name)
             {
