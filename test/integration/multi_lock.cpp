@@ -452,7 +452,7 @@ BOOST_AUTO_TEST_CASE(many_on_several_threads)
             asio::co_spawn(threads, one(d), done);
             started += 3;
         }
-        BOOST_TEST(until([&] { return over == started; }, 60s));
+        BOOST_TEST(until([&] { return over == started; }, 120s));
         BOOST_TEST(failed == 0);
         BOOST_TEST(taken >= 600);
         BOOST_TEST(most == 1);

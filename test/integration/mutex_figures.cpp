@@ -254,7 +254,8 @@ BOOST_AUTO_TEST_CASE(hand_overs_at_ten_milliseconds)
         const auto rate = 1000.0 * 8 * turns / took;
         std::cout << "figure: at 10 ms round trip, 8 contending clients: " << rate
                   << " hand-overs a second\n";
-        return rate >= 800.0 / round_trip(median(reads));
+        // One round trip more for each would be 500. Without optimisation the clients' own part is larger.
+        return rate >= (optimized ? 800.0 : 600.0) / round_trip(median(reads));
     });
     BOOST_TEST(fast);
     proxy.set_delay(0ms);

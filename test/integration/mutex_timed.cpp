@@ -59,7 +59,7 @@ BOOST_FIXTURE_TEST_SUITE(mutex_timed, timed_scene)
 
 BOOST_AUTO_TEST_CASE(a_free_mutex_is_granted_with_any_limit)
 {
-    check_granted(start_for(1s));
+    check_granted(start_for(1min));
     check_granted(start_for(0s));
     check_granted(start_for(-1h));
     check_granted(start_for(std::chrono::hours::max()));
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_free_mutex_is_granted_with_any_limit)
     check_granted(start_for(std::chrono::duration<float>{std::numeric_limits<float>::quiet_NaN()}));
     check_granted(
         start_for(std::chrono::duration<double>{-std::numeric_limits<double>::infinity()}));
-    check_granted(start_until(steady_clock::now() + 1s));
+    check_granted(start_until(steady_clock::now() + 1min));
     check_granted(start_until(steady_clock::now()));
     check_granted(start_until(steady_clock::time_point::max()));
     check_granted(start_until(steady_clock::time_point::min()));
@@ -122,16 +122,23 @@ BOOST_AUTO_TEST_CASE(there_is_one_deadline_for_the_whole_wait)
         queued.push_back(start_waiter(connect()));
     }
     const auto begun = steady_clock::now();
-    const auto o = start_for(300ms);
-    for (auto& each : queued) { // one leaves every 40 ms
-        go_on(io, 40ms);
+    auto ended = begun;
+    bool granted = true;
+    mutex{zk, directory, with_nodes()}.async_try_lock_for(1500ms,
+                                                          [&](error_code ec, const unique_lock& l) {
+                                                              BOOST_TEST(!ec);
+                                                              granted = bool(l);
+                                                              ended = steady_clock::now();
+                                                          });
+    for (auto& each : queued) { // one leaves every 200 ms
+        go_on(io, 200ms);
         before.pop_front();
         before.push_back(value_of(io, each));
     }
-    BOOST_TEST(!value_of(io, o));
-    const auto took = steady_clock::now() - begun;
-    BOOST_TEST((took >= 300ms));
-    BOOST_TEST((took < 500ms));
+    BOOST_TEST(until([&] { return ended != begun; }));
+    BOOST_TEST(!granted);
+    BOOST_TEST((ended - begun >= 1500ms));
+    BOOST_TEST((ended - begun < 2600ms)); // anew from the last, it would be 2700 ms
     before.clear();
     check_nothing_left();
 }
@@ -219,22 +226,24 @@ struct lateness {
     std::vector<double> late;
 };
 
-// The best of several rounds: other work on the machine can only make it worse.
+// The best of several rounds: other work on the machine can only make it worse. Without optimisation that holds for the median
+// only: the greatest of so many is what the machine makes of it.
 BOOST_AUTO_TEST_CASE(deadlines_are_kept_under_load)
 {
     constexpr auto round_trip = 10ms;
     constexpr double limit = 20.0 + 10.0;
-    double best = limit + 1;
-    for (int round = 0; round != 8 && best > limit; ++round) {
+    constexpr double limit_of_greatest = 20.0 + 10.0 * slowness;
+    bool are_kept = false;
+    for (int round = 0; round != 8 && !are_kept; ++round) {
         const lateness l{*this, round_trip};
         std::printf(
             "figure: deadline error of try_lock_for, %d waiters at a time: median %.2f ms, p99 "
             "%.2f ms, greatest %.2f ms, least %.2f ms\n",
             at_a_time, l.at(0.5), l.at(0.99), l.at(1), l.at(0));
         BOOST_TEST(l.at(0) >= 0.0);
-        best = std::min(best, l.at(1));
+        are_kept = l.at(0.5) <= limit && l.at(1) <= limit_of_greatest;
     }
-    BOOST_TEST(best <= limit);
+    BOOST_TEST(are_kept);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_time_out_says_who_had_the_lock)
     const auto try_by = [&](client& c) {
         colock::diagnostics why;
         outcome<unique_lock> o;
-        mutex{c, directory, with_nodes()}.async_try_lock_for(500ms,
+        mutex{c, directory, with_nodes()}.async_try_lock_for(1500ms,
                                                              bind_diagnostics(why, o.handler()));
         BOOST_TEST(!value_of(io, o));
         return why.message();
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(a_time_out_says_behind_how_many_at_most)
     const auto third = start_waiter(connect());
     colock::diagnostics why;
     outcome<unique_lock> o;
-    mutex{zk, directory, with_nodes()}.async_try_lock_for(500ms,
+    mutex{zk, directory, with_nodes()}.async_try_lock_for(1500ms,
                                                           bind_diagnostics(why, o.handler()));
     BOOST_TEST(!value_of(io, o));
     check_logs("waiting for " + directory + " behind 3 contenders");
@@ -164,12 +164,12 @@ BOOST_AUTO_TEST_CASE(so_does_that_of_a_permit_and_that_of_several_locks)
     colock::diagnostics of_all, of_permit;
     outcome<multi_guard> all;
     multi_lock several{mutex{zk, directory + "-free"}, mutex{zk, directory}};
-    several.async_try_lock_for(500ms, bind_diagnostics(of_all, all.handler()));
+    several.async_try_lock_for(1500ms, bind_diagnostics(of_all, all.handler()));
     outcome<permit> first, second;
     semaphore permits{zk, directory + "-permits", 1};
     permits.async_acquire(first.handler());
     const auto one = value_of(io, first);
-    permits.async_try_acquire_for(500ms, bind_diagnostics(of_permit, second.handler()));
+    permits.async_try_acquire_for(1500ms, bind_diagnostics(of_permit, second.handler()));
     BOOST_TEST(!value_of(io, second));
     BOOST_TEST(!value_of(io, all));
     BOOST_TEST(of_all.message() == "lock " + directory +
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(so_does_that_of_a_body)
         [&]() -> asio::awaitable<void> {
             mutex m{zk, directory};
             const auto body = [](const unique_lock&) -> asio::awaitable<void> { co_return; };
-            ran = co_await m.async_try_with_lock_for(500ms, body,
+            ran = co_await m.async_try_with_lock_for(1500ms, body,
                                                      bind_diagnostics(why, asio::use_awaitable));
             ended = true;
         },
@@ -397,7 +397,7 @@ BOOST_AUTO_TEST_CASE(a_client_that_is_closed_ends_its_reports)
     close_all();
     BOOST_TEST(code_of(io, waiting) == errc::client_closed);
     held = {};
-    BOOST_TEST(run_to_the_end(io, 2s)); // no timer is left
+    BOOST_TEST(run_to_the_end(io, 5s)); // no timer is left
 }
 
 BOOST_AUTO_TEST_CASE(the_log_may_use_and_close_the_client_whose_waiters_it_tells_of)
