@@ -160,7 +160,6 @@ BOOST_AUTO_TEST_CASE(in_the_options_of_a_client)
             lines->emplace_back(line);
         };
         options.log_threshold = log_level::debug;
-        options.connect_timeout = 500ms;
         client zk{io, std::move(options)};
         return told(zk, [&](auto h) { zk.async_connect(h); });
     };

@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(
         wait_until(all_over, 100ms);
         proxy.cut();
     }
-    BOOST_TEST(wait_until(all_over, 60s));
+    BOOST_TEST(wait_until(all_over, 120s));
     int cancelled = 0;
     for (const auto& u : users) {
         BOOST_TEST(u->completed == rounds); // each exactly once

@@ -170,7 +170,7 @@ void storm(unsigned seed, int turns)
                 const auto s = heard->add_up();
                 return s.ended == s.begun && s.holds == s.granted;
             },
-            20s));
+            60s));
         pool.stop();
         pool.join();
         heard->also = {};
