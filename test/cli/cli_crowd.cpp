@@ -146,13 +146,13 @@ void crowd(int number_of_shells, int runs_each)
         return all;
     };
     BOOST_TEST(wait_until(all_ended, 300s)); // nobody is stuck
-    BOOST_TEST(wait_until([&] { return processes_with(mark) == 0; }, 10s));
+    BOOST_TEST(wait_until([&] { return processes_with(mark) == 0; }, 60s));
 
     const auto runs = read_journal(journal);
     const auto between = overlaps(runs);
     BOOST_TEST(between == 0);
     admin_session admin{server.connect_string()};
-    BOOST_TEST(wait_until([&] { return queue_length(admin, "/crowd") == 0; }, 10s));
+    BOOST_TEST(wait_until([&] { return queue_length(admin, "/crowd") == 0; }, 60s));
     std::cout << "figure: " << number_of_shells << " shells, " << number_of_shells * runs_each
               << " runs, " << k.killed << " processes killed, " << runs.size()
               << " commands ran, overlaps: " << between << '\n';

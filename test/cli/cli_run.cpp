@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(busy_and_timed_out_have_statuses_of_their_own)
     const auto busy = run({"--try"}, {"true"});
     BOOST_TEST(busy.status == 123);
     BOOST_TEST(is_one_line(busy.err));
-    const auto late = run({"--timeout", "200ms"}, {"true"});
+    const auto late = run({"--timeout", "2s"}, {"true"}); // time to read who has it
     BOOST_TEST(late.status == 124);
     BOOST_TEST(is_one_line(late.err));
     BOOST_TEST(has(late.err, "(nightly backup)"), late.err);
@@ -207,12 +207,16 @@ BOOST_AUTO_TEST_CASE(a_signal_ends_a_wait_and_its_node_is_gone)
 BOOST_AUTO_TEST_CASE(what_the_command_leaves_behind_is_ended_before_the_release)
 {
     const auto pid = files.path() + "/pid";
+    auto command = holding();
+    command.back() = "setsid sh -c 'echo $$ >" + pid + "; exec sleep 1000' & while [ ! -s " + pid +
+                     " ]; do sleep 0.01; done; " + command.back() + "; exit 4";
+    colock_process p{servers, with({}, command)};
+    BOOST_REQUIRE(runs());
     const auto since = std::chrono::steady_clock::now();
-    const auto r = shell("setsid sh -c 'echo $$ >" + pid + "; exec sleep 1000' & while [ ! -s " +
-                         pid + " ]; do sleep 0.01; done; exit 4");
-    BOOST_TEST(r.status == 4);
-    BOOST_TEST(is_gone(pid));
+    enough();
+    BOOST_TEST(p.status() == 4);
     BOOST_TEST((std::chrono::steady_clock::now() - since < 3s)); // SIGTERM was enough
+    BOOST_TEST(is_gone(pid));
     BOOST_TEST(queue() == 0);
 }
 

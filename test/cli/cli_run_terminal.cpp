@@ -342,7 +342,7 @@ BOOST_AUTO_TEST_CASE(a_stopped_terminal_delays_nothing)
     colock_process holder{servers, {"run", path, "--", "sh", "-c", holding()}};
     BOOST_REQUIRE(queue_has(1));
     const auto run = [&](const std::string& mark) {
-        return "exec " COLOCK_PROGRAM " run --session-timeout 2s --tick 500ms --grace 100ms " +
+        return "exec " COLOCK_PROGRAM " run --session-timeout 4s --tick 500ms --grace 100ms " +
                path + " -- sh -c 'echo " + mark + " >>" + files.path() + "/have_run'";
     };
     pseudo_terminal stopped{{"sh", "-c", "stty ixon; echo ready; read -r x; " + run("stopped")},

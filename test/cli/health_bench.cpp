@@ -76,11 +76,16 @@ BOOST_FIXTURE_TEST_CASE(a_path_of_others_is_left_alone, scene)
 
 BOOST_FIXTURE_TEST_CASE(an_interrupt_leaves_nothing, scene)
 {
-    // In each of its parts: behind the figure that the one before has given.
-    for (const auto* figure : {"about ", "\nread", "\nwrite", "\nlock and", "\nhand-over among 2",
-                               "\nhand-over among 8"}) {
-        colock_process p{server.connect_string(), {"bench", "--seconds", "1.5"}};
-        BOOST_TEST(wait_until([&] { return p.out().find(figure) != std::string::npos; }, 30s));
+    // In each of its six parts: behind the figure that the one before has given. At least 750 ms are left then.
+    struct part {
+        const char* figure;
+        const char* seconds;
+    };
+    for (const auto& each : {part{"about ", "1.5"}, part{"\nread", "1.5"}, part{"\nwrite", "1.5"},
+                             part{"\nlock and", "1.5"}, part{"\nhand-over among 2", "2.5"},
+                             part{"\nhand-over among 8", "5"}}) {
+        colock_process p{server.connect_string(), {"bench", "--seconds", each.seconds}};
+        BOOST_TEST(wait_until([&] { return p.out().find(each.figure) != std::string::npos; }, 60s));
         p.process().send_signal(SIGINT);
         BOOST_TEST(p.status() == 128 + SIGINT);
         check_nothing_is_left();
