@@ -151,7 +151,7 @@ void storm(unsigned seed, int turns)
             try {
                 static_cast<void>(
                     kill_session(server.connect_string(), zk->session_id(), password_of(*zk)));
-            } catch (const std::exception&) { // the client may be between two sessions, or have none
+            } catch (const std::exception&) { // the client may have no session just now
             }
         }
         // Before the client is closed there is something to add up, however busy the machine is.
