@@ -150,7 +150,10 @@ public:
     }
 
     /// The executor of the client.
-    [[nodiscard]] executor_type get_executor() const noexcept;
+    [[nodiscard]] executor_type get_executor() const noexcept
+    {
+        return detail::executor_of(core());
+    }
     /// The path of the constructor.
     [[nodiscard]] const std::string& path() const noexcept;
 

@@ -18,10 +18,11 @@ namespace colock::detail {
 class session_listener : public boost::intrusive::list_base_hook<> {
 public:
     // A quorum write precedes, on this connection, whatever is sent from now on.
-    virtual void connected(std::int64_t session) = 0;
-    virtual void suspended() = 0;
-    virtual void expired() = 0;
-    virtual void closed(const error_code& why) = 0; // the last call; `why` for operations that wait
+    virtual void connected(std::int64_t /*session*/) {}
+    virtual void suspended() {}
+    virtual void expired() {}
+    virtual void closed(const error_code& /*why*/) {
+    } // the last call; `why` for operations that wait
     // Without a session; no further attempt to connect is made until the user asks for one.
     virtual void given_up(const error_code& /*why*/) {}
     virtual void own_watch_due() {} // see own_watches

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -31,7 +32,7 @@ public:
         return decided_;
     }
 
-    // Returns false, and does nothing, within another run. `perform` takes a command, and tells how to go on. `turn` makes an
+    // Returns false, and does nothing, within another run. `perform` takes a command, and may tell how to go on. `turn` makes an
     // object that lives while the commands at hand are carried out, such as a batch of requests; its end may be an input, too.
     template <class Perform, class Turn>
     bool run(Perform&& perform, Turn&& turn)
@@ -45,7 +46,11 @@ public:
             std::size_t done = 0;
             while (next == performed::go_on && done < decided_.size()) { // which changes on the way
                 auto command = std::move(decided_[done]);
-                next = perform(command);
+                if constexpr (std::is_void_v<decltype(perform(command))>) {
+                    perform(command);
+                } else {
+                    next = perform(command);
+                }
                 if (next == performed::not_yet) {
                     decided_[done] = std::move(command);
                 } else {

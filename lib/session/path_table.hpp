@@ -19,7 +19,7 @@ public:
     // Of all those locks. It tells which class the entry has, also to those who compile without run-time type information.
     [[nodiscard]] virtual const lock_kind& kind() const noexcept = 0;
     // As session_listener::discarded().
-    virtual void discarded() noexcept = 0;
+    virtual void discarded() noexcept {}
 };
 
 // Any thread. Those who use an entry own it.

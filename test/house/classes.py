@@ -24,8 +24,6 @@ OVER = {  # name: (data members, lines, rounded up to 50)
     "detail::lock_root_operation": (34, 450),
     "detail::contender_driver": (34, 950),
     "detail::local_queue": (21, 800),
-    "protocol::permits::acquisition": (25, 350),
-    "detail::permit_acquisition": (21, 200),
     "zk::c_client_connection": (26, 450),
 }
 

@@ -211,7 +211,7 @@ by=hand_off/G4_some_only_try:G \
 
 by=permits_model/G1_G2_G4_undisturbed:G1 \
     plant "one permit too many" lib/recipes/semaphore/acquisition.cpp \
-    "$(in_function fits 's/<= limit_/<= limit_ + 1/')"
+    "$(in_function decide 's/if \(!fits\(\)\)/if (!fits() \&\& *attempt_.leases > limit_)/')"
 by=permits_model/G1_G2_G4_undisturbed:G1 \
     plant "list older than the grant" lib/recipes/semaphore/acquisition.cpp \
     "$(in_function listed 's/ && attempt_.has_queue//')"
@@ -223,7 +223,7 @@ by=permits_model/G1_clients_have_different_numbers:G1 \
     "$(in_function decide 's/!now_.compared && !std::exchange\(attempt_.has_asked, true\)/false/')"
 by=permits/without_a_directory_it_is_made_and_then_compared:check \
     plant "compared without a directory" lib/recipes/semaphore/acquisition.cpp \
-    "$(in_function answered 's/compares && absent/false/')"
+    "$(in_function answered 's/else if \(absent\)/else if (false)/')"
 by=permits_model/G3_one_cancels_at_any_moment:G3 \
     plant "cancelled with the queue" lib/recipes/semaphore/acquisition.cpp \
     "$(in_function end 's/!attempt_.has_queue/true/')"
@@ -260,9 +260,6 @@ by=permits_model/G1_G4_the_limit_rises:G4 \
 by=permits_model/G1_G4_the_limit_falls:G1 \
     plant "permits of another limit" lib/recipes/semaphore/acquisition.cpp \
     "$(in_function decide 's/.number = limit_version_/.number = -1/')"
-by=permits_model/try_with_a_counter:G3 \
-    plant "limit watched at the end" lib/recipes/semaphore/acquisition.cpp \
-    "$(in_function limit_read 's/if \(looks\)/if (false)/')"
 by=permits_model/try_beside_one_who_waits:contract \
     plant "a try waits" lib/recipes/semaphore/acquisition.cpp \
     "$(in_function listed 's/else if \(options_.try_only\)/else if (false)/')"

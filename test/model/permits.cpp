@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(G2_G4_the_lock_of_the_queue_counts_as_lost)
 BOOST_AUTO_TEST_CASE(G4_the_directory_is_missing_and_may_vanish_again)
 {
     explore({.refusals = 1, .reaps = 1, .directory_exists = false}, 11'000);
-    explore({.reaps = 2, .directory_exists = false}, 50'000);
+    explore({.refusals = 1, .reaps = 2, .directory_exists = false}, 50'000);
 }
 
 BOOST_AUTO_TEST_CASE(G4_the_directory_is_missing_and_a_connection_breaks)

@@ -184,20 +184,15 @@ protected:
             a.list = a.limit = {};
             unlock(s, who, c.type == kind::unlock_queue);
             break;
-        case kind::list:
-            a.list = {};
-            ask(operation::list);
-            break;
+        case kind::list: ask(operation::list); break;
         case kind::list_and_watch: ask(operation::list_and_watch); break;
-        case kind::read_maximum:
-            a.list = {};
+        case kind::ask_others:
             ask(operation::read_maximum);
+            ask(operation::list_siblings);
             break;
-        case kind::list_siblings: ask(operation::list_siblings); break;
         case kind::read_limit: ask(operation::read_limit); break;
         case kind::create:
             require(s.holder == who + 1, "G2: takes permits without the queue's lock");
-            a.list = {};
             send(s, {.op = operation::create,
                      .who = who,
                      .low = low_of(c.name),
@@ -216,7 +211,6 @@ protected:
         case kind::pause:
         case kind::pause_after_event: a.pausing = true; break;
         case kind::cut_short: cut_short(s, a); break;
-        case kind::unwatch_limit: a.limit = {}; break;
         case kind::remove_directory:
             if (s.connected) {
                 s.requests.push_back({.op = operation::remove_directory,
@@ -258,7 +252,10 @@ protected:
             told(a, outcome_of::failed);
             check_failure(s, a, lab, c);
             break;
-        case kind::gone: end(s, a); break;
+        case kind::gone:
+            a.list = a.limit = {}; // they go with it
+            end(s, a);
+            break;
         }
     }
 
@@ -288,7 +285,6 @@ protected:
         require(s.holder != who + 1 && s.unlocking != who + 1, "G3: the queue's lock is kept");
         require(std::ranges::find(s.waiting, who) == s.waiting.end(),
                 "G3: a wait for the queue's lock is left");
-        require(!a.list.alive && !a.limit.alive, "G3: a watch is left");
         require(!a.pausing && !a.waiting, "G3: something is left to wait for");
         const auto is_open = [&](const auto& each) {
             return each.who == who && each.wanted && is_of_acquisition(each.op);
@@ -527,7 +523,6 @@ protected:
         for (auto& a : s.all) {
             tell(s, a, lab, [](auto& p, auto& out) { p.suspended(out); });
             a.left |= a.outcome == outcome_of::failed;
-            resume(s, a, lab);
         }
     }
 

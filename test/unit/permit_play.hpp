@@ -19,8 +19,7 @@ inline std::string word_for(protocol::permits::command::kind type)
     case kind::unlock_queue: return "unlock queue";
     case kind::list: return "list";
     case kind::list_and_watch: return "list and watch";
-    case kind::read_maximum: return "read maximum";
-    case kind::list_siblings: return "list siblings";
+    case kind::ask_others: return "ask others";
     case kind::read_limit: return "read limit";
     case kind::create: return "create";
     case kind::make_directory: return "make directory";
@@ -29,7 +28,6 @@ inline std::string word_for(protocol::permits::command::kind type)
     case kind::pause_after_event: return "pause after event";
     case kind::cut_short: return "cut short";
     case kind::release_queue: return "release queue";
-    case kind::unwatch_limit: return "unwatch limit";
     case kind::remove_directory: return "remove directory";
     case kind::agreed: return "agreed";
     case kind::give_back: return "give back";

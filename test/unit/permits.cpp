@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_try_reads_the_counter_once_more)
     play p{s};
     p.begin();
     BOOST_TEST(p.listed(1) == "read limit");
-    BOOST_TEST(p.limit_read('\1') == "unwatch limit, busy, gone");
+    BOOST_TEST(p.limit_read('\1') == "busy, gone");
 }
 
 BOOST_AUTO_TEST_CASE(a_counter_that_says_nothing)
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(the_first_one_compares)
     play p;
     p.now.compared = false;
     p.assume(p.now);
-    BOOST_TEST(p.begin() == "lock queue, list, read maximum, list siblings");
+    BOOST_TEST(p.begin() == "lock queue, list, ask others");
     p.queue_locked();
     p.listed(0);
     BOOST_TEST(p.maximum_read("permits=1") == "");
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(without_a_directory_it_is_made_and_then_compared)
         p.no_maximum();
         BOOST_TEST(p.siblings_listed({"locks"}) == "make directory");
         BOOST_TEST(p.directory_made() == "pause");
-        BOOST_TEST(p.paused() == "read maximum, list siblings");
+        BOOST_TEST(p.paused() == "ask others");
         p.maximum_read("permits=1");
         if (alone) {
             BOOST_TEST(p.siblings_listed() == "agreed, list");
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(the_number_of_others_is_replaced_once_while_they_have_no_pe
         p.maximum_read("permits=7");
         BOOST_TEST(p.siblings_listed() == "remove directory, make directory");
         BOOST_TEST(p.directory_made() == "pause");
-        BOOST_TEST(p.paused() == "read maximum, list siblings");
+        BOOST_TEST(p.paused() == "ask others");
         p.maximum_read(replaced ? "permits=1" : "permits=7");
         if (replaced) {
             BOOST_TEST(p.siblings_listed() == "agreed, list");
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(another_directory_is_compared_anew)
     p.queue_locked();
     p.now.compared = false;
     p.assume(p.now);
-    BOOST_TEST(p.listed(0) == "read maximum, list siblings");
+    BOOST_TEST(p.listed(0) == "ask others");
     p.maximum_read("permits=1");
     BOOST_TEST(p.siblings_listed() == "agreed, list");
     BOOST_TEST(p.listed(0) == "create");
@@ -319,7 +319,7 @@ BOOST_AUTO_TEST_CASE(there_is_no_directory)
     p.counted(0);
     BOOST_TEST(p.not_created(no_node) == "make directory");
     BOOST_TEST(p.directory_made() == "pause");
-    BOOST_TEST(p.paused() == "read maximum, list siblings"); // others may have come meanwhile
+    BOOST_TEST(p.paused() == "ask others"); // others may have come meanwhile
     p.maximum_read("permits=1");
     BOOST_TEST(p.siblings_listed() == "agreed, list");
 
@@ -331,7 +331,7 @@ BOOST_AUTO_TEST_CASE(there_is_no_directory)
     BOOST_TEST(q.not_listed(no_node) == "pause");
     BOOST_TEST(q.paused() == "make directory");
     BOOST_TEST(q.directory_made(zookeeper_errc::node_exists) == "pause");
-    BOOST_TEST(q.paused() == "read maximum, list siblings");
+    BOOST_TEST(q.paused() == "ask others");
     q.maximum_read("");
     BOOST_TEST(q.siblings_listed() == "agreed, read limit");
     BOOST_TEST(q.limit_read('\0') == "list");

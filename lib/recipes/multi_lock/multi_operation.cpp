@@ -4,7 +4,6 @@
 #include "recipes/multi_lock/joint_acquisition.hpp"
 #include "session/function_operation.hpp"
 #include "session/machine_runner.hpp"
-#include "session/on_cancel.hpp"
 #include "session/pauses.hpp"
 
 #include <chrono>
@@ -27,15 +26,15 @@ public:
 
     void start()
     {
-        const auto cancel = [weak = weak_from_this()](bool leave_trace) {
-            if (const auto self = weak.lock()) {
-                self->feed([&](protocol::joint_acquisition::commands& out) {
-                    self->order_.cancel(leave_trace, out);
-                });
-            }
-        };
-        on_cancel(
-            op_, [cancel] { cancel(true); }, [cancel] { cancel(false); });
+        if (const auto& link = op_.cancellation()) {
+            link->bind([weak = weak_from_this()](asio::cancellation_type type) {
+                if (const auto self = weak.lock()) {
+                    self->feed([&](protocol::joint_acquisition::commands& out) {
+                        self->order_.cancel(ends_at_once(type), out);
+                    });
+                }
+            });
+        }
         if (!op_) {
             return; // it was cancelled before
         }
@@ -61,12 +60,8 @@ private:
         }
         const auto self = shared_from_this();
         input(runner_.decided());
-        runner_.run(
-            [this](const protocol::joint_acquisition::command& c) {
-                perform(c);
-                return performed::go_on;
-            },
-            [this] { return client_core::batch{*core_}; });
+        runner_.run([this](const protocol::joint_acquisition::command& c) { perform(c); },
+                    [this] { return client_core::batch{*core_}; });
     }
 
     void perform(const protocol::joint_acquisition::command& c)

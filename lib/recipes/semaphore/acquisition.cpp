@@ -10,16 +10,6 @@
 
 namespace colock::protocol::permits {
 
-namespace {
-
-// Of a write that may have been carried out, or is carried out when it is repeated.
-bool may_be_repeated(const error_code& ec)
-{
-    return outcome_unknown(ec) || is_retryable(ec);
-}
-
-} // namespace
-
 // ---- the caller, and the connection
 
 void acquisition::reserved(const error_code& ec, commands& out)
@@ -29,39 +19,16 @@ void acquisition::reserved(const error_code& ec, commands& out)
     }
 }
 
-void acquisition::cancel(bool at_once, commands& out)
+void acquisition::leave(std::optional<command> outcome, commands& out)
 {
-    if (at_once) {
-        tell({kind::cancelled}, out);
+    const bool waited = caller_ == caller::waits;
+    caller_ = std::max(caller_, caller::leaves);
+    if (outcome) {
+        tell(std::move(*outcome), out);
     }
-    leave(out);
-}
-
-void acquisition::deadline_reached(const error_code& unknown, commands& out)
-{
-    tell({unknown ? kind::failed : kind::busy, {}, unknown}, out);
-    leave(out);
-}
-
-void acquisition::suspended(commands& out)
-{
-    if (options_.try_only) {
-        deadline_reached(errc::disconnected, out); // a try does not wait for another connection
-    }
-}
-
-void acquisition::leave(commands& out)
-{
-    if (!std::exchange(left_, true) && at_ < step::creating) {
+    if (waited && at_ < step::creating) {
         out.push_back({kind::cut_short});
     }
-}
-
-// ---- 2. looks
-
-bool acquisition::fits() const noexcept
-{
-    return *attempt_.leases + options_.wanted <= limit_;
 }
 
 // ---- 3. queues up
@@ -79,15 +46,13 @@ void acquisition::queue_up(commands& out)
 // What do others take the path for? Who looks after the creation of the directory is seen there by those who do not see it.
 void acquisition::ask_others(commands& out)
 {
-    out.push_back({kind::read_maximum});
-    out.push_back({kind::list_siblings});
+    out.push_back({kind::ask_others});
     attempt_.unanswered += 2;
-    attempt_.compares = true;
 }
 
 void acquisition::queue_locked(const error_code& ec, bool granted, commands& out)
 {
-    attempt_.refused = ec;
+    attempt_.refused = ec ? ec : attempt_.refused;
     attempt_.has_queue = granted;
     answered(out);
 }
@@ -95,14 +60,16 @@ void acquisition::queue_locked(const error_code& ec, bool granted, commands& out
 void acquisition::maximum_read(const error_code& ec, const std::string& data, std::int32_t,
                                commands& out)
 {
-    attempt_.unread = ec;
+    attempt_.read = ec;
     attempt_.maximum = maximum_in(data);
     answered(out);
 }
 
 void acquisition::siblings_listed(const error_code&, const names& children, commands& out)
 {
-    attempt_.other_kind = has_contenders(children);
+    if (has_contenders(children)) {
+        attempt_.refused = errc::conflicting_kind;
+    }
     answered(out);
 }
 
@@ -112,22 +79,19 @@ void acquisition::answered(commands& out)
     if (--a.unanswered != 0 || ends(a.refused, out)) {
         return;
     }
-    const bool compares = std::exchange(a.compares, false);
-    const bool absent = a.unread == zookeeper_errc::no_node;
-    if (compares && a.other_kind) {
-        return fail(errc::conflicting_kind, out);
-    }
-    if (compares && a.maximum && a.maximum != options_.permits) {
+    if (a.maximum && a.maximum != options_.permits) {
         return disagree(out);
     }
-    if (compares && !a.unread) {
+    const auto read = std::exchange(a.read, std::nullopt);
+    const bool absent = read == zookeeper_errc::no_node;
+    if (read && !*read) {
         out.push_back({kind::agreed});
         now_.compared = true;
     }
-    a.has_asked |= compares && a.unread && !absent; // it cannot be read
+    a.has_asked |= read && *read && !absent; // it cannot be read
     if (!a.has_queue) {
         end({kind::busy}, out);
-    } else if (compares && absent) {
+    } else if (absent) {
         make_directory(out); // and looks again: others may come before it is there
     } else {
         at_ == step::comparing ? count_again(out) : read_limit(out);
@@ -161,6 +125,7 @@ void acquisition::make_directory(commands& out)
 
 void acquisition::pause(step next, commands& out)
 {
+    own_guid_.next(); // what was created in vain may be seen for a while
     if (!ends(now_.unavailable, out)) {
         ask(next, kind::pause, out);
     }
@@ -168,7 +133,8 @@ void acquisition::pause(step next, commands& out)
 
 void acquisition::paused(commands& out)
 {
-    if (ends({}, out)) {
+    const bool pauses = at_ >= step::pausing_before_comparing && at_ <= step::pausing_before_queue;
+    if (!pauses || ends({}, out)) {
         return;
     }
     switch (at_) {
@@ -195,10 +161,6 @@ void acquisition::read_limit(commands& out)
 void acquisition::limit_read(const error_code& ec, const std::string& data, std::int32_t version,
                              commands& out)
 {
-    const bool looks = at_ == step::looking;
-    if (looks) {
-        out.push_back({kind::unwatch_limit});
-    }
     if (ends(ec, out)) {
         return;
     }
@@ -208,7 +170,7 @@ void acquisition::limit_read(const error_code& ec, const std::string& data, std:
     }
     limit_ = *number;
     limit_version_ = version;
-    looks ? look(out) : go_on(out);
+    at_ == step::looking ? look(out) : go_on(out);
 }
 
 void acquisition::go_on(commands& out)
@@ -243,11 +205,10 @@ void acquisition::listed(const error_code& ec, const names& children, commands& 
     if (at_ == step::recovering) {
         return recover(failure, children, out);
     }
-    const bool watches = at_ == step::watching;
     if (ends(failure, out)) {
         return;
     }
-    if (watches && absent) { // to wait for a higher limit there has to be one
+    if (at_ == step::watching && absent) { // to wait for a higher limit there has to be one
         return pause(step::pausing_before_directory, out);
     }
     attempt_.leases = leases_among(children);
@@ -262,8 +223,6 @@ void acquisition::listed(const error_code& ec, const names& children, commands& 
         release_queue(out);
         finish({kind::busy}, out);
     } else {
-        attempt_.progressed = !attempt_.least || *attempt_.leases < *attempt_.least;
-        attempt_.least = attempt_.leases;
         ask(step::waiting, kind::wait_for_change, out);
     }
 }
@@ -278,10 +237,8 @@ void acquisition::decide(commands& out)
         return ask(step::watching, kind::list_and_watch, out);
     }
     at_ = step::creating;
-    attempt_.prefix = std::string{name_prefix(lease_layout(), own_guid_)};
     attempt_.creating_session = now_.session;
-    own_guid_.next();
-    out.push_back({.type = kind::create, .name = attempt_.prefix, .number = limit_version_});
+    out.push_back({.type = kind::create, .name = prefix(), .number = limit_version_});
 }
 
 // ---- 4. takes: waits
@@ -289,10 +246,12 @@ void acquisition::decide(commands& out)
 // While the acquisition has the queue's lock there can only be fewer leases than before. Else the watch may fire without end.
 void acquisition::changed(commands& out)
 {
-    if (!ends({}, out)) {
-        attempt_.progressed ? count_again(out)
-                            : ask(step::pausing_before_count, kind::pause_after_event, out);
+    if (at_ != step::waiting || ends({}, out)) {
+        return;
     }
+    const auto before = std::exchange(attempt_.before, attempt_.leases);
+    const bool progressed = !before || *attempt_.leases < *before;
+    progressed ? count_again(out) : ask(step::pausing_before_count, kind::pause_after_event, out);
 }
 
 // ---- 4. takes: creates
@@ -306,7 +265,7 @@ void acquisition::created(const error_code& ec, const names& leases, bool in_que
         ask(step::recovering, kind::list, out);
     } else if (absent && in_queue) {
         make_directory(out);
-    } else if (absent || ec == zookeeper_errc::bad_version || may_be_repeated(ec)) {
+    } else if (absent || ec == zookeeper_errc::bad_version || is_retryable(ec)) {
         // Without its node in the queue the lock is lost: that shows after the pause. Another version: there are more
         // permits now, or fewer.
         pause(step::pausing_before_count, out);
@@ -324,11 +283,10 @@ void acquisition::recover(const error_code& ec, const names& children, commands&
     }
     names made;
     if (now_.session == attempt_.creating_session) {
-        std::ranges::copy_if(children, std::back_inserter(made), [&](const std::string& name) {
-            return name.starts_with(attempt_.prefix) &&
-                   detail::is_appended_number(
-                       std::string_view{name}.substr(attempt_.prefix.size()));
-        });
+        std::ranges::copy_if(
+            children, std::back_inserter(made), [own = prefix()](std::string_view name) {
+                return name.starts_with(own) && detail::is_appended_number(name.substr(own.size()));
+            });
     }
     made.empty() ? pause(step::pausing_before_count, out) : grant(std::move(made), out);
 }
@@ -336,7 +294,8 @@ void acquisition::recover(const error_code& ec, const names& children, commands&
 void acquisition::directory_made(const error_code& ec, commands& out)
 {
     // If it is not known whether the directory is there, the next request shows it.
-    const bool may_be_there = ec == zookeeper_errc::node_exists || may_be_repeated(ec);
+    const bool may_be_there =
+        ec == zookeeper_errc::node_exists || outcome_unknown(ec) || is_retryable(ec);
     made_directory_ |= !ec;
     if (!ends(may_be_there ? error_code{} : ec, out)) {
         pause(step::pausing_before_comparing, out);
@@ -350,7 +309,7 @@ void acquisition::grant(names leases, commands& out)
         return fail(now_.unavailable, out);
     }
     release_queue(out);
-    if (!told_) {
+    if (caller_ != caller::has_outcome) {
         return finish({.type = kind::granted, .leases = std::move(leases)}, out);
     }
     out.push_back({.type = kind::give_back, .leases = std::move(leases)});
@@ -365,12 +324,13 @@ bool acquisition::ends(error_code ec, commands& out)
     if (ec == zookeeper_errc::no_children_for_ephemerals) {
         ec = errc::conflicting_kind; // the path is the node of a single_node_mutex, or another one
     }
-    if (left_) {
+    const bool left = caller_ != caller::waits;
+    if (left) {
         end({kind::cancelled}, out);
     } else if (ec) {
         fail(ec, out);
     }
-    return left_ || ec;
+    return left || ec;
 }
 
 void acquisition::end(command outcome, commands& out)
@@ -407,7 +367,7 @@ void acquisition::finish(command outcome, commands& out)
 
 void acquisition::tell(command outcome, commands& out)
 {
-    if (!std::exchange(told_, true)) {
+    if (std::exchange(caller_, caller::has_outcome) != caller::has_outcome) {
         out.push_back(std::move(outcome));
     }
 }

@@ -4,6 +4,7 @@
 #include <colock/error.hpp>
 
 #include "names/guid.hpp"
+#include "recipes/semaphore/numbers.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -24,12 +25,12 @@ struct command {
         // and keeps what is asked for without a connection until there is one.
         reserve, // reserved(): keep room in the session for as many leases as are wanted
         lock_queue, // queue_locked(): acquires the lock of the semaphore's queue; a try does not wait for it
-        unlock_queue, // queue_unlocked(), when no trace is left of it; forgets what is watched
-        list, // listed(); forgets the watch of list_and_watch, as read_maximum and create do
+        unlock_queue,   // queue_unlocked(), when no trace is left of it; forgets what is watched
+        list,           // listed()
         list_and_watch, // listed(); without an error, wait_for_change sees later changes
-        read_maximum,   // maximum_read(): the data of the directory
-        list_siblings,  // siblings_listed(): the children of the semaphore's path
-        read_limit,     // limit_read(): the data of the counter; wait_for_change sees later changes
+        ask_others, // maximum_read(): the data of the directory; and siblings_listed(): the children
+        // of the semaphore's path
+        read_limit, // limit_read(): the data of the counter; wait_for_change sees later changes
         create, // created(): as many leases as are wanted, or none; `name` is their prefix. None is made unless the
         // node of the queue's lock is there, and the counter, if there is one, has the version `number`
         make_directory,    // directory_made(): and its parents, unless they exist
@@ -39,7 +40,6 @@ struct command {
         // No answer.
         cut_short, // answer at once what can be answered without leaving a trace: reads, waits, pauses
         release_queue,    // as unlock_queue, in the background
-        unwatch_limit,    // forget the watch of read_limit
         remove_directory, // unless it has children, or the queue's lock was held and is lost
         agreed,    // what others have written about this semaphore is what this client was told
         give_back, // remove these `leases`, in the background: nobody wants them any more
@@ -116,12 +116,23 @@ public:
     void begin(commands& out) { ask(step::reserving, kind::reserve, out); }
     // `at_once`: the caller has its outcome now, and what was begun is undone in the background. Else the caller has
     // its outcome when no trace is left.
-    void cancel(bool at_once, commands& out);
+    void cancel(bool at_once, commands& out)
+    {
+        leave(at_once ? std::optional{command{kind::cancelled}} : std::nullopt, out);
+    }
     // `unknown`: why nobody knows whether there are permits; no error when there are too few.
-    void deadline_reached(const error_code& unknown, commands& out);
+    void deadline_reached(const error_code& unknown, commands& out)
+    {
+        leave(command{unknown ? kind::failed : kind::busy, {}, unknown}, out);
+    }
 
-    // The connection is gone.
-    void suspended(commands& out);
+    // The connection is gone: a try does not wait for another one.
+    void suspended(commands& out)
+    {
+        if (options_.try_only) {
+            deadline_reached(errc::disconnected, out);
+        }
+    }
 
     // Answers.
     void reserved(const error_code& ec, commands& out);
@@ -137,6 +148,7 @@ public:
     // `in_queue`: of an error, whether the node of the queue's lock was there.
     void created(const error_code& ec, const names& leases, bool in_queue, commands& out);
     void directory_made(const error_code& ec, commands& out);
+    // These two may come again when nothing is waited for any more.
     void changed(commands& out);
     void paused(commands& out);
 
@@ -159,9 +171,9 @@ private:
         counting,
         watching, // counts again, and sets a watch
         waiting,
-        making_directory,         // there was none
-        pausing_before_comparing, // it is there now
-        comparing,                // with what others have written meanwhile
+        making_directory, // there was none
+        comparing,        // with what others have written, when it is there
+        pausing_before_comparing,
         pausing_before_count,     // something was in vain
         pausing_before_directory, // there is none to be watched
         pausing_before_queue,     // without the lock, which was lost
@@ -172,22 +184,22 @@ private:
         gone,
     };
 
+    // What its caller knows, and wants.
+    enum class caller : std::uint8_t { waits, leaves, has_outcome };
+
     // Begins anew each time that the acquisition queues up.
     struct attempt {
         unsigned unanswered = 0;   // of the lock, and of the reads sent with it
-        bool compares = false;     // with what others have written, by two of these reads
-        bool has_asked = false;    // for what they have written, with the queue's lock
+        bool has_asked = false;    // for what others have written, with the queue's lock
         bool has_replaced = false; // the directory with their number
-        error_code refused = {};   // why the queue's lock cannot be had
-        bool other_kind = false;   // a lock of another kind has its queue here
-        error_code unread = {};    // why the directory has not been read
-        std::optional<std::int64_t> maximum = {}; // as others have written it into the directory
+        error_code refused = {};   // why the queue's lock cannot be had, or is of no use
+        // Whether others' number could be read, while it is compared; and that number, if they have written one.
+        std::optional<error_code> read = {};
+        std::optional<std::int64_t> maximum = {};
         bool has_queue = false;
         std::optional<std::int64_t> leases = {}; // as they were counted
-        std::optional<std::int64_t> least = {};  // leases at the last wait
-        bool progressed = true;                  // there were fewer than at the wait before
-        std::string prefix = {};                 // of the leases that are being created
-        std::int64_t creating_session = 0;       // in which they are
+        std::optional<std::int64_t> before = {}; // leases at the last wait but one
+        std::int64_t creating_session = 0;       // in which leases are being created
 
         friend std::strong_ordering operator<=>(const attempt&, const attempt&) = default;
     };
@@ -197,7 +209,7 @@ private:
         at_ = next;
         out.push_back({what});
     }
-    void leave(commands& out);
+    void leave(std::optional<command> outcome, commands& out);
     void look(commands& out) { fits() ? queue_up(out) : end({kind::busy}, out); }
     void queue_up(commands& out);
     void ask_others(commands& out);
@@ -222,10 +234,19 @@ private:
     void remove_unused_directory(commands& out);
     void finish(command outcome, commands& out);
     void tell(command outcome, commands& out);
-    [[nodiscard]] bool fits() const noexcept; // whether there are as many as are wanted
+    // Of the leases that are being created.
+    [[nodiscard]] std::string prefix() const
+    {
+        return std::string{name_prefix(lease_layout(), own_guid_)};
+    }
+    // Whether there are as many as are wanted.
+    [[nodiscard]] bool fits() const noexcept
+    {
+        return *attempt_.leases + options_.wanted <= limit_;
+    }
 
     settings options_;
-    guid own_guid_;      // in the names of the leases; each create has another one
+    guid own_guid_; // in the names of the leases; another one after each create that was in vain
     std::int64_t limit_; // how many permits there are; as it was last read, where a counter says so
     std::int32_t limit_version_ = 0; // of the counter then
     surroundings now_ = {};
@@ -233,8 +254,7 @@ private:
     attempt attempt_ = {};
     std::optional<command> outcome_; // to be told when the queue's lock is given back
     bool made_directory_ = false;    // and no lease in it
-    bool left_ = false;              // the caller wants no permits any more
-    bool told_ = false;              // the caller has its outcome
+    caller caller_ = caller::waits;
 };
 
 } // namespace colock::protocol::permits

@@ -4,12 +4,11 @@
 #include "names/contender_name.hpp"
 #include "names/kinds.hpp"
 
-#include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace colock::protocol::permits {
@@ -39,10 +38,8 @@ inline constexpr std::string_view maximum_key = "permits=";
         return std::nullopt;
     }
     data.remove_prefix(maximum_key.size());
-    std::int64_t number = 0;
-    const auto [end, ec] = std::from_chars(data.data(), data.data() + data.size(), number);
-    const bool is_all = ec == std::errc{} && end == data.data() + data.size();
-    return is_all ? std::optional{number} : std::nullopt;
+    constexpr std::size_t most_digits = 18; // which fit into the number
+    return data.empty() || data.size() > most_digits ? std::nullopt : number_in(data);
 }
 
 using detail::lease_layout;

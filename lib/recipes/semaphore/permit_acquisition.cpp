@@ -1,6 +1,4 @@
 // Runs one protocol::permits::acquisition on a client: carries out its commands, tells it the answers.
-#include <colock/queue_view.hpp>
-
 #include "lock/holder_query.hpp"
 #include "lock/wait_report.hpp"
 #include "lock/waiting_words.hpp"
@@ -15,7 +13,6 @@
 #include "session/end_of_wait.hpp"
 #include "session/function_operation.hpp"
 #include "session/machine_runner.hpp"
-#include "session/on_cancel.hpp"
 #include "session/pauses.hpp"
 #include "session/watch_state.hpp"
 
@@ -32,13 +29,6 @@ namespace {
 
 using protocol::permits::command;
 using machine = protocol::permits::acquisition;
-
-// The special terms of a request: the subscriber of its watch; bytes of the session's room (request.hpp), for requests to come
-// and for this one.
-struct terms {
-    zk::watch_registry::subscriber* watch = nullptr;
-    std::size_t room_kept = 0, room_had = 0;
-};
 
 // On the strand. The client keeps it alive until it is gone. The caller may have its outcome before that.
 class permit_acquisition final : public session_listener,
@@ -76,29 +66,19 @@ public:
             wait_until(std::chrono::steady_clock::now() < question ? question : until_);
         }
         // The client keeps this object alive. The link must not: this object has the operation, which owns the link.
-        const auto cancel = [weak = weak_from_this()](bool now) {
-            if (const auto self = weak.lock()) {
-                self->tell(&machine::cancel, now);
-            }
-        };
-        if (op_) {
-            on_cancel(
-                op_, [cancel] { cancel(true); }, [cancel] { cancel(false); });
+        if (const auto link = op_ ? op_.cancellation() : nullptr) {
+            link->bind([weak = weak_from_this()](asio::cancellation_type type) {
+                if (const auto self = weak.lock()) {
+                    self->tell(&machine::cancel, ends_at_once(type));
+                }
+            });
         }
     }
 
 private:
     // ---- the session
 
-    void connected(std::int64_t) override {}
-    void suspended() override
-    {
-        const auto self = shared_from_this();
-        tell(&machine::suspended);
-        end_pause(); // what comes after it waits for the next connection
-    }
-    void expired() override {}
-    void closed(const error_code&) override { end_pause(); }
+    void suspended() override { tell(&machine::suspended); }
     void discarded() noexcept override
     {
         deadline_timer_.reset();
@@ -130,12 +110,8 @@ private:
                           .queue_lost = has_queue() ? queue_.loss_reason() : error_code{},
                           .compared = state_->compared != 0});
         (protocol_.*input)(arguments..., runner_.decided());
-        runner_.run(
-            [this](const command& c) {
-                perform(c);
-                return performed::go_on;
-            },
-            [this] { return client_core::batch{core()}; });
+        runner_.run([this](const command& c) { perform(c); },
+                    [this] { return client_core::batch{core()}; });
     }
 
     void perform(const command& c)
@@ -144,34 +120,26 @@ private:
         case kind::reserve: reserve(); break;
         case kind::lock_queue: lock_queue(); break;
         case kind::unlock_queue: unlock_queue(); break;
-        case kind::list:
-            list_watch_.reset();
-            read(state_->leases, &machine::listed);
-            break;
+        case kind::list: read(state_->leases, &machine::listed); break;
         case kind::list_and_watch: read(state_->leases, &machine::listed, &list_watch_); break;
-        case kind::read_maximum:
-            list_watch_.reset();
+        case kind::ask_others:
             read(state_->leases, &machine::maximum_read);
+            read(of().path, &machine::siblings_listed);
             break;
-        case kind::list_siblings: read(of().path, &machine::siblings_listed); break;
         case kind::read_limit: read(of().counter, &machine::limit_read, &limit_watch_); break;
         case kind::create: create(c); break;
         case kind::make_directory: make_directory(); break;
         case kind::wait_for_change: wait_for_change(); break;
-        case kind::pause:
-        case kind::pause_after_event: begin_pause(c.type); break;
+        case kind::pause: pace_.after_refusal(core(), resume()); break;
+        case kind::pause_after_event: pace_.after_event(core(), resume()); break;
         case kind::cut_short: cut_short(); break;
         case kind::release_queue: static_cast<void>(take_queue()); break;
-        case kind::unwatch_limit: limit_watch_.reset(); break;
         case kind::remove_directory: remove_directory(); break;
         case kind::agreed: state_->compared = read_czxid_; break;
         case kind::give_back: permit_for(c.leases) = {}; break;
         case kind::granted: grant(c.leases); break;
         case kind::busy: refuse(); break;
-        case kind::cancelled:
-            report_.gave_up("cancelled");
-            complete(asio::error::operation_aborted, {});
-            break;
+        case kind::cancelled: give_up(asio::error::operation_aborted, "cancelled"); break;
         case kind::failed: fail(c); break;
         case kind::gone:
             core().give_back_room(std::exchange(reserved_, 0));
@@ -196,7 +164,6 @@ private:
                                                       std::string why) {
             self->core().dispatch([self, ec, held = std::move(held), why]() mutable {
                 self->why_ = std::move(why);
-                self->locking_.reset();
                 self->queue_ = std::get<held_lock>(std::move(held));
                 self->tell(&machine::queue_locked, ec, self->has_queue());
             });
@@ -209,12 +176,10 @@ private:
 
     void unlock_queue()
     {
-        release_part(
-            function_operation<error_code>::make(of().core, nullptr,
-                                                 [self = shared_from_this()](const error_code&) {
-                                                     self->tell(&machine::queue_unlocked);
-                                                 }),
-            take_queue());
+        const auto done = [self = shared_from_this()](const error_code&) {
+            self->tell(&machine::queue_unlocked);
+        };
+        release_part(function_operation<error_code>::make(of().core, nullptr, done), take_queue());
     }
 
     // Nothing is watched without it.
@@ -229,26 +194,31 @@ private:
 
     // ---- requests
 
-    // `answer` may refer to *this.
+    // `answer` may refer to *this. The bytes are of the session's room (request.hpp).
     template <class Answer>
-    void submit(zk::call&& call, on_loss policy, Answer answer, terms t = {})
+    void submit(zk::call&& call, on_loss policy, Answer answer, std::size_t room_kept = 0,
+                std::size_t room_had = 0, watch_state* watch = nullptr)
     {
         const auto place = open_.insert(open_.end(), nullptr);
         auto r = make_request(
             std::move(call), policy,
             [self = shared_from_this(), place, answer = std::move(answer)](zk::reply&& reply) {
                 self->open_.erase(place);
-                if (reply.error == zookeeper_errc::no_auth || reply.error == errc::session_full) {
+                if (may_be_refused(reply.error)) {
                     self->refusal_ = reply.detail;
                 }
                 answer(std::move(reply));
             });
-        r->subscriber = t.watch;
-        r->room_kept = t.room_kept;
-        r->room_had = t.room_had;
+        r->subscriber = watch;
+        r->room_kept = room_kept;
+        r->room_had = room_had;
         r->of_lock = true;
         *place = r.get();
         core().submit(std::move(r));
+    }
+    [[nodiscard]] static bool may_be_refused(const error_code& ec)
+    {
+        return ec == zookeeper_errc::no_auth || ec == errc::session_full;
     }
 
     // Lists the children of a node, or reads its data, as the input wants it.
@@ -259,27 +229,28 @@ private:
         constexpr auto op = lists ? zk::opcode::children : zk::opcode::get;
         const auto state =
             watch != nullptr ? std::make_shared<watch_state>(of().core, op, path) : nullptr;
-        submit({.op = op,
-                .path = path,
-                .watch = watch != nullptr,
-                .kind = lists ? zk::watch_kind::children : zk::watch_kind::data},
-               on_loss::repeat,
-               [this, input, watch, state, of_leases = path == state_->leases](zk::reply&& r) {
-                   if (lists && of_leases && r.stat.czxid != state_->compared) {
-                       state_->compared = 0; // it is gone, or another one
-                   }
-                   if (state && !r.error) {
-                       state->begin(r.stat);
-                       *watch = {state->make_handle(), state.get()};
-                   }
-                   if constexpr (lists) {
-                       tell(input, r.error, r.names);
-                   } else {
-                       read_czxid_ = of_leases ? r.stat.czxid : read_czxid_;
-                       tell(input, r.error, r.text, r.stat.version);
-                   }
-               },
-               {.watch = state.get()});
+        submit(
+            {.op = op,
+             .path = path,
+             .watch = watch != nullptr,
+             .kind = lists ? zk::watch_kind::children : zk::watch_kind::data},
+            on_loss::repeat,
+            [this, input, watch, state, of_leases = path == state_->leases](zk::reply&& r) {
+                if (lists && of_leases && r.stat.czxid != state_->compared) {
+                    state_->compared = 0; // it is gone, or another one
+                }
+                if (state && !r.error) {
+                    state->begin(r.stat);
+                    *watch = {state->make_handle(), state.get()};
+                }
+                if constexpr (lists) {
+                    tell(input, r.error, r.names);
+                } else {
+                    read_czxid_ = of_leases ? r.stat.czxid : read_czxid_;
+                    tell(input, r.error, r.text, r.stat.version);
+                }
+            },
+            0, 0, state.get());
     }
 
     void reserve()
@@ -287,12 +258,13 @@ private:
         using namespace protocol;
         const auto each = lease(std::string{name_prefix(permits::lease_layout(), {})});
         const auto bytes = static_cast<std::size_t>(count_) * core().room_for_node(each, true);
-        submit({.op = zk::opcode::multi, .path = state_->leases}, on_loss::report,
-               [this, bytes](zk::reply&& r) {
-                   reserved_ = r.error ? 0 : bytes;
-                   tell(&machine::reserved, r.error);
-               },
-               {.room_kept = bytes});
+        submit(
+            {.op = zk::opcode::multi, .path = state_->leases}, on_loss::report,
+            [this, bytes](zk::reply&& r) {
+                reserved_ = r.error ? 0 : bytes;
+                tell(&machine::reserved, r.error);
+            },
+            bytes);
     }
 
     // A transaction that comes to nothing when the queue's lock is lost.
@@ -306,7 +278,6 @@ private:
 
     void create(const command& c)
     {
-        list_watch_.reset();
         std::vector<transaction_op> ops(
             static_cast<std::size_t>(count_),
             create_op(lease(c.name), of().owner_data(),
@@ -314,18 +285,19 @@ private:
         if (!of().permits) {
             ops.insert(ops.begin(), check_op(of().counter, static_cast<std::int32_t>(c.number)));
         }
-        submit(guarded(std::move(ops)), on_loss::report,
-               [this](zk::reply&& r) {
-                   const bool in_queue = !r.results.empty() && !r.results.front().error;
-                   protocol::permits::names made;
-                   for (const auto& each : r.results) {
-                       if (!r.error && !each.path.empty()) { // a check has none
-                           made.emplace_back(protocol::last_name(each.path));
-                       }
-                   }
-                   tell(&machine::created, r.error, made, in_queue);
-               },
-               {.room_had = reserved_});
+        submit(
+            guarded(std::move(ops)), on_loss::report,
+            [this](zk::reply&& r) {
+                const bool in_queue = !r.results.empty() && !r.results.front().error;
+                protocol::permits::names made;
+                for (const auto& each : r.results) {
+                    if (!r.error && !each.path.empty()) { // a check has none
+                        made.emplace_back(protocol::last_name(each.path));
+                    }
+                }
+                tell(&machine::created, r.error, made, in_queue);
+            },
+            0, reserved_);
     }
 
     void remove_directory()
@@ -389,23 +361,13 @@ private:
         }
     }
 
-    void begin_pause(kind why)
+    [[nodiscard]] std::function<void()> resume()
     {
-        pause_ = std::make_shared<bool>();
-        const auto over = [weak = weak_from_this(), pause = std::weak_ptr{pause_}] {
-            if (const auto self = weak.lock(); self && !pause.expired()) {
-                self->end_pause();
+        return [weak = weak_from_this()] {
+            if (const auto self = weak.lock()) {
+                self->tell(&machine::paused);
             }
         };
-        why == kind::pause_after_event ? pace_.after_event(core(), over)
-                                       : pace_.after_refusal(core(), over);
-    }
-
-    void end_pause()
-    {
-        if (std::exchange(pause_, nullptr)) {
-            tell(&machine::paused);
-        }
     }
 
     void cut_short()
@@ -420,7 +382,7 @@ private:
             link->request(asio::cancellation_type::total);
         }
         end_wait();
-        end_pause();
+        tell(&machine::paused);
     }
 
     // ---- the log
@@ -460,15 +422,16 @@ private:
     // There are too few permits; or not in time.
     void refuse()
     {
-        auto why = until_ == at_once ? "" : reasons(boot_clock::now());
-        why = why.empty() ? "" : "; " + why;
-        if (until_ != at_once) {
+        const bool tries = until_ == at_once;
+        const auto now = tries ? std::string{} : reasons(boot_clock::now());
+        const auto why = now.empty() ? now : "; " + now;
+        if (!tries) {
             report_.gave_up("its time is over" + why);
         }
         if (op_ && op_->told() != nullptr) {
-            op_->tell(until_ == at_once ? about("too few permits are free")
-                      : why_.empty()    ? about("not granted in time" + why)
-                                        : why_);
+            op_->tell(tries          ? about("too few permits are free")
+                      : why_.empty() ? about("not granted in time" + why)
+                                     : why_);
         }
         complete({}, access::make<permit>(of().core));
     }
@@ -476,9 +439,7 @@ private:
     [[nodiscard]] permit permit_for(std::vector<std::string> nodes)
     {
         std::ranges::transform(nodes, nodes.begin(), [this](auto& name) { return lease(name); });
-        const auto kept =
-            std::make_shared<permit_lease>(of().core, state_, "semaphore " + of().path, of().path,
-                                           nodes, of().options.safety_margin);
+        const auto kept = std::make_shared<permit_lease>(state_, nodes);
         kept->begin();
         core().count.granted_by_servers.fetch_add(1, std::memory_order_relaxed);
         (op_ ? core().count.locks_granted : core().count.granted_inside)
@@ -494,16 +455,14 @@ private:
             auto& o = op_->observed;
             o.granted = boot_clock::now().count();
             o.source = report_.has_waited() ? grant_source::handed_over : grant_source::free;
-            access::held(p)->observe(of().observed, {o.id, o.part_of, o.granted});
+            access::held(p)->observe({o.id, o.part_of, o.granted});
         }
         complete({}, std::move(p));
     }
 
     void fail(const command& c)
     {
-        const bool refused =
-            (c.error == zookeeper_errc::no_auth || c.error == errc::session_full) &&
-            !refusal_.empty();
+        const bool refused = may_be_refused(c.error) && !refusal_.empty();
         auto words = refused ? refusal_ : c.error.message();
         if (c.error == errc::conflicting_maximum) {
             words = "here it has " +
@@ -519,8 +478,13 @@ private:
         if (c.error.category() == colock_category() && !refused) {
             core().note_error(why_);
         }
-        report_.gave_up(words);
-        complete(c.error, {});
+        give_up(c.error, words);
+    }
+
+    void give_up(const error_code& ec, const std::string& why)
+    {
+        report_.gave_up(why);
+        complete(ec, {});
     }
 
     [[nodiscard]] const semaphore_config& of() const noexcept { return state_->of; }
@@ -557,10 +521,9 @@ private:
     machine_runner<command> runner_;
 
     std::optional<zk::timer> deadline_timer_;
-    std::shared_ptr<void> pause_; // while there is one
     pauses pace_;
 
-    cancel_link_ptr locking_;                               // while the queue's lock is waited for
+    cancel_link_ptr locking_;                               // of the last wait for the queue's lock
     held_lock queue_;                                       // the queue's lock
     std::shared_ptr<watch_state> list_watch_, limit_watch_; // a watch is forgotten with its pointer
     cancel_link_ptr waiting_;                               // while a change is waited for

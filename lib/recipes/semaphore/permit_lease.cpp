@@ -9,12 +9,9 @@
 
 namespace colock::detail {
 
-permit_lease::permit_lease(std::shared_ptr<client_core> core, std::shared_ptr<const void> of,
-                           std::string what, std::string path,
-                           const std::vector<std::string>& nodes,
-                           std::chrono::nanoseconds safety_margin)
-    : core_{std::move(core)}, of_{std::move(of)}, what_{std::move(what)}, path_{std::move(path)},
-      lease_{*core_, safety_margin}
+permit_lease::permit_lease(std::shared_ptr<const semaphore_state> of,
+                           const std::vector<std::string>& nodes)
+    : of_{std::move(of)}, lease_{core(), of_->of.options.safety_margin}
 {
     for (const auto& each : nodes) {
         nodes_.emplace(each, node{nodes_.size()});
@@ -25,9 +22,9 @@ void permit_lease::begin()
 {
     const auto self = shared_from_this();
     lease_.begin(self);
-    core_->add(self);
+    core().add(self);
     update_heartbeat_need();
-    core_->schedule_own_watch(*this);
+    core().schedule_own_watch(*this);
 }
 
 permit_lease::node* permit_lease::holding(const std::string& path)
@@ -54,16 +51,13 @@ bool permit_lease::is_awaited() const noexcept
 void permit_lease::expired()
 {
     const auto self = shared_from_this();
-    std::vector<request*> removals;
-    for (const auto& [path, each] : nodes_) {
-        if (each.removal != nullptr) {
-            removals.push_back(each.removal);
-        }
-    }
     // They go with the session. A leader that was deposed and does not know it may say that a session has ended which
     // lives on for a while, so this does not confirm a release.
-    for (auto* const each : removals) {
-        core_->abandon(*each, errc::session_expired);
+    for (auto at = nodes_.begin(); at != nodes_.end();) {
+        const auto& each = (at++)->second; // which goes with its removal
+        if (each.removal != nullptr) {
+            core().abandon(*each.removal, errc::session_expired);
+        }
     }
     lose(errc::session_expired);
     nodes_.clear();
@@ -85,11 +79,7 @@ void permit_lease::discarded() noexcept
     lease_.note_loss(errc::client_closed);
     lease_.discard();
     end_hold(lease_.why());
-    for (auto& [path, each] : nodes_) {
-        if (each.leaving) {
-            const auto dropped = std::move(each.leaving->op);
-        }
-    }
+    nodes_.clear(); // and with it the operations that wait for their end
 }
 
 // ---- watching
@@ -107,32 +97,35 @@ void permit_lease::watch(const std::string& path)
     if (holding(path) == nullptr) {
         return;
     }
-    const auto state = std::make_shared<watch_state>(core_, zk::opcode::get, path);
-    auto read =
-        make_request({.op = zk::opcode::get, .path = path, .watch = true}, on_loss::repeat,
-                     [self = shared_from_this(), state, path](zk::reply&& r) {
-                         auto* const held = self->holding(path);
-                         if (!r.error) {
-                             state->begin(r.stat);
-                             const auto handle =
-                                 state->make_handle(); // forgotten, where nobody wants it any more
-                             if (held != nullptr) {
-                                 held->watch = handle;
-                                 state->wait(function_operation<error_code, watch_event>::make(
-                                     self->core_, nullptr,
-                                     [weak = self->weak_from_this()](const error_code& ec,
-                                                                     const watch_event& e) {
-                                         if (const auto holder = weak.lock(); holder && !ec) {
-                                             holder->changed(e);
-                                         }
-                                     }));
-                             }
-                         } else if (held != nullptr && r.error == zookeeper_errc::no_node) {
-                             self->lose(errc::node_deleted);
-                         }
-                     });
+    const auto state = std::make_shared<watch_state>(of_->of.core, zk::opcode::get, path);
+    auto read = make_request({.op = zk::opcode::get, .path = path, .watch = true}, on_loss::repeat,
+                             [self = shared_from_this(), state, path](zk::reply&& r) {
+                                 self->looked(path, *state, r.error, r.stat);
+                             });
     read->subscriber = state.get();
-    core_->submit(std::move(read));
+    core().submit(std::move(read));
+}
+
+void permit_lease::looked(const std::string& path, watch_state& watch, const error_code& ec,
+                          const node_stat& found)
+{
+    auto* const held = holding(path);
+    if (!ec) {
+        watch.begin(found);
+        const auto handle = watch.make_handle(); // forgotten, where nobody wants it any more
+        if (held != nullptr) {
+            held->watch = handle;
+            watch.wait(function_operation<error_code, watch_event>::make(
+                of_->of.core, nullptr,
+                [weak = weak_from_this()](const error_code& failed, const watch_event& event) {
+                    if (const auto self = weak.lock(); self && !failed) {
+                        self->changed(event);
+                    }
+                }));
+        }
+    } else if (held != nullptr && ec == zookeeper_errc::no_node) {
+        lose(errc::node_deleted);
+    }
 }
 
 void permit_lease::changed(const watch_event& event)
@@ -143,7 +136,7 @@ void permit_lease::changed(const watch_event& event)
     if (event.type == watch_event_type::deleted) {
         lose(errc::node_deleted);
     } else {
-        pace_.after_event(*core_,
+        pace_.after_event(core(),
                           [self = shared_from_this(), path = event.path] { self->watch(path); });
     }
 }
@@ -170,12 +163,12 @@ void permit_lease::release(const std::vector<std::string>& nodes, operation_ptr<
             }
         });
     }
-    if (!why && core_->logs(log_level::debug)) {
-        core_->add_line(log_level::debug,
-                        "released " + counted_words(nodes.size(), "permit") + " of " + what_);
-        core_->send_lines();
+    if (!why && core().logs(log_level::debug)) {
+        core().add_line(log_level::debug,
+                        "released " + counted_words(nodes.size(), "permit") + " of " + what());
+        core().send_lines();
     }
-    const client_core::batch together{*core_};
+    const client_core::batch together{core()};
     for (const auto& path : nodes) {
         auto& each = nodes_.at(path);
         each.leaving = of;
@@ -184,7 +177,7 @@ void permit_lease::release(const std::vector<std::string>& nodes, operation_ptr<
         remove(path, each);
     }
     if (all_left() && !lease_.is_told()) {
-        core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
+        core().count.locks_released.fetch_add(1, std::memory_order_relaxed);
         end_hold({});
     }
     update_heartbeat_need();
@@ -198,7 +191,7 @@ void permit_lease::remove(const std::string& path, node& of)
                      [self = shared_from_this(), path](zk::reply&& r) { self->removed(path, r); });
     own->of_lock = true;
     of.removal = own.get();
-    core_->submit(std::move(own));
+    core().submit(std::move(own));
 }
 
 void permit_lease::removed(const std::string& path, const zk::reply& r)
@@ -207,11 +200,11 @@ void permit_lease::removed(const std::string& path, const zk::reply& r)
     if (r.error && r.error != zookeeper_errc::no_node) {
         of->result = r.error;
         if (r.error.category() == zookeeper_category()) { // else the session ends
-            const auto why = what_ + ": a node may remain until the session ends: " + r.detail;
+            const auto why = what() + ": a node may remain until the session ends: " + r.detail;
             if (of->op) {
                 of->op->explain(r.error, why);
             }
-            core_->log(log_level::error, why);
+            core().log(log_level::error, why);
         }
     }
     if (--of->left == 0 && of->op) {
@@ -233,7 +226,8 @@ void permit_lease::end_hold(const error_code& loss) noexcept
 {
     if (const auto h = std::exchange(hold_, {}); h.id != 0) {
         const auto now = boot_clock::now();
-        observed_->to.end_hold(*observed_, false, h, now, loss, lease_.remaining(now));
+        const auto& observed = *of_->of.observed;
+        observed.to.end_hold(observed, false, h, now, loss, lease_.remaining(now));
     }
 }
 
@@ -241,7 +235,7 @@ void permit_lease::end()
 {
     if (!std::exchange(over_, true)) {
         update_heartbeat_need();
-        core_->remove(*this);
+        core().remove(*this);
     }
 }
 
@@ -294,10 +288,10 @@ void permit_lease::announce_loss()
     }
     update_heartbeat_need();
     if (!all_left()) { // else they count as released
-        core_->count_losses(lease_.why(), 1);
+        core().count_losses(lease_.why(), 1);
         end_hold(lease_.why());
     }
-    lease_.tell_waiters(what_);
+    lease_.tell_waiters(what());
 }
 
 } // namespace colock::detail

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "queue/lease.hpp"
+#include "recipes/semaphore/semaphore_state.hpp"
 #include "session/core.hpp"
 #include "session/pauses.hpp"
 #include "session/watch_state.hpp"
 
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -19,18 +19,11 @@ namespace colock::detail {
 class permit_lease final : public session_listener,
                            public std::enable_shared_from_this<permit_lease> {
 public:
-    // `what` is for people: "semaphore /path". `of` is kept.
-    permit_lease(std::shared_ptr<client_core> core, std::shared_ptr<const void> of,
-                 std::string what, std::string path, const std::vector<std::string>& nodes,
-                 std::chrono::nanoseconds safety_margin);
+    permit_lease(std::shared_ptr<const semaphore_state> of, const std::vector<std::string>& nodes);
 
     void begin();
     // From here on: tells the client's observer of the end of this hold.
-    void observe(std::shared_ptr<const observed_path> of, const observed_hold& h)
-    {
-        observed_ = std::move(of);
-        hold_ = h;
-    }
+    void observe(const observed_hold& h) noexcept { hold_ = h; }
     // Deletes some of them. The operation, if there is one, completes when they are gone, or lost before that.
     void release(const std::vector<std::string>& nodes, operation_ptr<error_code> op);
     // For as long as this one of them is held.
@@ -38,9 +31,9 @@ public:
 
     // ---- any thread
 
-    [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept { return core_; }
-    [[nodiscard]] const std::string& what() const noexcept { return what_; }
-    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    // "semaphore /path", for people.
+    [[nodiscard]] std::string what() const { return "semaphore " + path(); }
+    [[nodiscard]] const std::string& path() const noexcept { return of_->of.path; }
     [[nodiscard]] const lease& loss() const noexcept { return lease_; }
 
 private:
@@ -57,15 +50,16 @@ private:
         request* removal = nullptr; // then
     };
 
-    void connected(std::int64_t) override {}
-    void suspended() override {}
     void expired() override;
     void closed(const error_code& why) override;
     void own_watch_due() override;
     void check() override;
     void discarded() noexcept override;
 
+    [[nodiscard]] client_core& core() const noexcept { return *of_->of.core; }
     void watch(const std::string& path);
+    void looked(const std::string& path, watch_state& watch, const error_code& ec,
+                const node_stat& found);
     void changed(const watch_event& event);
     // Null when it is gone, or is about to go.
     [[nodiscard]] node* holding(const std::string& path);
@@ -80,16 +74,12 @@ private:
     void end_hold(const error_code& loss) noexcept;
     void end();
 
-    const std::shared_ptr<client_core> core_;
-    const std::shared_ptr<const void> of_;
-    const std::string what_;
-    const std::string path_;
+    const std::shared_ptr<const semaphore_state> of_;
     std::map<std::string, node> nodes_;
     bool over_ = false;
     pauses pace_; // of watches that fire
     lease lease_;
-    std::shared_ptr<const observed_path> observed_; // null when nobody observes
-    observed_hold hold_{};                          // until it has ended
+    observed_hold hold_{}; // until it has ended; else of nobody
 };
 
 } // namespace colock::detail

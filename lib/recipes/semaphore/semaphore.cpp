@@ -39,40 +39,38 @@ semaphore_path::semaphore_path(semaphore_config c) : semaphore_config{std::move(
 
 std::shared_ptr<semaphore_state> semaphore_path::find(fault& why) const
 {
-    const auto of_path = protocol::path_fault(path);
-    const auto of_counter = permits ? "" : protocol::path_fault(counter);
-    const auto of_options = fault_of(options, kinds::semaphore);
-    if (!of_path.empty()) {
+    if (const auto of_path = protocol::path_fault(path); !of_path.empty()) {
         why = {errc::invalid_path, "the path " + of_path};
     } else if (permits && *permits <= 0) {
-        why = {errc::invalid_option,
-               "a semaphore has at least one permit, not " + std::to_string(*permits)};
-    } else if (!of_counter.empty()) {
+        why = {errc::invalid_option, "a semaphore has at least one permit, not " + number()};
+    } else if (const auto of_counter = permits ? "" : protocol::path_fault(counter);
+               !of_counter.empty()) {
         why = {errc::invalid_path, "the path of the counter " + of_counter};
-    } else if (!of_options.empty()) {
+    } else if (const auto of_options = fault_of(options, kinds::semaphore); !of_options.empty()) {
         why = {errc::invalid_option, of_options};
+    } else {
+        return find_others(why);
     }
-    if (why.error) {
-        return nullptr;
-    }
+    return nullptr;
+}
+
+std::shared_ptr<semaphore_state> semaphore_path::find_others(fault& why) const
+{
     const auto there =
         core->find_path(path, [&] { return std::make_shared<semaphore_state>(*this); });
     auto what = difference(*there, kinds::semaphore);
-    const auto found = what.empty() ? std::static_pointer_cast<semaphore_state>(there) : nullptr;
-    if (found && (found->of.permits != permits || found->of.counter != counter)) {
-        const auto number = [](const semaphore_config& c) {
-            return c.permits ? std::to_string(*c.permits) : "in " + c.counter;
-        };
-        what = "the number of permits is " + number(found->of) + " there and " + number(*this) +
-               " here";
-    } else if (found) {
-        what = difference(found->of.options, options, kinds::semaphore);
+    if (what.empty()) {
+        auto found = std::static_pointer_cast<semaphore_state>(there);
+        const auto theirs = found->of.number();
+        what = theirs == number()
+                   ? difference(found->of.options, options, kinds::semaphore)
+                   : "the number of permits is " + theirs + " there and " + number() + " here";
+        if (what.empty()) {
+            return found;
+        }
     }
-    if (!what.empty()) {
-        why = {errc::conflicting_use, error_code{errc::conflicting_use}.message() + ": " + what};
-        return nullptr;
-    }
-    return found;
+    why = {errc::conflicting_use, error_code{errc::conflicting_use}.message() + ": " + what};
+    return nullptr;
 }
 
 semaphore_path::fault semaphore_path::fault_of_count(std::int64_t count) const
@@ -145,11 +143,6 @@ semaphore::semaphore(client& zk, std::string path, counter_node permits, lock_op
           detail::semaphore_config{access::core(zk), std::move(path), std::nullopt,
                                    std::move(permits.path), std::move(options), nullptr})}
 {
-}
-
-semaphore::executor_type semaphore::get_executor() const noexcept
-{
-    return behind()->core->executor();
 }
 
 const std::string& semaphore::path() const noexcept

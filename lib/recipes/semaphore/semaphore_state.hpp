@@ -4,6 +4,7 @@
 #include <colock/detail/deadline.hpp>
 #include <colock/lock_options.hpp>
 #include <colock/permit.hpp>
+#include <colock/queue_view.hpp>
 
 #include "lock/lock_path.hpp"
 #include "names/kinds.hpp"
@@ -30,6 +31,11 @@ struct semaphore_config {
     {
         return options.owner_data ? *options.owner_data : default_owner_data();
     }
+    // Of permits, for people.
+    [[nodiscard]] std::string number() const
+    {
+        return permits ? std::to_string(*permits) : "in " + counter;
+    }
 };
 
 // On the strand.
@@ -38,7 +44,6 @@ public:
     explicit semaphore_state(const semaphore_config& c);
     ~semaphore_state() override { of.core->forget_path(of.path); }
     [[nodiscard]] const lock_kind& kind() const noexcept override { return kinds::semaphore; }
-    void discarded() noexcept override {}
 
     const semaphore_config of;
     const std::string leases; // their directory
@@ -64,6 +69,7 @@ public:
 private:
     struct fault;
     [[nodiscard]] std::shared_ptr<semaphore_state> find(fault& why) const;
+    [[nodiscard]] std::shared_ptr<semaphore_state> find_others(fault& why) const;
     [[nodiscard]] fault fault_of_count(std::int64_t count) const;
 
     std::shared_ptr<semaphore_state> state_; // it is not forgotten; null when there was a fault

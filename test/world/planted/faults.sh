@@ -172,7 +172,7 @@ plant "completes a joint release with the first lock" lib/recipes/multi_lock/mul
 # ---- semaphores
 
 plant "keeps the queue's lock of a semaphore when it fails" lib/recipes/semaphore/permit_acquisition.cpp \
-    's/^( +)take_queue\(\)\);/\1held_lock{});/'
+    's/done\), take_queue\(\)\);/done), held_lock{});/'
 plant "does not give back the permits that a caller does not want any more" lib/recipes/semaphore/permit_acquisition.cpp \
     's/permit_for\(c.leases\) = \{\};/new permit{permit_for(c.leases)};/'
 plant "does not wait for permits that are released" lib/recipes/semaphore/permit_acquisition.cpp \
@@ -180,7 +180,7 @@ plant "does not wait for permits that are released" lib/recipes/semaphore/permit
 plant "ignores the deadline of a semaphore" lib/recipes/semaphore/permit_acquisition.cpp \
     's/until_ != never/false/'
 plant "does not remove the nodes of permits" lib/recipes/semaphore/permit_lease.cpp \
-    "$(in_function remove 's/core_->submit\(.*/of.leaving->left = 1; removed(path, {});/')"
+    "$(in_function remove 's/core\(\).submit\(.*/of.leaving->left = 1; removed(path, {});/')"
 plant "does not repeat the removal of permits after a reconnection" lib/recipes/semaphore/permit_lease.cpp \
     "$(in_function remove 's/on_loss::repeat/on_loss::fail/')"
 plant "does not tell the holder of permits when the bound passes" lib/recipes/semaphore/permit_lease.cpp \
