@@ -12,8 +12,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <list>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -44,8 +43,7 @@ class lock_root_operation final : public session_listener,
 public:
     lock_root_operation(std::shared_ptr<client_core> core, operation_ptr<error_code> op,
                         std::string path, access_control_list acl)
-        : core_{std::move(core)}, op_{std::move(op)}, path_{std::move(path)}, acl_{std::move(acl)},
-          keeper_{protocol::join_path(path_, ".keep")}
+        : core_{std::move(core)}, op_{std::move(op)}, path_{std::move(path)}, acl_{std::move(acl)}
     {
     }
 
@@ -54,23 +52,35 @@ public:
         if (!is_sound()) {
             return;
         }
-        if (const auto& link = op_.cancellation()) {
-            if (link->requested() != asio::cancellation_type::none) {
-                return finish(asio::error::operation_aborted);
-            }
+        if (const auto link = op_.cancellation()) {
             link->bind([raw = this](asio::cancellation_type type) { raw->cancel(type); });
         }
-        core_->add(shared_from_this());
-        listens_ = true;
-        begin();
+        if (op_) { // else it was cancelled before
+            core_->add(shared_from_this());
+            begin();
+        }
     }
 
 private:
+    using replies = std::vector<zk::reply>;
+
+    // Requests that are sent together, with their answers in the same order. `then` gets these after the last one, if none
+    // was lost.
+    struct batch {
+        std::vector<request*> open; // null where it is answered
+        replies answers;
+        std::size_t unanswered;
+        std::function<void(replies&)> then;
+    };
+
+    // How often other clients may come in between.
+    static constexpr int most_rounds = 8;
+    // How many lists are read below a root whose list was replaced, and how many at a time.
+    static constexpr std::size_t most_below = 100'000;
+    static constexpr std::size_t most_at_once = 1'000;
+
     // ---- the session: requests go on by themselves
 
-    void connected(std::int64_t) override {}
-    void suspended() override {}
-    void expired() override {}
     void given_up(const error_code& why) override { end(why); }
     void closed(const error_code& why) override { end(why); }
     void discarded() noexcept override { const auto dropped = std::move(op_); }
@@ -81,34 +91,6 @@ private:
             fail(why, about(why.message()));
         }
     }
-
-    // No number at its end: it is no contender's.
-    [[nodiscard]] std::string another_probe() const
-    {
-        protocol::guid g;
-        zk::random_bytes(&g, sizeof g);
-        std::string name = ".probe-";
-        protocol::append(name, g);
-        return protocol::join_path(path_, name + '-');
-    }
-
-    // How often other clients may come in between.
-    static constexpr int most_rounds = 8;
-    // How many lists are read below a root whose list was replaced, and how many at a time.
-    static constexpr std::size_t most_below = 100'000;
-    static constexpr std::size_t most_at_once = 1'000;
-
-    struct node_list {
-        error_code error;
-        std::string detail; // of the error
-        access_control_list acl;
-        node_stat stat;
-        bool operator==(const node_list& other) const // of the same node, and not changed meanwhile
-        {
-            return !error && !other.error && stat.czxid == other.stat.czxid &&
-                   stat.aversion == other.stat.aversion;
-        }
-    };
 
     bool is_sound()
     {
@@ -134,79 +116,89 @@ private:
 
     // ---- requests
 
-    template <class Answer>
-    void submit(zk::call&& call, on_loss policy, Answer answer)
+    [[nodiscard]] std::string keeper() const { return protocol::join_path(path_, ".keep"); }
+    [[nodiscard]] zk::call keep() const
     {
-        const auto at = under_way_.insert(under_way_.end(), nullptr);
-        auto r = make_request(std::move(call), policy,
-                              [self = shared_from_this(), at, answer](zk::reply&& reply) {
-                                  self->under_way_.erase(at);
-                                  self->note_loss(reply.error);
-                                  answer(reply);
-                                  self->go_on();
-                              });
-        *at = r.get();
-        core_->submit(std::move(r));
+        return {.op = zk::opcode::create,
+                .path = keeper(),
+                .data = std::string{keeper_data},
+                .acl = acl_};
+    }
+    // Of the keeper, after that of another node.
+    [[nodiscard]] zk::call keep_after(transaction_op first) const
+    {
+        zk::recycled_vector<transaction_op> ops;
+        ops.push_back(std::move(first));
+        ops.push_back(create_op(keeper(), std::string{keeper_data}));
+        return {.op = zk::opcode::multi, .acl = acl_, .ops = std::move(ops)};
+    }
+    [[nodiscard]] static zk::call read_list(const std::string& of)
+    {
+        return {.op = zk::opcode::get_acl, .path = of};
+    }
+
+    // None is repeated by the client: their order counts.
+    void send(std::vector<zk::call> calls, std::function<void(replies&)> then)
+    {
+        const auto size = calls.size();
+        const auto all = std::make_shared<batch>(
+            batch{std::vector<request*>(size), replies(size), size, std::move(then)});
+        batch_ = all;
+        const client_core::batch together{*core_};
+        for (std::size_t i = 0; i != size; ++i) {
+            const bool removes = calls[i].op == zk::opcode::remove;
+            auto r =
+                make_request(std::move(calls[i]), on_loss::report,
+                             [self = shared_from_this(), all, i,
+                              probe = removes ? calls[i].path : std::string{}](zk::reply&& reply) {
+                                 if (!probe.empty()) {
+                                     self->removed(probe, reply.error);
+                                 }
+                                 all->open[i] = nullptr;
+                                 all->answers[i] = std::move(reply);
+                                 if (--all->unanswered == 0) {
+                                     self->answered(*all);
+                                 }
+                             });
+            all->open[i] = r.get();
+            core_->submit(std::move(r));
+        }
     }
 
     [[nodiscard]] static bool is_lost(const error_code& ec)
     {
         return outcome_unknown(ec) || is_loss(ec);
     }
-
-    void note_loss(const error_code& ec)
+    [[nodiscard]] static bool is_throttled(const error_code& ec)
     {
-        lost_ |= is_lost(ec);
-        throttled_ |= ec == zookeeper_errc::throttled_op;
+        return ec == zookeeper_errc::throttled_op;
     }
 
-    // Sends several requests together. `then` is called after the last answer, if none was lost.
-    template <class Send>
-    void batch(void (lock_root_operation::*then)(), Send send)
+    void answered(const batch& all)
     {
-        then_ = then;
-        lost_ = throttled_ = false;
-        sending_ = true;
-        {
-            const client_core::batch together{*core_};
-            send();
-        }
-        sending_ = false;
-        go_on();
-    }
-
-    void go_on()
-    {
-        if (sending_ || !under_way_.empty()) {
-            return;
-        }
         answered_ = true;
+        const bool lost = std::ranges::any_of(all.answers, is_lost, &zk::reply::error);
+        const bool throttled = std::ranges::any_of(all.answers, is_throttled, &zk::reply::error);
         // Not within the answer: all may be refused at once, again and again.
-        core_->post([self = shared_from_this(), again = lost_ || throttled_] {
-            const auto go = [self] { self->go_further(); };
-            again ? self->pace_.after_refusal(*self->core_, go) : go();
+        core_->post([self = shared_from_this(), lost, throttled] {
+            const auto go = [self, lost, throttled] { self->go_on(lost, throttled); };
+            lost || throttled ? self->pace_.after_refusal(*self->core_, go) : go();
         });
     }
 
-    void go_further()
-    {
-        if (op_) {
-            proceed();
-        }
-        if (!op_ && under_way_.empty()) {
-            clean_up();
-        }
-    }
-
     // A request that a server was too busy for is not repeated by itself: it would come after those that have to follow it.
-    void proceed()
+    void go_on(bool lost, bool throttled)
     {
-        if (lost_) {
+        const auto last = std::move(batch_);
+        if (op_ && lost) {
             begin();
-        } else if (throttled_) {
+        } else if (op_ && throttled) {
             disturbed(zookeeper_errc::throttled_op, about("the server has too much to do"));
-        } else {
-            (this->*then_)();
+        } else if (op_) {
+            last->then(last->answers);
+        }
+        if (!op_ && !batch_ && !probes_.empty()) { // of a caller who has gone
+            send(removals(), [](replies&) {});
         }
     }
 
@@ -221,23 +213,19 @@ private:
             begin();
         }
     }
+    void disturbed(const zk::reply& by) { disturbed(by.error, by.detail); }
 
     // ---- to create the root
 
     void create()
     {
-        batch(&lock_root_operation::created, [this] {
-            zk::recycled_vector<transaction_op> ops;
-            ops.push_back(create_op(path_));
-            ops.push_back(create_op(keeper_, std::string{keeper_data}));
-            submit({.op = zk::opcode::multi, .acl = acl_, .ops = std::move(ops)}, on_loss::report,
-                   [this](const zk::reply& r) { keep(created_, r); });
-        });
+        send({keep_after(create_op(path_))}, [this](replies& r) { created(std::move(r[0])); });
     }
 
-    void created()
+    void created(zk::reply&& r)
     {
-        const auto& ec = created_.error;
+        creation_ = std::move(r);
+        const auto& ec = creation_.error;
         if (!ec) {
             finish({});
         } else if (ec == zookeeper_errc::no_node && protocol::parent_path(path_) != "/") {
@@ -245,136 +233,108 @@ private:
         } else if (ec == zookeeper_errc::node_exists || ec == zookeeper_errc::no_auth) {
             examine(); // the servers look for the permission first
         } else {
-            fail(ec, created_.detail);
+            fail(creation_);
         }
     }
 
     void create_parents()
     {
-        parents_ = {};
-        batch(&lock_root_operation::created_parents, [this] {
-            for (const auto& each : protocol::path_and_ancestors(protocol::parent_path(path_))) {
-                submit({.op = zk::opcode::create, .path = each, .acl = acl_}, on_loss::report,
-                       [this](const zk::reply& r) {
-                           const bool there = !r.error || r.error == zookeeper_errc::node_exists;
-                           if (there) {
-                               parents_ = {}; // then those above are there, too
-                           } else if (!parents_.error || r.error != zookeeper_errc::no_node) {
-                               keep(parents_, r);
-                           }
-                       });
-            }
-        });
-    }
-
-    void created_parents()
-    {
-        if (parents_.error && parents_.error != zookeeper_errc::no_node) {
-            fail(parents_.error, parents_.detail);
-        } else {
-            disturbed(created_.error, created_.detail);
+        std::vector<zk::call> calls;
+        for (const auto& each : protocol::path_and_ancestors(protocol::parent_path(path_))) {
+            calls.push_back({.op = zk::opcode::create, .path = each, .acl = acl_});
         }
+        send(std::move(calls), [this](replies& of_each) {
+            const zk::reply* refusal = nullptr;
+            for (const auto& r : of_each) {
+                if (!r.error || r.error == zookeeper_errc::node_exists) {
+                    refusal = nullptr; // then those above are there, too
+                } else if (refusal == nullptr || r.error != zookeeper_errc::no_node) {
+                    refusal = &r;
+                }
+            }
+            refusal != nullptr && refusal->error != zookeeper_errc::no_node ? fail(*refusal)
+                                                                            : disturbed(creation_);
+        });
     }
 
     // ---- to check it
 
     void examine()
     {
-        probe_ = another_probe();
-        removed_ = {};
-        batch(&lock_root_operation::checked, [this] {
-            read_list(path_, before_);
-            probes_.push_back(probe_);
-            submit({.op = zk::opcode::create,
-                    .path = probe_,
-                    .mode = create_mode::ephemeral,
-                    .acl = acl_},
-                   on_loss::report, [this](const zk::reply& r) {
-                       keep(probed_, r);
-                       probe_czxid_ = r.stat.czxid;
-                   });
-            read_list(probe_, own_);
-            remove_probes();
-            submit({.op = zk::opcode::create,
-                    .path = keeper_,
-                    .data = std::string{keeper_data},
-                    .acl = acl_},
-                   on_loss::report, [this](const zk::reply& r) { keep(kept_, r); });
-            read_list(keeper_, keepers_);
-            read_list(path_, after_);
-        });
+        protocol::guid g;
+        zk::random_bytes(&g, sizeof g);
+        std::string name = ".probe-";
+        protocol::append(name, g);
+        const auto probe =
+            protocol::join_path(path_, name + '-'); // without a number: it is no contender's
+        probes_.push_back(probe);
+        auto calls = removals();
+        const std::initializer_list<zk::call> before = {
+            read_list(path_),
+            {.op = zk::opcode::create, .path = probe, .mode = create_mode::ephemeral, .acl = acl_},
+            read_list(probe)};
+        calls.insert(calls.begin(), before);
+        calls.insert(calls.end(), {keep(), read_list(keeper()), read_list(path_)});
+        send(std::move(calls), [this](replies& r) { checked(r); });
     }
 
-    // Those of former rounds, too, if no answer to their removal has come; a few at a time, the youngest first.
-    void remove_probes()
+    // Of the probes of former rounds, too, if no answer to their removal has come; a few at a time, the youngest first.
+    [[nodiscard]] std::vector<zk::call> removals() const
     {
-        std::vector<std::string> some{probes_.rbegin(), probes_.rend()};
-        some.resize(std::min<std::size_t>(some.size(), most_rounds));
-        for (const auto& name : some) {
-            submit({.op = zk::opcode::remove, .path = name}, on_loss::report,
-                   [this, name](const zk::reply& r) {
-                       const bool again = op_ && r.error == zookeeper_errc::throttled_op;
-                       if (!is_lost(r.error) && !again) {
-                           std::erase(probes_, name);
-                       }
-                       if (r.error == zookeeper_errc::no_auth) {
-                           keep(removed_, r);
-                       }
-                   });
+        std::vector<zk::call> some;
+        for (auto at = probes_.rbegin(); at != probes_.rend() && some.size() != most_rounds; ++at) {
+            some.push_back({.op = zk::opcode::remove, .path = *at});
+        }
+        return some;
+    }
+    void removed(const std::string& probe, const error_code& ec)
+    {
+        if (!is_lost(ec) && !(op_ && is_throttled(ec))) {
+            std::erase(probes_, probe);
         }
     }
 
-    // Of a caller who has gone.
-    void clean_up()
+    void checked(replies& all)
     {
-        if (!probes_.empty()) {
-            batch(nullptr, [this] { remove_probes(); });
-        }
-    }
-
-    // Never repeated by the client: the order of the requests counts.
-    void read_list(const std::string& path, node_list& into)
-    {
-        submit({.op = zk::opcode::get_acl, .path = path}, on_loss::report,
-               [&into](const zk::reply& r) {
-                   into = {r.error, r.detail, r.acl, r.stat};
-               });
-    }
-
-    void checked()
-    {
-        if (after_.error == zookeeper_errc::no_node) {
+        const auto& before = all[0];
+        const auto& probed = all[1];
+        const auto& kept = all.end()[-3];
+        const auto& keepers = all.end()[-2];
+        const auto& after = all.end()[-1];
+        const auto unremoved = std::ranges::find(
+            all.begin() + 3, all.end() - 3, error_code{zookeeper_errc::no_auth}, &zk::reply::error);
+        own_ = std::move(all[2]);
+        if (after.error == zookeeper_errc::no_node) {
             // It is not there. Then the refusal to create it counts, if there was one.
-            created_.error == zookeeper_errc::no_auth ? fail(created_.error, created_.detail)
-                                                      : disturbed(after_.error, after_.detail);
-        } else if (after_.error) {
-            fail(after_.error, after_.detail);
-        } else if (!(before_ == after_)) {
+            creation_.error == zookeeper_errc::no_auth ? fail(creation_) : disturbed(after);
+        } else if (after.error) {
+            fail(after);
+        } else if (before.error || before.stat.czxid != after.stat.czxid ||
+                   before.stat.aversion != after.stat.aversion) {
             disturbed(zookeeper_errc::node_exists,
                       about("others change this node or its access control list"));
-        } else if (probed_.error && probed_.error != zookeeper_errc::node_exists) {
-            fail(probed_.error, probed_.detail);
-        } else if (kept_.error && kept_.error != zookeeper_errc::node_exists) {
-            fail(kept_.error, kept_.detail);
-        } else if (probed_.error || own_.error) {
-            disturbed(probed_.error ? probed_.error : own_.error,
-                      probed_.error ? probed_.detail : own_.detail);
-        } else if (own_.stat.czxid != probe_czxid_) {
+        } else if (probed.error && probed.error != zookeeper_errc::node_exists) {
+            fail(probed);
+        } else if (kept.error && kept.error != zookeeper_errc::node_exists) {
+            fail(kept);
+        } else if (probed.error || own_.error) {
+            disturbed(probed.error ? probed : own_);
+        } else if (own_.stat.czxid != probed.stat.czxid) {
             disturbed(zookeeper_errc::node_exists,
                       about("others replace the node by which this client learns its identity"));
-        } else if (keepers_.error) {
-            disturbed(keepers_.error, keepers_.detail);
-        } else if (const auto open = protocol::entry_for_others(after_.acl, own_.acl)) {
+        } else if (keepers.error) {
+            disturbed(keepers);
+        } else if (const auto open = protocol::entry_for_others(after.acl, own_.acl)) {
             expose(path_, *open);
         } else if (const auto everybody = protocol::entry_for_everybody(own_.acl)) {
             expose(path_, *everybody); // such a list was refused, so no server should show it
-        } else if (const auto theirs = protocol::entry_for_others(keepers_.acl, own_.acl)) {
-            expose(keeper_, *theirs); // who may have made it so that it does not stay
-        } else if (keepers_.stat.ephemeral_owner != 0) {
-            refuse(errc::unprotected, keeper_ + " is ephemeral, or has a time to live; delete it");
-        } else if (removed_.error) {
-            fail(removed_.error, removed_.detail); // each call would leave a probe
-        } else if (after_.stat.aversion != 0) {
+        } else if (const auto theirs = protocol::entry_for_others(keepers.acl, own_.acl)) {
+            expose(keeper(), *theirs); // who may have made it so that it does not stay
+        } else if (keepers.stat.ephemeral_owner != 0) {
+            refuse(errc::unprotected, keeper() + " is ephemeral, or has a time to live; delete it");
+        } else if (unremoved != all.end() - 3) {
+            fail(*unremoved); // each call would leave a probe
+        } else if (after.stat.aversion != 0) {
             replace_keeper();
         } else {
             finish({});
@@ -387,77 +347,58 @@ private:
     // lost its last child.
     void replace_keeper()
     {
-        batch(&lock_root_operation::replaced_keeper, [this] {
-            zk::recycled_vector<transaction_op> ops;
-            ops.push_back(remove_op(keeper_));
-            ops.push_back(create_op(keeper_, std::string{keeper_data}));
-            submit({.op = zk::opcode::multi, .acl = acl_, .ops = std::move(ops)}, on_loss::report,
-                   [this](const zk::reply& r) { keep(kept_, r); });
+        send({keep_after(remove_op(keeper()))}, [this](replies& r) {
+            const auto& ec = r[0].error;
+            if (ec == zookeeper_errc::not_empty) {
+                refuse(errc::unprotected, keeper() + " has children; delete them");
+            } else if (ec == zookeeper_errc::no_node) {
+                disturbed(r[0]);
+            } else if (ec) {
+                fail(r[0]);
+            } else {
+                unread_.clear();
+                unlisted_.assign(1, path_);
+                looked_at_ = 0;
+                look_further();
+            }
         });
-    }
-
-    void replaced_keeper()
-    {
-        if (kept_.error == zookeeper_errc::not_empty) {
-            refuse(errc::unprotected, keeper_ + " has children; delete them");
-        } else if (kept_.error == zookeeper_errc::no_node) {
-            disturbed(kept_.error, kept_.detail);
-        } else if (kept_.error) {
-            fail(kept_.error, kept_.detail);
-        } else {
-            look_below();
-        }
-    }
-
-    void look_below()
-    {
-        unread_.clear();
-        unlisted_.assign(1, path_);
-        looked_at_ = 0;
-        look_further();
     }
 
     void look_further()
     {
         if (!unread_.empty()) {
-            batch(&lock_root_operation::looked_at_lists, [this] {
-                const auto number = std::min(unread_.size(), most_at_once);
-                looked_at_ += number;
-                below_.assign(number, {});
-                for (auto& each : below_) {
-                    each.path = std::move(unread_.back());
-                    unread_.pop_back();
-                    read_list(each.path, each.list);
-                }
-            });
+            const auto first =
+                unread_.end() - static_cast<std::ptrdiff_t>(std::min(unread_.size(), most_at_once));
+            std::vector<std::string> paths{first, unread_.end()};
+            unread_.erase(first, unread_.end());
+            looked_at_ += paths.size();
+            std::vector<zk::call> calls;
+            std::ranges::transform(paths, std::back_inserter(calls), read_list);
+            send(std::move(calls),
+                 [this, paths = std::move(paths)](replies& r) { looked_at_lists(paths, r); });
         } else if (!unlisted_.empty()) {
-            batch(&lock_root_operation::looked_at_children, [this] {
-                listed_ = std::move(unlisted_.back());
-                unlisted_.pop_back();
-                submit({.op = zk::opcode::children, .path = listed_}, on_loss::report,
-                       [this](const zk::reply& r) {
-                           keep(children_, r);
-                           names_ = r.names;
-                       });
-            });
+            auto path = std::move(unlisted_.back());
+            unlisted_.pop_back();
+            send({{.op = zk::opcode::children, .path = path}},
+                 [this, path](replies& r) { looked_at_children(path, r[0]); });
         } else {
             finish({});
         }
     }
 
-    void looked_at_children()
+    void looked_at_children(const std::string& of, const zk::reply& r)
     {
-        if (children_.error && children_.error != zookeeper_errc::no_node) {
-            return fail(children_.error, children_.detail);
+        if (r.error && r.error != zookeeper_errc::no_node) {
+            return fail(r);
         }
-        if (looked_at_ + names_.size() > most_below) {
+        if (looked_at_ + r.names.size() > most_below) {
             return refuse(errc::unprotected,
-                          "the access control list of " + protocol::shown(listed_) +
+                          "the access control list of " + protocol::shown(of) +
                               " was replaced, and too many nodes are below to look at; use "
                               "another path, or delete it");
         }
-        for (const auto& name : names_) {
-            auto path = protocol::join_path(listed_, name);
+        for (const auto& name : r.names) {
+            auto path = protocol::join_path(of, name);
             // The servers' own. They keep it open, and no lock is there.
             if (path != "/zookeeper" || !core_->options().chroot.empty()) {
                 unread_.push_back(std::move(path));
@@ -466,20 +407,21 @@ private:
         look_further();
     }
 
-    void looked_at_lists()
+    void looked_at_lists(const std::vector<std::string>& paths, const replies& lists)
     {
-        for (const auto& [path, list] : below_) {
-            if (list.error == zookeeper_errc::no_node) {
+        for (std::size_t i = 0; i != paths.size(); ++i) {
+            const auto& r = lists[i];
+            if (r.error == zookeeper_errc::no_node) {
                 continue; // a contender that has gone, say
             }
-            if (list.error) {
-                return fail(list.error, list.detail);
+            if (r.error) {
+                return fail(r);
             }
-            if (const auto open = protocol::entry_for_others(list.acl, own_.acl)) {
-                return expose(path, *open);
+            if (const auto open = protocol::entry_for_others(r.acl, own_.acl)) {
+                return expose(paths[i], *open);
             }
-            if (list.stat.aversion != 0) {
-                unlisted_.push_back(path);
+            if (r.stat.aversion != 0) {
+                unlisted_.push_back(paths[i]);
             }
         }
         look_further();
@@ -498,13 +440,6 @@ private:
 
     // ---- the outcome
 
-    struct refusal {
-        error_code error;
-        std::string detail;
-    };
-
-    static void keep(refusal& in, const zk::reply& r) { in = {r.error, r.detail}; }
-
     [[nodiscard]] std::string about(const std::string& what) const
     {
         return "lock root " + path_ + ": " + what;
@@ -516,6 +451,7 @@ private:
         fail(ec, about(why));
     }
 
+    void fail(const zk::reply& r) { fail(r.error, r.detail); }
     void fail(const error_code& ec, const std::string& why)
     {
         op_->explain(ec, why);
@@ -525,23 +461,24 @@ private:
     void finish(const error_code& ec)
     {
         const auto self = shared_from_this();
-        if (std::exchange(listens_, false)) {
-            core_->remove(*this);
-        }
+        core_->remove(*this);
         std::exchange(op_, {}).complete(ec);
     }
 
     void cancel(asio::cancellation_type type)
     {
         const auto self = shared_from_this();
-        const auto waits = [this](request* each) { return core_->is_waiting(*each); };
-        if (!ends_at_once(type) && (answered_ || !std::ranges::all_of(under_way_, waits))) {
+        const auto under_way = batch_ ? batch_->open : std::vector<request*>{};
+        const auto waits = [this](request* r) { return r == nullptr || core_->is_waiting(*r); };
+        if (!ends_at_once(type) && (answered_ || !std::ranges::all_of(under_way, waits))) {
             return;
         }
         finish(asio::error::operation_aborted);
         // What was sent cannot be taken back, and the removal of the probe belongs to it.
-        while (!under_way_.empty() && waits(under_way_.back())) {
-            core_->abandon(*under_way_.back(), asio::error::operation_aborted);
+        for (auto* const r : under_way) {
+            if (r != nullptr && core_->is_waiting(*r)) {
+                core_->abandon(*r, asio::error::operation_aborted);
+            }
         }
     }
 
@@ -549,32 +486,16 @@ private:
     operation_ptr<error_code> op_; // until it completes
     const std::string path_;
     const access_control_list acl_;
-    const std::string keeper_;
 
-    std::list<request*> under_way_;
-    void (lock_root_operation::*then_)() = nullptr;
-    bool listens_ = false; // to the client
-    bool sending_ = false;
-    bool lost_ = false;      // an answer to one of them
-    bool throttled_ = false; // one of them
-    bool answered_ = false;  // something has been sent
-    int rounds_ = 0;         // in which others came in between
+    std::shared_ptr<batch> batch_; // until its answers have been looked at
+    bool answered_ = false;        // something has been sent
+    int rounds_ = 0;               // in which others came in between
     pauses pace_;
 
-    refusal created_, parents_, probed_, removed_, kept_, children_;
-    node_list before_, own_, keepers_, after_;
-
-    std::string probe_;               // of this round
-    std::int64_t probe_czxid_ = 0;    // when it was created
+    zk::reply creation_;              // what came of creating the root
+    zk::reply own_;                   // the list that this client's nodes get
     std::vector<std::string> probes_; // that may still be there
 
-    struct node_below {
-        std::string path;
-        node_list list;
-    };
-    std::vector<node_below> below_;              // whose lists are being read
-    std::string listed_;                         // whose children are being read
-    std::vector<std::string> names_;             // of these
     std::vector<std::string> unread_, unlisted_; // that are still to be looked at
     std::size_t looked_at_ = 0;                  // how many lists
 };

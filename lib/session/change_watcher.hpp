@@ -32,18 +32,16 @@ public:
 
     void start()
     {
-        if (const auto& link = op_.cancellation()) {
-            if (link->requested() != asio::cancellation_type::none) {
-                fail(asio::error::operation_aborted);
-                return;
-            }
+        if (const auto link = op_.cancellation()) {
             link->bind([this](asio::cancellation_type) {
                 const auto self = this->shared_from_this();
                 fail(asio::error::operation_aborted);
                 inner_.emit(asio::cancellation_type::terminal);
             });
         }
-        begin();
+        if (op_) { // else it was cancelled before
+            begin();
+        }
     }
 
 protected:

@@ -35,15 +35,13 @@ public:
     void start(First first)
     {
         core_->dispatch([self = this->shared_from_this(), first = std::move(first)]() mutable {
-            if (const auto& link = self->op_.cancellation()) {
-                if (link->requested() != asio::cancellation_type::none) {
-                    self->fail(asio::error::operation_aborted);
-                    return;
-                }
+            if (const auto link = self->op_.cancellation()) {
                 link->bind([raw = self.get()](asio::cancellation_type) { raw->cancel(); });
             }
-            const client_core::batch together{*self->core_};
-            first();
+            if (self->op_) { // else it was cancelled before
+                const client_core::batch together{*self->core_};
+                first();
+            }
         });
     }
 
