@@ -1,6 +1,7 @@
 // Drives one handle from the user's executor: the socket of its wire, waited for, and one timer.
 #include "zk/connection.hpp"
 #include "zk/descriptor.hpp"
+#include "zk/moving_deadline.hpp"
 #include "zk/old_tcp_socket.hpp"
 #include "zk/plain_wire.hpp"
 #include "zk/secret.hpp"
@@ -10,14 +11,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace colock::zk {
 
 namespace {
-
-using clock = std::chrono::steady_clock;
 
 // So many packets are processed before other handlers of the executor get their turn.
 constexpr int packets_a_turn = 64;
@@ -55,6 +54,10 @@ private:
                                    const session_identity& session,
                                    const std::vector<credential>& credentials,
                                    watch_receiver& watches);
+    [[nodiscard]] bool is_established() const noexcept
+    {
+        return progress_ == progress::established;
+    }
     void step();
     void drain();
     bool settle();
@@ -62,7 +65,6 @@ private:
     [[nodiscard]] bool carry();
     void wait_readable();
     void wait_writable();
-    void wait_until(clock::time_point when);
     void on_readable();
     void on_writable();
     void on_timer();
@@ -81,24 +83,18 @@ private:
     std::unique_ptr<wire> wire_;
     std::unique_ptr<handle> handle_; // empty before there is a wire, and once closed
     stream writable_;                // the wire's socket, while it is waited for
-    timer timer_;
-    clock::time_point timer_at_ = clock::time_point::max();
-    // Until then the C client has nothing to time out. A little early: it counts whole milliseconds.
-    clock::time_point due_ = clock::time_point::max();
+    moving_deadline deadline_;       // the C client's: until then it has nothing to time out
 
-    bool closed_ = false;
-    bool offered_ = false;
-    bool established_ = false;
+    enum class progress { begun, offered, established } progress_ = progress::begun;
+    // A close is only requested while the C client is on the stack.
+    enum class closing { no, at_once, with_last_words, closed } closing_ = closing::no;
     bool reading_ = false;
     bool writing_ = false;
     bool in_library_ = false; // a function of the C client is on the stack
     bool in_step_ = false;
-    bool close_requested_ = false;
-    bool last_words_ = false;
     std::function<void(bool)> ended_; // set while the session is being ended
     bool end_sent_ = false;
-    std::string end_tail_; // of what came after the close, where the confirmation may begin
-    bool end_confirmed_ = false;
+    std::string end_tail_; // of what came after the close: the confirmation, or where it may begin
 };
 
 // Marks that the C client is on the stack, where the handle must not be destroyed.
@@ -121,7 +117,7 @@ private:
 c_client_connection::c_client_connection(const strand_type& strand, std::shared_ptr<void> owner,
                                          observer& told, std::atomic<std::uint64_t>& wakeups)
     : strand_{strand}, owner_{std::move(owner)}, observer_{told}, wakeups_{wakeups},
-      writable_{strand_}, timer_{strand_}
+      writable_{strand_}, deadline_{strand_}
 {
 }
 
@@ -200,13 +196,14 @@ connection::fault_report c_client_connection::fault() const
         report = of_wire.empty() ? fault_report{handle_->fault()}
                                  : fault_report{std::move(of_wire), true};
     }
-    report.lacks_descriptors = report.text.empty() && !offered_ && !are_descriptors_left();
+    report.lacks_descriptors =
+        report.text.empty() && progress_ == progress::begun && !are_descriptors_left();
     return report;
 }
 
 error_code c_client_connection::send(const call& c, receiver& to)
 {
-    if (!handle_ || close_requested_ || end_sent_) {
+    if (!handle_ || closing_ != closing::no || end_sent_) {
         return zookeeper_errc::connection_loss;
     }
     wire_->hold_back(true);
@@ -216,7 +213,7 @@ error_code c_client_connection::send(const call& c, receiver& to)
 
 bool c_client_connection::authenticate(const credential& c)
 {
-    if (!handle_ || close_requested_ || end_sent_ || in_library_) {
+    if (!handle_ || closing_ != closing::no || end_sent_ || in_library_) {
         return false;
     }
     wire_->hold_back(true);
@@ -238,20 +235,20 @@ bool c_client_connection::settle()
     if (!handle_ || in_library_) {
         return false;
     }
-    if (close_requested_) {
-        close(last_words_);
+    if (closing_ != closing::no) {
+        close(closing_ == closing::with_last_words);
         return false;
     }
     switch (const auto state = handle_->state()) {
     case handle::status::connecting:
-        if (!offered_ && handle_->is_offered()) {
-            offered_ = true;
+        if (progress_ == progress::begun && handle_->is_offered()) {
+            progress_ = progress::offered;
             observer_.offered();
         }
         return true;
     case handle::status::connected:
-        if (!established_) {
-            established_ = true;
+        if (!is_established()) {
+            progress_ = progress::established;
             observer_.established();
         }
         return handle_ != nullptr;
@@ -266,11 +263,9 @@ void c_client_connection::step()
     }
     const auto self = shared_from_this();
     in_step_ = true;
-    if (settle()) {
-        // After a stall the answer may lie in the socket: the C client would time out before it looks.
-        if (established_ && clock::now() >= due_) {
-            drain();
-        }
+    // After a stall the answer may lie in the socket: the C client would time out before it looks.
+    if (settle() && is_established() && deadline_.is_near()) {
+        drain();
     }
     if (settle()) {
         handle::interest next;
@@ -278,10 +273,9 @@ void c_client_connection::step()
             const library_call guard{*this};
             next = handle_->next_interest();
         }
-        const auto when = clock::now() + next.timeout;
-        due_ = when - std::chrono::milliseconds{5};
+        const auto when = moving_deadline::clock::now() + next.timeout;
         if (settle() && attach(next.descriptor) && carry()) {
-            wait_until(when);
+            deadline_.wait(when, [self] { self->on_timer(); });
             wait_readable();
             if (next.write || wire_->has_unsent()) {
                 wait_writable(); // the last: it may be over then
@@ -317,7 +311,7 @@ bool c_client_connection::carry()
 
 void c_client_connection::drain()
 {
-    for (int i = 0; handle_ && !close_requested_ && i != packets_a_turn; ++i) {
+    for (int i = 0; handle_ && closing_ == closing::no && i != packets_a_turn; ++i) {
         bool more = false;
         {
             const library_call guard{*this};
@@ -385,23 +379,6 @@ void c_client_connection::wait_writable()
     writable_.async_wait(stream::wait_write, std::move(done));
 }
 
-// The C client's deadlines move out with every packet. The timer is left as it is then, fires early, and
-// is set anew: a few wake-ups in each third of the session time-out, instead of one call each packet.
-void c_client_connection::wait_until(clock::time_point when)
-{
-    if (when >= timer_at_) {
-        return;
-    }
-    timer_at_ = when;
-    timer_.expires_at(when);
-    timer_.async_wait([self = shared_from_this()](const error_code& ec) {
-        if (!ec) {
-            self->timer_at_ = clock::time_point::max();
-            self->on_timer();
-        }
-    });
-}
-
 void c_client_connection::on_readable()
 {
     if (!handle_) {
@@ -439,7 +416,7 @@ void c_client_connection::on_timer()
         return;
     }
     wakeups_.fetch_add(1, std::memory_order_relaxed);
-    if (established_) {
+    if (is_established()) {
         drain();
     }
     step();
@@ -455,7 +432,7 @@ void c_client_connection::end_session(std::function<void(bool confirmed)> done)
 
 void c_client_connection::try_to_end()
 {
-    if (end_sent_ || !established_ || !wire_->is_attached()) {
+    if (end_sent_ || !is_established() || !wire_->is_attached()) {
         return;
     }
     handle::interest next;
@@ -494,22 +471,19 @@ void c_client_connection::carry_end()
 // that sends on and on is left alone in the end by close().
 void c_client_connection::await_end()
 {
-    constexpr unsigned char confirmation[] = {0, 0, 0, 16, 0x7f, 0xff, 0xff, 0xff};
+    using namespace std::string_view_literals;
+    constexpr auto confirmation = "\0\0\0\x10\x7f\xff\xff\xff"sv;
+    const auto is_confirmed = [&] { return end_tail_.find(confirmation) != std::string::npos; };
     char bytes[16 * 1024];
     const auto came = wire_->receive(bytes, sizeof bytes);
-    if (came.count != 0) {
+    if (came.count != 0 && !is_confirmed()) {
+        end_tail_.erase(0, end_tail_.size() - std::min(end_tail_.size(), confirmation.size() - 1));
         end_tail_.append(bytes, came.count);
-        end_confirmed_ = end_confirmed_ ||
-                         std::search(end_tail_.begin(), end_tail_.end(), std::begin(confirmation),
-                                     std::end(confirmation), [](char a, unsigned char b) {
-                                         return static_cast<unsigned char>(a) == b;
-                                     }) != end_tail_.end();
-        end_tail_.erase(0, end_tail_.size() - std::min(end_tail_.size(), sizeof confirmation - 1));
-    } else if (came.over) {
+    } else if (came.count == 0 && came.over) {
         const auto self = shared_from_this();
         const auto done = std::move(ended_);
         close();
-        done(end_confirmed_);
+        done(is_confirmed());
         return;
     }
     wait_readable();
@@ -517,15 +491,14 @@ void c_client_connection::await_end()
 
 void c_client_connection::close(bool last_words) noexcept
 {
-    if (closed_) {
+    if (closing_ == closing::closed) {
         return;
     }
     if (in_library_) {
-        close_requested_ = true;
-        last_words_ = last_words;
+        closing_ = last_words ? closing::with_last_words : closing::at_once;
         return;
     }
-    closed_ = true;
+    closing_ = closing::closed;
     // Whatever the callbacks below drop, this object and its owner stay until the end of this function.
     const auto owner = std::move(owner_);
     const auto self = weak_from_this().lock();
@@ -533,7 +506,7 @@ void c_client_connection::close(bool last_words) noexcept
     if (const auto connector = std::exchange(connector_, nullptr)) {
         connector->cancel();
     }
-    if (last_words && established_ && !end_sent_) {
+    if (last_words && is_established() && !end_sent_) {
         wire_->hold_back(
             false); // a socket that is closed with answers unread sends nothing any more
         // Not into the middle of a request that is only half written.
@@ -544,12 +517,12 @@ void c_client_connection::close(bool last_words) noexcept
     }
     error_code ignored;
     writable_.close(ignored);
-    timer_.cancel();
+    deadline_.stop();
     const auto doomed = std::move(handle_);
     if (!wire_) {
         return;
     }
-    if (established_ && !last_words && !end_sent_ && wire_->is_attached()) {
+    if (is_established() && !last_words && !end_sent_ && wire_->is_attached()) {
         observer_.left_behind(address_, make_old_socket(strand_, wire_->release()));
     }
     wire_->close();
