@@ -175,9 +175,6 @@ protected:
         require(!a.gone, "contract: a command after gone");
         const auto ask = [&](operation op) { send(s, {op, who}); };
         switch (c.type) {
-        case kind::reserve: // that it may take a while, or be refused, is told by example
-            tell(s, a, lab, [](auto& p, auto& more) { p.reserved({}, more); });
-            break;
         case kind::lock_queue: lock(s, who, lab); break;
         case kind::unlock_queue:
         case kind::release_queue:

@@ -100,7 +100,7 @@ public:
         case step_kind::deliver: deliver(s, lab); break;
         case step_kind::begin:
             a.begun = true;
-            tell(s, a, lab, [](auto& p, auto& out) { p.begin(out); });
+            tell(s, a, lab, [](auto& p, auto& out) { p.begin({}, out); });
             break;
         case step_kind::release:
             a.released = true;

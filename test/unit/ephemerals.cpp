@@ -334,25 +334,20 @@ BOOST_AUTO_TEST_CASE(an_acquisition_of_permits_keeps_room_first)
 {
     using namespace protocol::permits;
     using kind = command::kind;
-    const auto reserving = [](settings s, commands& out) {
-        acquisition a{s, {}};
-        a.begin(out);
-        BOOST_TEST((out == commands{{kind::reserve}}));
-        out.clear();
-        return a;
-    };
     commands out;
-    reserving({}, out).reserved(errc::session_full, out);
+    acquisition{{}, {}}.begin(errc::session_full, out);
     BOOST_TEST((out == commands{{kind::failed, {}, errc::session_full}, {kind::gone}}));
 
-    auto cancelled = reserving({}, out = {});
+    out.clear();
+    acquisition cancelled{{}, {}};
     cancelled.cancel(false, out);
-    cancelled.reserved(errc::client_closed, out);
+    cancelled.begin(errc::client_closed, out);
     BOOST_TEST((out == commands{{kind::cut_short}, {kind::cancelled}, {kind::gone}}));
 
-    auto one = reserving({.try_only = true}, out = {});
+    out.clear();
+    acquisition one{{.try_only = true}, {}};
     one.suspended(out);
-    one.reserved(lost_connection, out);
+    one.begin(lost_connection, out);
     BOOST_TEST(
         (out == commands{{kind::failed, {}, errc::disconnected}, {kind::cut_short}, {kind::gone}}));
 }

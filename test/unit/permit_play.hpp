@@ -14,7 +14,6 @@ inline std::string word_for(protocol::permits::command::kind type)
 {
     using kind = protocol::permits::command::kind;
     switch (type) {
-    case kind::reserve: return "reserve";
     case kind::lock_queue: return "lock queue";
     case kind::unlock_queue: return "unlock queue";
     case kind::list: return "list";
@@ -44,14 +43,9 @@ inline std::string word_for(protocol::permits::command::kind type)
 struct play : protocol::permits::acquisition {
     explicit play(protocol::permits::settings s = {}) : acquisition{s, {}} { assume(now); }
 
-    std::string begin()
+    std::string begin(const error_code& ec = {})
     {
-        acquisition::begin(out);
-        return said() == "reserve" ? reserved() : "nothing reserved";
-    }
-    std::string reserved(const error_code& ec = {})
-    {
-        acquisition::reserved(ec, out);
+        acquisition::begin(ec, out);
         return said();
     }
     std::string cancel(bool at_once = false)

@@ -12,7 +12,7 @@ namespace colock::protocol::permits {
 
 // ---- the caller, and the connection
 
-void acquisition::reserved(const error_code& ec, commands& out)
+void acquisition::begin(const error_code& ec, commands& out)
 {
     if (!ends(ec, out)) {
         options_.try_only ? ask(step::looking, kind::list, out) : queue_up(out);

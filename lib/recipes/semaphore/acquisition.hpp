@@ -23,7 +23,6 @@ struct command {
     enum class kind : std::uint8_t {
         // Each is answered by exactly one call of the function named. The client repeats a read whose connection breaks,
         // and keeps what is asked for without a connection until there is one.
-        reserve, // reserved(): keep room in the session for as many leases as are wanted
         lock_queue, // queue_locked(): acquires the lock of the semaphore's queue; a try does not wait for it
         unlock_queue,   // queue_unlocked(), when no trace is left of it; forgets what is watched
         list,           // listed()
@@ -88,7 +87,7 @@ struct surroundings {
 //
 // A semaphore is a lock, its queue, and a directory of leases, one for each permit that is taken. An acquisition
 //
-// 1. keeps room for its leases in the session, so that it is refused now or never;
+// 1. begins when there is room for its leases in the session: it is refused now or never;
 // 2. looks, if it is a try: too few permits cost it one read and no write, or two reads with a counter node. What it
 //    finds is no promise, so it counts again later;
 // 3. queues up: it acquires the queue's lock;
@@ -112,8 +111,10 @@ public:
     // The client's knowledge. To be told before every other input.
     void assume(const surroundings& now) { now_ = now; }
 
+    // There is room for its leases, or why there is none.
+    void begin(const error_code& ec, commands& out);
+
     // The calls of its user.
-    void begin(commands& out) { ask(step::reserving, kind::reserve, out); }
     // `at_once`: the caller has its outcome now, and what was begun is undone in the background. Else the caller has
     // its outcome when no trace is left.
     void cancel(bool at_once, commands& out)
@@ -135,7 +136,6 @@ public:
     }
 
     // Answers.
-    void reserved(const error_code& ec, commands& out);
     // Without an error and not granted: the lock is busy, and its wait was a try, or has reached its deadline.
     void queue_locked(const error_code& ec, bool granted, commands& out);
     void queue_unlocked(commands& out) { finish(*std::exchange(outcome_, std::nullopt), out); }
@@ -163,7 +163,7 @@ public:
 private:
     using kind = command::kind;
     enum class step : std::uint8_t {
-        reserving,
+        beginning,
         looking,
         queueing_up, // until the lock, and the reads sent with it, are answered
         // With the queue's lock:
@@ -250,7 +250,7 @@ private:
     std::int64_t limit_; // how many permits there are; as it was last read, where a counter says so
     std::int32_t limit_version_ = 0; // of the counter then
     surroundings now_ = {};
-    step at_ = step::reserving;
+    step at_ = step::beginning;
     attempt attempt_ = {};
     std::optional<command> outcome_; // to be told when the queue's lock is given back
     bool made_directory_ = false;    // and no lease in it

@@ -57,7 +57,7 @@ public:
     void start()
     {
         core().add(shared_from_this());
-        tell(&machine::begin);
+        reserve();
         if (until_ == at_once && !core().is_connected()) {
             suspended();
         } else if (until_ != at_once && until_ != never) {
@@ -117,7 +117,6 @@ private:
     void perform(const command& c)
     {
         switch (c.type) {
-        case kind::reserve: reserve(); break;
         case kind::lock_queue: lock_queue(); break;
         case kind::unlock_queue: unlock_queue(); break;
         case kind::list: read(state_->leases, &machine::listed); break;
@@ -262,7 +261,7 @@ private:
             {.op = zk::opcode::multi, .path = state_->leases}, on_loss::report,
             [this, bytes](zk::reply&& r) {
                 reserved_ = r.error ? 0 : bytes;
-                tell(&machine::reserved, r.error);
+                tell(&machine::begin, r.error);
             },
             bytes);
     }
@@ -429,8 +428,8 @@ private:
             report_.gave_up("its time is over" + why);
         }
         if (op_ && op_->told() != nullptr) {
-            op_->tell(tries          ? about("too few permits are free")
-                      : why_.empty() ? about("not granted in time" + why)
+            op_->tell(tries          ? of().about("too few permits are free")
+                      : why_.empty() ? of().about("not granted in time" + why)
                                      : why_);
         }
         complete({}, access::make<permit>(of().core));
@@ -473,7 +472,7 @@ private:
                     " bytes, or a negative number";
         }
         if (why_.empty() || c.error == errc::conflicting_kind) {
-            why_ = about(words);
+            why_ = of().about(words);
         }
         if (c.error.category() == colock_category() && !refused) {
             core().note_error(why_);
@@ -489,10 +488,6 @@ private:
 
     [[nodiscard]] const semaphore_config& of() const noexcept { return state_->of; }
     [[nodiscard]] client_core& core() const noexcept { return *state_->of.core; }
-    [[nodiscard]] std::string about(const std::string& what) const
-    {
-        return "semaphore " + of().path + ": " + what;
-    }
 
     void complete(const error_code& ec, permit p)
     {

@@ -32,7 +32,7 @@ public:
     // ---- any thread
 
     // "semaphore /path", for people.
-    [[nodiscard]] std::string what() const { return "semaphore " + path(); }
+    [[nodiscard]] std::string what() const { return of_->of.name(); }
     [[nodiscard]] const std::string& path() const noexcept { return of_->of.path; }
     [[nodiscard]] const lease& loss() const noexcept { return lease_; }
 

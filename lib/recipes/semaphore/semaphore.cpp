@@ -22,11 +22,6 @@ struct semaphore_path::fault {
     std::string detail;
 };
 
-semaphore_state::semaphore_state(const semaphore_config& c)
-    : of{c}, leases{protocol::join_path(c.path, "leases")}
-{
-}
-
 semaphore_path::semaphore_path(semaphore_config c) : semaphore_config{std::move(c)}
 {
     if (auto* const to = core->telemetry()) {
@@ -104,7 +99,7 @@ void semaphore_path::start_acquire(operation_ptr<error_code, permit> op, std::in
     fault why;
     auto found = state_ ? state_ : find(why); // the other users of the path may have gone
     if (why = found ? fault_of_count(count) : why; why.error) {
-        const auto text = "semaphore " + path + ": " + why.detail;
+        const auto text = about(why.detail);
         core->note_error(text);
         op->explain(why.error, text);
         op.complete(why.error, permit{});

@@ -8,6 +8,7 @@
 
 #include "lock/lock_path.hpp"
 #include "names/kinds.hpp"
+#include "names/path.hpp"
 #include "session/core.hpp"
 
 #include <cstdint>
@@ -31,6 +32,9 @@ struct semaphore_config {
     {
         return options.owner_data ? *options.owner_data : default_owner_data();
     }
+    // For people.
+    [[nodiscard]] std::string name() const { return "semaphore " + path; }
+    [[nodiscard]] std::string about(const std::string& what) const { return name() + ": " + what; }
     // Of permits, for people.
     [[nodiscard]] std::string number() const
     {
@@ -41,12 +45,12 @@ struct semaphore_config {
 // On the strand.
 class semaphore_state final : public path_entry {
 public:
-    explicit semaphore_state(const semaphore_config& c);
+    explicit semaphore_state(const semaphore_config& c) : of{c} {}
     ~semaphore_state() override { of.core->forget_path(of.path); }
     [[nodiscard]] const lock_kind& kind() const noexcept override { return kinds::semaphore; }
 
     const semaphore_config of;
-    const std::string leases; // their directory
+    const std::string leases = protocol::join_path(of.path, "leases"); // their directory
     // The directory that was compared with what others have written: its czxid, 0 if none was.
     std::int64_t compared = 0;
     // Not made in the constructor: the table of paths is in use then.
