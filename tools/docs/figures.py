@@ -181,7 +181,7 @@ def memory():
          f"{of('100,000 held locks', 100)} MB, and {of('100,000 held locks, of the server', 100)} MB of the server"],
         ["a waiter with a node of its own, with its coroutine", of(node + "with its coroutine", 1000)],
         ["the same, beyond a coroutine that waits for a channel",
-         of(node + "beyond such a coroutine", 1000) + " (target 2,500)"],
+         of(node + "beyond such a coroutine", 1000) + " (target 3,000)"],
         ["a further waiter of its client, beyond such a coroutine",
          of("a waiter behind others of its client, beyond such a coroutine", 1000) + " (target 120)"],
     ])
