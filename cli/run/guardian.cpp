@@ -35,13 +35,17 @@ struct guarded_run {
 
 class guardian {
 public:
-    guardian(int supervisor, const guardian_task& task) : supervisor_{supervisor}, task_{task} {}
+    guardian(int supervisor, int consent, const guardian_task& task)
+        : supervisor_{supervisor}, consent_{consent}, task_{task}
+    {
+    }
 
     [[noreturn]] void serve()
     {
         prepare();
         for (;;) {
             if (!run_ && !supervisor_there_) {
+                static_cast<void>(::write(consent_, "", 1)); // nobody may be there to read it
                 ::_exit(0);
             }
             wait();
@@ -205,6 +209,7 @@ private:
     }
 
     const int supervisor_;
+    const int consent_;
     const guardian_task& task_;
     bool supervisor_there_ = true;
     int children_ = -1;
@@ -214,9 +219,9 @@ private:
 
 } // namespace
 
-void be_guardian(int supervisor, const guardian_task& task)
+void be_guardian(int supervisor, int consent, const guardian_task& task)
 {
-    guardian{supervisor, task}.serve();
+    guardian{supervisor, consent, task}.serve();
 }
 
 } // namespace colock::cli

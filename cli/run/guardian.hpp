@@ -24,6 +24,7 @@ struct guardian_task {
 // What the guardian process does until the supervisor has gone and no process of a command is left. It starts the command
 // when it is told to, passes signals on, and tells how the command ends. It needs neither the supervisor nor ZooKeeper to
 // end the command in time. Has no threads.
-[[noreturn]] void be_guardian(int supervisor, const guardian_task& task);
+// `consent`: gets a byte when the supervisor has gone and nothing is left: the session guard may end the session.
+[[noreturn]] void be_guardian(int supervisor, int consent, const guardian_task& task);
 
 } // namespace colock::cli

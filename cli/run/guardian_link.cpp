@@ -8,6 +8,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -34,29 +35,41 @@ guardian_link::guardian_link(const guardian_task& task)
                       "not be ended in time; mount it (unshare has --mount-proc)"};
     }
     int ends[2];
+    int consent[2];
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
         throw std::system_error{errno, std::generic_category(), "socketpair"};
+    }
+    if (::pipe2(consent, O_CLOEXEC) != 0) {
+        throw std::system_error{errno, std::generic_category(), "pipe2"};
     }
     guardian_ = ::fork();
     if (guardian_ == 0) {
         ::close(ends[0]);
-        be_guardian(ends[1], task);
+        ::close(consent[0]);
+        be_guardian(ends[1], consent[1], task);
     }
     const int error = errno;
     ::close(ends[1]);
+    ::close(consent[1]);
     socket_ = ends[0];
+    consent_ = consent[0];
     if (guardian_ < 0) {
         ::close(socket_);
         throw std::system_error{error, std::generic_category(), "fork"};
     }
     // Should somebody kill the guardian. Where SIGCHLD is ignored, the kernel reaps children itself: one that ends during a
     // look at /proc would not be found, and neither would what it leaves.
-    adopt_orphans();
     ::signal(SIGCHLD, SIG_DFL);
+}
+
+void guardian_link::adopt_orphans()
+{
+    cli::adopt_orphans();
 }
 
 guardian_link::~guardian_link()
 {
+    ::close(consent_);
     if (guardian_ < 0) {
         return;
     }

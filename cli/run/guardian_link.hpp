@@ -26,6 +26,13 @@ public:
     // The only one that blocks: does not return before all processes of a command are gone.
     ~guardian_link();
 
+    // From now on what a killed guardian leaves becomes a child of this process. To be called before a command starts; and not
+    // before the client is connected, whose session guard is nobody's child.
+    void adopt_orphans();
+
+    // Where the guardian says that no process of a command is left, once this process has gone: for the session guard.
+    [[nodiscard]] int consent() const noexcept { return consent_; }
+
     // False when the guardian does not hear it: it is gone, or has read nothing for long.
     bool tell(const message& m);
 
@@ -52,6 +59,7 @@ private:
     std::vector<pid_t> not_ours_;
     pid_t guardian_ = -1; // with the socket, until it is killed; then it is a child like the others
     int socket_ = -1;
+    int consent_ = -1;
 };
 
 } // namespace colock::cli

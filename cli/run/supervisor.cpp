@@ -33,7 +33,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -77,14 +80,32 @@ outcome outcome_of_command(int wait_status)
     return {status, "command", {}, wait_status};
 }
 
+// Beside this program, as a build has it, or where it was installed.
+std::string session_guard_program()
+{
+    std::error_code failed;
+    auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
+    const auto beside = self.replace_filename("colock-session-guard");
+    return !failed && std::filesystem::exists(beside, failed) ? beside.string()
+                                                              : installed_session_guard();
+}
+
+// When this process is killed, the session ends as soon as nothing is left of the command.
+client_options guarded(client_options servers, const guardian_link& guardian)
+{
+    servers.session_guard = {session_guard_program(), guardian.consent()};
+    return servers;
+}
+
 class supervisor {
 public:
     // In this order: signals are looked at before anybody changes them, and the guardian is forked before there is a thread.
     explicit supervisor(const supervision& what)
         : what_{what}, guardian_{{find_command(what.words, what.shell), what.terms, bound_,
                                   inherited_, terminal_, what.shown}},
-          zk_{context_, what.servers}, signals_{context_}, deadline_{steady::time_point::max()},
-          leave_{context_, steady::time_point::max()}, say_{what.program, what.lock.path, what.json}
+          zk_{context_, guarded(what.servers, guardian_)}, signals_{context_},
+          deadline_{steady::time_point::max()}, leave_{context_, steady::time_point::max()},
+          say_{what.program, what.lock.path, what.json}
     {
         ::signal(SIGPIPE, SIG_IGN); // a reader of our output that has gone
         if (what.limit && *what.limit > 0ms) {
@@ -325,6 +346,7 @@ private:
 
     asio::awaitable<run_result> run_under(holding& held)
     {
+        guardian_.adopt_orphans();
         command_run run{{guardian_, bound_, job_, say_, what_.terms}, held};
         phase_ = running{&run}; // a signal reaches the guardian after the start
         std::exception_ptr failed;

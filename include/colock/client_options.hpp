@@ -2,6 +2,7 @@
 #ifndef COLOCK_CLIENT_OPTIONS_HPP
 #define COLOCK_CLIENT_OPTIONS_HPP
 
+#include <colock/detail/config.hpp>
 #include <colock/log.hpp>
 #include <colock/node.hpp>
 #include <colock/observer.hpp>
@@ -49,6 +50,32 @@ enum class tls_verification {
     }
     return "unknown";
 }
+
+/// How the session of a process ends as soon as that is dead.
+///
+/// A holder that is killed keeps its locks for a time-out of its session: the servers notice its silence no earlier. The
+/// kernel knows at once. A session guard is a small process that ends the session then, so that the next contender is granted
+/// the lock within milliseconds. All clients of a process share one. The time-out stays as the second line: where the guard
+/// cannot act, nothing is worse than without it.
+///
+/// It acts when the process is dead with all its threads, and all copies of a descriptor are closed that this process has: a
+/// child that was forked without `exec`, and runs on, keeps the session until its time-out. A child that has closed all
+/// descriptors is not seen, and neither is what was started by `exec`, `system` or `popen`: such a process must not act
+/// under a lock of this client, or `consent` has to wait for it. A process that is stopped, is traced or dumps core is not
+/// dead. docs/guarantees.md has the rest.
+struct session_guard_options {
+    /// The path of `colock-session-guard`, such as `installed_session_guard()`. Empty, the default: no guard. A guard that
+    /// cannot be started costs a warning in the log, and `client_stats::session_guarded` is false.
+    std::string helper = {};
+
+    /// With a descriptor: the guard acts only after it has read a byte there as well, and never when it reads the end of
+    /// the file instead. It is for a process that outlives this one, and knows when all has ended that acts under the
+    /// locks: that process keeps the other end of the pipe. The client does not read, and does not close it.
+    int consent = -1;
+};
+
+/// Where `session_guard_options::helper` is, once colock is installed.
+[[nodiscard]] COLOCK_DECL std::string installed_session_guard();
 
 /// How a client connects.
 ///
@@ -131,6 +158,12 @@ struct client_options {
 
     /// How far the client checks the certificates of servers.
     tls_verification tls_verify = tls_verification::full;
+
+    /// Ends the session when this process is dead. Off by default. Needs Linux. With `tls` the guard gets what the context
+    /// has: authorities, certificate, chain and key, versions and ciphers. With a context that has callbacks, or a key that
+    /// cannot be read, `async_connect` completes with `errc::invalid_option`. The authorities have to be loaded from files,
+    /// or be those of the system: what a directory has that OpenSSL searches later is unknown to the guard.
+    session_guard_options session_guard = {};
 
     /// Receives the lines of the log at level `log_threshold` or above; see `log_sink`. None by default.
     log_sink log = {};

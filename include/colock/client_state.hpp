@@ -98,6 +98,8 @@ struct client_stats {
     loss_stats losses = {};              ///< `locks_lost`, by reason.
     acquisition_stats acquisitions = {}; ///< By outcome.
     time_stats times = {};               ///< With `client_options::histograms`.
+    /// A session guard knows the session: see `session_guard_options`.
+    bool session_guarded = false;
     /// How long the session is safe from now on if the servers stay silent, as far as the client knows; 0 when it
     /// may have ended, without a session, and where nothing is held for long, because only locks need the proof. A lock
     /// counts as lost earlier by its `lock_options::safety_margin`.

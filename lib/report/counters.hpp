@@ -32,6 +32,7 @@ struct counters {
         heartbeats{0}, replies{0}, watch_events{0}, wakeups{0}, locks_granted{0}, locks_released{0},
         bodies_cancelled{0}, bodies_overdue{0}, granted_by_servers{0}, granted_inside{0};
     std::atomic<std::size_t> in_flight{0}, waiting{0}, contenders{0};
+    std::atomic<bool> session_guarded{false};
     loss_counters lost;
 };
 

@@ -1,6 +1,7 @@
 #include <colock/client.hpp>
 #include <colock/detail/access.hpp>
 
+#include "guard/tls_material.hpp"
 #include "names/path.hpp"
 #include "session/core.hpp"
 #include "session/watch_state.hpp"
@@ -324,6 +325,12 @@ void client::use_tls(std::shared_ptr<asio::ssl::context> context)
                                       ? "use_tls: the client was made without client_options::tls"
                                       : "use_tls: there is no context"};
     }
+    if (!core_->options().session_guard.helper.empty()) {
+        if (const auto why = guard::material_of(*context).fault; !why.empty()) {
+            throw boost::system::system_error{
+                errc::invalid_option, "use_tls: the session guard cannot have the context: " + why};
+        }
+    }
     core_->dispatch([core = core_, context = std::move(context)]() mutable {
         core->own_session().use_tls(std::move(context));
     });
@@ -429,6 +436,7 @@ client_stats client::stats() const
                               .node_deleted = c.lost.node_deleted,
                               .safe_until_passed = c.lost.safe_until_passed,
                               .client_closed = c.lost.client_closed},
+                   .session_guarded = c.session_guarded,
                    .safe_for = std::max(core_->safe_until() - detail::boot_clock::now(),
                                         std::chrono::nanoseconds{0})};
     if (const auto* const t = core_->telemetry()) {

@@ -121,6 +121,12 @@ void client_session::connect(operation_ptr<error_code> op)
             op.complete(f.error);
             return;
         }
+        if (const auto why = guard_.use_tls(link_.tls()); !why.empty()) {
+            basics_.log.note_error("session_guard: the TLS context cannot be handed over: " + why);
+            op->explain(errc::invalid_option, basics_.log.last_error());
+            op.complete(errc::invalid_option);
+            return;
+        }
         link_.read_hosts();
     }
     const auto at = connecting_.insert(connecting_.end(), std::move(op));
@@ -200,6 +206,22 @@ void client_session::take_session(const std::string& address, bool resumed)
     basics_.log.write(log_level::info,
                       (resumed ? "connected again to " : "connected with a new session to ") +
                           address);
+    tell_guard();
+}
+
+void client_session::tell_guard()
+{
+    if (basics_.session.id() != 0) {
+        guard_.session(basics_.session.identity(), machine_.session_timeout(), credentials_.all());
+    }
+}
+
+// The context may be handed over: client::use_tls() has looked.
+void client_session::use_tls(std::shared_ptr<asio::ssl::context> context)
+{
+    static_cast<void>(guard_.use_tls(context));
+    link_.use_tls(std::move(context));
+    tell_guard();
 }
 
 // The credentials are sent before this, and answered before it.
@@ -249,6 +271,7 @@ void client_session::add_credentials(zk::secret_credential c, operation_ptr<erro
         tell_credentials();
         requests_.submit(std::move(trial));
     }
+    tell_guard();
 }
 
 void client_session::tell_credentials()
@@ -342,6 +365,7 @@ void client_session::broken(zk::handle::status why)
     bool refused = why == status::auth_failed;
     if (refused && credentials_.are_on()) {
         credentials_.refuse(); // the others were accepted before
+        tell_guard();
         refused = false;
     }
     const auto how = link_.loss_of(why, refused);
@@ -388,6 +412,7 @@ void client_session::forget_session()
 
 void client_session::expire_session()
 {
+    guard_.session_ended();
     forget_session();
     tell([](session_listener& l) { l.expired(); });
     liveness_.ended(); // after the contenders that rely on it, which have to know first
@@ -400,6 +425,7 @@ void client_session::give_up(const error_code& ec)
     const auto why =
         basics_.log.last_error(); // of the attempt: a listener may note another failure
     drop_connection(true);
+    guard_.session_left();
     forget_session();
     stop_timers();
     basics_.session.set(connection_state::idle);
@@ -493,6 +519,7 @@ void client_session::closed(const error_code& ec)
 {
     basics_.session.disconnected();
     watches_.clear();
+    ec ? guard_.session_left() : guard_.session_ended();
     forget_session();
     stop_timers();
     basics_.log.write(log_level::info, ec ? "closed; the session ends by its time-out" : "closed");
@@ -511,6 +538,8 @@ void client_session::discard() noexcept
 {
     const auto connecting = std::move(connecting_);
     const auto closing = std::move(closing_);
+    guard_.session_left();
+    guard_.discard();
     credentials_.discard();
     attempt_timer_.discard();
     deadline_timer_.discard();

@@ -6,6 +6,7 @@
 #include "session/client_timer.hpp"
 #include "session/credential_trials.hpp"
 #include "session/delayed_calls.hpp"
+#include "session/guarding.hpp"
 #include "session/listeners.hpp"
 #include "session/liveness.hpp"
 #include "session/machine_runner.hpp"
@@ -35,7 +36,7 @@ public:
     void release();
     // Completes when a server has accepted them. Until then they are on trial.
     void add_credentials(zk::secret_credential c, operation_ptr<error_code> op);
-    void use_tls(std::shared_ptr<asio::ssl::context> context) { link_.use_tls(std::move(context)); }
+    void use_tls(std::shared_ptr<asio::ssl::context> context);
     [[nodiscard]] bool is_closing() const noexcept { return machine_.is_closing(); }
 
     // The execution context is being destroyed: first the connection is dropped, and at the end all the rest.
@@ -67,6 +68,7 @@ private:
     void report_addresses();
     void open(const std::string& address, std::chrono::nanoseconds timeout);
     void take_session(const std::string& address, bool resumed);
+    void tell_guard();
     [[nodiscard]] request_ptr trial_of_options();
     [[nodiscard]] request_ptr barrier();
     void tell_credentials();
@@ -96,6 +98,7 @@ private:
     reminders& reminders_;
     credential_trials credentials_{basics_, requests_};
     session_link link_{basics_};
+    guarding guard_{basics_};
     protocol::session::reconnect machine_;
     machine_runner<protocol::session::command> runner_;
     client_timer attempt_timer_{basics_.strand};  // a pause, or the limit of an attempt

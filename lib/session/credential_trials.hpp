@@ -25,6 +25,8 @@ public:
     // All that a connection gets when it is opened. tell() sends the first one after open().
     [[nodiscard]] const std::vector<credential>& open() noexcept;
 
+    [[nodiscard]] const std::vector<credential>& all() const noexcept { return all_.all(); }
+
     // The operation completes when a server has accepted them. Until then they are on trial, by the request that is returned and
     // has to follow tell(); null when the operation is over already.
     [[nodiscard]] request_ptr add(zk::secret_credential c, operation_ptr<error_code> op);

@@ -35,6 +35,8 @@ public:
     void read_hosts();
     // Nobody wants to connect any more.
     void stop() { addresses_->cancel(); }
+    // Null: plain TCP.
+    [[nodiscard]] const std::shared_ptr<asio::ssl::context>& tls() const noexcept { return tls_; }
     // From the next connection on.
     void use_tls(std::shared_ptr<asio::ssl::context> context) { tls_ = std::move(context); }
 

@@ -5,6 +5,7 @@
 #   lib/lock      the users of one path in a client, and their guards
 #   lib/queue     one contender: its stages and rules, and its driver
 #   lib/session   the session of a client, its requests and watches
+#   lib/guard     the helper process that ends the sessions of a dead one
 #   lib/report    what the log and the observer hear
 #   lib/zk        one connection to a server
 #   lib/names     paths and names of nodes
@@ -40,19 +41,20 @@ function(rule directory)
     set(faults ${faults} PARENT_SCOPE)
 endfunction()
 
-set(internal "[\"/](lib|names|zk|report|session|queue|lock|recipes)/")
+set(internal "[\"/](lib|names|zk|report|guard|session|queue|lock|recipes)/")
 
 rule(include "[<\"]zookeeper/" "[<\"]boost/asio\\.hpp" ${internal})
 rule(lib "[<\"]zookeeper/" "[<\"]boost/asio\\.hpp")
-rule(lib/names "\"(zk|report|session|queue|lock|recipes)/")
-rule(lib/zk "\"(report|session|queue|lock|recipes)/")
-rule(lib/report "\"(session|queue|lock|recipes)/")
+rule(lib/names "\"(zk|report|guard|session|queue|lock|recipes)/")
+rule(lib/zk "\"(report|guard|session|queue|lock|recipes)/")
+rule(lib/report "\"(guard|session|queue|lock|recipes)/")
+rule(lib/guard "\"(session|queue|lock|recipes)/")
 rule(lib/session "\"(queue|lock|recipes)/")
 rule(lib/queue "\"(lock|recipes)/")
 rule(lib/lock "\"recipes/")
 # The C client is one of the systems that the benchmarks compare.
 rule(bench ${internal})
-rule(cli "[<\"]zookeeper/" "[\"/](lib|zk|report|session|queue|lock|recipes)/" "[<\"]boost/asio\\.hpp")
+rule(cli "[<\"]zookeeper/" "[\"/](lib|zk|report|guard|session|queue|lock|recipes)/" "[<\"]boost/asio\\.hpp")
 # Inside cli: what all commands share knows none of them, and no command knows another one.
 rule(cli/names "\"(program|connect|run|look|change|health)/")
 rule(cli/program "\"(names|connect|run|look|change|health)/")

@@ -1,0 +1,41 @@
+// What a session guard knows of a client: all that it takes to resume the session, and end it.
+#pragma once
+
+#include <colock/client_options.hpp>
+
+#include "zk/call.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace colock::guard {
+
+struct guarded_session {
+    std::uint64_t client = 0;        // its number in the owning process
+    zk::session_identity identity{}; // without an id: the client has no session to be ended
+    std::chrono::milliseconds timeout{0};
+    std::string hosts = {};
+    std::string chroot = {};
+    std::vector<credential> credentials = {};
+    bool last = false; // nothing more will be said of it: to be forgotten after its time-out
+    bool tls = false;  // its material goes with the message, as a file in memory
+    std::string tls_server_name = {};
+    tls_verification tls_verify = tls_verification::full;
+
+    guarded_session() = default;
+    guarded_session(guarded_session&& other) noexcept { *this = std::move(other); }
+    guarded_session& operator=(guarded_session&& other) noexcept;
+    ~guarded_session(); // overwrites what is secret
+};
+
+// A message to the guard. It has secrets: whoever has it overwrites it.
+[[nodiscard]] std::string encode(const guarded_session& s);
+// Nothing, unless encode() of the same version of colock has made it.
+[[nodiscard]] std::optional<guarded_session> decode(std::string_view message);
+
+} // namespace colock::guard

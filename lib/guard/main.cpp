@@ -1,0 +1,264 @@
+// colock-session-guard: ends the sessions of the process that has started it, once that is dead. The library starts it; it
+// takes no arguments.
+#include "guard/inherited.hpp"
+#include "guard/rules.hpp"
+#include "guard/session_ending.hpp"
+#include "guard/tls_material.hpp"
+#include "report/boot_clock.hpp"
+#include "zk/secret.hpp"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+namespace asio = boost::asio;
+namespace guard = colock::guard;
+using colock::error_code;
+
+// Larger messages have large credentials; the owner cannot send more than the kernel takes at a time.
+constexpr std::size_t largest_message = 256 * 1024;
+constexpr std::size_t largest_material = 16 * 1024 * 1024;
+
+std::string content_of(int file)
+{
+    struct stat about {};
+    std::string content;
+    if (::fstat(file, &about) == 0 && about.st_size > 0 &&
+        static_cast<std::size_t>(about.st_size) <= largest_material) {
+        content.resize(static_cast<std::size_t>(about.st_size));
+        if (::pread(file, content.data(), content.size(), 0) != about.st_size) {
+            colock::zk::wipe(content);
+        }
+    }
+    return content;
+}
+
+class session_guard {
+public:
+    session_guard(asio::io_context& io, bool needs_consent)
+        : io_{io}, strand_{colock::zk::strand_base{asio::any_io_executor{io.get_executor()}}},
+          channel_{io, guard::inherited_channel}, owner_{io, guard::inherited_owner}, timer_{io},
+          rules_{needs_consent}
+    {
+        if (needs_consent) {
+            consent_.emplace(io, guard::inherited_consent);
+            wait(*consent_, [this] { read_consent(); });
+        }
+        wait(channel_, [this] { read_channel(); });
+        wait(owner_, [this] { rules_.owner_died(now()); });
+    }
+
+private:
+    struct known_session {
+        guard::guarded_session session;
+        std::string tls_material;
+        ~known_session() { colock::zk::wipe(tls_material); }
+    };
+
+    static std::chrono::nanoseconds now() { return colock::detail::boot_clock::now(); }
+
+    template <class Then>
+    void wait(asio::posix::stream_descriptor& on, Then then)
+    {
+        on.async_wait(asio::posix::stream_descriptor::wait_read,
+                      [this, then = std::move(then)](const error_code& ec) mutable {
+                          if (!ec) {
+                              then();
+                              decide();
+                          }
+                      });
+    }
+
+    // The end of the channel comes after all that was said on it.
+    void read_channel()
+    {
+        std::vector<char> buffer(largest_message);
+        for (;;) {
+            iovec into{buffer.data(), buffer.size()};
+            int file = -1;
+            alignas(cmsghdr) char control[CMSG_SPACE(sizeof file)] = {};
+            msghdr m{};
+            m.msg_iov = &into;
+            m.msg_iovlen = 1;
+            m.msg_control = control;
+            m.msg_controllen = sizeof control;
+            const auto count =
+                ::recvmsg(guard::inherited_channel, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+            if (count == -1 && (errno == EAGAIN || errno == EINTR)) {
+                wait(channel_, [this] { read_channel(); });
+                return;
+            }
+            if (count <= 0) {
+                rules_.channel_ended(now());
+                return;
+            }
+            if (const auto* c = CMSG_FIRSTHDR(&m); c != nullptr && c->cmsg_type == SCM_RIGHTS &&
+                                                   c->cmsg_len == CMSG_LEN(sizeof file)) {
+                std::memcpy(&file, CMSG_DATA(c), sizeof file);
+            }
+            const auto size = static_cast<std::size_t>(count);
+            take(guard::decode({buffer.data(), size}), file);
+            ::explicit_bzero(buffer.data(), size);
+            if (file != -1) {
+                ::close(file);
+            }
+        }
+    }
+
+    void take(std::optional<guard::guarded_session> said, int file)
+    {
+        if (!said) {
+            std::_Exit(1); // it is of another version: the owner warns
+        }
+        const auto client = said->client;
+        if (said->identity.id == 0) {
+            sessions_.erase(client);
+            rules_.has_none(client);
+            return;
+        }
+        said->last ? rules_.has_left_session(client, said->timeout, now())
+                   : rules_.has_session(client, said->timeout);
+        auto& known = sessions_[client];
+        known.session = std::move(*said);
+        colock::zk::wipe(known.tls_material);
+        if (file != -1) {
+            known.tls_material = content_of(file);
+        }
+    }
+
+    void read_consent()
+    {
+        char word = 0;
+        const auto count = ::read(guard::inherited_consent, &word, 1);
+        count == 1 ? rules_.consented() : rules_.consent_denied();
+    }
+
+    void decide()
+    {
+        const auto d = rules_.decide(now());
+        if (d.exit) {
+            std::_Exit(0);
+        }
+        for (const auto& [client, until] : d.end) {
+            ++endings_;
+            auto& known = sessions_.at(client);
+            auto context =
+                known.session.tls ? guard::context_of_material(known.tls_material) : nullptr;
+            if (known.session.tls && !context) {
+                ended();
+                continue;
+            }
+            std::make_shared<guard::session_ending>(io_.get_executor(), strand_,
+                                                    std::move(known.session), std::move(context))
+                ->start(until, [this] { ended(); });
+        }
+        if (d.next) {
+            timer_.expires_after(*d.next - now());
+            timer_.async_wait([this](const error_code& ec) {
+                if (!ec) {
+                    decide();
+                }
+            });
+        }
+    }
+
+    void ended()
+    {
+        if (--endings_ == 0) {
+            asio::post(io_, [this] {
+                if (endings_ == 0) {
+                    std::_Exit(0);
+                }
+            });
+        }
+    }
+
+    asio::io_context& io_;
+    colock::zk::strand_type strand_;
+    asio::posix::stream_descriptor channel_;
+    asio::posix::stream_descriptor owner_;
+    std::optional<asio::posix::stream_descriptor> consent_;
+    asio::steady_timer timer_;
+    guard::rules rules_;
+    std::map<std::uint64_t, known_session> sessions_; // by client
+    std::size_t endings_ = 0;                         // under way
+};
+
+// The owner is this user: no other one's secrets, and none that another one may end.
+bool serves_its_own_user()
+{
+    ucred owner{};
+    socklen_t size = sizeof owner;
+    return ::getsockopt(guard::inherited_channel, SOL_SOCKET, SO_PEERCRED, &owner, &size) == 0 &&
+           owner.uid == ::getuid() && ::getuid() == ::geteuid();
+}
+
+// What may be sent to a group, a session or by mistake. What is a fault of this program ends it.
+void ignore_signals()
+{
+    for (int each = 1; each != 32; ++each) {
+        switch (each) {
+        case SIGILL:
+        case SIGTRAP:
+        case SIGABRT:
+        case SIGBUS:
+        case SIGFPE:
+        case SIGSEGV:
+        case SIGSYS: break;
+        default: std::signal(each, SIG_IGN); // SIGKILL and SIGSTOP cannot be ignored
+        }
+    }
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    ignore_signals();
+    if (!serves_its_own_user()) {
+        std::fputs("colock-session-guard: the library starts this program, for a client whose "
+                   "options have a "
+                   "session_guard; it is of no use alone\n",
+                   stderr);
+        return 2;
+    }
+    ::closefrom(guard::last_inherited + 1);
+    ::prctl(PR_SET_DUMPABLE, 0);
+    // Not by the name of the file: whoever kills `colock` by a pattern does not mean this process.
+    ::prctl(PR_SET_NAME, argv[0]);
+    const rlimit no_core{0, 0};
+    ::setrlimit(RLIMIT_CORE, &no_core);
+    static_cast<void>(::chdir("/"));
+
+    asio::io_context io{1};
+    const session_guard served{io, argc > 1};
+    const auto work = asio::make_work_guard(io);
+    io.run();
+    return 0;
+}

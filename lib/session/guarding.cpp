@@ -1,0 +1,149 @@
+#include "session/guarding.hpp"
+
+#include "guard/tls_material.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+namespace colock::detail {
+
+namespace {
+
+constexpr std::chrono::seconds first_pause{1};
+constexpr unsigned most_doublings = 6; // a minute
+
+std::uint64_t next_number() noexcept
+{
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+}
+
+} // namespace
+
+guarding::guarding(client_basics& basics)
+    : basics_{basics}, number_{next_number()}, retry_{basics.strand}
+{
+}
+
+std::string guarding::use_tls(const std::shared_ptr<asio::ssl::context>& context)
+{
+    if (!is_wanted() || !context) {
+        return {};
+    }
+    auto material = guard::material_of(*context);
+    if (material.fault.empty()) {
+        zk::wipe(tls_material_);
+        tls_material_ = std::move(material.text);
+    }
+    return std::move(material.fault);
+}
+
+void guarding::session(const zk::session_identity& identity, std::chrono::milliseconds timeout,
+                       const std::vector<credential>& credentials)
+{
+    if (!is_wanted()) {
+        return;
+    }
+    const auto& o = basics_.options;
+    known_ = std::make_unique<guard::guarded_session>();
+    known_->client = number_;
+    known_->identity = identity;
+    known_->timeout = timeout;
+    known_->hosts = o.hosts;
+    known_->chroot = o.chroot;
+    known_->credentials = credentials;
+    known_->tls = !tls_material_.empty();
+    known_->tls_server_name = o.tls_server_name;
+    known_->tls_verify = o.tls_verify;
+    tell();
+}
+
+void guarding::session_ended()
+{
+    basics_.count.session_guarded = false;
+    if (known_ && helper_) {
+        guard::guarded_session none;
+        none.client = number_;
+        helper_->send(none, {}); // if it is lost, the guard finds that there is no such session
+    }
+    known_ = nullptr;
+}
+
+void guarding::session_left()
+{
+    if (known_ && helper_) {
+        known_->last = true;
+        helper_->send(*known_, tls_material_);
+    }
+    known_ = nullptr;
+}
+
+void guarding::tell()
+{
+    retry_.stop();
+    auto why = helper_ ? std::string{} : start();
+    if (helper_ && !helper_->send(*known_, tls_material_)) {
+        why = "it does not take what it is told";
+    }
+    basics_.count.session_guarded = why.empty();
+    if (!why.empty()) {
+        try_later(why);
+    }
+}
+
+std::string guarding::start()
+{
+    const auto& o = basics_.options.session_guard;
+    auto found = guard::find_helper(o.helper, o.consent);
+    if (!found.process) {
+        return std::move(found.fault);
+    }
+    watcher_ = found.process->watch(*basics_.strand, [client = basics_.strand.client(), this] {
+        if (const auto alive = client.lock()) {
+            died();
+        }
+    });
+    if (!watcher_) {
+        return "no descriptor for it";
+    }
+    helper_ = std::move(found.process);
+    return {};
+}
+
+void guarding::died()
+{
+    watcher_ = nullptr;
+    helper_ = nullptr;
+    basics_.count.session_guarded = false;
+    if (known_) {
+        try_later("it has died");
+    }
+}
+
+void guarding::try_later(const std::string& why)
+{
+    basics_.log.write(
+        log_level::warning,
+        "no session guard: " + why +
+            "; until there is one, the session of a dead process ends by its time-out");
+    retry_.start(first_pause * (1U << std::min(failures_++, most_doublings)), [this] {
+        if (known_) {
+            tell();
+        }
+    });
+}
+
+void guarding::discard() noexcept
+{
+    watcher_ = nullptr;
+    retry_.discard();
+    zk::wipe(tls_material_);
+}
+
+} // namespace colock::detail
+
+std::string colock::installed_session_guard()
+{
+    return COLOCK_SESSION_GUARD;
+}

@@ -1,0 +1,55 @@
+// Tells the session guard of the session, so that this ends with the process.
+#pragma once
+
+#include "guard/helper.hpp"
+#include "session/client_basics.hpp"
+#include "session/client_timer.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace colock::detail {
+
+// On the strand. Without client_options::session_guard it does nothing. What fails costs a warning, and is tried again after a
+// pause: meanwhile the servers would end the session by its time-out.
+class guarding {
+public:
+    explicit guarding(client_basics& basics);
+
+    // From the next session() on; null: plain TCP. Returns why the context cannot be handed over, "" if it can.
+    [[nodiscard]] std::string use_tls(const std::shared_ptr<asio::ssl::context>& context);
+
+    // There is this session now, and the client presents these.
+    void session(const zk::session_identity& identity, std::chrono::milliseconds timeout,
+                 const std::vector<credential>& credentials);
+    // The servers have ended it.
+    void session_ended();
+    // The client has left it to the servers, which end it by its time-out.
+    void session_left();
+
+    void discard() noexcept;
+
+private:
+    [[nodiscard]] bool is_wanted() const noexcept
+    {
+        return !basics_.options.session_guard.helper.empty();
+    }
+    void tell();
+    [[nodiscard]] std::string start();
+    void died();
+    void try_later(const std::string& why);
+
+    client_basics& basics_;
+    const std::uint64_t number_;                    // of this client in the process
+    std::string tls_material_;                      // secret
+    std::unique_ptr<guard::guarded_session> known_; // what the guard has to know; null: nothing
+    std::shared_ptr<guard::helper> helper_;
+    std::unique_ptr<guard::helper::watcher> watcher_; // of helper_
+    client_timer retry_;
+    unsigned failures_ = 0;
+};
+
+} // namespace colock::detail

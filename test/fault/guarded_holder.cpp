@@ -1,0 +1,83 @@
+// A process with a session guard that takes a lock.
+//
+//   guarded_holder HOSTS PATH HELPER WHAT
+//
+// It prints "held", and then, by WHAT:
+//   hold      does nothing for ever
+//   child     forks a child that has all its descriptors, and lives on for a minute
+//   exec      becomes another program
+//   leave     ends without a word
+//   close     closes its client, prints "closed", and does nothing for ever
+//   consent   as `hold`, but whoever has the other end of the standard input has to consent
+// Before that it prints "alone" if wait() knows no child.
+#include <colock/colock.hpp>
+#include <support/link.hpp>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <thread>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+namespace {
+
+void work(asio::io_context& io, char** argv)
+{
+    const std::string what = argv[4];
+    colock::client zk{io, colock::test::link_client(
+                              {.hosts = argv[1],
+                               .session_timeout = 6s,
+                               .connect_timeout = 30s,
+                               .session_guard = {argv[3], what == "consent" ? STDIN_FILENO : -1}})};
+    zk.async_connect(asio::use_future).get();
+    colock::mutex turns{zk, argv[2]};
+    const colock::unique_lock held = turns.async_lock(asio::use_future).get();
+    if (::waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD) {
+        std::cout << "alone" << std::endl;
+    }
+    std::cout << (zk.stats().session_guarded ? "held" : "held without a guard") << std::endl;
+
+    if (what == "child") {
+        if (::fork() == 0) {
+            ::sleep(60);
+            ::_exit(0);
+        }
+    } else if (what == "exec") {
+        ::execl("/bin/sleep", "sleep", "60", nullptr);
+    } else if (what == "leave") {
+        ::_exit(0);
+    } else if (what == "close") {
+        zk.async_close(asio::use_future).get();
+        std::cout << "closed" << std::endl;
+    }
+    std::this_thread::sleep_for(1h);
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    if (argc != 5) {
+        return 2;
+    }
+    asio::io_context io;
+    const auto busy = asio::make_work_guard(io);
+    std::thread runs{[&] { io.run(); }};
+    try {
+        work(io, argv);
+    } catch (const std::exception& e) {
+        std::cerr << e.what() << '\n';
+    }
+    std::_Exit(1);
+}

@@ -1,0 +1,297 @@
+// Sessions that end with their processes, by a guard; and those that must not.
+#include <colock/colock.hpp>
+#include <support/link.hpp>
+#include <support/outcome.hpp>
+#include <support/print.hpp>
+#include <support/run.hpp>
+#include <support/subprocess.hpp>
+#include <support/temporary_directory.hpp>
+#include <support/wait_until.hpp>
+#include <support/zookeeper_server.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace colock;
+using namespace colock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using clock_type = std::chrono::steady_clock;
+
+std::string content(pid_t pid, const std::string& file)
+{
+    std::ifstream in{"/proc/" + std::to_string(pid) + '/' + file};
+    return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+// The helper by a name of its own, so that its processes are told from those of other tests.
+struct own_helper {
+    own_helper() { std::filesystem::copy_file(COLOCK_SESSION_GUARD, path); }
+    ~own_helper()
+    {
+        for (const auto pid : processes()) {
+            ::kill(pid, SIGKILL);
+        }
+    }
+
+    [[nodiscard]] std::vector<pid_t> processes() const
+    {
+        std::vector<pid_t> all;
+        for (const auto& each : std::filesystem::directory_iterator{"/proc"}) {
+            const auto name = each.path().filename().string();
+            if (name.find_first_not_of("0123456789") == name.npos &&
+                content(std::stoi(name), "cmdline").starts_with(shown + '\0')) {
+                all.push_back(std::stoi(name));
+            }
+        }
+        return all;
+    }
+    [[nodiscard]] bool is_gone(std::chrono::milliseconds within = 60s) const
+    {
+        return wait_until([this] { return processes().empty(); }, within);
+    }
+
+    static inline int last = 0;
+    temporary_directory directory;
+    std::string shown = "guard-of-" + std::to_string(::getpid()) + '-' + std::to_string(++last);
+    std::string path = directory.path() + "/colock-" + shown;
+};
+
+struct scene {
+    explicit scene(client_options options = {}) : options_{std::move(options)}
+    {
+        options_.hosts = link_hosts(server);
+        zk.emplace(io, link_client(options_));
+        const outcome<> connected;
+        zk->async_connect(connected.handler());
+        run_until(io, [&] { return connected.done(); });
+        BOOST_REQUIRE(!connected.error());
+        lock.emplace(*zk, "/lock");
+    }
+
+    // Starts a holder; it has the lock.
+    subprocess& start(const std::string& what, bool open_input = false)
+    {
+        holder.emplace(std::vector<std::string>{COLOCK_GUARDED_HOLDER, link_hosts(server), "/lock",
+                                                helper.path, what},
+                       subprocess_options{.environment = link_environment(),
+                                          .capture_output = true,
+                                          .open_input = open_input});
+        BOOST_REQUIRE(holder->read_line(60s) == "alone");
+        BOOST_REQUIRE(holder->read_line(60s) == "held");
+        return *holder;
+    }
+
+    // A waiter for the lock.
+    void wait()
+    {
+        lock->async_lock(next.handler());
+        io.restart();
+        io.run_for(100ms);
+        BOOST_REQUIRE(!next.done());
+    }
+    // Until it has the lock.
+    clock_type::duration until_granted()
+    {
+        const auto begin = clock_type::now();
+        run_until(io, [&] { return next.done(); });
+        BOOST_TEST(!next.error());
+        return clock_type::now() - begin;
+    }
+    bool is_granted_within(std::chrono::milliseconds time)
+    {
+        io.restart();
+        const auto end = clock_type::now() + time;
+        while (!next.done() && io.run_one_until(end) != 0) {
+        }
+        return next.done();
+    }
+
+    own_helper helper;
+    zookeeper_server server{link_servers()};
+    client_options options_;
+    asio::io_context io;
+    std::optional<client> zk;
+    std::optional<mutex> lock;
+    outcome<unique_lock> next;
+    std::optional<subprocess> holder;
+};
+
+// Sessions last six seconds. What a guard does is there in a tenth of one.
+constexpr auto soon = 3s;
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(session_guard)
+
+BOOST_AUTO_TEST_CASE(a_killed_holder_has_lost_its_lock_at_once)
+{
+    scene s;
+    s.start("hold");
+    s.wait();
+    s.holder->kill();
+    const auto took = s.until_granted();
+    BOOST_TEST_MESSAGE("granted after " << took / 1us << " us");
+    BOOST_TEST((took < soon));
+    BOOST_TEST(s.helper.is_gone());
+}
+
+BOOST_AUTO_TEST_CASE(so_has_one_that_ends_without_a_word)
+{
+    scene s;
+    s.lock->async_lock(s.next.handler());
+    s.until_granted();
+    s.next = {};
+    s.start("leave");
+    s.lock->async_lock(s.next.handler());
+    BOOST_TEST((s.until_granted() < soon));
+    BOOST_TEST(s.helper.is_gone());
+}
+
+BOOST_AUTO_TEST_CASE(a_holder_that_is_stopped_keeps_its_lock_for_its_session)
+{
+    scene s;
+    s.start("hold");
+    s.wait();
+    BOOST_TEST(s.holder->stop());
+    BOOST_TEST(!s.is_granted_within(2s));
+    s.holder->resume();
+    BOOST_TEST(!s.is_granted_within(2s));
+    s.holder->kill();
+    BOOST_TEST((s.until_granted() < soon));
+}
+
+BOOST_AUTO_TEST_CASE(a_holder_that_has_become_another_program_is_not_dead)
+{
+    scene s;
+    s.start("exec");
+    s.wait();
+    BOOST_TEST(!s.is_granted_within(2s));
+    BOOST_TEST(s.holder->running());
+    BOOST_TEST(s.helper.is_gone()); // after one time-out
+    s.until_granted();
+    BOOST_TEST(s.holder->running());
+}
+
+BOOST_AUTO_TEST_CASE(a_forked_child_keeps_the_session_for_its_time_out)
+{
+    scene s;
+    s.start("child");
+    s.wait();
+    const auto killed = clock_type::now();
+    s.holder->kill();
+    BOOST_TEST(!s.is_granted_within(2s));
+    s.until_granted();
+    BOOST_TEST((clock_type::now() - killed > 2s));
+    BOOST_TEST(s.helper.is_gone());
+}
+
+BOOST_AUTO_TEST_CASE(a_client_that_is_closed_needs_no_guard)
+{
+    scene s;
+    s.start("close");
+    BOOST_TEST((s.holder->read_line(60s) == "closed"));
+    s.lock->async_lock(s.next.handler());
+    s.until_granted();
+    BOOST_TEST(s.holder->running());
+    s.holder->kill();
+    BOOST_TEST(s.helper.is_gone());
+}
+
+BOOST_AUTO_TEST_CASE(a_guard_that_dies_is_replaced)
+{
+    scene s;
+    s.start("hold");
+    s.wait();
+    const auto first = s.helper.processes();
+    BOOST_REQUIRE(first.size() == 1U);
+    ::kill(first.front(), SIGKILL);
+    BOOST_TEST(wait_until(
+        [&] {
+            const auto now = s.helper.processes();
+            return now.size() == 1 && now != first;
+        },
+        60s));
+    BOOST_TEST(!s.is_granted_within(1s)); // until it has been told
+    s.holder->kill();
+    BOOST_TEST((s.until_granted() < soon));
+}
+
+BOOST_AUTO_TEST_CASE(somebody_else_may_have_to_consent)
+{
+    scene s;
+    s.start("consent", true);
+    s.wait();
+    s.holder->kill();
+    BOOST_TEST(!s.is_granted_within(1s));
+    BOOST_TEST(s.holder->write_input("y"));
+    BOOST_TEST((s.until_granted() < soon));
+}
+
+BOOST_AUTO_TEST_CASE(who_leaves_without_consent_has_not_consented)
+{
+    scene s;
+    s.start("consent", true);
+    s.wait();
+    s.holder->kill();
+    s.holder->close_input();
+    BOOST_TEST(s.helper.is_gone(soon));
+    BOOST_TEST(!s.is_granted_within(1s));
+}
+
+BOOST_AUTO_TEST_CASE(a_guard_is_a_good_neighbour)
+{
+    scene s;
+    s.start("hold");
+    const auto all = s.helper.processes();
+    BOOST_REQUIRE(all.size() == 1U);
+    const auto guard = all.front();
+    BOOST_TEST(::getsid(guard) == guard);
+    BOOST_TEST(content(guard, "environ").empty());
+    std::error_code hidden; // a process that cannot be traced shows them to root only
+    for (const auto& each :
+         std::filesystem::directory_iterator{"/proc/" + std::to_string(guard) + "/fd", hidden}) {
+        const auto number = std::stoi(each.path().filename());
+        const auto target = std::filesystem::read_symlink(each.path()).string();
+        const bool is_own = target.starts_with("anon_inode:") || target.starts_with("pipe:");
+        BOOST_TEST((number <= 2 || number == 5 ? target == "/dev/null" : number <= 4 || is_own),
+                   number << " is " << target);
+    }
+    for (const int each : {SIGTERM, SIGHUP, SIGINT}) {
+        ::kill(guard, each);
+    }
+    s.wait();
+    BOOST_TEST(s.helper.processes() == all);
+    s.holder->kill();
+    BOOST_TEST((s.until_granted() < soon));
+    BOOST_TEST(s.helper.is_gone());
+}
+
+BOOST_AUTO_TEST_CASE(without_a_helper_the_client_works)
+{
+    std::vector<std::string> warnings;
+    scene s{{.session_guard = {"/nowhere/colock-session-guard"},
+             .log = [&](log_level, std::string_view line) { warnings.emplace_back(line); },
+             .log_threshold = log_level::warning}};
+    BOOST_TEST(!s.zk->stats().session_guarded);
+    BOOST_REQUIRE(warnings.size() == 1U);
+    BOOST_TEST(warnings.front().find("no session guard: /nowhere/colock-session-guard: No such "
+                                     "file") == 0U,
+               warnings.front());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
