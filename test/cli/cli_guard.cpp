@@ -35,6 +35,8 @@ pid_t guardian_of(pid_t supervisor)
 
 } // namespace
 
+BOOST_TEST_GLOBAL_FIXTURE(one_server);
+
 BOOST_AUTO_TEST_SUITE(cli_guard)
 
 BOOST_AUTO_TEST_CASE(the_next_command_starts_when_the_tree_has_ended)
@@ -56,9 +58,9 @@ BOOST_AUTO_TEST_CASE(G5_never_while_anything_of_the_tree_runs)
     scene s;
     const auto file = s.files.path() + "/written";
     const auto script = "trap '' TERM; touch " + s.files.path() +
-                        "/runs; while :; do date +%s%N > " + file + "; done";
-    colock_process first{
-        s.servers, s.with(with_long_session({"--grace", "1s"}), {"setsid", "sh", "-c", script})};
+                        "/runs; setsid sh -c 'while :; do date +%s%N > " + file + "; done' & wait";
+    colock_process first{s.servers,
+                         s.with(with_long_session({"--grace", "1s"}), {"sh", "-c", script})};
     BOOST_REQUIRE(s.runs());
     const auto begin = clock_type::now();
     first.process().kill();
