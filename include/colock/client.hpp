@@ -434,9 +434,8 @@ public:
     /// From the next connection on, the client uses this context; the current connection and the session continue. This
     /// is how certificates and keys are renewed while locks are held.
     ///
-    /// Throws `boost::system::system_error` with `errc::invalid_option` when the client was made without
-    /// `client_options::tls`, or `context` is empty: a client cannot switch between TLS and plain TCP; or when
-    /// `client_options::session_guard` is set, and the guard cannot have the context.
+    /// Throws `boost::system::system_error` with `errc::invalid_option` when the client was made without `tls`, or `context`
+    /// is empty: it cannot switch between TLS and plain TCP; or when its `session_guard` cannot have the context.
     void use_tls(std::shared_ptr<boost::asio::ssl::context> context);
 
     /// Brings the server of this connection up to date. Reads that are started at completion see every write that was

@@ -51,12 +51,13 @@ enum class tls_verification {
     return "unknown";
 }
 
-/// How the session of a process ends as soon as that is dead.
+/// Ends the sessions of a process as soon as the process is dead.
 ///
 /// A holder that is killed keeps its locks for a time-out of its session: the servers notice its silence no earlier. The
 /// kernel knows at once. A session guard is a small process that ends the session then, so that the next contender is granted
-/// the lock within milliseconds. All clients of a process share one. The time-out stays as the second line: where the guard
-/// cannot act, nothing is worse than without it.
+/// the lock within milliseconds. All clients of a process share one. The time-out stays as the second line. Where the guard
+/// can resume the session and not end it, the servers end the session by its time-out after the guard's last attempt; it
+/// makes none later than a time-out after the death.
 ///
 /// It acts when the process is dead with all its threads, and all copies of a descriptor are closed that this process has: a
 /// child that was forked without `exec`, and runs on, keeps the session until its time-out. A child that has closed all
@@ -65,7 +66,9 @@ enum class tls_verification {
 /// dead. docs/guarantees.md has the rest.
 struct session_guard_options {
     /// The path of `colock-session-guard`, such as `installed_session_guard()`. Empty, the default: no guard. A guard that
-    /// cannot be started costs a warning in the log, and `client_stats::session_guarded` is false.
+    /// cannot be started, or dies, costs a warning in the log, and `client_stats::session_guarded` is false until the client
+    /// has another one; it tries again after a pause of a second, which doubles up to a minute. The file is on a local disk:
+    /// the client waits until it is started. It is started without the program's environment.
     std::string helper = {};
 
     /// With a descriptor: the guard acts only after it has read a byte there as well, and never when it reads the end of

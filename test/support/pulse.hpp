@@ -6,13 +6,13 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <string>
-
-#include <unistd.h>
 
 namespace colock::test {
 
