@@ -7,6 +7,8 @@
 //   child     forks a child that has all its descriptors, and lives on for a minute
 //   exec      becomes another program
 //   leave     ends without a word
+//   throw     ends by an exception that nobody catches
+//   below     has the lock below /service, by a chroot and with an identity; then as `hold`
 //   close     closes its client, prints "closed", and does nothing for ever
 //   consent   as `hold`, but whoever has the other end of the standard input has to consent
 // Before that it prints "alone" if wait() knows no child.
@@ -24,6 +26,7 @@
 #include <chrono>
 #include <exception>
 #include <iostream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -35,11 +38,16 @@ namespace {
 void work(asio::io_context& io, char** argv)
 {
     const std::string what = argv[4];
-    colock::client zk{io, colock::test::link_client(
-                              {.hosts = argv[1],
-                               .session_timeout = 6s,
-                               .connect_timeout = 30s,
-                               .session_guard = {argv[3], what == "consent" ? STDIN_FILENO : -1}})};
+    colock::client_options options{
+        .hosts = argv[1],
+        .session_timeout = 6s,
+        .connect_timeout = 30s,
+        .session_guard = {argv[3], what == "consent" ? STDIN_FILENO : -1}};
+    if (what == "below") {
+        options.chroot = "/service";
+        options.credentials = {{"digest", "somebody:secret"}};
+    }
+    colock::client zk{io, colock::test::link_client(options)};
     zk.async_connect(asio::use_future).get();
     colock::mutex turns{zk, argv[2]};
     const colock::unique_lock held = turns.async_lock(asio::use_future).get();
@@ -57,6 +65,8 @@ void work(asio::io_context& io, char** argv)
         ::execl("/bin/sleep", "sleep", "60", nullptr);
     } else if (what == "leave") {
         ::_exit(0);
+    } else if (what == "throw") {
+        std::thread{[] { throw std::runtime_error{"as intended"}; }}.join();
     } else if (what == "close") {
         zk.async_close(asio::use_future).get();
         std::cout << "closed" << std::endl;

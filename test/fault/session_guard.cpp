@@ -19,8 +19,8 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -35,7 +35,9 @@ using clock_type = std::chrono::steady_clock;
 std::string content(pid_t pid, const std::string& file)
 {
     std::ifstream in{"/proc/" + std::to_string(pid) + '/' + file};
-    return {std::istreambuf_iterator<char>{in}, {}};
+    std::ostringstream text;
+    text << in.rdbuf(); // nothing of a process that has gone
+    return text.str();
 }
 
 // The helper by a name of its own, so that its processes are told from those of other tests.
@@ -96,6 +98,12 @@ struct scene {
         return *holder;
     }
 
+    void create(const std::string& path)
+    {
+        const outcome<create_result> created;
+        zk->async_create(path, "", create_mode::persistent, created.handler());
+        run_until(io, [&] { return created.done(); });
+    }
     // A waiter for the lock.
     void wait()
     {
@@ -150,15 +158,49 @@ BOOST_AUTO_TEST_CASE(a_killed_holder_has_lost_its_lock_at_once)
     BOOST_TEST(s.helper.is_gone());
 }
 
-BOOST_AUTO_TEST_CASE(so_has_one_that_ends_without_a_word)
+BOOST_AUTO_TEST_CASE(so_has_one_that_ends_in_another_way)
+{
+    for (const auto* const what : {"leave", "throw"}) {
+        scene s;
+        s.start(what);
+        s.lock->async_lock(s.next.handler());
+        BOOST_TEST((s.until_granted() < soon), what);
+        BOOST_TEST(s.helper.is_gone());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_guard_has_what_the_servers_want_to_know)
 {
     scene s;
-    s.lock->async_lock(s.next.handler());
-    s.until_granted();
-    s.next = {};
-    s.start("leave");
-    s.lock->async_lock(s.next.handler());
+    s.create("/service");
+    s.lock.emplace(*s.zk, "/service/lock");
+    s.start("below");
+    s.wait();
+    s.holder->kill();
     BOOST_TEST((s.until_granted() < soon));
+}
+
+BOOST_AUTO_TEST_CASE(all_clients_of_a_process_share_one)
+{
+    scene s;
+    {
+        s.options_.session_guard = {s.helper.path};
+        client first{s.io, link_client(s.options_)}, second{s.io, link_client(s.options_)};
+        for (auto* const each : {&first, &second}) {
+            const outcome<> connected;
+            each->async_connect(connected.handler());
+            run_until(s.io, [&] { return connected.done(); });
+            BOOST_TEST(each->stats().session_guarded);
+        }
+        BOOST_TEST(s.helper.processes().size() == 1U);
+        const outcome<> closed;
+        first.async_close(closed.handler());
+        run_until(s.io, [&] { return closed.done(); });
+        BOOST_TEST(!first.stats().session_guarded);
+        BOOST_TEST(s.helper.processes().size() == 1U);
+    }
+    s.io.restart();
+    s.io.poll();
     BOOST_TEST(s.helper.is_gone());
 }
 
