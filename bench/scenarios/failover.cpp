@@ -39,9 +39,12 @@ run_options with_short_sessions(run_options options)
 class tally {
 public:
     // All but those that were late.
-    [[nodiscard]] std::vector<lock_system> left() const
+    [[nodiscard]] std::vector<lock_system> left(bool with_guards) const
     {
         auto all = colock_and_peers();
+        if (with_guards) {
+            all.push_back(colock_guarded);
+        }
         std::erase_if(all, [&](const lock_system& s) {
             const auto at = std::ranges::find(all_, s.name, &row::system);
             return at != all_.end() && at->late;
@@ -102,7 +105,7 @@ void of_the_holder(const run_options& options, report& out)
     tally all;
     const int rounds = std::min(options.rounds, options.full ? 5 : 3);
     for (int round = 0; round != rounds; ++round) {
-        field pairs{out, options, where, "failover", all.left(), 2};
+        field pairs{out, options, where, "failover", all.left(true), 2};
         pairs.warm_up(out, [](field::entrant& e) {
             const auto command = "lock " + path_of(e.system, "failover");
             e.processes->at(0).ask(command, "locked");
@@ -162,7 +165,7 @@ void of_the_leader(const run_options& options, report& out)
 {
     tally all;
     for (int round = 0; round != std::min(options.rounds, options.full ? 5 : 2); ++round) {
-        const auto systems = all.left();
+        const auto systems = all.left(false);
         // Far away, but not so far that a time could not be added.
         const auto never = steady_clock::now() + std::chrono::hours{1};
         std::map<server_kind, moment> killed; // the leader of those servers

@@ -17,6 +17,7 @@ struct lock_system {
 
 inline constexpr lock_system colock_system{"colock", true};
 inline constexpr lock_system colock_tls{"colock-tls", true, server_kind::zookeeper_tls};
+inline constexpr lock_system colock_guarded{"colock-guarded", true}; // with session guards
 inline constexpr lock_system raw_system{"raw", true};
 inline constexpr lock_system raw_tuned{"raw-tuned", true}; // that does what colock does to be quick
 inline constexpr lock_system herd_children{"herd-children", true};

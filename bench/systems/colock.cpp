@@ -10,6 +10,7 @@
 #include <boost/asio/redirect_error.hpp>
 
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <random>
 
@@ -138,6 +139,16 @@ std::unique_ptr<own_system> make_colock(const std::string& hosts, std::chrono::m
 {
     return std::make_unique<colock_system>(
         colock::client_options{.hosts = hosts, .session_timeout = timeout});
+}
+
+std::unique_ptr<own_system> make_colock_guarded(const std::string& hosts,
+                                                std::chrono::milliseconds timeout)
+{
+    const auto self = std::filesystem::read_symlink("/proc/self/exe");
+    return std::make_unique<colock_system>(colock::client_options{
+        .hosts = hosts,
+        .session_timeout = timeout,
+        .session_guard = {(self.parent_path() / "colock-session-guard").string()}});
 }
 
 std::unique_ptr<own_system> make_colock_tls([[maybe_unused]] const std::string& hosts,

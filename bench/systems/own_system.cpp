@@ -55,6 +55,7 @@ std::unique_ptr<own_system> make(std::string_view name, const std::string& hosts
         make_own_system make;
     } known[] = {{"colock", &make_colock},
                  {"colock-tls", &make_colock_tls},
+                 {"colock-guarded", &make_colock_guarded},
                  {"raw", &make_raw},
                  {"raw-tuned", &make_raw_tuned},
                  {"herd-children", &make_herd_children},

@@ -68,6 +68,9 @@ std::unique_ptr<own_system> make_colock(const std::string& hosts,
 inline constexpr auto tls_files = "COLOCK_BENCH_TLS_FILES";
 std::unique_ptr<own_system> make_colock_tls(const std::string& hosts,
                                             std::chrono::milliseconds timeout);
+// With a session guard, which is beside this program.
+std::unique_ptr<own_system> make_colock_guarded(const std::string& hosts,
+                                                std::chrono::milliseconds timeout);
 std::unique_ptr<own_system> make_raw(const std::string& hosts, std::chrono::milliseconds timeout);
 std::unique_ptr<own_system> make_raw_tuned(const std::string& hosts,
                                            std::chrono::milliseconds timeout);
