@@ -38,9 +38,10 @@ namespace {
 void work(asio::io_context& io, char** argv)
 {
     const std::string what = argv[4];
+    const bool waits_for_time_out = what == "exec" || what == "child";
     colock::client_options options{
         .hosts = argv[1],
-        .session_timeout = 6s,
+        .session_timeout = waits_for_time_out ? 6s : 20s,
         .connect_timeout = 30s,
         .session_guard = {argv[3], what == "consent" ? STDIN_FILENO : -1}};
     if (what == "below") {

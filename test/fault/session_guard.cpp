@@ -139,8 +139,8 @@ struct scene {
     std::optional<subprocess> holder;
 };
 
-// Sessions last six seconds. What a guard does is there in a tenth of one.
-constexpr auto soon = 3s;
+// Sessions last twenty seconds, where a test does not wait for their end. What a guard does is there in a tenth of one.
+constexpr auto soon = 10s;
 
 } // namespace
 
