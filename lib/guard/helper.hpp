@@ -1,4 +1,4 @@
-// The helper process that ends the sessions of this process once it is dead, as its owner has it.
+// The session guard of this process, as its clients see it.
 #pragma once
 
 #include "guard/guarded_session.hpp"
@@ -11,7 +11,7 @@
 
 namespace colock::guard {
 
-// One for all clients of a process that name the same program. Any thread, except where a function says otherwise. It leaves
+// One for all clients of a process that name the same program. Any thread, except where a function says otherwise. It exits
 // when the last client that uses it has gone.
 class helper {
 public:
