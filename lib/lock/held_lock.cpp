@@ -115,7 +115,7 @@ void held_lock::start_wait_lost(const std::shared_ptr<detail::client_core>& core
     }
     op->name([&] { return subject_of(*driver); });
     core->dispatch([op = std::move(op), driver = std::move(driver), turn]() mutable {
-        driver->wait_lost(std::move(op), turn);
+        detail::local_queue::of(*driver).wait_lost(std::move(op), *driver, turn);
     });
 }
 
@@ -130,7 +130,7 @@ void held_lock::start_wait_revoked(const std::shared_ptr<detail::client_core>& c
     }
     op->name([&] { return subject_of(*driver); });
     core->dispatch([op = std::move(op), driver = std::move(driver), turn]() mutable {
-        driver->wait_revoked(std::move(op), turn);
+        detail::local_queue::of(*driver).wait_revoked(std::move(op), *driver, turn);
     });
 }
 

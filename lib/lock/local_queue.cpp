@@ -203,7 +203,6 @@ void local_queue::wait_for_deadline(const cancel_link_ptr& link, deadline until)
     link->deadline->expires_at(asks ? question : until);
     link->deadline->async_wait([weak = weak_from_this(), link, until, asks](const error_code& ec) {
         const auto self = weak.lock();
-        // The deadline's timer is on the user's executor, which a child may run.
         if (!self || ec || self->core_->is_inherited()) {
             return;
         }
@@ -239,6 +238,9 @@ void local_queue::cancel(cancel_link& of, asio::cancellation_type type)
 
 void local_queue::deadline_reached(cancel_link& of)
 {
+    if (core_->is_inherited()) {
+        return; // the deadline's timer is on the user's executor, which a child may run
+    }
     auto why = core_->end_of_wait();
     if (why ==
         errc::no_answer) { // a user of this client has the lock, whatever the servers would say

@@ -70,21 +70,16 @@ public:
     void step_down(operation_ptr<error_code, unique_lock> op, grant&& held);
     void cancel(cancel_link& of, asio::cancellation_type type) override;
 
+    // ---- on the strand: what users want
+
+    void wait_lost(operation_ptr<error_code, error_code> op, contender_driver& by,
+                   std::uint64_t turn);
+    // Until somebody asks for the node.
+    void wait_revoked(operation_ptr<error_code> op, contender_driver& by, std::uint64_t turn);
+
     // ---- on the strand: what happens
 
-    void connected(contender_driver& by) override;
-    void blocked(contender_driver& by, contenders_ahead&& ahead) override;
-    void met(contender_driver& by, protocol::remote_contention c) override;
-    void granted(contender_driver& by, operation_ptr<error_code, unique_lock> op) override;
-    void failed(contender_driver& by, const error_code& ec, const std::string& why) override
-    {
-        fail_all(ec, why, &by);
-    }
-    void revoked(contender_driver& by) override;
-    void stepped_down(contender_driver& by, operation_ptr<error_code, unique_lock> op) override;
-    void lost(contender_driver& by) override;
-    void closed(const error_code& ec, const std::string& why) override { fail_all(ec, why); }
-    [[nodiscard]] bool holds(const contender_driver& driver, std::uint64_t turn) override;
+    void happened(contender_driver& to, contender_event&& event) override;
     void discarded() noexcept override;
     // Tells the log who still waits.
     [[nodiscard]] std::optional<std::chrono::nanoseconds>
@@ -109,8 +104,11 @@ private:
     template <class Change>
     void holder_input(const contender_driver& driver, Change&& change);
 
-    void fail_all(const error_code& ec, const std::string& why,
-                  const contender_driver* of = nullptr);
+    void granted(contender_driver& driver, protocol::remote_contention c,
+                 operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn = 0);
+    void lost(contender_driver& driver);
+    void failed(const contender_driver& driver, const error_code& ec, const std::string& why);
+    void fail_all(const error_code& ec, const std::string& why);
     void try_lock(operation_ptr<error_code, unique_lock> op);
     void ask(operation_ptr<error_code, unique_lock> op);
     void deadline_reached(cancel_link& of);
@@ -134,8 +132,10 @@ private:
     void count_loss(contender_driver& driver, const error_code& why, outcome& out);
     void drop_lost_holder(std::chrono::nanoseconds now, outcome& out);
     void drop_holder(outcome& out);
+    void drop_former_holder(outcome& out);
     void apply(const protocol::cohort::actions& v, outcome& out);
     void admit(waiter* op, outcome& out, std::uint64_t waited_since = 0);
+    [[nodiscard]] bool holds(const contender_driver& driver, std::uint64_t turn);
     [[nodiscard]] std::size_t waiters_before(const waiter& op) const;
     [[nodiscard]] path_report::situation situation() const;
     // This object, if report() has something to do.

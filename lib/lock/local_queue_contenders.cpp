@@ -12,78 +12,66 @@ using protocol::remote_contention;
 
 // ---- contenders
 
-void local_queue::connected(contender_driver& by)
+void local_queue::happened(contender_driver& to, contender_event&& e)
 {
-    holder_input(by, [&](outcome& out) { apply(cohort_.look_again(), out); });
-}
-
-void local_queue::blocked(contender_driver& by, contenders_ahead&& ahead)
-{
-    {
-        const std::lock_guard lock{mutex_};
-        if (contender_.get() == &by) {
-            report_.blocked(std::move(ahead), situation());
+    switch (e.what) {
+    case contender_event::kind::connected:
+        holder_input(to, [&](outcome& out) { apply(cohort_.look_again(), out); });
+        break;
+    case contender_event::kind::blocked: {
+        {
+            const std::lock_guard lock{mutex_};
+            if (contender_.get() == &to) {
+                report_.blocked(std::move(e.ahead), situation());
+            }
         }
+        report_.send();
+        break;
     }
-    report_.send();
-}
-
-void local_queue::met(contender_driver& by, remote_contention c)
-{
-    holder_input(by, [&](outcome& out) {
-        // The process may have been stopped since the servers were asked.
-        drop_lost_holder(out.time(), out);
-        apply(cohort_.met(out.time(), c), out);
-    });
-}
-
-void local_queue::revoked(contender_driver& by)
-{
-    holder_input(by, [&](outcome& out) { apply(cohort_.revoked(), out); });
-}
-
-void local_queue::stepped_down(contender_driver& by, operation_ptr<error_code, unique_lock> op)
-{
-    const auto self = shared_from_this(); // the driver keeps it no longer
-    const auto heirs = readers();
-    by.serve(heirs);
-    heirs->granted(by, std::move(op));
-}
-
-void local_queue::lost(contender_driver& by)
-{
-    input([&](outcome& out) {
-        if (holder_.get() == &by) { // else a user who looked at the clock was here before
-            drop_holder(out);
-        }
-        count_loss(by, by.lost(out.time()), out);
-    });
+    case contender_event::kind::met:
+        holder_input(to, [&](outcome& out) {
+            // The process may have been stopped since the servers were asked.
+            drop_lost_holder(out.time(), out);
+            apply(cohort_.met(out.time(), e.contention), out);
+        });
+        break;
+    case contender_event::kind::granted: granted(to, e.contention, std::move(e.op)); break;
+    case contender_event::kind::failed: failed(to, e.error, e.why); break;
+    case contender_event::kind::revoked:
+        holder_input(to, [&](outcome& out) { apply(cohort_.revoked(), out); });
+        break;
+    case contender_event::kind::stepped_down: {
+        const auto self = shared_from_this(); // the driver keeps it no longer
+        const auto heirs = readers();
+        to.serve(heirs);
+        const auto turn = e.op->tag; // turns go on from it: tokens never get smaller
+        heirs->granted(to, e.contention, std::move(e.op), turn);
+        break;
+    }
+    case contender_event::kind::lost: lost(to); break;
+    case contender_event::kind::closed: fail_all(e.error, e.why); break;
+    case contender_event::kind::discarded: discarded(); break;
+    }
 }
 
 // For `op`, or for those who wait.
-void local_queue::granted(contender_driver& by, operation_ptr<error_code, unique_lock> op)
+void local_queue::granted(contender_driver& to, remote_contention c,
+                          operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn)
 {
-    const auto driver = by.shared_from_this();
+    const auto driver = to.shared_from_this();
     input([&](outcome& out) {
         if (!op && contender_ != driver) { // it has failed, or no waiter wants it any more
             out.strand().leaving.push_back({driver, {}});
             return;
         }
-        // Readers keep the node that they have until they are done. A node that is not shared can only have been deleted by
-        // somebody else: the holder has still to hear of that.
-        if (holder_ && !shared_) {
-            holder_->loss().note_loss_and_check(errc::node_deleted);
-        }
-        if (holder_) {
-            drop_holder(out);
-        }
+        drop_former_holder(out);
         holder_ = driver;
-        const auto v = cohort_.granted(out.time(), driver->contention(), static_cast<bool>(op));
+        turns_ = std::max(turns_, least_turn);
+        const auto v = cohort_.granted(out.time(), c, static_cast<bool>(op));
         core_->count.granted_by_servers.fetch_add(v.admit + (op ? 1 : 0),
                                                   std::memory_order_relaxed);
         out.reported.source = grant_source::free;
         if (op) {
-            turns_ = std::max(turns_, op->tag); // of a downgrade: tokens never get smaller
             admit(op.release(), out);
         } else {
             report_.contender_granted(out.reported);
@@ -96,14 +84,20 @@ void local_queue::granted(contender_driver& by, operation_ptr<error_code, unique
     });
 }
 
-// Of those who wait, or, with `of`, who wait by this contender.
-void local_queue::fail_all(const error_code& ec, const std::string& why, const contender_driver* of)
+void local_queue::failed(const contender_driver& driver, const error_code& ec,
+                         const std::string& why)
+{
+    std::unique_lock lock{mutex_};
+    if (contender_.get() == &driver) {
+        lock.unlock();
+        fail_all(ec, why);
+    }
+}
+
+void local_queue::fail_all(const error_code& ec, const std::string& why)
 {
     std::vector<operation_ptr<error_code, unique_lock>> waiting;
     input([&](outcome& out) {
-        if (of != nullptr && contender_.get() != of) {
-            return;
-        }
         report_.fails(ec, situation());
         contender_.reset();
         apply(cohort_.failed(), out);
@@ -116,6 +110,16 @@ void local_queue::fail_all(const error_code& ec, const std::string& why, const c
     for (auto& op : waiting) {
         refuse(core_, std::move(op), ec, why);
     }
+}
+
+void local_queue::lost(contender_driver& driver)
+{
+    input([&](outcome& out) {
+        if (holder_.get() == &driver) { // else a user who looked at the clock was here before
+            drop_holder(out);
+        }
+        count_loss(driver, driver.lost(out.time()), out);
+    });
 }
 
 // No timer has run yet in a process that was stopped: the clock is asked before each grant.
@@ -141,7 +145,34 @@ void local_queue::drop_holder(outcome& out)
     apply(cohort_.lost(), out);
 }
 
+// Another node of this client was granted. Readers keep the node that they have until they are done. A node that is
+// not shared can only have been deleted by somebody else: the holder has still to hear of that.
+void local_queue::drop_former_holder(outcome& out)
+{
+    if (!holder_) {
+        return;
+    }
+    if (!shared_) {
+        holder_->note_node_deleted();
+    }
+    drop_holder(out);
+}
+
 // ---- turns
+
+void local_queue::wait_lost(operation_ptr<error_code, error_code> op, contender_driver& by,
+                            std::uint64_t turn)
+{
+    by.await_turns();
+    by.wait_lost(std::move(op), turn, holds(by, turn));
+}
+
+void local_queue::wait_revoked(operation_ptr<error_code> op, contender_driver& by,
+                               std::uint64_t turn)
+{
+    by.await_turns();
+    by.wait_revoked(std::move(op), turn, holds(by, turn));
+}
 
 bool local_queue::holds(const contender_driver& driver, std::uint64_t turn)
 {
@@ -195,7 +226,7 @@ bool local_queue::take_user_off(contender_driver& driver, std::uint64_t turn, co
         count_loss(driver, why, out);
     } else {
         core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
-        report_.hold_ends(driver.observed.take(turn), {}, driver.loss().remaining(out.time()),
+        report_.hold_ends(driver.observed.take(turn), {}, driver.remaining(out.time()),
                           out.reported);
     }
     return --driver.users == 0;
@@ -208,7 +239,7 @@ void local_queue::count_loss(contender_driver& driver, const error_code& why, ou
     if (!std::exchange(driver.loss_counted, true)) {
         core_->count_losses(why, driver.users);
         driver.observed.take_all([&](const observed_hold& each) {
-            report_.hold_ends(each, why, driver.loss().remaining(out.time()), out.reported);
+            report_.hold_ends(each, why, driver.remaining(out.time()), out.reported);
         });
     }
 }

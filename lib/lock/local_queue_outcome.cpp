@@ -122,20 +122,19 @@ void local_queue::reconcile(strand_work& work)
             }
         }
     };
-    // As a rule it creates its node first: if the remove went first, a remote contender could have its turn, and queue again, before
-    // this client joins.
-    const bool leaves_first =
-        !joining || !claimed.empty() ||
-        std::ranges::any_of(work.leaving, [](const auto& each) { return each.driver->is_late(); });
-    if (leaves_first) {
+    if (!joining) {
         leave();
-    }
-    if (joining) {
-        joining->join([&] {
-            if (!leaves_first) {
-                leave();
-            }
-        });
+    } else if (std::ranges::any_of(work.leaving,
+                                   [](const auto& each) { return each.driver->is_late(); })) {
+        leave();
+        joining->join();
+        joining->go_on();
+    } else {
+        // Create first: if the remove went first, a remote contender could have its turn, and queue again, before this
+        // client joins.
+        joining->join();
+        leave();
+        joining->go_on();
     }
     if (work.cancelled && work.cancelled_with) {
         work.cancelled_with->await_removal(std::move(work.cancelled));

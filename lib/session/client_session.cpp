@@ -56,7 +56,10 @@ void client_session::decide(const Input& input)
 {
     const auto alive = basics_.strand.client().lock();
     input(machine_, runner_.decided());
-    runner_.run([this](const session::command& c) { carry_out(c); });
+    runner_.run([this](const session::command& c) {
+        carry_out(c);
+        return performed::go_on;
+    });
 }
 
 void client_session::carry_out(const session::command& c)
