@@ -46,8 +46,9 @@ struct client_thread {
 
     client_thread()
     {
-        zk.emplace(io,
-                   colock::client_options{.hosts = server.connect_string(), .session_timeout = 4s});
+        zk.emplace(io, colock::client_options{.hosts = server.connect_string(),
+                                              .session_timeout = 4s,
+                                              .histograms = true}); // which count those who wait
         get(zk->async_connect(asio::use_future));
     }
     ~client_thread()
