@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_silent_or_hangs_up_is_told_from_one_that_i
     tcp_proxy proxy{one_server::get().connect_string()};
     auto options = good();
     options.hosts = proxy.connect_string();
-    options.connect_timeout = 800ms; // before the second at which the client would try anew
+    options.connect_timeout = 600ms; // before the client gives the silent server up, and tries anew
     proxy.stall(true);
     refuses(options, errc::connect_timeout, proxy.connect_string(), 1);
     proxy.stall(false);
