@@ -81,12 +81,8 @@ bool session_ending::open(const std::string& address)
 {
     zk::server to{.address = address};
     if (context_) {
-        to.tls = {.context = context_,
-                  .names = session_.tls_server_name.empty()
-                               ? servers_->names_of(address)
-                               : std::vector<std::string>{session_.tls_server_name},
-                  .checks_certificate = session_.tls_verify != tls_verification::off,
-                  .checks_name = session_.tls_verify == tls_verification::full};
+        to.tls = zk::terms_of(context_, servers_->names_of(address), session_.tls_server_name,
+                              session_.tls_verify);
     }
     connection_ = zk::make_connection(strand_, shared_from_this(), *this, wakeups_);
     return connection_->open(to, session_.chroot, session_.timeout, session_.identity,

@@ -35,11 +35,7 @@ zk::server session_link::server_at(const std::string& address) const
     const auto& o = basics_.options;
     zk::server to{.address = address};
     if (tls_) {
-        to.tls = {.context = tls_,
-                  .names = o.tls_server_name.empty() ? addresses_->names_of(address)
-                                                     : std::vector<std::string>{o.tls_server_name},
-                  .checks_certificate = o.tls_verify != tls_verification::off,
-                  .checks_name = o.tls_verify == tls_verification::full};
+        to.tls = zk::terms_of(tls_, addresses_->names_of(address), o.tls_server_name, o.tls_verify);
     }
     return to;
 }

@@ -1,10 +1,11 @@
 // How a server has to be spoken to by TLS.
 #pragma once
 
-#include <boost/asio/ip/address.hpp>
+#include <colock/client_options.hpp>
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace boost::asio::ssl {
@@ -20,5 +21,18 @@ struct tls_terms {
     bool checks_certificate = true;
     bool checks_name = true;
 };
+
+// As the options of a client have it. `names`: what stands for the server in `hosts`.
+[[nodiscard]] inline tls_terms terms_of(std::shared_ptr<boost::asio::ssl::context> context,
+                                        std::vector<std::string> names,
+                                        const std::string& tls_server_name,
+                                        tls_verification tls_verify)
+{
+    return {.context = std::move(context),
+            .names = tls_server_name.empty() ? std::move(names)
+                                             : std::vector<std::string>{tls_server_name},
+            .checks_certificate = tls_verify != tls_verification::off,
+            .checks_name = tls_verify == tls_verification::full};
+}
 
 } // namespace colock::zk
