@@ -192,15 +192,12 @@ public:
 
     bool send(const guarded_session& s, std::string_view tls_material) override
     {
-        auto message = encode(s);
-        owned_descriptor file;
-        if (!tls_material.empty()) {
-            file = file_of(tls_material);
-            if (!file) {
-                return false;
-            }
+        const auto file = tls_material.empty() ? owned_descriptor{} : file_of(tls_material);
+        if (owner_.is_another() || (!file && !tls_material.empty())) {
+            return false;
         }
-        const bool sent = !owner_.is_another() && send(message, file.get());
+        auto message = encode(s);
+        const bool sent = send(message, file.get());
         zk::wipe(message);
         return sent;
     }

@@ -1,5 +1,5 @@
-// colock-session-guard: ends the sessions of the process that has started it, once that is dead. The library starts it; it
-// takes no arguments.
+// colock-session-guard: ends the sessions of the process that has started it, once that is dead. The library starts it,
+// with an argument if somebody has to consent.
 #include "guard/inherited.hpp"
 #include "guard/rules.hpp"
 #include "guard/session_ending.hpp"
@@ -74,8 +74,7 @@ public:
 private:
     struct known_session {
         guard::guarded_session session;
-        std::string tls_material;
-        ~known_session() { colock::zk::wipe(tls_material); }
+        guard::tls_material tls;
     };
 
     static std::chrono::nanoseconds now() { return colock::detail::boot_clock::now(); }
@@ -143,9 +142,9 @@ private:
                    : rules_.has_session(client, said->timeout);
         auto& known = sessions_[client];
         known.session = std::move(*said);
-        colock::zk::wipe(known.tls_material);
+        colock::zk::wipe(known.tls.text);
         if (file != -1) {
-            known.tls_material = content_of(file);
+            known.tls.text = content_of(file);
         }
     }
 
@@ -165,8 +164,7 @@ private:
         for (const auto& [client, until] : d.end) {
             ++endings_;
             auto& known = sessions_.at(client);
-            auto context =
-                known.session.tls ? guard::context_of_material(known.tls_material) : nullptr;
+            auto context = known.session.tls ? guard::context_of_material(known.tls.text) : nullptr;
             if (known.session.tls && !context) {
                 ended();
                 continue;
@@ -243,8 +241,7 @@ int main(int argc, char** argv)
     ignore_signals();
     if (!serves_its_own_user()) {
         std::fputs("colock-session-guard: the library starts this program, for a client whose "
-                   "options have a "
-                   "session_guard; it is of no use alone\n",
+                   "options have a session_guard; it is of no use alone\n",
                    stderr);
         return 2;
     }

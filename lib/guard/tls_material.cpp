@@ -1,6 +1,7 @@
 #include "guard/tls_material.hpp"
 
 #include "guard/fields.hpp"
+#include "zk/freed_by.hpp"
 
 #include <boost/asio/ssl/context.hpp>
 
@@ -17,14 +18,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-template <auto release>
-struct freed_by {
-    template <class T>
-    void operator()(T* t) const noexcept
-    {
-        release(t);
-    }
-};
+using zk::freed_by;
 using bio_ptr = std::unique_ptr<BIO, freed_by<&BIO_free_all>>;
 using certificate_ptr = std::unique_ptr<X509, freed_by<&X509_free>>;
 using key_ptr = std::unique_ptr<EVP_PKEY, freed_by<&EVP_PKEY_free>>;
@@ -62,10 +56,12 @@ std::string ciphers_of(SSL_CTX* context, bool of_1_3)
 
 tls_material material_of(asio::ssl::context& of)
 {
+    tls_material m;
     SSL_CTX* const context = of.native_handle();
     if (SSL_CTX_get_verify_callback(context) != nullptr ||
         SSL_CTX_get_client_cert_cb(context) != nullptr) {
-        return {.fault = "it has callbacks of the program"};
+        m.fault = "it has callbacks of the program";
+        return m;
     }
     auto* const certificate = SSL_CTX_get0_certificate(context);
     auto* const key = SSL_CTX_get0_privatekey(context);
@@ -80,7 +76,8 @@ tls_material material_of(asio::ssl::context& of)
         if (key == nullptr || PEM_write_bio_PrivateKey(secret.get(), key, nullptr, nullptr, 0,
                                                        nullptr, nullptr) != 1) {
             ERR_clear_error();
-            return {.fault = "its private key cannot be read from where it is"};
+            m.fault = "its private key cannot be read from where it is";
+            return m;
         }
     }
     auto* const store = SSL_CTX_get_cert_store(context);
@@ -96,7 +93,6 @@ tls_material material_of(asio::ssl::context& of)
         }
     }
     X509_STORE_unlock(store);
-    tls_material m;
     m.text.reserve(4096 + written(chain).size() + written(secret).size() +
                    written(authorities).size()); // one that grows would leave copies of the key
     field_writer to{m.text};

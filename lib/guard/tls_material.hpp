@@ -1,8 +1,11 @@
 // A TLS context as text, for another process of this user.
 #pragma once
 
+#include "zk/secret.hpp"
+
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace boost::asio::ssl {
 class context;
@@ -11,8 +14,18 @@ class context;
 namespace colock::guard {
 
 struct tls_material {
-    std::string text = {};  // secret: it has the private key
+    std::string text = {};  // secret, as it has the private key; "": plain TCP
     std::string fault = {}; // why the context cannot be handed over
+
+    tls_material() = default;
+    tls_material(tls_material&& other) noexcept { *this = std::move(other); }
+    tls_material& operator=(tls_material&& other) noexcept
+    {
+        text.swap(other.text);
+        fault.swap(other.fault);
+        return *this; // what was here is overwritten with `other`
+    }
+    ~tls_material() { zk::wipe(text); }
 };
 
 // Authorities, certificate, chain, key, versions, ciphers.

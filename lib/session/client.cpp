@@ -1,7 +1,6 @@
 #include <colock/client.hpp>
 #include <colock/detail/access.hpp>
 
-#include "guard/tls_material.hpp"
 #include "names/path.hpp"
 #include "session/core.hpp"
 #include "session/watch_state.hpp"
@@ -325,15 +324,16 @@ void client::use_tls(std::shared_ptr<asio::ssl::context> context)
                                       ? "use_tls: the client was made without client_options::tls"
                                       : "use_tls: there is no context"};
     }
-    if (!core_->options().session_guard.helper.empty()) {
-        if (const auto why = guard::material_of(*context).fault; !why.empty()) {
-            throw boost::system::system_error{
-                errc::invalid_option, "use_tls: the session guard cannot have the context: " + why};
-        }
+    auto for_guard = detail::guarding::material_for(core_->options(), *context);
+    if (!for_guard.fault.empty()) {
+        throw boost::system::system_error{errc::invalid_option,
+                                          "use_tls: the session guard cannot have the context: " +
+                                              for_guard.fault};
     }
-    core_->dispatch([core = core_, context = std::move(context)]() mutable {
-        core->own_session().use_tls(std::move(context));
-    });
+    core_->dispatch(
+        [core = core_, context = std::move(context), for_guard = std::move(for_guard)]() mutable {
+            core->own_session().use_tls(std::move(context), std::move(for_guard));
+        });
 }
 
 void client::start_sync(const core_ptr& core, op<error_code> o, std::string path)

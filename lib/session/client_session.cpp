@@ -121,11 +121,16 @@ void client_session::connect(operation_ptr<error_code> op)
             op.complete(f.error);
             return;
         }
-        if (const auto why = guard_.use_tls(link_.tls()); !why.empty()) {
-            basics_.log.note_error("session_guard: the TLS context cannot be handed over: " + why);
-            op->explain(errc::invalid_option, basics_.log.last_error());
-            op.complete(errc::invalid_option);
-            return;
+        if (link_.tls()) {
+            auto material = guarding::material_for(basics_.options, *link_.tls());
+            if (!material.fault.empty()) {
+                basics_.log.note_error("session_guard: the TLS context cannot be handed over: " +
+                                       material.fault);
+                op->explain(errc::invalid_option, basics_.log.last_error());
+                op.complete(errc::invalid_option);
+                return;
+            }
+            guard_.use_tls(std::move(material));
         }
         link_.read_hosts();
     }
@@ -216,10 +221,10 @@ void client_session::tell_guard()
     }
 }
 
-// The context may be handed over: client::use_tls() has looked.
-void client_session::use_tls(std::shared_ptr<asio::ssl::context> context)
+void client_session::use_tls(std::shared_ptr<asio::ssl::context> context,
+                             guard::tls_material&& for_guard)
 {
-    static_cast<void>(guard_.use_tls(context));
+    guard_.use_tls(std::move(for_guard));
     link_.use_tls(std::move(context));
     tell_guard();
 }

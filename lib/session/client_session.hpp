@@ -36,7 +36,8 @@ public:
     void release();
     // Completes when a server has accepted them. Until then they are on trial.
     void add_credentials(zk::secret_credential c, operation_ptr<error_code> op);
-    void use_tls(std::shared_ptr<asio::ssl::context> context);
+    // `for_guard`: of this context.
+    void use_tls(std::shared_ptr<asio::ssl::context> context, guard::tls_material&& for_guard);
     [[nodiscard]] bool is_closing() const noexcept { return machine_.is_closing(); }
 
     // The execution context is being destroyed: first the connection is dropped, and at the end all the rest.

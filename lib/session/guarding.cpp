@@ -1,7 +1,5 @@
 #include "session/guarding.hpp"
 
-#include "guard/tls_material.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <utility>
@@ -12,6 +10,11 @@ namespace {
 
 constexpr std::chrono::seconds first_pause{1};
 constexpr unsigned most_doublings = 6; // a minute
+
+bool is_wanted(const client_options& o) noexcept
+{
+    return !o.session_guard.helper.empty();
+}
 
 std::uint64_t next_number() noexcept
 {
@@ -26,26 +29,19 @@ guarding::guarding(client_basics& basics)
 {
 }
 
-std::string guarding::use_tls(const std::shared_ptr<asio::ssl::context>& context)
+guard::tls_material guarding::material_for(const client_options& options,
+                                           asio::ssl::context& context)
 {
-    if (!is_wanted() || !context) {
-        return {};
-    }
-    auto material = guard::material_of(*context);
-    if (material.fault.empty()) {
-        zk::wipe(tls_material_);
-        tls_material_ = std::move(material.text);
-    }
-    return std::move(material.fault);
+    return is_wanted(options) ? guard::material_of(context) : guard::tls_material{};
 }
 
 void guarding::session(const zk::session_identity& identity, std::chrono::milliseconds timeout,
                        const std::vector<credential>& credentials)
 {
-    if (!is_wanted()) {
+    const auto& o = basics_.options;
+    if (!is_wanted(o)) {
         return;
     }
-    const auto& o = basics_.options;
     known_ = std::make_unique<guard::guarded_session>();
     known_->client = number_;
     known_->identity = identity;
@@ -53,7 +49,7 @@ void guarding::session(const zk::session_identity& identity, std::chrono::millis
     known_->hosts = o.hosts;
     known_->chroot = o.chroot;
     known_->credentials = credentials;
-    known_->tls = !tls_material_.empty();
+    known_->tls = !tls_.text.empty();
     known_->tls_server_name = o.tls_server_name;
     known_->tls_verify = o.tls_verify;
     tell();
@@ -74,7 +70,7 @@ void guarding::session_left()
 {
     if (known_ && helper_) {
         known_->last = true;
-        helper_->send(*known_, tls_material_);
+        helper_->send(*known_, tls_.text);
     }
     known_ = nullptr;
 }
@@ -83,7 +79,7 @@ void guarding::tell()
 {
     retry_.stop();
     auto why = helper_ ? std::string{} : start();
-    if (helper_ && !helper_->send(*known_, tls_material_)) {
+    if (helper_ && !helper_->send(*known_, tls_.text)) {
         why = "it does not take what it is told";
     }
     basics_.count.session_guarded = why.empty();
@@ -138,7 +134,7 @@ void guarding::discard() noexcept
 {
     watcher_ = nullptr;
     retry_.discard();
-    zk::wipe(tls_material_);
+    tls_ = {};
 }
 
 } // namespace colock::detail

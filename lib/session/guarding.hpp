@@ -2,6 +2,7 @@
 #pragma once
 
 #include "guard/helper.hpp"
+#include "guard/tls_material.hpp"
 #include "session/client_basics.hpp"
 #include "session/client_timer.hpp"
 
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace colock::detail {
@@ -19,8 +21,11 @@ class guarding {
 public:
     explicit guarding(client_basics& basics);
 
-    // From the next session() on; null: plain TCP. Returns why the context cannot be handed over, "" if it can.
-    [[nodiscard]] std::string use_tls(const std::shared_ptr<asio::ssl::context>& context);
+    // What the guard needs of the context, as far as there is to be one. Any thread.
+    [[nodiscard]] static guard::tls_material material_for(const client_options& options,
+                                                          asio::ssl::context& context);
+    // From the next session() on.
+    void use_tls(guard::tls_material&& material) noexcept { tls_ = std::move(material); }
 
     // There is this session now, and the client presents these.
     void session(const zk::session_identity& identity, std::chrono::milliseconds timeout,
@@ -33,18 +38,14 @@ public:
     void discard() noexcept;
 
 private:
-    [[nodiscard]] bool is_wanted() const noexcept
-    {
-        return !basics_.options.session_guard.helper.empty();
-    }
     void tell();
     [[nodiscard]] std::string start();
     void died();
     void try_later(const std::string& why);
 
     client_basics& basics_;
-    const std::uint64_t number_;                    // of this client in the process
-    std::string tls_material_;                      // secret
+    const std::uint64_t number_; // of this client in the process
+    guard::tls_material tls_;
     std::unique_ptr<guard::guarded_session> known_; // what the guard has to know; null: nothing
     std::shared_ptr<guard::helper> helper_;
     std::unique_ptr<guard::helper::watcher> watcher_; // of helper_

@@ -2,8 +2,10 @@
 
 #include <colock/log.hpp>
 
+#include "zk/freed_by.hpp"
 #include "zk/secret.hpp"
 
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ssl/context.hpp>
 
 #include <openssl/err.h>
@@ -20,14 +22,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-template <auto release>
-struct freed_by {
-    template <class T>
-    void operator()(T* t) const noexcept
-    {
-        release(t);
-    }
-};
 void free_names(GENERAL_NAMES* names) noexcept
 {
     GENERAL_NAMES_free(names);
