@@ -9,7 +9,7 @@
 
 namespace colock::cli {
 
-// Writes to a file on a thread of its own. A pipe may be full, and a terminal stopped, for ever: nobody waits for that thread, not
+// Writes to a file on a thread of its own. A pipe may stay full, and a terminal stopped: nobody waits for that thread, not
 // even the process at its end. The flags of the file stay as they are, because everybody who shares the file would see
 // O_NONBLOCK. The thread blocks all signals: no write stops the process (SIGTTOU, in a terminal with `stty tostop`) or ends it.
 //

@@ -17,7 +17,7 @@ namespace colock::cli {
 
 class events {
 public:
-    // `command` begins each line in words, such as "colock run". Starts a thread: behind the fork of the guardian.
+    // `command` begins each line in words, such as "colock run". Starts a thread: to be made after the guardian is forked.
     events(std::string command, std::string path, bool as_json);
 
     // Whether the wait is worth a look: on a terminal, or as JSON.

@@ -7,7 +7,7 @@ namespace colock::cli {
 
 namespace {
 
-// A process may have been forked behind the last look. What is still there after a second cannot be killed, such as a process
+// A process may have been forked after the last look. What is still there after a second cannot be killed, such as a process
 // of another user; a look at all processes of a large machine takes as long as the short pauses.
 constexpr auto between_kills = std::chrono::milliseconds{10};
 constexpr auto quick_for = std::chrono::seconds{1};

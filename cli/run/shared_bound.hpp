@@ -34,7 +34,7 @@ public:
         page_->start.compare_exchange_strong(before, start_state::forbidden);
         return before != start_state::taken;
     }
-    // False when it was forbidden, and behind the bound: the supervisor was stopped when it wanted to start the command.
+    // False when it was forbidden, and after the bound: the supervisor was stopped when it wanted to start the command.
     [[nodiscard]] bool take_start(std::chrono::nanoseconds now) noexcept
     {
         auto before = start_state::allowed;

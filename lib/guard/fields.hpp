@@ -32,7 +32,7 @@ private:
     std::string& to_;
 };
 
-// What is missing reads as 0 or "", and is_whole() is false from then on.
+// A field that is missing reads as 0 or "", and is_whole() is false from then on.
 class field_reader {
 public:
     explicit field_reader(std::string_view from) noexcept : from_{from} {}
