@@ -1,6 +1,7 @@
 // Locks of one client that runs on all threads of a pool, in calm. Meant for the thread sanitizer. See
 // client_shared.cpp for what else a client does, and lock_shared_faults.cpp for storms.
 #include <colock/colock.hpp>
+#include <support/get.hpp>
 #include <support/run.hpp>
 #include <support/wait_until.hpp>
 #include <support/zookeeper_server.hpp>
@@ -35,16 +36,10 @@ namespace {
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
+using colock::test::get;
 using colock::test::no_throw;
 
 constexpr int threads = 4;
-
-template <class T>
-T get(std::future<T> future)
-{
-    BOOST_REQUIRE((future.wait_for(60s) == std::future_status::ready));
-    return future.get();
-}
 
 // Lines come up on all threads. The log gets them one at a time, and those about one lock in their order.
 class ordered_log {

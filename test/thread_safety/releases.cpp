@@ -1,6 +1,7 @@
 // What a release promises, whichever thread it comes from: the lock is free afterwards, for a try and for those who wait, and
 // no node stays. Meant for the thread sanitizer.
 #include <colock/colock.hpp>
+#include <support/get.hpp>
 #include <support/run.hpp>
 #include <support/wait_until.hpp>
 #include <support/zookeeper_server.hpp>
@@ -28,13 +29,7 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using colock::error_code;
 using colock::unique_lock;
-
-template <class T>
-T get(std::future<T> future)
-{
-    BOOST_REQUIRE((future.wait_for(60s) == std::future_status::ready));
-    return future.get();
-}
+using colock::test::get;
 
 // A client of a context that one thread runs.
 struct client_thread {
