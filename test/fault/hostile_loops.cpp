@@ -82,12 +82,13 @@ struct scene : hostile_scene {
         pulse.becomes_true([] { return false; }, time);
     }
 
-    // The client asks again and again, and leaves time in between.
+    // The client asks again and again, and leaves time in between: eleven pauses that double fill 250 ms, and one attempt at
+    // permits whose lock is lost makes up to eight requests. Without pauses there would be thousands.
     void takes_its_time(std::uint64_t least = 5)
     {
         const auto before = server.requests();
         run_for(250ms);
-        BOOST_TEST(server.requests() - before <= 80u);
+        BOOST_TEST(server.requests() - before <= 150u);
         BOOST_TEST(pulse.becomes_true([&] { return server.requests() - before >= least; }));
     }
 
