@@ -307,13 +307,13 @@ void holds::node_gone(const std::string& path, std::int64_t session, queues::cau
         return; // session_over() looks
     }
     if (why == queues::cause::hand) {
-        deleted_by_hand_.insert(path);
+        deleted_by_hand_[path] = session;
     }
     for (auto& [n, h] : active_) {
         if (h.stepping_down || h.is_over || std::ranges::find(h.g.nodes, path) == h.g.nodes.end()) {
             continue;
         }
-        if (why == queues::cause::hand) {
+        if (why == queues::cause::hand || is_late_release(path, session, h)) {
             h.robbed = true;
             h.robbed_at = time_.now();
         } else if (!h.robbed) {
@@ -322,6 +322,15 @@ void holds::node_gone(const std::string& path, std::int64_t session, queues::cau
                            text_of(n, h) + ", whose guard is still there");
         }
     }
+}
+
+// A node without a queue has the same path as the one before. The release of whoever had that one may have been under way when
+// an operator deleted it. It deletes this one: that is a limit.
+bool holds::is_late_release(const std::string& path, std::int64_t session, const hold& h) const
+{
+    const auto at = deleted_by_hand_.find(path);
+    return at != deleted_by_hand_.end() && at->second == session && h.g.session != session &&
+           queues_.of(h.g.place).type == queues::kind::single_node;
 }
 
 void holds::counted(std::int64_t session, std::chrono::milliseconds timeout)

@@ -16,7 +16,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -128,6 +127,8 @@ private:
     void check_bounds(number n, const hold& h);
     void look_whether_told(number n, hold& h);
     [[nodiscard]] bool has_shrunk(const hold& h) const;
+    [[nodiscard]] bool is_late_release(const std::string& path, std::int64_t session,
+                                       const hold& h) const;
     [[nodiscard]] std::string text_of(number n, const hold& h) const;
 
     timeline& time_;
@@ -139,7 +140,7 @@ private:
     std::map<number, hold> active_;
     std::unordered_map<std::int64_t, std::chrono::milliseconds>
         timeouts_; // by session: the smallest
-    std::set<std::string> deleted_by_hand_;
+    std::map<std::string, std::int64_t> deleted_by_hand_; // and whose it was
     std::map<std::size_t, store> stores_;
     std::map<std::size_t, run> runs_; // by place
     std::map<std::size_t, std::vector<number>> by_place_;

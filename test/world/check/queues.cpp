@@ -141,8 +141,10 @@ void queues::deleted(const std::string& path, std::int64_t session, cause why)
                   [&] { return path; });
     const auto& p = places_[at->place].what;
     auto& all = places_[at->place].contenders;
+    auto whose = session;
     // A holder that steps down may have put another node in the place of this one.
     if (const auto it = all.find(at->number); it != all.end() && it->second.path == path) {
+        whose = it->second.session;
         // What operators have deleted is not missed by everybody at once: for a while more than two watch a node.
         places_[at->place].tampered |= why == cause::hand;
         if (p.type == kind::queue && !p.has_onlookers && !p.ending && p.shared_marker.empty() &&
@@ -162,7 +164,7 @@ void queues::deleted(const std::string& path, std::int64_t session, cause why)
         all.erase(it);
     }
     if (witness_ != nullptr) {
-        witness_->node_gone(path, session, why);
+        witness_->node_gone(path, why == cause::hand ? whose : session, why);
     }
 }
 

@@ -33,6 +33,7 @@ struct scene {
     scene()
     {
         lock = queues.add({.path = "/lock", .marker = "lock-", .written = "/written"});
+        single = queues.add({.type = world::check::queues::kind::single_node, .path = "/single"});
         permits = queues.add({.type = world::check::queues::kind::leases,
                               .path = "/leases",
                               .marker = "lease-",
@@ -78,7 +79,10 @@ struct scene {
                                       std::chrono::nanoseconds safe = 1s)
     {
         world::check::holds::grant g;
-        g.place = how != mode::permits ? lock : node.starts_with("/counted") ? counted : permits;
+        g.place = node == "/single"              ? single
+                  : how != mode::permits         ? lock
+                  : node.starts_with("/counted") ? counted
+                                                 : permits;
         g.how = how;
         g.owner = life;
         g.where = &machine;
@@ -106,9 +110,17 @@ struct scene {
     world::machine machine{time, "machine"};
     std::shared_ptr<world::check::life> life = std::make_shared<world::check::life>();
     std::size_t lock = 0;
+    std::size_t single = 0;
     std::size_t permits = 0;
     std::size_t counted = 0; // by a node
 
+    std::string make_single(std::int64_t session)
+    {
+        commit({.what = transaction::kind::single,
+                .session = session,
+                .changes = {{.what = change::kind::create, .path = "/single", .owner = session}}});
+        return "/single";
+    }
     void limit(std::int64_t permits_now)
     {
         commit({.what = transaction::kind::single,
@@ -205,6 +217,19 @@ BOOST_AUTO_TEST_CASE(the_node_of_a_holder_is_deleted)
     remove(next, alice);
     BOOST_TEST(found("G1 foreign node"));
     holds.let_go(n);
+}
+
+BOOST_AUTO_TEST_CASE(a_release_comes_after_an_operator_has_deleted_its_node)
+{
+    make_single(alice);
+    constexpr std::int64_t nobody = 0;
+    remove("/single", nobody);
+    grant(make_single(bob), bob, 1);
+    remove("/single", alice);
+    BOOST_TEST(findings.count() == 0u);
+    grant(make_single(bob), bob, 2);
+    remove("/single", 3);
+    BOOST_TEST(found("G1 foreign node"));
 }
 
 BOOST_AUTO_TEST_CASE(permits_that_are_held_stay_when_their_number_falls)
