@@ -202,7 +202,7 @@ private:
 
     void end_all(int number)
     {
-        const int refused = signal_all_below(::getpid(), number);
+        const int refused = signal_all_below_this(number);
         if (refused != 0 && !std::exchange(run_->refused, true)) {
             send_or_drop(supervisor_, {message_kind::refused, refused});
         }

@@ -133,6 +133,9 @@ void guardian_link::keep_going()
         });
         not_ours_.insert(not_ours_.end(), children.begin(), children.end());
     }
+    // Nobody else does: a session guard that was replaced is one.
+    std::erase_if(not_ours_,
+                  [](pid_t child) { return ::waitpid(child, nullptr, WNOHANG) == child; });
     ::kill(guardian_, SIGCONT);
 }
 
@@ -187,7 +190,7 @@ round_end guardian_link::end_some(int& refused)
                  return left;
              },
          .reap = [](pid_t child) { return ::waitpid(child, nullptr, WNOHANG) == child; },
-         .kill = [&] { refused = signal_all_below(::getpid(), SIGKILL, not_ours_); },
+         .kill = [&] { refused = signal_all_below_this(SIGKILL, not_ours_); },
          .spares = !not_ours_.empty()});
 }
 

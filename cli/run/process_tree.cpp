@@ -68,6 +68,34 @@ std::vector<process> all_processes()
     return all;
 }
 
+// A process that forks and ends is not there any more when a look at all processes is over; nor is the next one that it has
+// left. Each becomes a child of this thread as soon as its parent has ended, and a look at those takes microseconds.
+void kill_new_children(const std::vector<pid_t>& spared)
+{
+    constexpr int looks = 100;
+    const int file = ::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return; // the kernel may be without it
+    }
+    char text[4096];
+    for (int i = 0; i != looks; ++i) {
+        const auto size = ::pread(file, text, sizeof text, 0);
+        if (size <= 0) {
+            break;
+        }
+        const std::string_view all{text, static_cast<std::size_t>(size)};
+        for (std::size_t begin = 0, end = 0; (end = all.find(' ', begin)) != all.npos;
+             begin = end + 1) {
+            pid_t child = 0;
+            std::from_chars(text + begin, text + end, child);
+            if (child > 0 && std::ranges::find(spared, child) == spared.end()) {
+                ::kill(child, SIGKILL);
+            }
+        }
+    }
+    ::close(file);
+}
+
 } // namespace
 
 void adopt_orphans() noexcept
@@ -106,10 +134,10 @@ std::vector<pid_t> some_own_children()
     return children;
 }
 
-int signal_all_below(pid_t parent, int number, const std::vector<pid_t>& spared)
+int signal_all_below_this(int number, const std::vector<pid_t>& spared)
 {
     const auto all = all_processes();
-    std::vector<pid_t> below{parent};
+    std::vector<pid_t> below{::getpid()};
     for (std::size_t i = 0; i < below.size(); ++i) {
         for (const auto& p : all) {
             if (p.parent == below[i] && std::ranges::find(spared, p.id) == spared.end()) {
@@ -124,6 +152,9 @@ int signal_all_below(pid_t parent, int number, const std::vector<pid_t>& spared)
         } else if (number == SIGTERM) {
             ::kill(below[i], SIGCONT);
         }
+    }
+    if (number == SIGKILL) {
+        kill_new_children(spared);
     }
     return refused;
 }

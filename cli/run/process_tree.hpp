@@ -23,6 +23,6 @@ void adopt_orphans() noexcept;
 // Sends a signal to each process below this one, but not to those below `spared`. SIGTERM is followed by SIGCONT, or a
 // stopped process would not hear of it. Gives the number of processes that this process may not signal: those of another
 // user.
-int signal_all_below(pid_t parent, int number, const std::vector<pid_t>& spared = {});
+int signal_all_below_this(int number, const std::vector<pid_t>& spared = {});
 
 } // namespace colock::cli

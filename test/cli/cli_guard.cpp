@@ -1,12 +1,25 @@
 // `colock run` that is killed: the next one's command starts as soon as nothing is left of the first one's.
+#include <support/figures.hpp>
+#include <support/run.hpp>
+
+#include "journal.hpp"
 #include "run_scene.hpp"
 
 #include <boost/test/unit_test.hpp>
 
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <string>
-#include <thread>
+#include <string_view>
+#include <vector>
 
 using namespace colock::test;
 using namespace std::chrono_literals;
@@ -31,6 +44,71 @@ pid_t guardian_of(pid_t supervisor)
     pid_t first = -1;
     children >> first;
     return first;
+}
+
+// The session guard among the children of a process; 0: none.
+pid_t guard_below(pid_t parent)
+{
+    for (const auto& thread :
+         std::filesystem::directory_iterator{"/proc/" + std::to_string(parent) + "/task"}) {
+        std::ifstream children{thread.path() / "children"};
+        for (pid_t child = 0; children >> child;) {
+            if (file_text("/proc/" + std::to_string(child) + "/cmdline")
+                    .starts_with("session-guard")) {
+                return child;
+            }
+        }
+    }
+    return 0;
+}
+
+// What loses its parent becomes a child of this process: the first session guard of a `colock run` does.
+struct adopts_orphans {
+    adopts_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+    ~adopts_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 0); }
+};
+
+// A command with all that it starts, of which each process notes in a journal that it is alive.
+struct tree {
+    std::string_view name;
+    std::vector<std::string> habits; // of journal_writer
+    bool obeys;                      // SIGTERM
+};
+
+const tree trees[] = {{"obeys SIGTERM", {"family"}, true},
+                      {"ignores SIGTERM, has left its group", {"family", "stubborn"}, false},
+                      {"ignores SIGTERM, has left its group, and forks as fast as it can",
+                       {"family", "stubborn", "forking"},
+                       false}};
+
+std::vector<std::string> writer(const std::string& journal, const std::string& run,
+                                const std::string& milliseconds,
+                                const std::vector<std::string>& habits = {})
+{
+    std::vector<std::string> words{COLOCK_JOURNAL_WRITER, journal, run, milliseconds};
+    words.insert(words.end(), habits.begin(), habits.end());
+    return words;
+}
+
+constexpr std::chrono::milliseconds grace = 500ms;
+
+// Kills the supervisor of such a tree, and returns after how long the next command has begun.
+std::chrono::nanoseconds time_to_next_command(const tree& t)
+{
+    scene s;
+    const auto journal = s.files.path() + "/journal";
+    colock_process first{s.servers, s.with(with_long_session({"--grace", "500ms"}),
+                                           writer(journal, "first", "60000", t.habits))};
+    BOOST_REQUIRE(wait_until([&] { return !read_journal(journal).empty(); }, patience));
+    colock_process second{s.servers, s.with(long_session, writer(journal, "second", "50"))};
+    BOOST_REQUIRE(s.queue_has(2));
+    const auto killed = clock_type::now(); // the clock of the journal
+    first.process().kill();
+    BOOST_TEST(second.status() == 0, second.err());
+    const auto runs = read_journal(journal);
+    BOOST_REQUIRE(runs.size() == 2U);
+    BOOST_TEST(overlaps(runs) == 0, t.name);
+    return std::chrono::nanoseconds{runs.back().first} - killed.time_since_epoch();
 }
 
 } // namespace
@@ -100,6 +178,66 @@ BOOST_AUTO_TEST_CASE(one_that_waits_leaves_no_node)
     BOOST_TEST((clock_type::now() - begin < soon));
     s.enough();
     BOOST_TEST(first.status() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(G5_the_next_command_starts_when_nothing_is_alive)
+{
+    for (const auto& t : trees) {
+        BOOST_TEST((time_to_next_command(t) < soon), t.name);
+    }
+}
+
+// One that takes the place of another one is a child of the supervisor: not of the command, and nobody waits for its end.
+BOOST_FIXTURE_TEST_CASE(a_guard_that_is_killed_is_replaced, adopts_orphans)
+{
+    scene s;
+    colock_process first{s.servers, s.with(long_session, s.holding())};
+    BOOST_REQUIRE(s.runs());
+    const auto original = guard_below(::getpid());
+    BOOST_REQUIRE(original != 0);
+    ::kill(original, SIGKILL);
+    BOOST_TEST(::waitpid(original, nullptr, 0) == original);
+    BOOST_REQUIRE(wait_until([&] { return guard_below(first.pid()) != 0; }, patience));
+    const auto second = guard_below(first.pid());
+    ::kill(second, SIGKILL);
+    BOOST_TEST(wait_until([&] { return ::kill(second, 0) != 0; }, patience)); // nothing is left
+    BOOST_REQUIRE(wait_until([&] { return guard_below(first.pid()) != 0; }, patience));
+    const auto third = guard_below(first.pid());
+    s.enough();
+    BOOST_TEST(first.status() == 0, first.err());
+    BOOST_TEST(wait_until(
+        [&] { return ::kill(third, 0) != 0 || ::waitpid(third, nullptr, WNOHANG) == third; },
+        patience));
+}
+
+BOOST_FIXTURE_TEST_CASE(nor_is_it_ended_with_the_tree, adopts_orphans)
+{
+    scene s;
+    colock_process first{s.servers, s.with(long_session, s.holding())};
+    BOOST_REQUIRE(s.runs());
+    const auto original = guard_below(::getpid());
+    BOOST_REQUIRE(original != 0);
+    ::kill(original, SIGKILL);
+    ::waitpid(original, nullptr, 0);
+    BOOST_REQUIRE(wait_until([&] { return guard_below(first.pid()) != 0; }, patience));
+    ::kill(guardian_of(first.pid()), SIGKILL);
+    BOOST_TEST(first.status() == 125);
+    BOOST_TEST(s.queue() == 0);
+}
+
+// COLOCK_TEST_REPEAT: fewer of each.
+BOOST_AUTO_TEST_CASE(G5_two_hundred_of_each_soak, *boost::unit_test::disabled())
+{
+    for (const auto& t : trees) {
+        const double least = t.obeys ? 0 : milliseconds(grace);
+        std::vector<double> times(static_cast<std::size_t>(repetitions(200)));
+        std::ranges::generate(times, [&] { return milliseconds(time_to_next_command(t)); });
+        std::cout << "figure: a tree that " << t.name << ": " << times.size()
+                  << " supervisors killed, the next command after " << quantile(times, 0.5)
+                  << " ms (median), " << quantile(times, 1) << " ms (most)\n";
+        BOOST_TEST(quantile(times, 0) >= least);
+        BOOST_TEST(quantile(times, 1) <= least + 500);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

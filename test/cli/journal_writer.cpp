@@ -1,6 +1,7 @@
-// journal_writer JOURNAL RUN MILLISECONDS [stubborn] [family]: notes every two milliseconds that it is alive.
+// journal_writer JOURNAL RUN MILLISECONDS [stubborn] [family] [forking]: notes every two milliseconds that it is alive.
 //
 // A stubborn one ignores SIGTERM. One with a family has two processes more: one in a session of its own, and one whose parent
+// has ended. Beside one that is forking there is one that notes it once, forks another one like it in a session of its own, and
 // has ended.
 #include <fcntl.h>
 #include <signal.h>
@@ -30,6 +31,7 @@ int main(int argc, char** argv)
     }
     const int journal = ::open(argv[1], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     const auto end = now() + std::atoll(argv[3]) * 1'000'000;
+    bool forks = false;
     for (int i = 4; i < argc; ++i) {
         const std::string_view word{argv[i]};
         if (word == "stubborn") {
@@ -43,6 +45,8 @@ int main(int argc, char** argv)
                 }
                 ::setpgid(0, 0);
             }
+        } else if (word == "forking") {
+            forks = ::fork() == 0;
         }
     }
     do {
@@ -52,7 +56,13 @@ int main(int argc, char** argv)
         if (::write(journal, line, static_cast<std::size_t>(size)) != size) {
             return 3;
         }
-        ::usleep(2'000);
+        if (!forks) {
+            ::usleep(2'000);
+        } else if (const auto child = ::fork(); child > 0) {
+            return 0;
+        } else if (child == 0) {
+            ::setsid();
+        }
     } while (now() < end);
     return 0;
 }
