@@ -234,6 +234,15 @@ void ignore_signals()
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+// Where memory has run out, the kernel may look for another one to kill before it has freed the owner's: this one, and with
+// memory.oom.group all at once, but for those that say so. That takes a privilege.
+void stay_when_memory_is_short()
+{
+    const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    static_cast<void>(::write(file, "-1000", 5));
+    ::close(file);
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -246,6 +255,7 @@ int main(int argc, char** argv)
         return 2;
     }
     ::closefrom(guard::last_inherited + 1);
+    stay_when_memory_is_short();
     ::prctl(PR_SET_DUMPABLE, 0);
     // Not by the name of the file: whoever kills `colock` by a pattern does not mean this process.
     ::prctl(PR_SET_NAME, argv[0]);

@@ -1,15 +1,17 @@
 // A process with a session guard that takes a lock.
 //
-//   guarded_holder HOSTS PATH HELPER WHAT
+//   guarded_holder HOSTS PATH HELPER WHAT [SECONDS]
 //
+// SECONDS: the session's time-out.
 // It prints "held", and then, by WHAT:
 //   hold      does nothing for ever
 //   child     forks a child that has all its descriptors, and lives on for a minute
 //   exec      becomes another program
-//   leave     ends without a word
-//   throw     ends by an exception that nobody catches
+//   leave     ends without a word, once there is something to read at the standard input, or its end
+//   throw     the same, by an exception that nobody catches
 //   below     has the lock below /service, by a chroot and with an identity; then as `hold`
 //   close     closes its client, prints "closed", and does nothing for ever
+//   eat       takes so many megabytes of memory as the standard input says, and does nothing for ever
 //   consent   as `hold`, but whoever has the other end of the standard input has to consent
 // Before that it prints "alone" if wait() knows no child.
 #include <colock/colock.hpp>
@@ -24,11 +26,13 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <iostream>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
@@ -39,9 +43,12 @@ void work(asio::io_context& io, char** argv)
 {
     const std::string what = argv[4];
     const bool waits_for_time_out = what == "exec" || what == "child";
+    const std::chrono::seconds timeout{argv[5] != nullptr   ? std::stoi(argv[5])
+                                       : waits_for_time_out ? 6
+                                                            : 20};
     colock::client_options options{
         .hosts = argv[1],
-        .session_timeout = waits_for_time_out ? 6s : 20s,
+        .session_timeout = timeout,
         .connect_timeout = 30s,
         .session_guard = {argv[3], what == "consent" ? STDIN_FILENO : -1}};
     if (what == "below") {
@@ -65,9 +72,17 @@ void work(asio::io_context& io, char** argv)
     } else if (what == "exec") {
         ::execl("/bin/sleep", "sleep", "60", nullptr);
     } else if (what == "leave") {
+        std::cin.get();
         ::_exit(0);
     } else if (what == "throw") {
+        std::cin.get();
         std::thread{[] { throw std::runtime_error{"as intended"}; }}.join();
+    } else if (what == "eat") {
+        std::size_t megabytes = 0;
+        std::cin >> megabytes;
+        const std::vector<char> food(megabytes << 20U, 'x');
+        std::cout << "eaten" << std::endl;
+        std::this_thread::sleep_for(1h);
     } else if (what == "close") {
         zk.async_close(asio::use_future).get();
         std::cout << "closed" << std::endl;
@@ -79,7 +94,7 @@ void work(asio::io_context& io, char** argv)
 
 int main(int argc, char** argv)
 {
-    if (argc != 5) {
+    if (argc != 5 && argc != 6) {
         return 2;
     }
     asio::io_context io;

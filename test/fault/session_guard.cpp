@@ -5,9 +5,10 @@
 #include <support/print.hpp>
 #include <support/run.hpp>
 #include <support/subprocess.hpp>
-#include <support/temporary_directory.hpp>
 #include <support/wait_until.hpp>
 #include <support/zookeeper_server.hpp>
+
+#include "own_helper.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
@@ -15,13 +16,13 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <optional>
-#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace colock;
@@ -31,47 +32,6 @@ using namespace std::chrono_literals;
 namespace {
 
 using clock_type = std::chrono::steady_clock;
-
-std::string content(pid_t pid, const std::string& file)
-{
-    std::ifstream in{"/proc/" + std::to_string(pid) + '/' + file};
-    std::ostringstream text;
-    text << in.rdbuf(); // nothing of a process that has gone
-    return text.str();
-}
-
-// The helper by a name of its own, so that its processes are told from those of other tests.
-struct own_helper {
-    own_helper() { std::filesystem::copy_file(COLOCK_SESSION_GUARD, path); }
-    ~own_helper()
-    {
-        for (const auto pid : processes()) {
-            ::kill(pid, SIGKILL);
-        }
-    }
-
-    [[nodiscard]] std::vector<pid_t> processes() const
-    {
-        std::vector<pid_t> all;
-        for (const auto& each : std::filesystem::directory_iterator{"/proc"}) {
-            const auto name = each.path().filename().string();
-            if (name.find_first_not_of("0123456789") == name.npos &&
-                content(std::stoi(name), "cmdline").starts_with(shown + '\0')) {
-                all.push_back(std::stoi(name));
-            }
-        }
-        return all;
-    }
-    [[nodiscard]] bool is_gone(std::chrono::milliseconds within = 60s) const
-    {
-        return wait_until([this] { return processes().empty(); }, within);
-    }
-
-    static inline int last = 0;
-    temporary_directory directory;
-    std::string shown = "guard-of-" + std::to_string(::getpid()) + '-' + std::to_string(++last);
-    std::string path = directory.path() + "/colock-" + shown;
-};
 
 struct scene {
     explicit scene(client_options options = {}) : options_{std::move(options)}
@@ -86,13 +46,14 @@ struct scene {
     }
 
     // Starts a holder; it has the lock.
-    subprocess& start(const std::string& what, bool open_input = false)
+    subprocess& start(const std::string& what, bool open_input = false,
+                      std::vector<std::string> words = {})
     {
-        holder.emplace(std::vector<std::string>{COLOCK_GUARDED_HOLDER, link_hosts(server), "/lock",
-                                                helper.path, what},
-                       subprocess_options{.environment = link_environment(),
-                                          .capture_output = true,
-                                          .open_input = open_input});
+        words.insert(words.end(),
+                     {COLOCK_GUARDED_HOLDER, link_hosts(server), "/lock", helper.path, what});
+        holder.emplace(std::move(words), subprocess_options{.environment = link_environment(),
+                                                            .capture_output = true,
+                                                            .open_input = open_input});
         BOOST_REQUIRE(holder->read_line(60s) == "alone");
         BOOST_REQUIRE(holder->read_line(60s) == "held");
         return *holder;
@@ -139,6 +100,15 @@ struct scene {
     std::optional<subprocess> holder;
 };
 
+// Only the superuser may, and in some containers nobody.
+bool may_escape_the_oom_killer()
+{
+    std::ofstream file{"/proc/self/oom_score_adj"};
+    const auto before = content(::getpid(), "oom_score_adj");
+    const auto write = [&](const std::string& text) { return bool(file << text << std::flush); };
+    return write("-1000") && write(before);
+}
+
 // Sessions last twenty seconds, where a test does not wait for their end. What a guard does is there in a tenth of one.
 constexpr auto soon = 10s;
 
@@ -167,6 +137,31 @@ BOOST_AUTO_TEST_CASE(so_has_one_that_ends_in_another_way)
         BOOST_TEST((s.until_granted() < soon), what);
         BOOST_TEST(s.helper.is_gone());
     }
+}
+
+BOOST_AUTO_TEST_CASE(an_owner_without_privileges_has_a_guard_like_it)
+{
+    const std::vector<std::string> as_nobody{"setpriv", "--reuid=65534", "--regid=65534",
+                                             "--clear-groups"};
+    const own_helper helper;
+    std::filesystem::permissions(helper.directory.path(), std::filesystem::perms{0755});
+    auto words = as_nobody;
+    words.insert(words.end(), {"test", "-x", COLOCK_GUARDED_HOLDER, "-a", "-x", helper.path});
+    if (::geteuid() != 0 || find_program("setpriv").empty() ||
+        !subprocess{words}.wait().success()) {
+        std::cout << "skipped: it needs root, setpriv, and a build that everybody can see\n";
+        return;
+    }
+    scene s;
+    std::filesystem::permissions(s.helper.directory.path(), std::filesystem::perms{0755});
+    s.start("hold", false, as_nobody);
+    const auto guards = s.helper.processes();
+    BOOST_REQUIRE(guards.size() == 1U);
+    BOOST_TEST(content(guards.front(), "status").find("\nUid:\t65534\t65534") != std::string::npos);
+    s.wait();
+    s.holder->kill();
+    BOOST_TEST((s.until_granted() < soon));
+    BOOST_TEST(s.helper.is_gone());
 }
 
 BOOST_AUTO_TEST_CASE(the_guard_has_what_the_servers_want_to_know)
@@ -308,6 +303,9 @@ BOOST_AUTO_TEST_CASE(a_guard_is_a_good_neighbour)
     const auto guard = all.front();
     BOOST_TEST(::getsid(guard) == guard);
     BOOST_TEST(content(guard, "environ").empty());
+    if (may_escape_the_oom_killer()) {
+        BOOST_TEST(content(guard, "oom_score_adj") == "-1000\n");
+    }
     std::error_code hidden; // a process that cannot be traced shows them to root only
     for (const auto& each :
          std::filesystem::directory_iterator{"/proc/" + std::to_string(guard) + "/fd", hidden}) {
