@@ -21,16 +21,18 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using seconds = std::chrono::duration<double>;
 
-// The least that ZooKeeper's servers grant with their default tick.
-constexpr milliseconds session_timeout{4000};
+// The least that ZooKeeper's servers grant with their default tick, and what most clients ask for.
+constexpr milliseconds short_session{4000};
+constexpr milliseconds usual_session{10'000};
 constexpr milliseconds server_tick{2000};
 // Twice over what servers wait for one that they have chosen and that does not come up (`initLimit`, 20 s), and for an
 // election after that.
 constexpr milliseconds patience{60'000};
 
-run_options with_short_sessions(run_options options)
+run_options with_sessions(run_options options, milliseconds timeout, int servers)
 {
-    options.session_timeout = session_timeout;
+    options.session_timeout = timeout;
+    options.servers = servers;
     return options;
 }
 
@@ -129,7 +131,10 @@ void of_the_holder(const run_options& options, report& out)
             all.add(std::string{pairs.entrants()[i].system.name}, times[i]);
         }
     }
-    all.report_to(out, {"failover", 0, 2, options.servers}, "holder killed, until the next grant");
+    const std::string sessions =
+        options.session_timeout == short_session ? "" : ", sessions of 10 s";
+    all.report_to(out, {"failover", 0, 2, options.servers},
+                  "holder killed" + sessions + ", until the next grant");
 }
 
 using moment = std::atomic<steady_clock::time_point>;
@@ -211,9 +216,15 @@ void of_the_leader(const run_options& options, report& out)
 
 void failover(const run_options& options, report& out)
 {
-    const auto own = with_short_sessions(options);
-    of_the_holder(own, out);
-    of_the_leader(own, out);
+    for (const int servers : {options.servers, 3}) {
+        for (const auto timeout : {short_session, usual_session}) {
+            of_the_holder(with_sessions(options, timeout, servers), out);
+        }
+        if (options.servers == 3) {
+            break;
+        }
+    }
+    of_the_leader(with_sessions(options, short_session, options.servers), out);
 }
 
 } // namespace bench

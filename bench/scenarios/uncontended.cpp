@@ -17,6 +17,7 @@ std::vector<lock_system> systems(const run_options& options)
     }
     auto all = colock_and_peers();
     all.insert(all.begin(), raw_tuned);
+    all.push_back(colock_guarded);
     all.push_back(raw_system);
     return all;
 }
