@@ -1,36 +1,44 @@
 #include "queue/contender_driver.hpp"
 
-#include "names/path.hpp"
-#include "queue/contender_driver_feed.hpp"
-#include "queue/no_lock.hpp"
-#include "queue/random_guid.hpp"
 #include "session/on_cancel.hpp"
+#include "session/validity.hpp"
 
-#include <algorithm>
-#include <cstddef>
 #include <utility>
 
 namespace colock::detail {
 
 namespace {
 
-using any_contender = std::variant<protocol::contender, protocol::single_node>;
-
-// In place: GCC 12 warns of the destructor of one that was moved from.
-any_contender make_contender(const lock_config_ptr& config, bool shared, bool lingers)
+// Exact: users compare it with what they have set.
+std::string words(std::chrono::nanoseconds time)
 {
-    using protocol::contender;
-    const auto& o = config->options;
-    if (!config->kind.has_queue) {
-        return protocol::single_node{{.rejoin_on_expiry = o.rejoin_on_expiry}};
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+    return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
+}
+
+// A safety margin that leaves no time: the lock would be lost as soon as it is held. Empty when it leaves some.
+std::string margin_fault(const client_core& core, std::chrono::nanoseconds margin)
+{
+    using protocol::validity;
+    const auto timeout = core.session_timeout();
+    const auto tick = core.options().tick;
+    const auto most = validity::attainable(timeout, tick);
+    if (margin < most) {
+        return {};
     }
-    return any_contender{std::in_place_type<contender>,
-                         contender::settings{.layout = layout_of(config),
-                                             .holders = config->kind.holders,
-                                             .shared = shared,
-                                             .rejoin_on_expiry = o.rejoin_on_expiry,
-                                             .lingers = lingers},
-                         random_guid()};
+    const auto asked = core.options().session_timeout;
+    const auto shortest = validity::shortest_timeout(margin, tick);
+    const bool is_cut = asked >= shortest;
+    return "with a session time-out of " + words(timeout) +
+           (is_cut ? " (the servers allow no more of the " + words(asked) + " asked for)" : "") +
+           " and a tick of " + words(tick) +
+           (most <= most.zero()
+                ? " a lock is never known to be safe; set client_options::tick to the "
+                  "servers' tickTime, or "
+                : ", safety_margin must be less than " + words(most) + "; shorten it, or ") +
+           (is_cut ? "raise maxSessionTimeout of the servers to "
+                   : "ask for a session_timeout of at least ") +
+           words(shortest);
 }
 
 } // namespace
@@ -38,14 +46,9 @@ any_contender make_contender(const lock_config_ptr& config, bool shared, bool li
 contender_driver::contender_driver(client_core& core, lock_config_ptr config, bool shared,
                                    bool lingers, std::shared_ptr<contender_user> user)
     : user_{std::move(user)}, config_{std::move(config)}, core_{core},
-      contender_{make_contender(config_, shared, lingers)},
-      repetition_{has_queue()}, lease_{core_, options().safety_margin}
+      lease_{core_, config_->options.safety_margin},
+      contender_{lease_, *user_, config_, shared, lingers}, requests_{core_, *config_, contender_}
 {
-}
-
-unique_lock contender_driver::no_lock() const
-{
-    return detail::no_lock(core_.shared_from_this());
 }
 
 // ---- what users want
@@ -61,20 +64,14 @@ bool contender_driver::enter()
 
 void contender_driver::join()
 {
-    joining_ = true;
-    auto* const c = std::get_if<protocol::single_node>(&contender_);
-    if (c && !user_->claimed.empty()) {
-        c->yield_turn(); // there can be but one node: the old one goes first
-    } else {
-        begin_to_join();
-    }
-}
-
-void contender_driver::begin_to_join()
-{
-    has_begun_ = true;
+    // There can be but one node: the old one goes first.
+    const bool yields = !user_->claimed.empty();
+    contender_.hold_back(yields);
     if (enter()) {
         feed([&](auto& c, protocol::commands& out) {
+            if constexpr (requires { c.yield_turn(yields); }) {
+                c.yield_turn(yields);
+            }
             c.join(core_.is_connected(), core_.session(), out);
         });
     }
@@ -82,9 +79,8 @@ void contender_driver::begin_to_join()
 
 void contender_driver::go_on()
 {
-    const auto self = shared_from_this();
-    joining_ = false;
-    has_begun_ ? carry_out() : begin_to_join();
+    contender_.go_on();
+    carry_out();
 }
 
 void contender_driver::try_join(operation_ptr<error_code, unique_lock> op)
@@ -112,56 +108,28 @@ void contender_driver::try_join(operation_ptr<error_code, unique_lock> op)
 }
 
 // The caller of a try gets the answer: an error, or an empty guard.
-void contender_driver::answer(const error_code& ec)
+void contender_driver::answer(const error_code& ec, const std::string& why)
 {
-    std::exchange(trying_, {}).complete(ec, no_lock());
+    if (auto op = std::exchange(trying_, {})) {
+        op->explain(ec, why);
+        op.complete(ec, no_lock());
+    }
 }
 
 // The contender has failed: for the caller of a try, and for the waiters that it serves.
 void contender_driver::refuse(const error_code& ec, const std::string& why)
 {
-    if (trying_) {
-        trying_->explain(ec, why);
-        answer(ec);
-    }
-    user_->happened(*this, {.what = contender_event::kind::failed, .error = ec, .why = why});
+    answer(ec, why);
+    tell({.what = happens::failed, .error = ec, .why = why});
 }
 
-namespace {
-
-// Exact: users compare it with what they have set.
-std::string words(std::chrono::nanoseconds time)
-{
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
-    return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
-}
-
-} // namespace
-
-// A safety margin that leaves no time: the lock would be lost as soon as it is held.
 bool contender_driver::refuse_margin()
 {
-    using protocol::validity;
-    const auto timeout = core_.session_timeout();
-    const auto tick = core_.options().tick;
-    const auto most = validity::attainable(timeout, tick);
-    if (options().safety_margin < most || !wanted_) {
+    const auto fault = wanted_ ? margin_fault(core_, config_->options.safety_margin) : "";
+    if (fault.empty()) {
         return false;
     }
-    const auto asked = core_.options().session_timeout;
-    const auto shortest = validity::shortest_timeout(options().safety_margin, tick);
-    const bool is_cut = asked >= shortest;
-    const auto why =
-        about("with a session time-out of " + words(timeout) +
-              (is_cut ? " (the servers allow no more of the " + words(asked) + " asked for)" : "") +
-              " and a tick of " + words(tick) +
-              (most <= most.zero()
-                   ? " a lock is never known to be safe; set client_options::tick to the "
-                     "servers' tickTime, or "
-                   : ", safety_margin must be less than " + words(most) + "; shorten it, or ") +
-              (is_cut ? "raise maxSessionTimeout of the servers to "
-                      : "ask for a session_timeout of at least ") +
-              words(shortest));
+    const auto why = about(fault);
     core_.note_error(why);
     refuse(errc::invalid_option, why);
     leave();
@@ -195,7 +163,7 @@ void contender_driver::unlock(operation_ptr<error_code> op)
 
 void contender_driver::await_removal(operation_ptr<error_code, unique_lock> op)
 {
-    if (over_) {
+    if (contender_.is_over()) {
         op.complete(asio::error::operation_aborted, no_lock());
         return;
     }
@@ -227,16 +195,14 @@ void contender_driver::end_step_down(const error_code& ec)
 {
     const auto self = shared_from_this();
     if (auto op = std::exchange(stepping_down_, {}); op && ec) {
-        op->explain(ec, about(words_for(ec)));
+        op->explain(ec, about(requests_.words_for(ec)));
         op.complete(ec, no_lock());
         leave();
     } else if (op) {
-        node_ = child(own_name());
-        revoked_ = false; // it was another node
-        own_data_.reset();
-        user_->happened(*this, {.what = contender_event::kind::stepped_down,
-                                .contention = contention(),
-                                .op = std::move(op)});
+        requests_.stepped_down();
+        tell({.what = happens::stepped_down,
+              .contention = contender_.contention(),
+              .op = std::move(op)});
     }
 }
 
@@ -253,55 +219,46 @@ void contender_driver::connected(std::int64_t session)
 {
     refuse_margin(); // each session has a time-out of its own
     feed([&](auto& c, protocol::commands& out) { c.connected(session, out); });
-    tell(contender_event::kind::connected);
+    tell({.what = happens::connected});
 }
 
 void contender_driver::suspended()
 {
     const auto self = shared_from_this();
-    end_pause();      // requests are answered with the loss
-    watches_.clear(); // the client has cleared theirs
-    newcomers_.reset();
-    std::visit([](auto& c) { c.suspended(); }, contender_);
-    tell(protocol::remote_contention::unknown);
+    end_pause(); // requests are answered with the loss
+    requests_.forget_watches();
+    contender_.suspended();
+    met(protocol::remote_contention::unknown);
     if (trying_) {
         // A try does not wait for a connection.
-        trying_->explain(errc::disconnected, about(error_code{errc::disconnected}.message()));
-        answer(errc::disconnected);
+        answer(errc::disconnected, about(error_code{errc::disconnected}.message()));
         leave();
     }
 }
 
 void contender_driver::expired()
 {
-    watches_.clear();
-    newcomers_.reset();
-    if (unlocking_) { // no server has confirmed it, as in permit_lease::expired()
-        answer_unlock(errc::session_expired);
-    }
+    requests_.forget_watches();
+    answer_unlock(
+        errc::session_expired); // no server has confirmed it, as in permit_lease::expired()
     feed([](auto& c, protocol::commands& out) { c.expired(out); });
 }
 
 void contender_driver::closed(const error_code& why)
 {
     const auto self = shared_from_this();
-    over_ = true; // first: the user's log may do anything
-    watches_.clear();
-    newcomers_.reset();
-    runner_.forget();
-    pause_.reset();
+    contender_.stop(); // first: the user's log may do anything
+    requests_.forget_watches();
     const auto text = about(why.message());
     refuse(why, text);
-    user_->happened(*this, {.what = contender_event::kind::closed, .error = why, .why = text});
-    if (holds()) {
+    tell({.what = happens::closed, .error = why, .why = text});
+    if (contender_.holds()) {
         lose(errc::client_closed);
     }
     update_heartbeat_need();
     --core_.count.contenders;
     end_await_removal();
-    if (unlocking_) {
-        answer_unlock(why);
-    }
+    answer_unlock(why);
     end_step_down(why);
 }
 
@@ -331,9 +288,8 @@ void contender_driver::check()
 
 void contender_driver::discarded() noexcept
 {
-    over_ = true;
-    pause_.reset();
-    if (holds()) {
+    contender_.stop();
+    if (contender_.holds()) {
         lease_.note_loss(errc::client_closed); // a guard that outlives the context says so
     }
     lease_.discard();
@@ -342,108 +298,105 @@ void contender_driver::discarded() noexcept
     const auto parting = std::move(awaiting_removal_);
     const auto unlocking = std::move(unlocking_);
     const auto stepping_down = std::move(stepping_down_);
-    tell(contender_event::kind::discarded);
+    tell({.what = happens::discarded});
+}
+
+void contender_driver::look_around()
+{
+    std::optional<protocol::remote_contention> known;
+    feed([&](protocol::contender& c, protocol::commands& out) { known = c.look_around(out); });
+    if (known) {
+        met(*known);
+    }
 }
 
 // ---- the contender
 
-// Tells the client whether this contender needs writes and checks.
-void contender_driver::update_heartbeat_need()
+template <class Input>
+void contender_driver::feed(Input&& input)
 {
-    const bool in_line = !over_ && ask([](const auto& c) { return c.is_next(); });
-    if (std::exchange(in_line_, in_line) != in_line) {
-        core_.count_next_in_line(in_line);
+    contender_.feed(input);
+    carry_out();
+}
+
+void contender_driver::answered(const contender_requests::news& n)
+{
+    const auto self = shared_from_this();
+    carry_out();
+    contender_.forget_answer();
+    if (n.contention) {
+        met(*n.contention);
     }
-    // The caller of an unlock gets its answer at the bound, too, when no server has confirmed the release by then.
-    lease_.ask_for_check(!over_ && (holds() || unlocking_) && !lease_.is_told());
+    if (n.asked_for) {
+        waiting_for_revocation_.complete_all({});
+        tell({.what = happens::revoked});
+    }
 }
 
 void contender_driver::carry_out()
 {
-    // The end of a batch may bring answers.
-    const bool done = pause_ || runner_.run([this](protocol::command& c) { return carry_out(c); },
-                                            [this] { return client_core::batch{core_}; });
-    if (done) {
-        update_heartbeat_need();
-        tell_of_blockers();
-    }
-}
-
-performed contender_driver::carry_out(protocol::command& c)
-{
-    using cause = protocol::repetition::cause;
-    const auto why = c.is_request() && !std::exchange(paused_, false)
-                         ? repetition_.is_repetition(c.type)
-                         : cause::none;
-    if (why != cause::none && begin_pause(why)) {
-        return performed::not_yet;
-    }
-    const bool waits = joining_ && c.type == command_kind::create;
-    perform(c);
-    return waits ? performed::stop_here : performed::go_on;
-}
-
-void contender_driver::tell_of_blockers()
-{
-    if (!user_->listens) {
+    if (contender_.is_over()) {
         return;
     }
-    const auto known = ask([](const auto& c) { return c.blockers(); });
-    contender_event told{.what = contender_event::kind::blocked};
-    auto& now = told.ahead;
-    now.count = known.count;
-    now.all_watched = known.all_watched;
-    now.stands_by = known.stands_by;
-    if (known.holder) {
-        now.holder_node = child(*known.holder);
-        const auto at = std::ranges::find_if(
-            watches_, [&](const auto& w) { return w->name == *known.holder && w->wanted; });
-        if (at != watches_.end() && (*at)->subscribed && (*at)->data) {
-            now.holder = *(*at)->data;
+    const auto self = shared_from_this();
+    const bool done =
+        contender_.run([this](const protocol::command& c) { perform(c); }, [this] { end_pause(); });
+    if (done) {
+        update_heartbeat_need();
+        if (user_->listens) {
+            tell({.what = happens::blocked, .ahead = requests_.ahead()});
         }
-        now.asking = at != watches_.end() && (*at)->reading != nullptr;
     }
-    user_->happened(*this, std::move(told));
+}
+
+void contender_driver::end_pause()
+{
+    if (contender_.end_pause()) {
+        carry_out();
+    }
+}
+
+// Tells the client whether this contender needs writes and checks.
+void contender_driver::update_heartbeat_need()
+{
+    const bool over = contender_.is_over();
+    const bool in_line = !over && contender_.ask([](const auto& c) { return c.is_next(); });
+    if (std::exchange(in_line_, in_line) != in_line) {
+        core_.count_next_in_line(in_line);
+    }
+    // The caller of an unlock gets its answer at the bound, too, when no server has confirmed the release by then.
+    lease_.ask_for_check(!over && (contender_.holds() || unlocking_) && !lease_.is_told());
 }
 
 void contender_driver::perform(const protocol::command& c)
 {
+    using kind = protocol::command::kind;
     switch (c.type) {
-    case command_kind::make_directory: make_directory(); break;
-    case command_kind::create: create(c); break;
-    case command_kind::list:
-    case command_kind::list_again: list(); break;
-    case command_kind::list_and_watch:
-    case command_kind::watch_newcomers: list_and_watch(c.type); break;
-    case command_kind::look: look_at_node(); break;
-    case command_kind::watch: watch(c.name); break;
-    case command_kind::remove: remove(c); break;
-    case command_kind::read_directory: read_directory(c); break;
-    case command_kind::remove_directory: remove_directory(); break;
-    case command_kind::unwatch: unwatch(c.name); break;
-    case command_kind::step_down: replace_by_readers_node(c); break;
-    case command_kind::granted: granted(); break;
-    case command_kind::shared:
+    case kind::granted: granted(); break;
+    case kind::shared:
         if (c.error) {
-            core_.note_error(about(words_for(c.error)));
+            core_.note_error(about(requests_.words_for(c.error)));
         }
         end_step_down(c.error);
         break;
-    case command_kind::prove: core_.await_proof(); break;
-    case command_kind::busy:
+    case kind::busy:
         if (trying_->told() != nullptr) {
             trying_->tell(about("another contender has it, or waits for it"));
         }
         answer({});
         break;
-    case command_kind::lost: lose(static_cast<errc>(c.error.value())); break;
-    case command_kind::failed: {
-        const auto why = about(words_for(c.error));
+    case kind::lost: lose(static_cast<errc>(c.error.value())); break;
+    case kind::failed: {
+        const auto why = about(requests_.words_for(c.error));
         core_.note_error(why);
         refuse(c.error, why);
         break;
     }
-    case command_kind::gone: gone(c.error); break;
+    case kind::gone: gone(c.error); break;
+    default:
+        requests_.send(c, {shared_from_this(), [](void* me, const contender_requests::news& n) {
+                               static_cast<contender_driver*>(me)->answered(n);
+                           }});
     }
 }
 
@@ -451,25 +404,21 @@ void contender_driver::perform(const protocol::command& c)
 
 void contender_driver::granted()
 {
-    token_czxid_ =
-        static_cast<std::uint64_t>(ask([](const auto& c) { return c.identity(); }).czxid);
-    if (!has_queue() ||
-        protocol::last_name(node_) != own_name()) { // the latter was found in a listing
-        node_ = child(own_name());
-    }
+    requests_.granted();
     // The driver watches its node only after ten milliseconds, because most locks are released earlier.
     core_.schedule_own_watch(*this);
     wanted_ = false;
-    user_->happened(*this, {.what = contender_event::kind::granted,
-                            .contention = contention(),
-                            .op = std::move(trying_)});
+    tell({.what = happens::granted,
+          .contention = contender_.contention(),
+          .op = std::move(trying_)});
 }
 
 // Lost is final. But no other contender is granted as long as the node lives, and the holder may still be stopping its
 // work: the node goes with the guard.
 void contender_driver::lose(errc why)
 {
-    if (why == errc::node_deleted && remaining(boot_clock::now()) <= std::chrono::nanoseconds{0}) {
+    if (why == errc::node_deleted &&
+        lease_.remaining(boot_clock::now()) <= std::chrono::nanoseconds{0}) {
         // Sessions that end take their nodes along. A process that was paused hears of the node first, but
         // nobody else need have deleted it.
         why = errc::safe_until_passed;
@@ -480,97 +429,81 @@ void contender_driver::lose(errc why)
     }
     update_heartbeat_need();
     const auto self = shared_from_this();
-    tell(contender_event::kind::lost);
+    tell({.what = happens::lost});
     if (was_idle) {
         leave(); // nobody held it; it was kept for the next one
         return;
     }
     const auto reason = lease_.why();
     end_step_down(reason);
-    if (unlocking_) {
-        answer_unlock(reason); // the release goes on in the background
-    }
+    answer_unlock(reason); // the release goes on in the background
     waiting_for_revocation_.complete_all(reason);
     lease_.tell_waiters("lock " + path());
 }
 
 void contender_driver::answer_unlock(const error_code& ec)
 {
-    unlocking_->explain(ec, [&] { return words_about("lock " + path(), ec); });
-    std::exchange(unlocking_, {}).complete(ec);
+    if (auto op = std::exchange(unlocking_, {})) {
+        op->explain(ec, [&] { return words_about("lock " + path(), ec); });
+        op.complete(ec);
+    }
 }
 
 void contender_driver::gone(const error_code& ec)
 {
-    over_ = true;
-    watches_.clear();
-    forget_newcomers();
+    contender_.stop();
+    requests_.gone();
     --core_.count.contenders;
     if (ec && ec != errc::client_closed) { // or the session ends with the client
         core_.log(log_level::error,
-                  about("a node may remain until the session ends: " + words_for(ec)));
+                  about("a node may remain until the session ends: " + requests_.words_for(ec)));
     }
-    if (trying_) {
-        answer(asio::error::operation_aborted);
-    }
+    answer(asio::error::operation_aborted);
     end_await_removal();
     if (unlocking_) {
-        const auto lost = lease_.is_told() ? lease_.why() : error_code{};
-        if (ec) {
-            unlocking_->explain(ec, about(words_for(ec)));
-        }
-        answer_unlock(ec ? ec : lost);
+        unlocking_->explain(ec, [&] { return about(requests_.words_for(ec)); });
+        answer_unlock(ec ? ec : lease_.is_told() ? lease_.why() : error_code{});
     }
     core_.remove(*this);
 }
 
-std::string contender_driver::child(std::string_view name) const
+// ---- turns: what waits for the end of one, for its loss, or for somebody to ask for the node
+
+void contender_driver::wait_lost(operation_ptr<error_code, error_code> op, std::uint64_t turn,
+                                 bool held)
 {
-    return has_queue() ? protocol::join_path(path(), name) : path();
+    check();
+    lease_.wait(std::move(op), held && lease_.asks_for_check(), turn);
 }
 
-bool contender_driver::holds() const noexcept
+void contender_driver::wait_revoked(operation_ptr<error_code> op, std::uint64_t turn, bool held)
 {
-    return ask([](const auto& c) { return c.holds(); });
-}
-
-bool contender_driver::has_queue() const noexcept
-{
-    return std::holds_alternative<protocol::contender>(contender_);
-}
-
-bool contender_driver::is_late() const noexcept
-{
-    const auto* const c = std::get_if<protocol::contender>(&contender_);
-    return c != nullptr && c->is_late();
-}
-
-protocol::remote_contention contender_driver::contention() const noexcept
-{
-    return ask([](const auto& c) { return c.contention(); });
-}
-
-void contender_driver::look_around()
-{
-    std::optional<protocol::remote_contention> known;
-    feed([&](protocol::contender& c, protocol::commands& out) { known = c.look_around(out); });
-    if (known) {
-        tell(*known);
+    check();
+    if (const auto why = lost(); why) {
+        op.complete(why);
+    } else if (!held || !lease_.asks_for_check()) {
+        op.complete(errc::not_held);
+    } else if (is_revoked()) {
+        op.complete({});
+    } else {
+        op->tag = turn;
+        waiting_for_revocation_.add(std::move(op));
+        // The read that sets the watch on the own node tells what has been asked already, the watch what follows.
+        own_watch_due();
     }
 }
 
-std::string_view contender_driver::own_name() const noexcept
+void contender_driver::turn_over(std::uint64_t turn)
 {
-    return ask([](const auto& c) -> std::string_view { return c.name(); });
+    lease_.end_turn(turn);
+    waiting_for_revocation_.complete_tagged(turn, errc::not_held);
+    turn_awaited_ = lease_.is_awaited() || !waiting_for_revocation_.empty();
 }
 
-// A node of a single_node_mutex has no name that tells whose it is: the other contenders of this client have to know.
-void contender_driver::claim()
+void contender_driver::end_turns()
 {
-    if (const auto* const c = std::get_if<protocol::single_node>(&contender_)) {
-        user_->claimed.replace(std::exchange(claimed_czxid_, c->identity().czxid),
-                               c->identity().czxid);
-    }
+    lease_.end_turns();
+    waiting_for_revocation_.complete_all(errc::not_held);
 }
 
 } // namespace colock::detail

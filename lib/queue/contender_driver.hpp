@@ -1,29 +1,22 @@
-// Runs one protocol::contender, or protocol::single_node, on a client: carries out its commands, feeds it the answers.
+// Stands for one node in a queue: what users want of it, and what it comes to.
 #pragma once
 
 #include <colock/unique_lock.hpp>
 
-#include "queue/contender.hpp"
+#include "queue/contender_requests.hpp"
 #include "queue/lease.hpp"
-#include "queue/lock_config.hpp"
+#include "queue/no_lock.hpp"
 #include "queue/remote_contention.hpp"
-#include "queue/repetition.hpp"
-#include "queue/single_node.hpp"
+#include "queue/running_contender.hpp"
 #include "report/contenders_ahead.hpp"
 #include "report/open_holds.hpp"
-#include "session/core.hpp"
-#include "session/machine_runner.hpp"
-#include "session/pacer.hpp"
 #include "session/waiting_list.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <list>
 #include <memory>
 #include <string>
-#include <variant>
-#include <vector>
 
 namespace colock::detail {
 
@@ -52,38 +45,11 @@ struct contender_event {
     std::string why = {};
 };
 
-// The nodes of a single_node_mutex that contenders of this client know to be theirs, by czxid; 0 is none. Their name
-// does not tell whose they are.
-class own_nodes {
-public:
-    void replace(std::int64_t before, std::int64_t now)
-    {
-        if (before == now) {
-            return;
-        }
-        std::erase(nodes_, before);
-        if (now != 0) {
-            nodes_.push_back(now);
-        }
-    }
-    [[nodiscard]] bool contains(std::int64_t czxid) const noexcept
-    {
-        return std::ranges::find(nodes_, czxid) != nodes_.end();
-    }
-    [[nodiscard]] bool empty() const noexcept { return nodes_.empty(); }
-
-private:
-    std::vector<std::int64_t> nodes_;
-};
-
-// Those whom a contender serves. What happens to it is all that it tells them; what it needs of them is here.
-class contender_user {
+// Those whom a contender serves. What happens to it is all that it tells them.
+class contender_user : public path_facts {
 public:
     // On the strand, with no lock of the library held.
     virtual void happened(contender_driver& to, contender_event&& event) = 0;
-
-    std::atomic<bool> listens{false}; // to contender_event::kind::blocked
-    own_nodes claimed;                // on the strand
 
 protected:
     ~contender_user() = default;
@@ -122,16 +88,20 @@ public:
     // Whether remote contenders are in the queue: contender_event::kind::met tells.
     void look_around();
     // It belongs to other users from now on.
-    void serve(std::shared_ptr<contender_user> user) noexcept { user_ = std::move(user); }
+    void serve(std::shared_ptr<contender_user> user) noexcept
+    {
+        contender_.use(*user);
+        user_ = std::move(user);
+    }
 
-    [[nodiscard]] bool is_revoked() const noexcept { return revoked_; }
+    [[nodiscard]] bool is_revoked() const noexcept { return requests_.own().is_asked_for(); }
     // See protocol::contender.
-    [[nodiscard]] bool is_late() const noexcept;
+    [[nodiscard]] bool is_late() const noexcept { return contender_.is_late(); }
     // Of its node, while it has one.
-    [[nodiscard]] std::string_view own_name() const noexcept;
+    [[nodiscard]] std::string_view own_name() const noexcept { return contender_.own_name(); }
 
     // The data of its node, as far as they are its owner's.
-    void keep_own_data(std::string_view data);
+    void keep_own_data(std::string_view data) { requests_.keep_own_data(data); }
 
     void check() override; // whether the lock is safe still
 
@@ -142,13 +112,12 @@ public:
     [[nodiscard]] const lock_config& config() const noexcept { return *config_; }
     [[nodiscard]] const std::string& path() const noexcept { return config_->path; }
     // These two are fixed once the lock is granted.
-    [[nodiscard]] std::uint64_t czxid() const noexcept { return token_czxid_; }
-    [[nodiscard]] const std::string& node() const noexcept { return node_; }
+    [[nodiscard]] std::uint64_t czxid() const noexcept { return requests_.own().czxid(); }
+    [[nodiscard]] const std::string& node() const noexcept { return requests_.own().path(); }
     // Whether operations wait for the end of a turn; then the user calls turn_over().
     [[nodiscard]] bool is_turn_awaited() const noexcept { return turn_awaited_; }
     // Looks at the clock: for a guard.
-    [[nodiscard]] error_code lost() const noexcept { return lost(boot_clock::now()); }
-    [[nodiscard]] error_code lost(std::chrono::nanoseconds now) const noexcept
+    [[nodiscard]] error_code lost(std::chrono::nanoseconds now = boot_clock::now()) const noexcept
     {
         return lease_.lost(now);
     }
@@ -163,15 +132,14 @@ public:
 
     // Of the user, under its mutex.
     std::size_t users = 0; // who hold the lock by it
+    open_holds observed;   // of the users
     bool was_idle = false; // nobody did when it was lost
     bool loss_counted = false;
-    open_holds observed; // of the users
 
 private:
-    using command_kind = protocol::command::kind;
-    struct watch_target;
-    struct newcomer_target;
+    using happens = contender_event::kind;
 
+    // ---- of the session
     void connected(std::int64_t session) override;
     void suspended() override;
     void expired() override;
@@ -181,119 +149,52 @@ private:
     void proved() override;
     void discarded() noexcept override;
 
-    void begin_to_join();
-    [[nodiscard]] bool enter();
+    // ---- of the contender
     template <class Input>
     void feed(Input&& input);
-    template <class Question>
-    [[nodiscard]] auto ask(Question&& question) const
-    {
-        return std::visit(question, contender_);
-    }
-    [[nodiscard]] bool holds() const noexcept;
-    [[nodiscard]] bool has_queue() const noexcept;
-    [[nodiscard]] protocol::remote_contention contention() const noexcept;
-    void claim();
-    void perform(const protocol::command& c);
+    void answered(const contender_requests::news& n);
     void carry_out();
-    [[nodiscard]] performed carry_out(protocol::command& c);
-    [[nodiscard]] bool begin_pause(protocol::repetition::cause why);
+    void perform(const protocol::command& c);
     void end_pause();
-    template <class Input>
-    void feed_answer(const error_code& ec, Input&& input);
-    template <class Input>
-    void feed_follows(Input&& input);
-    void make_directory();
-    void create(const protocol::command& wanted);
-    void read_directory(const protocol::command& wanted);
-    void list();
-    void look_at_node();
-    void list_and_watch(command_kind as);
-    void forget_newcomers();
-    void watch(const protocol::node_name& name);
-    void write_own_data_back(std::int32_t version);
-    void unwatch(const protocol::node_name& name);
-    std::shared_ptr<watch_target> drop_target(const watch_target& target);
-    void remove(const protocol::command& wanted);
-    void remove_directory();
-    void replace_by_readers_node(const protocol::command& wanted);
+
+    [[nodiscard]] bool enter();
     void end_step_down(const error_code& ec);
     void granted();
     void lose(errc why);
-    void announce_revocation();
-    void answer(const error_code& ec);
+    void answer(const error_code& ec, const std::string& why = {});
     void refuse(const error_code& ec, const std::string& why);
-    [[nodiscard]] std::string about(std::string what) const
-    {
-        return "lock " + path() + ": " + what;
-    }
     void end_turns();
     void end_await_removal();
     void update_heartbeat_need();
-    void tell_of_blockers();
     bool refuse_margin();
     void answer_unlock(const error_code& ec);
     void gone(const error_code& ec);
-    void note_refusal(const zk::reply& r);
-    [[nodiscard]] std::string words_for(const error_code& ec) const;
-    void show(protocol::contender& c, const error_code& ec, const protocol::contender::listing& l,
-              protocol::commands& out);
-    template <class Input>
-    void submit(zk::call&& call, Input input, std::size_t room_kept = 0);
-    [[nodiscard]] std::size_t room_to_step_down() const noexcept;
-    void tell(contender_event::kind what) { user_->happened(*this, {.what = what}); }
-    void tell(protocol::remote_contention c)
+    void tell(contender_event&& event) { user_->happened(*this, std::move(event)); }
+    void met(protocol::remote_contention c) { tell({.what = happens::met, .contention = c}); }
+    [[nodiscard]] unique_lock no_lock() const { return detail::no_lock(core_.shared_from_this()); }
+    [[nodiscard]] std::string about(const std::string& what) const
     {
-        user_->happened(*this, {.what = contender_event::kind::met, .contention = c});
+        return "lock " + path() + ": " + what;
     }
-    [[nodiscard]] unique_lock no_lock() const;
-    [[nodiscard]] const lock_options& options() const noexcept { return config_->options; }
-    [[nodiscard]] std::string child(std::string_view name) const;
-    [[nodiscard]] const std::string& owner_data() const;
-    [[nodiscard]] const access_control_list& acl() const;
+
+    // These share a word with the two before.
+    bool wanted_ = true;   // neither granted nor left yet
+    bool in_line_ = false; // as the client was told
+    std::atomic<bool> turn_awaited_{false};
 
     // Replaced by a downgrade, while no guard refers to this driver.
     std::shared_ptr<contender_user> user_;
     const lock_config_ptr config_;
     client_core& core_;
-    std::variant<protocol::contender, protocol::single_node> contender_;
-    std::int64_t claimed_czxid_ = 0; // as the user knows
-    machine_runner<protocol::command> runner_;
-
-    bool joining_ = false;   // between join() and go_on()
-    bool has_begun_ = false; // to join
-    bool wanted_ = true;     // neither granted nor left yet
-    bool paused_ = false;    // the first command has had its pause
-    bool over_ = false;      // gone, or the client is closed
-    bool in_line_ = false;   // as the client was told
-    bool revoked_ = false;   // somebody has asked for the node
-    std::atomic<bool> turn_awaited_{false};
-
-    // Runs while the driver holds back the first command, because that repeats a failed request.
-    std::shared_ptr<zk::timer> pause_;
-    std::unique_ptr<protocol::pacer> pace_; // since the first repetition
-    protocol::repetition repetition_;
-
-    std::vector<std::shared_ptr<watch_target>> watches_;
-    std::shared_ptr<newcomer_target> newcomers_; // until its watch fires
+    lease lease_;
+    running_contender contender_;
+    contender_requests requests_;
 
     operation_ptr<error_code, unique_lock> trying_;
     std::list<operation_ptr<error_code, unique_lock>> awaiting_removal_;
     operation_ptr<error_code> unlocking_;
     operation_ptr<error_code, unique_lock> stepping_down_;
     waiting_list<> waiting_for_revocation_;
-
-    std::unique_ptr<const std::string> own_data_; // of its node, where they are not owner_data()
-    struct refusal {
-        error_code error;
-        std::string words;
-    };
-    std::unique_ptr<const refusal> refused_; // the last one that has words of its own
-
-    std::int32_t directory_version_ = 0; // of its data, when it was looked at
-    std::uint64_t token_czxid_ = 0;
-    std::string node_;
-    lease lease_;
 };
 
 } // namespace colock::detail

@@ -21,11 +21,6 @@ std::chrono::nanoseconds lease::remaining(std::chrono::nanoseconds now) const no
     return core_.safe_until() - margin_ - now;
 }
 
-error_code lease::lost() const noexcept
-{
-    return lost(boot_clock::now());
-}
-
 lock_state lease::state() const noexcept
 {
     return lost()                       ? lock_state::lost
@@ -74,7 +69,7 @@ void lease::tell_waiters(const std::string& what)
 
 void lease::wait(operation_ptr<error_code, error_code> op, bool held, std::uint64_t turn)
 {
-    if (const auto why = lost(boot_clock::now()); why) {
+    if (const auto why = lost(); why) {
         op.complete({}, why);
     } else if (!held) {
         op.complete(errc::not_held, {});

@@ -24,11 +24,11 @@ public:
 
     // ---- any thread
 
+    [[nodiscard]] client_core& core() const noexcept { return core_; }
     // Why the lock is lost, if it is. Looks at the clock.
-    [[nodiscard]] error_code lost(std::chrono::nanoseconds now) const noexcept;
+    [[nodiscard]] error_code lost(std::chrono::nanoseconds now = boot_clock::now()) const noexcept;
     // Until the lock counts as lost; negative when it does.
     [[nodiscard]] std::chrono::nanoseconds remaining(std::chrono::nanoseconds now) const noexcept;
-    [[nodiscard]] error_code lost() const noexcept;
     // What a guard says of it.
     [[nodiscard]] lock_state state() const noexcept;
     [[nodiscard]] std::chrono::steady_clock::time_point safe_until() const noexcept;

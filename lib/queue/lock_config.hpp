@@ -4,10 +4,12 @@
 #include <colock/lock_options.hpp>
 
 #include "names/kinds.hpp"
+#include "names/path.hpp"
 #include "names/shared_layout.hpp"
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace colock::detail {
 
@@ -15,6 +17,12 @@ struct lock_config {
     std::string path;
     lock_options options; // with a layout
     const lock_kind& kind;
+
+    // The path of a node. Without a queue there is but one.
+    [[nodiscard]] std::string node(std::string_view name) const
+    {
+        return kind.has_queue ? protocol::join_path(path, name) : path;
+    }
 };
 
 using lock_config_ptr = std::shared_ptr<const lock_config>;

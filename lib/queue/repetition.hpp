@@ -11,8 +11,8 @@
 namespace colock::protocol {
 
 // A server may answer so that the contender repeats itself, again and again: because the server is too busy, because
-// somebody interferes each time, or because it lies. The contender has no clock, and knows no pauses. Its driver asks here
-// before each command, and asks its pacer before a repetition.
+// somebody interferes each time, or because it lies. The contender has no clock, and knows no pauses. running_contender asks
+// here before each command, and asks its pacer before a repetition.
 //
 // A repetition is a request that the same answer, or event, could provoke again, without end:
 // - what follows from a refusal: the server was too busy, say;

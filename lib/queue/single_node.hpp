@@ -36,9 +36,9 @@ public:
     void try_join(bool connected, std::int64_t session, commands& out);
     void leave(commands& out);
     void watch_own_node(commands& out);
-    // Before join(): another contender of this session has the node, or is about to let it go. The others who
+    // Before join(): whether another contender of this session has the node, or is about to let it go. The others who
     // wait hear of that when we do, and shall have the same chance; so we look before we create.
-    void yield_turn() noexcept { yields_turn_ = true; }
+    void yield_turn(bool yields = true) noexcept { yields_turn_ = yields; }
 
     void assume_safe(bool safe) noexcept { safe_ = safe; }
     void proved(commands& out);

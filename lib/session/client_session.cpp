@@ -56,10 +56,7 @@ void client_session::decide(const Input& input)
 {
     const auto alive = basics_.strand.client().lock();
     input(machine_, runner_.decided());
-    runner_.run([this](const session::command& c) {
-        carry_out(c);
-        return performed::go_on;
-    });
+    runner_.run([this](const session::command& c) { carry_out(c); });
 }
 
 void client_session::carry_out(const session::command& c)

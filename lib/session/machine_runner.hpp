@@ -9,13 +9,6 @@
 
 namespace colock::detail {
 
-// What becomes of a command and of those after it.
-enum class performed {
-    go_on,     // it is carried out
-    stop_here, // it is carried out; those after it wait for run()
-    not_yet,   // it waits for run(), and those after it
-};
-
 // On one strand. Commands are carried out in the order in which they were decided, whatever carrying one out brings about: an
 // input that comes meanwhile has its commands after those at hand.
 template <class Command>
@@ -32,29 +25,30 @@ public:
         return decided_;
     }
 
-    // Returns false, and does nothing, within another run. `perform` takes a command, and may tell how to go on. `turn` makes an
-    // object that lives while the commands at hand are carried out, such as a batch of requests; its end may be an input, too.
+    // Returns false, and does nothing, within another run. `perform` takes a command, and may return false: that one, and those
+    // after it, wait for the next run. `turn` makes an object that lives while the commands at hand are carried out, such as a
+    // batch of requests; its end may be an input, too.
     template <class Perform, class Turn>
     bool run(Perform&& perform, Turn&& turn)
     {
         if (std::exchange(running_, true)) {
             return false;
         }
-        auto next = performed::go_on;
-        while (next == performed::go_on && !decided_.empty()) {
+        bool goes_on = true;
+        while (goes_on && !decided_.empty()) {
             [[maybe_unused]] const auto together = turn();
             std::size_t done = 0;
-            while (next == performed::go_on && done < decided_.size()) { // which changes on the way
+            while (goes_on && done < decided_.size()) { // which changes on the way
                 auto command = std::move(decided_[done]);
                 if constexpr (std::is_void_v<decltype(perform(command))>) {
                     perform(command);
                 } else {
-                    next = perform(command);
+                    goes_on = perform(command);
                 }
-                if (next == performed::not_yet) {
-                    decided_[done] = std::move(command);
-                } else {
+                if (goes_on) {
                     ++done;
+                } else {
+                    decided_[done] = std::move(command);
                 }
             }
             done = std::min(done, decided_.size());

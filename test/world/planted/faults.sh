@@ -81,7 +81,7 @@ plant "does not tell that the proof has come" lib/session/liveness.cpp \
     "$(in_function tell_proof 's/told_.tell\(.*proved\(\).*//')"
 plant "reads a clock that stands still while the machine sleeps" lib/report/boot_clock.hpp \
     's/CLOCK_BOOTTIME, /CLOCK_MONOTONIC, /' \
-    lib/session/{client_session,core,liveness,request_queue,session_link}.cpp lib/queue/{contender_driver,contender_driver_requests,lease}.cpp lib/recipes/semaphore/permit_lease.cpp lib/lock/{held_lock,local_queue,local_queue_contenders,local_queue_outcome}.cpp
+    lib/session/{client_session,core,liveness,request_queue,session_link}.cpp lib/queue/{contender_driver,contender_requests,running_contender,lease}.cpp lib/recipes/semaphore/permit_lease.cpp lib/lock/{held_lock,local_queue,local_queue_contenders,local_queue_outcome}.cpp
 
 # ---- what a guard keeps alive
 
@@ -95,8 +95,8 @@ plant "waits by a clock that stands still while the machine sleeps" lib/session/
 
 # ---- a contender's node
 
-plant "does not remove the node of a lock" lib/queue/contender_driver.cpp \
-    "$(in_function perform 's/remove\(c\); break;/break;/')"
+plant "does not remove the node of a lock" lib/queue/contender_requests.cpp \
+    "$(in_function send '/case kind::remove:/,/break;/ { /break;/!{ /case/!d } }')"
 plant "does not tell the holder when the bound passes" lib/queue/contender_driver.cpp \
     "$(in_function check 's/lease_.asks_for_check\(\) \&\& lost\(\)/false/')"
 plant "never completes an unlock" lib/queue/contender_driver.cpp \
@@ -111,20 +111,20 @@ plant "does not join again when the session has expired" lib/queue/contender_dri
     "$(in_function expired 's/^ +feed\(.*//')"
 plant "ignores that the client is closed" lib/queue/contender_driver.cpp \
     "$(in_function closed 's/lose\(errc::client_closed\);//')"
-plant "leaves the writer's node when it steps down" lib/queue/contender_driver_requests.cpp \
-    "$(in_function replace_by_readers_node 's/remove_op\(child\(own_name\(\)\)\)/check_op(child(own_name()))/')"
-plant "ignores a revocation" lib/queue/contender_driver_turns.cpp \
-    "$(in_function announce_revocation 's/waiting_for_revocation_.complete_all.*//')"
-plant "does not see a revocation" lib/queue/contender_driver_requests.cpp \
-    "$(in_function watch 's/r.text == protocol::request_to_let_go;/false;/')"
+plant "leaves the writer's node when it steps down" lib/queue/contender_requests.cpp \
+    "$(in_function send 's/remove_op\(/check_op(/')"
+plant "ignores a revocation" lib/queue/contender_driver.cpp \
+    "$(in_function answered 's/waiting_for_revocation_.complete_all.*//')"
+plant "does not see a revocation" lib/queue/contender_requests.cpp \
+    "$(in_function node_read 's/now.asked_for = own_.read\(.*//')"
 plant "never watches the node of a holder" lib/session/own_watches.hpp \
     's/listener->own_watch_due\(\);//' lib/session/core.cpp
 rare=together plant "watches the nodes of the first holders only" lib/session/own_watches.hpp \
     's/^ +wait\(std::max.*//' lib/session/core.cpp
-plant "does not claim the node of a single_node_mutex" lib/queue/contender_driver.cpp \
-    "$(in_function claim 's/user_->claimed.replace/(void)std::pair/')"
-plant "keeps its watch when nobody wants it any more" lib/queue/contender_driver_requests.cpp \
-    "$(in_function unwatch 's/core_.watches\(\).unsubscribe.*//')"
+plant "does not claim the node of a single_node_mutex" lib/queue/running_contender.hpp \
+    's/facts_->claimed.claim\(.*//' lib/queue/{contender_driver,contender_requests}.cpp
+plant "keeps its watch when nobody wants it any more" lib/queue/contender_requests.cpp \
+    "$(in_function free 's/core_.watches\(\).unsubscribe.*//')"
 
 # ---- those who share a contender
 

@@ -26,11 +26,11 @@ by=single_answers/a_try_without_a_connection_knows_nothing \
     plant "answers a try from memory without a connection" lib/lock/local_queue.cpp \
     "$(in_function try_lock 's/if \(core_->connection_id\(\) != 0\)/if (true)/')"
 by=single_answers/each_turn_that_is_awaited_ends \
-    plant "forgets other turns that are awaited when one ends" lib/queue/contender_driver_turns.cpp \
+    plant "forgets other turns that are awaited when one ends" lib/queue/contender_driver.cpp \
     "$(in_function turn_over 's/turn_awaited_ = .*/turn_awaited_ = false;/')"
 by=single_answers/a_node_that_is_made_anew_was_not_asked_for \
-    plant "takes a node that is made anew for one that is to be let go" lib/queue/contender_driver_requests.cpp \
-    "$(in_function 'create(_and_count)?' 's/revoked_ = false;//')"
+    plant "takes a node that is made anew for one that is to be let go" lib/queue/contender_requests.cpp \
+    "$(in_function create 's/own_.begin_anew\(\);//')"
 
 # ---- of other kinds, planted before there was a check for them
 
@@ -83,8 +83,8 @@ by=single_answers/a_try_ends_with_its_connection \
     plant "leaves a try without an answer when the connection goes" lib/queue/contender_driver.cpp \
     "$(in_function suspended 's/if \(trying_\)/if (false)/')"
 by=single_answers/a_reader_was_not_asked_for_the_node_that_it_had_as_a_writer \
-    plant "takes the reader's node for the writer's that was to be let go" lib/queue/contender_driver.cpp \
-    "$(in_function end_step_down 's/revoked_ = false; .*//')"
+    plant "takes the reader's node for the writer's that was to be let go" lib/queue/contender_requests.cpp \
+    "$(in_function stepped_down 's/own_.begin_anew\(\);//')"
 by=single_answers/a_view_that_was_cancelled_asks_for_nothing_more \
     plant "goes on looking when the caller of a view has cancelled" lib/session/query.hpp \
     's/core_->abandon\(\*open_.front\(\), .*/open_.clear();/' lib/recipes/queue_view.cpp
