@@ -99,6 +99,7 @@ const char* text(errc e) noexcept
     case errc::no_answer:
         return "no answer had come when the time was over, so nobody knows whether the lock is "
                "busy; try again later";
+    case errc::name_in_use: return "another member of the group has this name; use another name";
     case errc::nothing_to_lock: return "a multi_lock names no lock; give it at least one";
     case errc::forked:
         return "the client belongs to the parent of this forked process; make a client of its own "

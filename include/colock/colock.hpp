@@ -8,6 +8,7 @@
 #include <colock/client_state.hpp>
 #include <colock/diagnostics.hpp>
 #include <colock/election.hpp>
+#include <colock/group.hpp>
 #include <colock/error.hpp>
 #include <colock/fencing_token.hpp>
 #include <colock/held_lock.hpp>

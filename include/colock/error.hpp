@@ -117,6 +117,8 @@ enum class errc {
     /// longer: the servers were silent, or the client's executor was too busy to read their answers. So it is unknown
     /// whether the lock is busy. Try again later.
     no_answer,
+    /// Another member of the group has this name, and did not leave for as long as a session lasts. Use another name.
+    name_in_use,
 };
 
 /// ZooKeeper's own codes, with ZooKeeper's own numbers. No operation completes with `session_expired` of these: it is

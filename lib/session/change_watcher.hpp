@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace colock::detail {
 
@@ -64,15 +65,26 @@ protected:
 
     void look_again_after(watch changes)
     {
+        std::vector<watch> all;
+        all.push_back(std::move(changes));
+        look_again_after_any(std::move(all));
+    }
+    void look_again_after_any(std::vector<watch> changes)
+    {
         changes_ = std::move(changes);
-        changes_.async_wait(guarded<watch_event>([this](const error_code& ec, watch_event&&) {
-            changes_ = {};
-            if (ec) {
-                fail(ec);
-            } else {
-                look_again();
-            }
-        }));
+        for (auto& each : changes_) {
+            each.async_wait(guarded<watch_event>([this](const error_code& ec, watch_event&&) {
+                if (changes_.empty()) {
+                    return; // another one was first, and has dropped this one
+                }
+                changes_.clear();
+                if (ec) {
+                    fail(ec);
+                } else {
+                    look_again();
+                }
+            }));
+        }
     }
 
     void look_again()
@@ -98,7 +110,7 @@ protected:
 private:
     void complete(const error_code& ec, Result now)
     {
-        changes_ = {};
+        changes_.clear();
         std::exchange(op_, {}).complete(ec, std::move(now));
     }
 
@@ -106,7 +118,7 @@ private:
     borrowed_client client_{core_};
     operation_ptr<error_code, Result> op_;
     asio::cancellation_signal inner_;
-    watch changes_;
+    std::vector<watch> changes_; // one of them is enough
     pauses pace_;
 };
 

@@ -5,6 +5,7 @@
 #include <colock/detail/operation.hpp>
 #include <colock/queue_view.hpp>
 
+#include "names/contender_name.hpp"
 #include "names/path.hpp"
 #include "session/core.hpp"
 #include "session/pauses.hpp"

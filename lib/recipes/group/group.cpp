@@ -1,0 +1,279 @@
+#include <colock/group.hpp>
+
+#include "names/path.hpp"
+#include "recipes/group/member_node.hpp"
+#include "recipes/group/member_text.hpp"
+#include "session/change_watcher.hpp"
+#include "session/query.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock {
+
+namespace detail {
+
+namespace {
+
+member_view member_of(std::string name, std::string_view text, const node_stat& stat,
+                      std::int64_t own_session)
+{
+    auto said = protocol::member_text_in(text);
+    return {.name = std::move(name),
+            .data = std::move(said.data),
+            .weight = said.weight,
+            .since = std::chrono::system_clock::time_point{std::chrono::milliseconds{stat.ctime}},
+            .session = stat.ephemeral_owner,
+            .own = stat.ephemeral_owner == own_session};
+}
+
+// Each member's node is watched, and the directory.
+class change_of_members final : public change_watcher<std::vector<member_view>> {
+public:
+    change_of_members(std::shared_ptr<client_core> core,
+                      operation_ptr<error_code, std::vector<member_view>> op, std::string path,
+                      std::vector<member_view> seen)
+        : change_watcher{std::move(core), std::move(op)}, path_{std::move(path)}, seen_{std::move(
+                                                                                      seen)}
+    {
+    }
+
+private:
+    void look() override
+    {
+        found_.clear();
+        watches_.clear();
+        zk().async_watch_children(path_,
+                                  guarded<watched<children_result>>(
+                                      [this](const error_code& ec, watched<children_result>&& all) {
+                                          if (ec == zookeeper_errc::no_node) {
+                                              watch_for_directory();
+                                          } else if (ec) {
+                                              fail(ec);
+                                          } else {
+                                              watches_.push_back(std::move(all.changes));
+                                              read(std::move(all.value.names));
+                                          }
+                                      }));
+    }
+
+    void read(std::vector<std::string>&& names)
+    {
+        unread_ = names.size();
+        if (unread_ == 0) {
+            compare();
+        }
+        for (auto& name : names) {
+            auto node = protocol::join_path(path_, name);
+            zk().async_watch(
+                std::move(node),
+                guarded<watched<get_result>>(
+                    [this, name](const error_code& ec, watched<get_result>&& r) {
+                        if (ec && ec != zookeeper_errc::no_node) {
+                            fail(ec);
+                            return;
+                        }
+                        if (!ec) { // else it has just left, and the directory's watch fires
+                            watches_.push_back(std::move(r.changes));
+                            found_.push_back(
+                                member_of(name, r.value.data, r.value.stat, zk().session_id()));
+                        }
+                        if (--unread_ == 0) {
+                            compare();
+                        }
+                    }));
+        }
+    }
+
+    void watch_for_directory()
+    {
+        if (!seen_.empty()) {
+            finish({});
+            return;
+        }
+        zk().async_watch_exists(
+            path_, guarded<watched<std::optional<node_stat>>>(
+                       [this](const error_code& ec, watched<std::optional<node_stat>>&& found) {
+                           if (ec) {
+                               fail(ec);
+                           } else if (found.value) {
+                               look_again();
+                           } else {
+                               look_again_after(std::move(found.changes));
+                           }
+                       }));
+    }
+
+    void compare()
+    {
+        std::ranges::sort(found_, {}, &member_view::name);
+        if (found_ != seen_) {
+            watches_.clear();
+            finish(std::move(found_));
+            return;
+        }
+        look_again_after_any(std::exchange(watches_, {}));
+    }
+
+    const std::string path_;
+    const std::vector<member_view> seen_;
+    std::vector<member_view> found_;
+    std::vector<watch> watches_;
+    std::size_t unread_ = 0;
+};
+
+} // namespace
+
+} // namespace detail
+
+group::group(client& zk, std::string path) : place_{detail::access::core(zk), std::move(path)}
+{
+}
+
+group::executor_type group::get_executor() const noexcept
+{
+    return place_.core->executor();
+}
+
+void group::start_members(const std::shared_ptr<detail::client_core>& core,
+                          detail::operation_ptr<error_code, std::vector<member_view>> op,
+                          std::string path)
+{
+    const auto q = detail::make_query(core, std::move(op));
+    q->start([raw = q.get(), path = std::move(path)] {
+        raw->ask({.op = zk::opcode::children, .path = path}, [raw, path](zk::reply&& r) {
+            if (r.error && r.error != zookeeper_errc::no_node) {
+                raw->fail(r.error);
+                return;
+            }
+            struct reading {
+                std::vector<member_view> found;
+                std::size_t open = 0;
+            };
+            const auto all = std::make_shared<reading>();
+            const auto answered = [raw, all] {
+                if (--all->open == 0) {
+                    std::ranges::sort(all->found, {}, &member_view::name);
+                    raw->finish({}, std::move(all->found));
+                }
+            };
+            all->open = r.names.size() + 1;
+            for (auto& name : r.names) {
+                auto node = protocol::join_path(path, name);
+                raw->ask({.op = zk::opcode::get, .path = std::move(node)},
+                         [raw, all, answered, name = std::move(name)](zk::reply&& one) {
+                             if (one.error && one.error != zookeeper_errc::no_node) {
+                                 raw->fail(one.error);
+                                 return;
+                             }
+                             if (!one.error) {
+                                 all->found.push_back(detail::member_of(name, one.text, one.stat,
+                                                                        raw->core()->session()));
+                             }
+                             answered();
+                         });
+                if (raw->is_over()) {
+                    return;
+                }
+            }
+            answered();
+        });
+    });
+}
+
+void group::start_wait_change(const std::shared_ptr<detail::client_core>& core,
+                              detail::operation_ptr<error_code, std::vector<member_view>> op,
+                              std::string path, std::vector<member_view> seen)
+{
+    detail::watch_changes<detail::change_of_members>(core, std::move(op), std::move(path),
+                                                     std::move(seen));
+}
+
+void group::start_join(const std::shared_ptr<detail::client_core>& core,
+                       detail::operation_ptr<error_code, membership> op, std::string path,
+                       member_options options)
+{
+    core->dispatch(
+        [core, op = std::move(op), path = std::move(path), options = std::move(options)]() mutable {
+            detail::member_node::join(core, std::move(op), std::move(path), std::move(options));
+        });
+}
+
+// ---- the membership
+
+membership::membership(std::shared_ptr<detail::client_core> core,
+                       std::shared_ptr<detail::member_node> node) noexcept
+    : core_{std::move(core)}, node_{std::move(node)}
+{
+}
+
+membership& membership::operator=(membership&& other) noexcept
+{
+    membership before{std::move(*this)};
+    core_ = std::move(other.core_);
+    node_ = std::move(other.node_);
+    return *this;
+}
+
+membership::~membership()
+{
+    if (node_) {
+        detail::member_node::leave_in_background(std::move(node_));
+    }
+}
+
+membership::operator bool() const noexcept
+{
+    return node_ && node_->is_member();
+}
+
+const std::string& membership::name() const noexcept
+{
+    static const std::string none;
+    return node_ ? node_->name() : none;
+}
+
+std::uint64_t membership::joins() const noexcept
+{
+    return node_ ? node_->joins() : 0;
+}
+
+void membership::start_update(const std::shared_ptr<detail::client_core>& core,
+                              detail::operation_ptr<error_code> op,
+                              std::shared_ptr<detail::member_node> node, std::string data,
+                              std::uint32_t weight)
+{
+    if (!node) {
+        op.complete(errc::not_held);
+        return;
+    }
+    core->dispatch([node = std::move(node), op = std::move(op), data = std::move(data),
+                    weight]() mutable { node->update(std::move(op), std::move(data), weight); });
+}
+
+void membership::start_wait_rejoin(const std::shared_ptr<detail::client_core>& core,
+                                   detail::operation_ptr<error_code, std::uint64_t> op,
+                                   std::shared_ptr<detail::member_node> node, std::uint64_t seen)
+{
+    if (!node) {
+        op.complete(errc::not_held, 0);
+        return;
+    }
+    core->dispatch([node = std::move(node), op = std::move(op), seen]() mutable {
+        node->wait_rejoin(std::move(op), seen);
+    });
+}
+
+void membership::start_leave(const std::shared_ptr<detail::client_core>& core,
+                             detail::operation_ptr<error_code> op,
+                             std::shared_ptr<detail::member_node> node)
+{
+    if (!node) {
+        op.complete(errc::not_held);
+        return;
+    }
+    core->dispatch(
+        [node = std::move(node), op = std::move(op)]() mutable { node->leave(std::move(op)); });
+}
+
+} // namespace colock

@@ -1,0 +1,244 @@
+#include "recipes/group/member_node.hpp"
+
+#include <colock/detail/access.hpp>
+
+#include "names/path.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace colock::detail {
+
+void member_node::join(const std::shared_ptr<client_core>& core,
+                       operation_ptr<error_code, membership> op, std::string path,
+                       member_options options)
+{
+    if (const auto fault = protocol::member_name_fault(options.name); !fault.empty()) {
+        op->explain(errc::invalid_option, "the group " + path + ": " + fault);
+        op.complete(errc::invalid_option, {});
+        return;
+    }
+    const auto self = std::make_shared<member_node>(core, std::move(path), std::move(options));
+    self->joining_ = std::move(op);
+    if (const auto link = self->joining_.cancellation()) {
+        link->bind([raw = self.get()](asio::cancellation_type type) {
+            if (raw->mutex_) {
+                raw->inner_.emit(type);
+            } else {
+                raw->over(asio::error::operation_aborted);
+            }
+        });
+    }
+    if (!self->why_) { // else it was cancelled before
+        self->enter();
+    }
+}
+
+member_node::member_node(std::shared_ptr<client_core> core, std::string path,
+                         member_options options)
+    : core_{std::move(core)}, path_{protocol::join_path(path, options.name)}, name_{std::move(
+                                                                                  options.name)},
+      acl_{std::move(options.acl)}, said_{.data = std::move(options.data), .weight = options.weight}
+{
+}
+
+// A handler on the strand. One that is destroyed without a call tells that its context is gone.
+template <class... Results, class Then>
+auto member_node::guarded(Then then)
+{
+    struct pending {
+        explicit pending(std::shared_ptr<member_node> who) noexcept : of{std::move(who)} {}
+        pending(const pending&) = delete;
+        pending& operator=(const pending&) = delete;
+        ~pending()
+        {
+            if (of) {
+                of->discarded();
+            }
+        }
+        std::shared_ptr<member_node> of;
+    };
+    return asio::bind_executor(
+        core_->strand(),
+        asio::bind_cancellation_slot(
+            inner_.slot(), [p = std::make_shared<pending>(shared_from_this()),
+                            then = std::move(then)](error_code ec, Results... results) mutable {
+                const auto self = std::exchange(p->of, nullptr);
+                then(ec, std::move(results)...);
+            }));
+}
+
+void member_node::enter()
+{
+    mutex_.emplace(*client_, path_,
+                   lock_options{.acl = acl_, .owner_data = protocol::text_of(said_)});
+    // A node of this name may be that of a process that has died.
+    const auto limit = std::max({core_->session_timeout(), core_->options().session_timeout});
+    mutex_->async_try_lock_for(limit, guarded<unique_lock>([this](error_code ec, unique_lock held) {
+                                   entered(ec, std::move(held));
+                               }));
+}
+
+void member_node::entered(const error_code& ec, unique_lock&& held)
+{
+    const auto failure = !ec && !held ? error_code{errc::name_in_use} : ec;
+    if (why_) { // it has left meanwhile
+        return;
+    }
+    const bool again = joins_ != 0;
+    const bool passes = failure == condition::lock_lost || failure == errc::disconnected ||
+                        failure == errc::no_answer;
+    if (failure && (!again || !passes)) {
+        mutex_.reset();
+        over(failure);
+    } else if (failure) {
+        pace_.after_event(*core_, [self = shared_from_this()] {
+            if (!self->why_) {
+                self->enter();
+            }
+        });
+    } else {
+        held_ = std::move(held);
+        held_.async_wait_lost(guarded<error_code>([this](error_code stopped, error_code why) {
+            if (!why_) {
+                lost(stopped ? stopped : why);
+            }
+        }));
+        is_member_ = true;
+        ++joins_;
+        if (joining_) {
+            std::exchange(joining_, {})
+                .complete({}, access::make<membership>(core_, shared_from_this()));
+        }
+        rejoining_.complete_all({}, joins_);
+        if (updated_) {
+            write(); // what it was made with may be what it said before
+        }
+    }
+}
+
+void member_node::lost(const error_code& why)
+{
+    held_ = {};
+    mutex_.reset();
+    if (why == errc::client_closed || why == asio::error::operation_aborted) {
+        over(why);
+    } else {
+        pace_.after_event(*core_, [self = shared_from_this()] {
+            if (!self->why_) {
+                self->enter();
+            }
+        });
+    }
+}
+
+// ---- what it says of itself
+
+void member_node::update(operation_ptr<error_code> op, std::string data, std::uint32_t weight)
+{
+    if (why_) {
+        op.complete(why_);
+        return;
+    }
+    said_ = {.data = std::move(data), .weight = weight};
+    updated_ = true;
+    updating_.add(std::move(op));
+    write();
+}
+
+void member_node::write()
+{
+    if (!held_ || std::exchange(writing_, true)) {
+        return;
+    }
+    client_->async_set(path_, protocol::text_of(said_),
+                       asio::bind_executor(core_->strand(),
+                                           [self = shared_from_this(),
+                                            said = said_](const error_code& ec, const node_stat&) {
+                                               self->writing_ = false;
+                                               if (!self->why_ && !ec && self->said_ != said) {
+                                                   self->write(); // it has changed since
+                                               } else {
+                                                   self->written(ec);
+                                               }
+                                           }));
+}
+
+void member_node::written(const error_code& ec)
+{
+    if (why_) {
+        return;
+    }
+    // A node that is gone is one whose loss is on its way: what it says is written when it has joined again.
+    if (ec == zookeeper_errc::no_node || outcome_unknown(ec) || is_retryable(ec)) {
+        pace_.after_refusal(*core_, [self = shared_from_this()] {
+            if (!self->why_) {
+                self->write();
+            }
+        });
+    } else {
+        updating_.complete_all(ec);
+    }
+}
+
+// ---- the end
+
+void member_node::wait_rejoin(operation_ptr<error_code, std::uint64_t> op, std::uint64_t seen)
+{
+    if (why_) {
+        op.complete(why_, joins_);
+    } else if (joins_ != seen) {
+        op.complete({}, joins_);
+    } else {
+        rejoining_.add(std::move(op));
+    }
+}
+
+void member_node::leave(operation_ptr<error_code> op)
+{
+    auto held = std::move(held_);
+    over(errc::not_held);
+    if (op && held) {
+        access::start_release<held_lock>(core_, std::move(op), std::move(held));
+    } else if (op) {
+        op.complete({});
+    }
+}
+
+void member_node::leave_in_background(std::shared_ptr<member_node> who)
+{
+    auto& core = *who->core_;
+    core.dispatch([who = std::move(who)] {
+        if (!who->why_) {
+            who->leave({});
+        }
+    });
+}
+
+void member_node::over(const error_code& why)
+{
+    const auto self = shared_from_this();
+    why_ = why;
+    is_member_ = false;
+    mutex_.reset();
+    inner_.emit(asio::cancellation_type::terminal);
+    if (joining_) {
+        std::exchange(joining_, {}).complete(why, {});
+    }
+    rejoining_.complete_all(why, joins_);
+    updating_.complete_all(why);
+}
+
+void member_node::discarded() noexcept
+{
+    why_ = asio::error::operation_aborted;
+    is_member_ = false;
+    const auto joining = std::move(joining_);
+    rejoining_.discard();
+    updating_.discard();
+}
+
+} // namespace colock::detail

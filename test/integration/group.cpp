@@ -1,0 +1,318 @@
+// Who is in a group, against a real server.
+#include <colock/group.hpp>
+#include <support/lock_scene.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+using namespace colock;
+using colock::group; // not that of the C library
+using namespace colock::test;
+
+namespace {
+
+using members = std::vector<member_view>;
+
+struct scene : lock_scene {
+    outcome<membership> start_join(client& c, member_options options)
+    {
+        outcome<membership> o;
+        group{c, directory}.async_join(std::move(options), o.handler());
+        return o;
+    }
+    membership join(client& c, std::string name, std::string data = {}, std::uint32_t weight = 1)
+    {
+        return value_of(
+            io,
+            start_join(c, {.name = std::move(name), .data = std::move(data), .weight = weight}));
+    }
+    members list(client& c)
+    {
+        outcome<members> o;
+        group{c, directory}.async_members(o.handler());
+        return value_of(io, o);
+    }
+    std::vector<std::string> names(client& c)
+    {
+        std::vector<std::string> all;
+        for (auto& m : list(c)) {
+            all.push_back(std::move(m.name));
+        }
+        return all;
+    }
+    outcome<members> start_wait(client& c, members seen)
+    {
+        outcome<members> o;
+        group{c, directory}.async_wait_change(std::move(seen), o.handler());
+        return o;
+    }
+    void end_session_of(client& c)
+    {
+        BOOST_REQUIRE(
+            !kill_session(server.connect_string(), c.session_id(), password_of(c)).has_value());
+    }
+};
+
+using list_of_names = std::vector<std::string>;
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(group_cases, scene)
+
+BOOST_AUTO_TEST_CASE(members_come_and_go)
+{
+    auto& a = connect();
+    auto& b = connect();
+    BOOST_TEST(list(a).empty());
+    auto ann = join(a, "ann", "10.0.0.1", 3);
+    auto bob = join(b, "bob");
+    BOOST_TEST(static_cast<bool>(ann));
+    BOOST_TEST(ann.name() == "ann");
+    BOOST_TEST(ann.joins() == 1u);
+
+    const auto all = list(b);
+    BOOST_REQUIRE(all.size() == 2u);
+    BOOST_TEST(all[0].name == "ann");
+    BOOST_TEST(all[0].data == "10.0.0.1");
+    BOOST_TEST(all[0].weight == 3u);
+    BOOST_TEST(all[0].session == a.session_id());
+    BOOST_TEST(!all[0].own);
+    BOOST_TEST((all[0].since.time_since_epoch() > 0s));
+    BOOST_TEST(all[1].name == "bob");
+    BOOST_TEST(all[1].weight == 1u);
+    BOOST_TEST(all[1].own);
+
+    outcome<> left;
+    bob.async_leave(left.handler());
+    BOOST_TEST(!bob);
+    BOOST_TEST(!code_of(io, left));
+    BOOST_TEST((names(a) == list_of_names{"ann"}));
+    {
+        const auto gone = std::move(ann);
+    }
+    BOOST_TEST(until([&] { return list(b).empty(); }));
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(what_members_say_is_that_of_curators)
+{
+    auto& a = connect();
+    const auto plain = join(a, "ann", "10.0.0.1");
+    BOOST_TEST(admin.get(directory + "/ann") == "10.0.0.1");
+    admin.create(directory + "/curator", "its data");
+    const auto all = list(a);
+    BOOST_REQUIRE(all.size() == 2u);
+    BOOST_TEST(all[1].name == "curator");
+    BOOST_TEST(all[1].data == "its data");
+    BOOST_TEST(all[1].weight == 1u);
+    admin.remove(directory + "/curator");
+}
+
+BOOST_AUTO_TEST_CASE(a_second_member_of_a_name_is_refused)
+{
+    auto& a = connect({.session_timeout = 4s});
+    auto& b = connect({.session_timeout = 4s});
+    const auto ann = join(a, "ann");
+    const auto second = start_join(b, {.name = "ann"});
+    const auto third = start_join(a, {.name = "ann"}); // of the same client
+    BOOST_TEST(code_of(io, second) == errc::name_in_use);
+    BOOST_TEST(!second.value());
+    BOOST_TEST(code_of(io, third) == errc::name_in_use);
+    BOOST_TEST(static_cast<bool>(ann));
+    BOOST_TEST((names(b) == list_of_names{"ann"}));
+}
+
+BOOST_AUTO_TEST_CASE(the_node_of_a_dead_process_is_waited_for)
+{
+    auto& a = connect();
+    auto& b = connect();
+    auto ann = join(a, "ann");
+    const auto second = start_join(b, {.name = "ann", .data = "again"});
+    go_on(io, 50ms);
+    BOOST_TEST(!second.done());
+    end_session_of(a);
+    const auto again = value_of(io, second);
+    BOOST_TEST(static_cast<bool>(again));
+
+    // The first one comes back, and has lost its name.
+    outcome<std::uint64_t> told;
+    ann.async_wait_rejoin(1, told.handler());
+    BOOST_TEST(code_of(io, told) == errc::name_in_use);
+    BOOST_TEST(!ann);
+    const auto all = list(b);
+    BOOST_REQUIRE(all.size() == 1u);
+    BOOST_TEST(all[0].data == "again");
+}
+
+BOOST_AUTO_TEST_CASE(a_member_joins_again_after_its_session)
+{
+    auto& a = connect();
+    auto ann = join(a, "ann", "first");
+    outcome<> updated;
+    ann.async_update("second", 7, updated.handler());
+    BOOST_TEST(!code_of(io, updated));
+
+    outcome<std::uint64_t> told;
+    ann.async_wait_rejoin(ann.joins(), told.handler());
+    const auto before = a.session_id();
+    end_session_of(a);
+    BOOST_TEST(value_of(io, told) == 2u);
+    BOOST_TEST(ann.joins() == 2u);
+    BOOST_TEST(a.session_id() != before);
+    const auto all = list(a);
+    BOOST_REQUIRE(all.size() == 1u);
+    BOOST_TEST(all[0].data == "second");
+    BOOST_TEST(all[0].weight == 7u);
+    BOOST_TEST(all[0].own);
+    outcome<std::uint64_t> at_once;
+    ann.async_wait_rejoin(1, at_once.handler());
+    BOOST_TEST(value_of(io, at_once) == 2u);
+
+    // The same when somebody deletes the node.
+    outcome<std::uint64_t> third;
+    ann.async_wait_rejoin(2, third.handler());
+    admin.remove(directory + "/ann");
+    BOOST_TEST(value_of(io, third) == 3u);
+    BOOST_TEST((names(a) == list_of_names{"ann"}));
+}
+
+BOOST_AUTO_TEST_CASE(an_update_that_comes_while_it_joins_again)
+{
+    auto& a = connect();
+    auto ann = join(a, "ann", "first");
+    end_session_of(a);
+    outcome<> updated, later;
+    ann.async_update("second", 1, updated.handler());
+    ann.async_update("colock-member weight=9\nthird", 0, later.handler());
+    BOOST_TEST(!code_of(io, updated));
+    BOOST_TEST(!code_of(io, later));
+    BOOST_TEST(until([&] { return ann.joins() == 2; }));
+    BOOST_TEST(until([&] {
+        const auto all = list(a);
+        return all.size() == 1 && all[0].data == "colock-member weight=9\nthird" &&
+               all[0].weight == 0;
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(changes_are_told)
+{
+    auto& a = connect();
+    auto& b = connect();
+    auto first = start_wait(b, {});
+    go_on(io, 20ms);
+    BOOST_TEST(!first.done());
+    auto ann = join(a, "ann");
+    auto all = value_of(io, first);
+    BOOST_REQUIRE(all.size() == 1u);
+
+    const auto data = start_wait(b, all);
+    outcome<> updated;
+    ann.async_update("new", 1, updated.handler());
+    all = value_of(io, data);
+    BOOST_TEST(all[0].data == "new");
+
+    const auto another = start_wait(b, all);
+    const auto bob = join(b, "bob");
+    all = value_of(io, another);
+    BOOST_TEST(all.size() == 2u);
+
+    const auto gone = start_wait(b, all);
+    {
+        const auto leaves = std::move(ann);
+    }
+    all = value_of(io, gone);
+    BOOST_REQUIRE(all.size() == 1u);
+    BOOST_TEST(all[0].name == "bob");
+
+    // Nothing is sent while nothing happens, and nothing is left behind.
+    asio::cancellation_signal stop;
+    outcome<members> idle;
+    group{b, directory}.async_wait_change(
+        all, asio::bind_cancellation_slot(stop.slot(), idle.handler()));
+    go_on(io, 50ms);
+    const auto sent = b.stats();
+    go_on(io, 200ms);
+    const auto now = b.stats();
+    BOOST_TEST(now.requests - now.heartbeats == sent.requests - sent.heartbeats);
+    BOOST_TEST(!idle.done());
+    stop.emit(asio::cancellation_type::terminal);
+    BOOST_TEST(code_of(io, idle) == asio::error::operation_aborted);
+    BOOST_TEST(until([&] { return child_watches() == 0; }));
+}
+
+BOOST_AUTO_TEST_CASE(bad_names_are_refused)
+{
+    auto& a = connect();
+    for (const auto& name : {std::string{}, std::string{"a/b"}, std::string{"."}, std::string{".."},
+                             std::string{"a\nb"}, std::string(256, 'x')}) {
+        BOOST_TEST(code_of(io, start_join(a, {.name = name})) == errc::invalid_option);
+    }
+    outcome<membership> o;
+    group{a, "relative"}.async_join({.name = "ann"}, o.handler());
+    BOOST_TEST(code_of(io, o) == errc::invalid_path);
+    outcome<members> listed;
+    group{a, "relative"}.async_members(listed.handler());
+    BOOST_TEST(code_of(io, listed) == errc::invalid_path);
+}
+
+BOOST_AUTO_TEST_CASE(a_join_that_is_cancelled_leaves_nothing)
+{
+    auto& a = connect();
+    auto& b = connect();
+    auto ann = join(a, "ann");
+    for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::total}) {
+        asio::cancellation_signal stop;
+        outcome<membership> o;
+        group{b, directory}.async_join({.name = "ann"},
+                                       asio::bind_cancellation_slot(stop.slot(), o.handler()));
+        go_on(io, 20ms);
+        stop.emit(type);
+        BOOST_TEST(code_of(io, o) == asio::error::operation_aborted);
+    }
+    {
+        const auto leaves = std::move(ann);
+    }
+    check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(the_client_is_closed)
+{
+    auto& a = connect();
+    const auto ann = join(a, "ann");
+    outcome<std::uint64_t> told;
+    ann.async_wait_rejoin(1, told.handler());
+    outcome<> closed;
+    a.async_close(closed.handler());
+    BOOST_TEST(!code_of(io, closed));
+    BOOST_TEST(code_of(io, told) == errc::client_closed);
+    BOOST_TEST(!ann);
+    outcome<> updated;
+    ann.async_update("late", 1, updated.handler());
+    BOOST_TEST(code_of(io, updated) == errc::client_closed);
+}
+
+BOOST_AUTO_TEST_CASE(a_membership_outlives_its_context)
+{
+    membership ann;
+    {
+        asio::io_context context;
+        client c{context, server.connect_string()};
+        outcome<> connected;
+        c.async_connect(connected.handler());
+        BOOST_REQUIRE(!code_of(context, connected));
+        outcome<membership> o;
+        group{c, directory}.async_join({.name = "ann"}, o.handler());
+        ann = value_of(context, o);
+        outcome<std::uint64_t> told;
+        ann.async_wait_rejoin(1, told.handler());
+        go_on(context, 10ms);
+    }
+    BOOST_TEST(!ann);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
