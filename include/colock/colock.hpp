@@ -29,6 +29,7 @@
 #include <colock/recursive_mutex.hpp>
 #include <colock/semaphore.hpp>
 #include <colock/shared_lock.hpp>
+#include <colock/shards.hpp>
 #include <colock/shared_mutex.hpp>
 #include <colock/single_node_mutex.hpp>
 #include <colock/transaction.hpp>

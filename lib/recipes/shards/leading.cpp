@@ -1,0 +1,250 @@
+#include "recipes/shards/leading.hpp"
+
+#include "names/contender_name.hpp"
+#include "names/path.hpp"
+#include "report/boot_clock.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace colock::detail {
+
+shards_leading::shards_leading(std::shared_ptr<client_core> core,
+                               std::shared_ptr<const shards_config> config, leadership term)
+    : core_{std::move(core)}, config_{std::move(config)}, term_{std::move(term)},
+      group_{*client_, config_->paths.members}, timer_{core_->strand()}
+{
+}
+
+template <class... Results, class Then>
+auto shards_leading::guarded(Then then)
+{
+    return asio::bind_executor(core_->strand(), [self = shared_from_this(), then = std::move(then)](
+                                                    error_code ec, Results... results) mutable {
+        if (!self->over_) {
+            then(ec, std::move(results)...);
+        }
+    });
+}
+
+void shards_leading::begin()
+{
+    read();
+    watch_members();
+}
+
+void shards_leading::end()
+{
+    over_ = true;
+    timer_.cancel();
+    waiting_.emit(asio::cancellation_type::terminal);
+    moves_.clear();
+    term_ = {};
+}
+
+void shards_leading::read()
+{
+    client_->async_get(config_->paths.assignment,
+                       guarded<get_result>([this](const error_code& ec, get_result&& r) {
+                           if (ec == zookeeper_errc::no_node) {
+                               version_.reset();
+                               found({});
+                           } else if (!ec) {
+                               version_ = r.stat.version;
+                               found(protocol::shard_table_in(r.data));
+                           } // else the term is over, or will be
+                       }));
+}
+
+// What is not an assignment of these shards is one of others, or damaged: it is replaced.
+void shards_leading::found(std::optional<protocol::shard_table> written)
+{
+    if (!written || written->owners.size() != config_->shards.size()) {
+        written = protocol::shard_table{.owners = protocol::shard_owners(config_->shards.size())};
+    }
+    const auto& o = config_->options;
+    leader_.emplace(protocol::shard_leader::rules{.settle = o.settle,
+                                                  .prepare = o.prepare_limit,
+                                                  .take = o.take_limit,
+                                                  .moves_at_a_time = o.moves_at_a_time},
+                    std::move(*written), boot_clock::now());
+    watch_moves();
+    decide();
+}
+
+void shards_leading::watch_members()
+{
+    group_.async_wait_change(
+        members_,
+        asio::bind_cancellation_slot(
+            waiting_.slot(), guarded<std::vector<member_view>>(
+                                 [this](const error_code& ec, std::vector<member_view>&& now) {
+                                     if (ec) {
+                                         return; // the client is closed, or forbidden
+                                     }
+                                     members_ = std::move(now);
+                                     knows_members_ = true;
+                                     decide();
+                                     watch_members();
+                                 })));
+}
+
+namespace {
+
+protocol::shard_taker taker_of(const member_view& m, std::size_t shards)
+{
+    auto refused = protocol::numbers_in(m.data, shards);
+    return {.name = m.name,
+            .weight = m.weight,
+            .refused = refused ? std::move(*refused) : std::vector<protocol::shard_index>{}};
+}
+
+} // namespace
+
+void shards_leading::decide()
+{
+    if (!leader_ || !knows_members_ || writing_) {
+        return;
+    }
+    std::vector<protocol::shard_taker> takers;
+    for (const auto& m : members_) {
+        takers.push_back(taker_of(m, config_->shards.size()));
+    }
+    const auto now = boot_clock::now();
+    leader_->members(std::move(takers), now);
+    if (const auto table = leader_->decide(now)) {
+        write(*table);
+    } else {
+        wake_at(leader_->next(now));
+    }
+}
+
+void shards_leading::wake_at(protocol::shard_leader::time_point when)
+{
+    if (when == protocol::shard_leader::time_point::max()) {
+        timer_.cancel();
+        return;
+    }
+    timer_.expires_after(std::max(when - boot_clock::now(), std::chrono::nanoseconds{0}));
+    timer_.async_wait(guarded<>([this](const error_code& ec) {
+        if (!ec) {
+            decide();
+        }
+    }));
+}
+
+// Only a leader may write: the servers check its node.
+void shards_leading::write(const protocol::shard_table& table)
+{
+    writing_ = true;
+    auto text = protocol::text_of(table);
+    auto step = version_ ? set_op(config_->paths.assignment, std::move(text), *version_)
+                         : create_op(config_->paths.assignment, std::move(text),
+                                     {.acl = config_->options.acl});
+    client_->async_multi(term_.guarded(std::move(step)),
+                         guarded<std::vector<transaction_result>>(
+                             [this](const error_code& ec, std::vector<transaction_result>&& steps) {
+                                 written(ec, steps.empty() ? 0 : steps.back().stat.version);
+                             }));
+}
+
+void shards_leading::written(const error_code& ec, std::int32_t version)
+{
+    writing_ = false;
+    if (!ec) {
+        version_ = version_ ? version : 0;
+        watch_moves();
+        decide();
+        return;
+    }
+    // Another leader was quicker, or the answer was lost: goes on from what is there. If the leadership is lost, that is told
+    // by its guard.
+    leader_.reset();
+    pace_.after_refusal(*core_, [self = shared_from_this()] {
+        if (!self->over_) {
+            self->read();
+        }
+    });
+}
+
+// ---- whether the new owner of a shard has its lock
+
+void shards_leading::watch_moves()
+{
+    const auto& moving = leader_->table().moving;
+    std::erase_if(moves_,
+                  [&](const auto& m) { return !std::ranges::binary_search(moving, m.first); });
+    for (const auto shard : moving) {
+        if (moves_.try_emplace(shard).second) {
+            look_at_move(shard);
+        }
+    }
+}
+
+void shards_leading::look_at_move(protocol::shard_index shard)
+{
+    if (!moves_.contains(shard)) {
+        return;
+    }
+    const auto path = lock_path_of(config_->paths, config_->shards[shard]);
+    client_->async_watch_children(
+        path, guarded<watched<children_result>>(
+                  [this, shard, path](const error_code& ec, watched<children_result>&& r) {
+                      const auto at = moves_.find(shard);
+                      if (at == moves_.end()) {
+                          return;
+                      }
+                      const auto queue = protocol::contenders(curator_layout(), r.value.names);
+                      if (!ec && !queue.empty()) {
+                          look_at_first(shard, protocol::join_path(path, queue.front().name),
+                                        std::move(r.changes));
+                          return;
+                      }
+                      at->second.pace.after_refusal(*core_, [self = shared_from_this(), shard] {
+                          if (!self->over_) {
+                              self->look_at_move(shard);
+                          }
+                      });
+                  }));
+}
+
+void shards_leading::look_at_first(protocol::shard_index shard, const std::string& node,
+                                   watch&& changes)
+{
+    client_->async_exists(
+        node, guarded<std::optional<node_stat>>([this, shard, changes = std::move(changes)](
+                                                    const error_code& ec,
+                                                    std::optional<node_stat>&& first) mutable {
+            const auto at = moves_.find(shard);
+            if (at == moves_.end()) {
+                return;
+            }
+            const auto owner = std::ranges::find(
+                members_, leader_ ? leader_->table().owners[shard] : "", &member_view::name);
+            if (!ec && first && owner != members_.end() &&
+                first->ephemeral_owner == owner->session) {
+                moves_.erase(at);
+                leader_->taken(shard);
+                decide();
+                return;
+            }
+            at->second.changes = std::move(changes);
+            at->second.changes.async_wait(
+                guarded<watch_event>([this, shard](const error_code& over, watch_event&&) {
+                    const auto still = moves_.find(shard);
+                    if (over || still == moves_.end()) {
+                        return;
+                    }
+                    still->second.pace.after_event(*core_, [self = shared_from_this(), shard] {
+                        if (!self->over_) {
+                            self->look_at_move(shard);
+                        }
+                    });
+                }));
+        }));
+}
+
+} // namespace colock::detail

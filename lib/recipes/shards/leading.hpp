@@ -1,0 +1,72 @@
+// The leader of the members: writes who shall own what.
+#pragma once
+
+#include <colock/group.hpp>
+#include <colock/leadership.hpp>
+
+#include "recipes/shards/leader.hpp"
+#include "recipes/shards/places.hpp"
+#include "session/borrowed_client.hpp"
+#include "session/core.hpp"
+#include "session/pauses.hpp"
+
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace colock::detail {
+
+// One term of office. On the strand. What is under way keeps it alive; end() ends it.
+class shards_leading final : public std::enable_shared_from_this<shards_leading> {
+public:
+    shards_leading(std::shared_ptr<client_core> core, std::shared_ptr<const shards_config> config,
+                   leadership term);
+
+    void begin();
+    void end();
+
+private:
+    void read();
+    void found(std::optional<protocol::shard_table> written);
+    void watch_members();
+    void decide();
+    void write(const protocol::shard_table& table);
+    void written(const error_code& ec, std::int32_t version);
+    void watch_moves();
+    void look_at_move(protocol::shard_index shard);
+    void look_at_first(protocol::shard_index shard, const std::string& node, watch&& changes);
+    void wake_at(protocol::shard_leader::time_point when);
+    template <class... Results, class Then>
+    [[nodiscard]] auto guarded(Then then);
+
+    // A shard that has another owner by now, but perhaps not yet at its lock.
+    struct move {
+        watch changes; // of the lock's queue
+        pauses pace;
+    };
+
+    const std::shared_ptr<client_core> core_;
+    borrowed_client client_{core_};
+    const std::shared_ptr<const shards_config> config_;
+    leadership term_;
+    group group_;
+    bool over_ = false;
+
+    std::optional<protocol::shard_leader> leader_; // once the assignment was read
+    std::optional<std::int32_t> version_;          // of its node; empty: there is none
+    std::vector<member_view> members_;
+    bool knows_members_ = false;
+    bool writing_ = false;
+    std::map<protocol::shard_index, move> moves_; // those that are watched
+    asio::steady_timer timer_;
+    asio::cancellation_signal waiting_; // for the members
+    pauses pace_;
+};
+
+} // namespace colock::detail

@@ -1,0 +1,451 @@
+#include "recipes/shards/run.hpp"
+
+#include "names/path.hpp"
+#include "session/query.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace colock::detail {
+
+shards_run::shards_run(std::shared_ptr<client_core> core,
+                       std::shared_ptr<const shards_config> config,
+                       std::shared_ptr<shard_bodies> bodies, operation_ptr<std::exception_ptr> op)
+    : core_{std::move(core)}, config_{std::move(config)}, bodies_{std::move(bodies)},
+      op_{std::move(op)}, limit_{core_->strand()}
+{
+}
+
+template <class... Results, class Then>
+auto shards_run::on_strand(Then then)
+{
+    return asio::bind_executor(core_->strand(), [self = shared_from_this(), then = std::move(then)](
+                                                    error_code ec, Results... results) mutable {
+        then(ec, std::move(results)...);
+    });
+}
+
+template <class... Results, class Then>
+auto shards_run::step(Then then)
+{
+    return asio::bind_cancellation_slot(step_.slot(), on_strand<Results...>(std::move(then)));
+}
+
+void shards_run::start()
+{
+    if (const auto link = op_.cancellation()) {
+        link->bind([raw = this](asio::cancellation_type) { raw->cancel(); });
+    }
+    std::size_t room = 0;
+    for (const auto& each : config_->shards) {
+        const auto node =
+            lock_path_of(config_->paths, each) + "/_c_" + std::string(36, '0') + "-lock-";
+        room += core_->room_for_node(node, true);
+    }
+    if (const auto most = core_->options().max_session_size; room > most) {
+        fail(
+            errc::session_full,
+            std::to_string(config_->shards.size()) + " shards take " + std::to_string(room) +
+                " bytes of a session, which may have " + std::to_string(most) +
+                " (client_options::max_session_size); one member must be able to have all of them");
+    } else {
+        begin();
+    }
+}
+
+// ---- becoming a member
+
+void shards_run::begin()
+{
+    if (stage_ == stage::over) {
+        depart();
+        return;
+    }
+    const auto& o = config_->options;
+    shared_mutex{*client_, config_->paths.use,
+                 lock_options{.acl = o.acl, .owner_data = config_->name}}
+        .async_lock_shared(step<shared_lock>([this](const error_code& ec, shared_lock held) {
+            if (stage_ == stage::over) {
+                depart();
+            } else if (ec == condition::lock_lost) {
+                pace_.after_event(*core_, [self = shared_from_this()] { self->begin(); });
+            } else if (ec) {
+                fail(ec, "the shards " + config_->paths.use);
+            } else {
+                using_ = std::move(held);
+                read_definition();
+            }
+        }));
+}
+
+void shards_run::read_definition()
+{
+    if (stage_ == stage::over) {
+        depart();
+        return;
+    }
+    client_->async_get(
+        config_->paths.definition, step<get_result>([this](const error_code& ec, get_result&& r) {
+            if (stage_ == stage::over) {
+                depart();
+            } else if (!ec) {
+                compare(r.data);
+            } else if (ec != zookeeper_errc::no_node) {
+                fail(ec, config_->paths.definition);
+            } else {
+                create_options how{.acl = config_->options.acl};
+                client_->async_create(
+                    config_->paths.definition, definition_of(config_->options), std::move(how),
+                    step<create_result>([this](const error_code& made, create_result&&) {
+                        if (made && made != zookeeper_errc::node_exists && !outcome_unknown(made) &&
+                            stage_ != stage::over) {
+                            fail(made, config_->paths.definition);
+                        } else {
+                            pace_.after_event(
+                                *core_, [self = shared_from_this()] { self->read_definition(); });
+                        }
+                    }));
+            }
+        }));
+}
+
+void shards_run::compare(std::string_view written)
+{
+    const auto mine = definition_of(config_->options);
+    if (written == mine) {
+        join();
+    } else if (config_->options.redefine) {
+        redefine();
+    } else {
+        const auto first = [](std::string_view text) { return text.substr(0, text.find('\n')); };
+        fail(errc::conflicting_use,
+             config_->paths.definition + ": other members have " + std::string{first(written)} +
+                 (first(written) == first(mine) ? " with other names"
+                                                : ", and this one " + std::string{first(mine)}) +
+                 "; give all of them the same, or set shards_options::redefine");
+    }
+}
+
+// Alone: no member has a shard of the old definition then, because each holds `use` for as long.
+void shards_run::redefine()
+{
+    using_ = {};
+    const auto& o = config_->options;
+    shared_mutex{*client_, config_->paths.use,
+                 lock_options{.acl = o.acl, .owner_data = config_->name}}
+        .async_lock(step<unique_lock>([this](const error_code& ec, unique_lock held) {
+            if (stage_ == stage::over) {
+                depart();
+            } else if (ec && ec != condition::lock_lost) {
+                fail(ec, "the shards " + config_->paths.use);
+            } else if (ec) {
+                pace_.after_event(*core_, [self = shared_from_this()] { self->begin(); });
+            } else {
+                auto steps = held.guarded(
+                    set_op(config_->paths.definition, definition_of(config_->options)));
+                client_->async_multi(
+                    std::move(steps),
+                    step<std::vector<transaction_result>>(
+                        [this, held = std::move(held)](const error_code& failed,
+                                                       std::vector<transaction_result>&&) {
+                            if (failed && !outcome_unknown(failed) &&
+                                failed != zookeeper_errc::no_node && stage_ != stage::over) {
+                                fail(failed, config_->paths.definition);
+                            } else {
+                                pace_.after_event(*core_,
+                                                  [self = shared_from_this()] { self->begin(); });
+                            }
+                        }));
+            }
+        }));
+}
+
+void shards_run::join()
+{
+    using_.async_wait_lost(on_strand<error_code>([this](const error_code& ec, const error_code&) {
+        if (!ec && work_) {
+            work_->stop(); // then it begins anew, unless it is over
+        }
+    }));
+    member_options me{.name = config_->name,
+                      .data = {},
+                      .weight = stage_ == stage::leaving ? 0 : config_->options.weight,
+                      .acl = config_->options.acl};
+    group{*client_, config_->paths.members}.async_join(
+        std::move(me), step<membership>([this](const error_code& ec, membership&& here) {
+            if (stage_ == stage::over) {
+                here_ = std::move(here);
+                depart();
+            } else if (ec) {
+                fail(ec, "the member " + config_->name);
+            } else {
+                here_ = std::move(here);
+                work_ = std::make_shared<shard_work>(
+                    core_, config_, bodies_, [weak = weak_from_this()](shard_work::event&& e) {
+                        if (const auto self = weak.lock()) {
+                            self->work_says(std::move(e));
+                        }
+                    });
+                if (!using_) {
+                    work_->stop();
+                    return;
+                }
+                watch_membership();
+                stand();
+                watch_table();
+            }
+        }));
+}
+
+void shards_run::watch_membership()
+{
+    here_.async_wait_rejoin(
+        here_.joins(),
+        on_strand<std::uint64_t>([this, work = work_](const error_code& ec, std::uint64_t) {
+            if (work != work_ || !work_) {
+                return;
+            }
+            if (ec) {
+                fail(ec, "the member " + config_->name);
+            } else {
+                watch_membership();
+            }
+        }));
+}
+
+void shards_run::stand()
+{
+    const election_options how{.acl = config_->options.acl};
+    election{*client_, config_->paths.leader, config_->name, how}.async_campaign(
+        asio::bind_cancellation_slot(
+            standing_.slot(),
+            on_strand<leadership>([this, work = work_](const error_code& ec, leadership&& term) {
+                if (work != work_ || !here_) { // the term is over
+                    return;
+                }
+                if (ec) {
+                    pace_.after_refusal(*core_, [self = shared_from_this(), work] {
+                        if (work == self->work_ && self->here_) {
+                            self->stand();
+                        }
+                    });
+                    return;
+                }
+                term.async_wait_lost(on_strand<error_code>(
+                    [this, work](const error_code& stopped, const error_code&) {
+                        if (stopped || work != work_ || !leading_) {
+                            return;
+                        }
+                        std::exchange(leading_, nullptr)->end();
+                        pace_.after_event(*core_, [self = shared_from_this(), work] {
+                            if (work == self->work_ && self->here_) {
+                                self->stand();
+                            }
+                        });
+                    }));
+                leading_ = std::make_shared<shards_leading>(core_, config_, std::move(term));
+                leading_->begin();
+            })));
+}
+
+// ---- the assignment
+
+void shards_run::watch_table()
+{
+    client_->async_watch_exists(
+        config_->paths.assignment,
+        on_strand<watched<std::optional<node_stat>>>(
+            [this, work = work_](const error_code& ec, watched<std::optional<node_stat>>&& r) {
+                if (ec || work != work_ || !here_) {
+                    return;
+                }
+                table_changes_ = std::move(r.changes);
+                table_changes_.async_wait(
+                    on_strand<watch_event>([this, work](const error_code& stopped, watch_event&&) {
+                        if (!stopped && work == work_ && here_) {
+                            watch_table();
+                        }
+                    }));
+                if (!r.value) {
+                    return;
+                }
+                client_->async_get(
+                    config_->paths.assignment,
+                    on_strand<get_result>([this, work](const error_code& none, get_result&& read) {
+                        if (!none && work == work_) {
+                            take_table(read.data, false);
+                        }
+                    }));
+            }));
+}
+
+void shards_run::read_after_sync()
+{
+    client_->async_sync(config_->paths.assignment, on_strand<>([](const error_code&) {}));
+    client_->async_get(
+        config_->paths.assignment,
+        on_strand<get_result>([this, work = work_](const error_code& ec, get_result&& r) {
+            if (work != work_) {
+                return;
+            }
+            if (ec) { // nobody has written one
+                pace_.after_refusal(*core_, [self = shared_from_this(), work] {
+                    if (work == self->work_) {
+                        self->read_after_sync();
+                    }
+                });
+            } else {
+                take_table(r.data, true);
+            }
+        }));
+}
+
+// What cannot be read changes nothing: the leader replaces it.
+void shards_run::take_table(std::string_view text, bool confirmed)
+{
+    auto table = protocol::shard_table_in(text);
+    if (!table || table->owners.size() != config_->shards.size()) {
+        if (confirmed) {
+            read_after_sync();
+        }
+        return;
+    }
+    work_->assigned(std::move(table->owners), confirmed);
+    end_if_without();
+}
+
+// ---- the shards
+
+void shards_run::work_says(shard_work::event&& e)
+{
+    using kind = shard_work::event::kind;
+    switch (e.what) {
+    case kind::confirm: read_after_sync(); break;
+    case kind::refused: tell_weight(); break;
+    case kind::failed: end(std::move(e.why)); break;
+    case kind::idle:
+        if (work_->is_stopped()) {
+            depart();
+        } else {
+            end_if_without();
+        }
+        break;
+    }
+}
+
+void shards_run::end_if_without()
+{
+    if (stage_ == stage::leaving && work_ && work_->is_without()) {
+        end({});
+    }
+}
+
+void shards_run::tell_weight()
+{
+    here_.async_update(protocol::ranges_of(work_->refused()),
+                       stage_ == stage::leaving ? 0 : config_->options.weight,
+                       on_strand<>([](const error_code&) {}));
+}
+
+// ---- the end
+
+void shards_run::leave(operation_ptr<error_code> op, std::chrono::nanoseconds limit)
+{
+    leaving_.add(std::move(op));
+    if (stage_ != stage::member) {
+        return;
+    }
+    stage_ = stage::leaving;
+    limit_.expires_after(limit);
+    limit_.async_wait(on_strand<>([this](const error_code& ec) {
+        if (!ec) {
+            end({});
+        }
+    }));
+    client_->async_wait_state_change(
+        connection_state::connected,
+        asio::bind_cancellation_slot(
+            step_.slot(),
+            on_strand<connection_state>([this](const error_code& ec, connection_state) {
+                if (!ec) {
+                    end({});
+                }
+            })));
+    if (work_) {
+        tell_weight();
+        end_if_without();
+    } else {
+        end({});
+    }
+}
+
+void shards_run::cancel()
+{
+    end(std::make_exception_ptr(
+        boost::system::system_error{asio::error::operation_aborted, "async_run"}));
+}
+
+void shards_run::fail(const error_code& ec, const std::string& what)
+{
+    if (stage_ != stage::over) {
+        op_->explain(ec, what + ": " + ec.message());
+        end(std::make_exception_ptr(boost::system::system_error{ec, what}));
+    }
+    if (!work_) {
+        depart();
+    }
+}
+
+// What is under way comes back then, and finds that it is over.
+void shards_run::end(std::exception_ptr why)
+{
+    if (stage_ == stage::over) {
+        return;
+    }
+    const auto self = shared_from_this();
+    stage_ = stage::over;
+    why_ = std::move(why);
+    if (work_) {
+        work_->stop();
+    } else {
+        step_.emit(asio::cancellation_type::terminal);
+    }
+}
+
+// Nothing is held any more, and nothing is under way.
+void shards_run::depart()
+{
+    const auto self = shared_from_this();
+    work_.reset();
+    table_changes_ = {};
+    limit_.cancel();
+    step_.emit(asio::cancellation_type::terminal);
+    standing_.emit(asio::cancellation_type::terminal);
+    if (leading_) {
+        std::exchange(leading_, nullptr)->end();
+    }
+    if (here_) {
+        here_.async_leave(on_strand<>([this](const error_code&) { over(); }));
+    } else {
+        over();
+    }
+}
+
+void shards_run::over()
+{
+    using_ = {};
+    if (stage_ == stage::member) {
+        pace_.after_event(*core_, [self = shared_from_this()] { self->begin(); });
+        return;
+    }
+    if (op_) {
+        std::exchange(op_, {}).complete(std::move(why_));
+    }
+    leaving_.complete_all({});
+}
+
+} // namespace colock::detail

@@ -1,0 +1,212 @@
+#include <colock/detail/access.hpp>
+#include <colock/shards.hpp>
+
+#include "names/contender_name.hpp"
+#include "names/path.hpp"
+#include "recipes/shards/assignment.hpp"
+#include "recipes/shards/places.hpp"
+#include "recipes/shards/run.hpp"
+#include "session/query.hpp"
+
+#include <boost/system/system_error.hpp>
+
+#include <utility>
+
+namespace colock {
+
+namespace detail {
+
+namespace {
+
+// Completes the operation when the path or the options are bad.
+template <class Operation, class Refuse>
+bool refused(const shards_place& place, Operation& op, Refuse refuse)
+{
+    auto fault = protocol::path_fault(place.path);
+    if (fault.empty() && place.path == "/") {
+        fault = "it must not be \"/\"";
+    }
+    if (!fault.empty()) {
+        op->explain(errc::invalid_path, "the shards " + place.path + ": " + fault);
+        refuse(errc::invalid_path);
+        return true;
+    }
+    fault = fault_of(place.options);
+    if (!fault.empty()) {
+        op->explain(errc::invalid_option, "the shards " + place.path + ": " + fault);
+        refuse(errc::invalid_option);
+        return true;
+    }
+    return false;
+}
+
+std::exception_ptr failure(const error_code& ec)
+{
+    return std::make_exception_ptr(boost::system::system_error{ec, "async_run"});
+}
+
+// Reads the queue of each shard's lock, some at a time.
+class reading_owners final : public std::enable_shared_from_this<reading_owners> {
+public:
+    using owners_query = query<std::vector<shard_owner>>;
+
+    reading_owners(owners_query& of, const shards_place& place)
+        : of_{of}, paths_{shard_paths_of(place.path)}
+    {
+        for (auto& each : shards_of(place.options)) {
+            found_.push_back({.shard = std::move(each), .owner = {}, .assigned = {}});
+        }
+    }
+
+    void begin()
+    {
+        of_.ask({.op = zk::opcode::get, .path = paths_.assignment},
+                [self = shared_from_this()](zk::reply&& r) {
+                    if (r.error && r.error != zookeeper_errc::no_node) {
+                        self->of_.fail(r.error);
+                        return;
+                    }
+                    const auto table = protocol::shard_table_in(r.text);
+                    for (auto& each : self->found_) {
+                        if (table && table->owners.size() == self->found_.size() &&
+                            !table->owners[each.shard.index].empty()) {
+                            each.assigned = table->owners[each.shard.index];
+                        }
+                    }
+                    self->go_on();
+                });
+    }
+
+private:
+    static constexpr std::size_t most_under_way = 64;
+
+    void go_on()
+    {
+        while (under_way_ != most_under_way && next_ != found_.size() && !of_.is_over()) {
+            ++under_way_;
+            list(next_++);
+        }
+        if (under_way_ == 0 && !of_.is_over()) {
+            of_.finish({}, std::move(found_));
+        }
+    }
+
+    void list(std::size_t i)
+    {
+        auto path = lock_path_of(paths_, found_[i].shard);
+        of_.ask({.op = zk::opcode::children, .path = path},
+                [self = shared_from_this(), i, path](zk::reply&& r) {
+                    const auto queue = protocol::contenders(curator_layout(), r.names);
+                    if (r.error && r.error != zookeeper_errc::no_node) {
+                        self->of_.fail(r.error);
+                    } else if (queue.empty()) {
+                        self->answered();
+                    } else {
+                        self->read(i, protocol::join_path(path, queue.front().name));
+                    }
+                });
+    }
+
+    void read(std::size_t i, std::string node)
+    {
+        of_.ask({.op = zk::opcode::get, .path = std::move(node)},
+                [self = shared_from_this(), i](zk::reply&& r) {
+                    if (r.error && r.error != zookeeper_errc::no_node) {
+                        self->of_.fail(r.error);
+                        return;
+                    }
+                    if (!r.error) {
+                        self->found_[i].owner = std::move(r.text);
+                    }
+                    self->answered();
+                });
+    }
+
+    void answered()
+    {
+        --under_way_;
+        go_on();
+    }
+
+    owners_query& of_; // each answer keeps it
+    const shard_paths paths_;
+    std::vector<shard_owner> found_;
+    std::size_t next_ = 0;
+    std::size_t under_way_ = 0;
+};
+
+} // namespace
+
+void shards_place::start_run(const std::shared_ptr<client_core>& core,
+                             operation_ptr<std::exception_ptr> op,
+                             std::shared_ptr<shards_place> place,
+                             std::unique_ptr<shard_bodies> bodies)
+{
+    if (is_inherited(core)) {
+        op.complete(failure(errc::forked));
+        return;
+    }
+    core->dispatch([core, op = std::move(op), place = std::move(place),
+                    bodies = std::shared_ptr<shard_bodies>{std::move(bodies)}]() mutable {
+        if (refused(*place, op, [&](const error_code& ec) { op.complete(failure(ec)); })) {
+            return;
+        }
+        if (place->run.lock()) {
+            op->explain(errc::conflicting_use,
+                        "the shards " + place->path + ": this object runs already");
+            op.complete(failure(errc::conflicting_use));
+            return;
+        }
+        const auto run = std::make_shared<shards_run>(
+            core, std::make_shared<shards_config>(place->path, place->options), std::move(bodies),
+            std::move(op));
+        place->run = run;
+        run->start();
+    });
+}
+
+void shards_place::start_leave(const std::shared_ptr<client_core>& core,
+                               operation_ptr<error_code> op, std::shared_ptr<shards_place> place,
+                               std::chrono::nanoseconds limit)
+{
+    core->dispatch([op = std::move(op), place = std::move(place), limit]() mutable {
+        if (const auto run = place->run.lock()) {
+            run->leave(std::move(op), limit);
+        } else {
+            op.complete(errc::not_held);
+        }
+    });
+}
+
+void shards_place::start_owners(const std::shared_ptr<client_core>& core,
+                                operation_ptr<error_code, std::vector<shard_owner>> op,
+                                std::shared_ptr<shards_place> place)
+{
+    if (refused(*place, op, [&](const error_code& ec) { op.complete(ec, {}); })) {
+        return;
+    }
+    const auto q = make_query(core, std::move(op));
+    q->start([raw = q.get(), place = std::move(place)] {
+        std::make_shared<reading_owners>(*raw, *place)->begin();
+    });
+}
+
+} // namespace detail
+
+shards::shards(client& zk, std::string path, shards_options options)
+    : place_{std::make_shared<detail::shards_place>(
+          detail::shards_place{detail::access::core(zk), std::move(path), std::move(options), {}})}
+{
+}
+
+shards::executor_type shards::get_executor() const noexcept
+{
+    return place_->core->executor();
+}
+
+const std::string& shards::path() const noexcept
+{
+    return place_->path;
+}
+
+} // namespace colock

@@ -1,0 +1,300 @@
+#include "recipes/shards/work.hpp"
+
+#include "names/contender_name.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace colock::detail {
+
+namespace {
+
+constexpr std::chrono::nanoseconds first_pause = std::chrono::milliseconds{100};
+constexpr std::chrono::nanoseconds longest_pause = std::chrono::seconds{30};
+
+// Of what a turn has thrown; none when it is no system_error.
+error_code code_of(const std::exception_ptr& e)
+{
+    try {
+        std::rethrow_exception(e);
+    } catch (const boost::system::system_error& known) {
+        return known.code();
+    } catch (...) {
+        return {};
+    }
+}
+
+} // namespace
+
+shard_work::part::part(const asio::any_io_executor& client, const asio::any_io_executor& bodies)
+    : strand{asio::make_strand(bodies)}, timer{client}
+{
+}
+
+shard_work::shard_work(std::shared_ptr<client_core> core,
+                       std::shared_ptr<const shards_config> config,
+                       std::shared_ptr<shard_bodies> bodies, std::function<void(event)> tell)
+    : core_{std::move(core)}, config_{std::move(config)}, bodies_{std::move(bodies)},
+      tell_{std::move(tell)}, machine_{config_->name, config_->shards.size(),
+                                       static_cast<bool>(config_->options.prepare)}
+{
+}
+
+template <class... Results, class Then>
+auto shard_work::on_strand(Then then)
+{
+    return asio::bind_executor(core_->strand(), [self = shared_from_this(), then = std::move(then)](
+                                                    error_code ec, Results... results) mutable {
+        then(ec, std::move(results)...);
+    });
+}
+
+shard_work::part& shard_work::at(shard_index shard)
+{
+    auto& found = parts_[shard];
+    if (!found) {
+        found = std::make_shared<part>(core_->strand(), bodies_->executor());
+    }
+    return *found;
+}
+
+template <class Input>
+void shard_work::feed(Input&& input)
+{
+    const auto self = shared_from_this();
+    input(machine_, runner_.decided());
+    if (!runner_.run([this](const command& c) { perform(c); })) {
+        return;
+    }
+    const bool is_idle = machine_.is_idle();
+    if (std::exchange(is_idle_, is_idle) != is_idle && is_idle) {
+        tell_({event::kind::idle});
+    }
+}
+
+void shard_work::assigned(protocol::shard_owners owners, bool confirmed)
+{
+    for (const auto shard : refused_) {
+        if (owners[shard] == config_->name) {
+            owners[shard].clear(); // the leader has still to hear of it
+        }
+    }
+    feed([&](auto& m, auto& out) { m.assigned(owners, confirmed, out); });
+}
+
+void shard_work::stop()
+{
+    stopped_ = true;
+    is_idle_ = false;
+    feed([](auto& m, auto& out) { m.stop(out); });
+}
+
+void shard_work::perform(const command& c)
+{
+    using kind = command::kind;
+    switch (c.type) {
+    case kind::look: look(c.shard); break;
+    case kind::prepare: prepare(c.shard); break;
+    case kind::stop_preparing: at(c.shard).preparing.emit(asio::cancellation_type::terminal); break;
+    case kind::lock: take(c.shard, false); break;
+    case kind::lock_first: take(c.shard, true); break;
+    case kind::end: end(c.shard); break;
+    case kind::watch: watch_queue(c.shard); break;
+    case kind::unwatch: {
+        auto& p = at(c.shard);
+        p.watches = false;
+        p.queue = {};
+        break;
+    }
+    case kind::confirm: tell_({event::kind::confirm}); break;
+    }
+}
+
+// ---- taking a shard
+
+void shard_work::look(shard_index shard)
+{
+    client_->async_children(
+        lock_path_of(config_->paths, config_->shards[shard]),
+        on_strand<children_result>([this, shard](const error_code&, children_result&& r) {
+            // What cannot be read is found out when it is locked.
+            const bool is_free = protocol::contenders(curator_layout(), r.names).empty();
+            feed([&](auto& m, auto& out) { m.looked(shard, is_free, out); });
+        }));
+}
+
+// At its limit it is told to end, and waited for no more.
+void shard_work::prepare(shard_index shard)
+{
+    auto& p = at(shard);
+    const auto once = std::make_shared<bool>(false);
+    const auto prepared = [this, shard, once](const std::exception_ptr& e) {
+        if (std::exchange(*once, true)) {
+            return;
+        }
+        auto& of = at(shard);
+        of.timer.cancel();
+        if (e && code_of(e) != asio::error::operation_aborted) {
+            body_over(shard, e);
+        }
+        feed([&](auto& m, auto& out) { m.prepared(shard, out); });
+    };
+    p.timer.expires_after(config_->options.prepare_limit);
+    p.timer.async_wait(on_strand<>([this, shard, prepared, once](const error_code& ec) {
+        if (!ec && !*once) {
+            at(shard).preparing.emit(asio::cancellation_type::terminal);
+            prepared({});
+        }
+    }));
+    asio::co_spawn(
+        asio::make_strand(bodies_->executor()), config_->options.prepare(config_->shards[shard]),
+        asio::bind_executor(core_->strand(),
+                            asio::bind_cancellation_slot(
+                                p.preparing.slot(), [self = shared_from_this(), prepared](
+                                                        std::exception_ptr e) { prepared(e); })));
+}
+
+void shard_work::take(shard_index shard, bool prepares)
+{
+    auto& p = at(shard);
+    const auto& o = config_->options;
+    const auto turn = ++p.turn;
+    p.runs = true;
+    p.began = p.stopped = false;
+    const auto self = shared_from_this();
+    const auto each = std::make_shared<shard_bodies::turn>();
+    each->shard = config_->shards[shard];
+    each->prepare = prepares ? o.prepare : nullptr;
+    each->began = [self, shard, turn] {
+        self->core_->post([self, shard, turn] {
+            auto& of = self->at(shard);
+            if (of.turn == turn && of.runs) {
+                of.began = true;
+                self->feed([&](auto& m, auto&) { m.began(shard); });
+            }
+        });
+    };
+    each->ended = [self, shard](std::exception_ptr e) {
+        self->core_->post([self, shard, e = std::move(e)] { self->turn_over(shard, e); });
+    };
+    bodies_->start(mutex{*client_, lock_path_of(config_->paths, config_->shards[shard]),
+                         lock_options{.acl = o.acl,
+                                      .owner_data = config_->name,
+                                      .safety_margin = o.safety_margin,
+                                      .body_grace = o.body_grace}},
+                   each, p.strand, p.stop.slot());
+}
+
+// ---- the end of a turn
+
+void shard_work::end(shard_index shard)
+{
+    auto& p = at(shard);
+    if (!p.runs) { // it pauses before it is taken again
+        p.timer.cancel();
+        feed([&](auto& m, auto& out) { m.ended(shard, out); });
+        return;
+    }
+    p.stopped = true;
+    asio::dispatch(p.strand,
+                   [of = parts_[shard]] { of->stop.emit(asio::cancellation_type::terminal); });
+}
+
+void shard_work::turn_over(shard_index shard, std::exception_ptr e)
+{
+    auto& p = at(shard);
+    p.runs = false;
+    const auto ec = e ? code_of(e) : error_code{};
+    const bool lost = ec == condition::lock_lost;
+    if (p.stopped || stopped_) {
+        feed([&](auto& m, auto& out) { m.ended(shard, out); });
+        if (e && p.began && !lost && ec != asio::error::operation_aborted && !stopped_) {
+            body_over(shard, e); // it was told to end, and has thrown something of its own
+        }
+    } else if (lost) {
+        p.pace.after_event(*core_, [self = shared_from_this(), shard] {
+            self->ended_after(shard, std::chrono::nanoseconds{0});
+        });
+    } else if (!p.began) {
+        feed([&](auto& m, auto& out) { m.ended(shard, out); });
+        tell_({event::kind::failed, e});
+    } else {
+        body_over(shard, e);
+        ended_after(shard, config_->options.when_body_ends == body_end::restart
+                               ? p.pause
+                               : std::chrono::nanoseconds{0});
+    }
+}
+
+void shard_work::body_over(shard_index shard, std::exception_ptr e)
+{
+    auto& p = at(shard);
+    switch (config_->options.when_body_ends) {
+    case body_end::fail: tell_({event::kind::failed, std::move(e)}); break;
+    case body_end::restart: p.pause = std::clamp(2 * p.pause, first_pause, longest_pause); break;
+    case body_end::release: {
+        const auto place = std::ranges::lower_bound(refused_, shard);
+        if (place == refused_.end() || *place != shard) {
+            refused_.insert(place, shard);
+            tell_({event::kind::refused});
+        }
+        break;
+    }
+    }
+}
+
+// The machine holds the shard until it is told.
+void shard_work::ended_after(shard_index shard, std::chrono::nanoseconds pause)
+{
+    const auto over = [this, shard] { feed([&](auto& m, auto& out) { m.ended(shard, out); }); };
+    if (pause == pause.zero() || stopped_) {
+        over();
+        return;
+    }
+    auto& p = at(shard);
+    p.timer.expires_after(pause);
+    p.timer.async_wait(on_strand<>([over](const error_code& ec) {
+        if (!ec) {
+            over();
+        }
+    }));
+}
+
+// ---- somebody waits for the lock of a shard that shall be another member's
+
+void shard_work::watch_queue(shard_index shard)
+{
+    at(shard).watches = true;
+    look_at_queue(shard);
+}
+
+void shard_work::look_at_queue(shard_index shard)
+{
+    client_->async_watch_children(
+        lock_path_of(config_->paths, config_->shards[shard]),
+        on_strand<watched<children_result>>(
+            [this, shard](const error_code& ec, watched<children_result>&& r) {
+                if (ec || protocol::contenders(curator_layout(), r.value.names).size() > 1) {
+                    feed([&](auto& m, auto& out) { m.contended(shard, out); });
+                    return;
+                }
+                auto& p = at(shard);
+                p.queue = std::move(r.changes);
+                p.queue.async_wait(
+                    on_strand<watch_event>([this, shard](const error_code& over, watch_event&&) {
+                        if (!over) {
+                            at(shard).pace.after_event(*core_, [self = shared_from_this(), shard] {
+                                self->watch_queue(shard);
+                            });
+                        }
+                    }));
+            }));
+}
+
+} // namespace colock::detail

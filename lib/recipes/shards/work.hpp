@@ -1,0 +1,114 @@
+// What a member does for its shards: locks, bodies, preparations, and looks at the locks' queues.
+#pragma once
+
+#include <colock/shards.hpp>
+
+#include "recipes/shards/member.hpp"
+#include "recipes/shards/places.hpp"
+#include "session/borrowed_client.hpp"
+#include "session/core.hpp"
+#include "session/machine_runner.hpp"
+#include "session/pauses.hpp"
+
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace colock::detail {
+
+// Carries out what protocol::shard_member decides. On the strand. What is under way keeps it alive.
+class shard_work final : public std::enable_shared_from_this<shard_work> {
+public:
+    // What its owner is told.
+    struct event {
+        enum class kind {
+            confirm, // read the assignment after a sync, and call assigned()
+            refused, // the shards of refused() shall go to others
+            failed,  // a body has ended, or a lock cannot be had: end all. `why` may be empty
+            idle,    // nothing is held or under way
+        };
+        kind what;
+        std::exception_ptr why = {};
+    };
+
+    shard_work(std::shared_ptr<client_core> core, std::shared_ptr<const shards_config> config,
+               std::shared_ptr<shard_bodies> bodies, std::function<void(event)> tell);
+
+    void assigned(protocol::shard_owners owners, bool confirmed);
+    // Ends everything; then `idle` comes, perhaps from within.
+    void stop();
+
+    [[nodiscard]] bool is_stopped() const noexcept { return stopped_; }
+    // It has nothing, and shall have nothing.
+    [[nodiscard]] bool is_without() const noexcept
+    {
+        return machine_.is_idle() && machine_.is_settled();
+    }
+    [[nodiscard]] const std::vector<protocol::shard_index>& refused() const noexcept
+    {
+        return refused_;
+    }
+
+private:
+    using command = protocol::shard_member::command;
+    using shard_index = protocol::shard_index;
+
+    // One shard, while something is under way for it.
+    struct part {
+        explicit part(const asio::any_io_executor& client, const asio::any_io_executor& bodies);
+
+        // Of the lock and the body. The signal belongs to it, because the body may run anywhere.
+        const asio::any_io_executor strand;
+        asio::cancellation_signal stop;
+        asio::cancellation_signal preparing; // on the client's strand
+        asio::steady_timer
+            timer;   // ends the preparation, or the pause before the shard is taken again
+        watch queue; // of the lock
+        pauses pace;
+        std::chrono::nanoseconds pause{0}; // before the last restart
+        std::uint64_t turn = 0;
+        bool runs = false;    // a turn is under way
+        bool began = false;   // and has the lock
+        bool stopped = false; // and was told to end
+        bool watches = false; // the lock's queue
+    };
+
+    template <class Input>
+    void feed(Input&& input);
+    void perform(const command& c);
+    void look(shard_index shard);
+    void prepare(shard_index shard);
+    void take(shard_index shard, bool prepares);
+    void turn_over(shard_index shard, std::exception_ptr e);
+    void body_over(shard_index shard, std::exception_ptr e);
+    void end(shard_index shard);
+    void ended_after(shard_index shard, std::chrono::nanoseconds pause);
+    void watch_queue(shard_index shard);
+    void look_at_queue(shard_index shard);
+    [[nodiscard]] part& at(shard_index shard);
+    template <class... Results, class Then>
+    [[nodiscard]] auto on_strand(Then then);
+
+    const std::shared_ptr<client_core> core_;
+    borrowed_client client_{core_};
+    const std::shared_ptr<const shards_config> config_;
+    const std::shared_ptr<shard_bodies> bodies_;
+    const std::function<void(event)> tell_;
+    protocol::shard_member machine_;
+    machine_runner<command> runner_;
+    std::map<shard_index, std::shared_ptr<part>> parts_;
+    std::vector<shard_index> refused_; // ascending
+    bool stopped_ = false;
+    bool is_idle_ = false; // as was told
+};
+
+} // namespace colock::detail
