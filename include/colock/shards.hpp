@@ -190,7 +190,7 @@ struct COLOCK_DECL shards_place {
     std::shared_ptr<client_core> core;
     std::string path;
     shards_options options;
-    std::weak_ptr<shards_run> run; // on the strand
+    std::weak_ptr<shards_run> current; // on the strand
 
     static void start_run(const std::shared_ptr<client_core>& core,
                           operation_ptr<std::exception_ptr> op, std::shared_ptr<shards_place> place,

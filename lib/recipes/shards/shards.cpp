@@ -151,7 +151,7 @@ void shards_place::start_run(const std::shared_ptr<client_core>& core,
         if (refused(*place, op, [&](const error_code& ec) { op.complete(failure(ec)); })) {
             return;
         }
-        if (place->run.lock()) {
+        if (place->current.lock()) {
             op->explain(errc::conflicting_use,
                         "the shards " + place->path + ": this object runs already");
             op.complete(failure(errc::conflicting_use));
@@ -160,7 +160,7 @@ void shards_place::start_run(const std::shared_ptr<client_core>& core,
         const auto run = std::make_shared<shards_run>(
             core, std::make_shared<shards_config>(place->path, place->options), std::move(bodies),
             std::move(op));
-        place->run = run;
+        place->current = run;
         run->start();
     });
 }
@@ -170,7 +170,7 @@ void shards_place::start_leave(const std::shared_ptr<client_core>& core,
                                std::chrono::nanoseconds limit)
 {
     core->dispatch([op = std::move(op), place = std::move(place), limit]() mutable {
-        if (const auto run = place->run.lock()) {
+        if (const auto run = place->current.lock()) {
             run->leave(std::move(op), limit);
         } else {
             op.complete(errc::not_held);
