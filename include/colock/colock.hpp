@@ -8,9 +8,9 @@
 #include <colock/client_state.hpp>
 #include <colock/diagnostics.hpp>
 #include <colock/election.hpp>
-#include <colock/group.hpp>
 #include <colock/error.hpp>
 #include <colock/fencing_token.hpp>
+#include <colock/group.hpp>
 #include <colock/held_lock.hpp>
 #include <colock/histogram.hpp>
 #include <colock/layout.hpp>
@@ -28,8 +28,8 @@
 #include <colock/recursive_lock.hpp>
 #include <colock/recursive_mutex.hpp>
 #include <colock/semaphore.hpp>
-#include <colock/shared_lock.hpp>
 #include <colock/shards.hpp>
+#include <colock/shared_lock.hpp>
 #include <colock/shared_mutex.hpp>
 #include <colock/single_node_mutex.hpp>
 #include <colock/transaction.hpp>

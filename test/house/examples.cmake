@@ -4,7 +4,7 @@ cmake_minimum_required(VERSION 3.25)
 get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 set(most 60)
 set(examples as_tuple callbacks curator_queue elected_leader fenced_sqlite futures hello_lock http_server logging
-             metrics rate_limiter reader_writer_cache spans thread_pool timed_try tls transfer worker yield)
+             metrics rate_limiter reader_writer_cache shards spans thread_pool timed_try tls transfer worker yield)
 set(others demo turn_taker) # they are for ./dev demo
 
 set(faults 0)
