@@ -461,3 +461,51 @@ by=session_walk/the_client_is_closed:G4 \
 by=session_walk/the_client_is_closed:contract \
     plant "a broken connection is an end" lib/session/reconnect_connections.cpp \
     "$(in_function broken 's/is_over = why == loss::expired/is_over = true/')"
+
+# ---- shards
+
+by=shards/three_members:"gives up" \
+    plant "gives a shard up without a confirmation" lib/recipes/shards/member.cpp \
+    "$(in_function leave 's/if \(confirmed \|\| !to_somebody\)/if (true)/; s/case state::contended:/case state::contended: end(at, out); break;/')"
+by=shards/a_shard_moves:"a member has not" \
+    plant "never looks whether somebody waits for a shard" lib/recipes/shards/member.cpp \
+    "$(in_function leave 's/out.push_back\(\{command::kind::watch, at\}\);//')"
+by=shards/a_shard_moves_there_and_back:"a member has not" \
+    plant "does not take a shard again that came back" lib/recipes/shards/member.cpp \
+    "$(in_function ended 's/if \(s.mine \&\& !stopped_\)/if (false)/')"
+by=shards/a_shard_moves_there_and_back:contract \
+    plant "queues for a shard before its body has ended" lib/recipes/shards/member.cpp \
+    "$(in_function end 's/shards_\[at\].is = state::ending;/shards_[at].is = state::absent;/')"
+by=shards/three_members:"a member has not" \
+    plant "waits for a shard that is another member's by now" lib/recipes/shards/member.cpp \
+    "$(in_function leave 's/case state::queued: end\(at, out\); break;/case state::queued: break;/')"
+by=shards/nobody_shall_have_it:"a member has not" \
+    plant "keeps a shard that nobody shall have" lib/recipes/shards/member.cpp \
+    "$(in_function leave 's/if \(to_somebody\)/if (true)/')"
+by=shards/a_shard_moves_that_is_prepared:"a member has not" \
+    plant "forgets that it was told to stop preparing" lib/recipes/shards/member.cpp \
+    "$(in_function leave 's/is = state::stopping;//')"
+by=shards/a_shard_moves_there_and_back:"a watch is left" \
+    plant "leaves the watch on a shard that came back" lib/recipes/shards/member.cpp \
+    "$(in_function want 's/out.push_back\(\{command::kind::unwatch, at\}\);//')"
+by=shards/the_session_of_an_owner_expires:contract \
+    plant "confirms twice at a time" lib/recipes/shards/member.cpp \
+    "$(in_function confirm_next 's/if \(confirming_ \|\| stopped_\)/if (stopped_)/')"
+by=shards/a_member_leaves:contract \
+    plant "begins anew after it was stopped" lib/recipes/shards/member.cpp \
+    "$(in_function stop 's/stopped_ = true;//')"
+by=shard_assignment/no_more_moves_than_balance_asks_for:critical \
+    plant "rounds up whoever comes first" lib/recipes/shards/assignment.cpp \
+    's/return keeps_a != keeps_b/return false/'
+by=shard_assignment/before_it_has_settled_only_what_has_no_owner_moves:check \
+    plant "moves everything at once" lib/recipes/shards/assignment.cpp \
+    's/whole\[s\] != now\[s\] \&\& most != 0/whole[s] != now[s]/'
+by=shard_assignment/before_it_has_settled_only_what_has_no_owner_moves:check \
+    plant "moves owned shards before it has settled" lib/recipes/shards/assignment.cpp \
+    's/\(settled \|\| members/(true || members/'
+by=shard_assignment/a_leader_gives_to_others_what_a_member_does_not_take:critical \
+    plant "waits for a member that does not take a shard" lib/recipes/shards/leader.cpp \
+    's/const bool late = now >= how.since \+ rules_.take;/const bool late = false;/'
+by=shard_assignment/a_leader_waits_until_the_group_has_settled_and_moves_a_few_at_a_time:critical \
+    plant "a preparation without end holds up all moves" lib/recipes/shards/leader.cpp \
+    's/m.second.planned \&\& now < m.second.since \+ rules_.prepare/m.second.planned/'
