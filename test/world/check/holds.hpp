@@ -139,7 +139,7 @@ private:
     std::unordered_map<const machine*, instant> resumed_;
     std::map<number, hold> active_;
     std::unordered_map<std::int64_t, std::chrono::milliseconds>
-        timeouts_; // by session: the smallest
+        timeouts_;                                        // by session: the smallest
     std::map<std::string, std::int64_t> deleted_by_hand_; // and whose it was
     std::map<std::size_t, store> stores_;
     std::map<std::size_t, run> runs_; // by place
