@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(no_more_moves_than_balance_asks_for)
 {
     std::mt19937 random{2};
     for (int i = 0; i != 3'000; ++i) {
-        const auto all = crowd(1 + random() % 6, random, 1 + i % 4);
+        const auto all = crowd(1 + random() % 6, random, static_cast<std::uint32_t>(1 + i % 4));
         const auto now = scattered(all, random() % 30, random);
         const auto owners = balanced(all, now);
         is_even(all, owners);
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(steps_come_to_the_same_number_of_moves)
 {
     std::mt19937 random{4};
     for (int i = 0; i != 1'000; ++i) {
-        const auto all = crowd(1 + random() % 6, random, 1 + i % 4);
+        const auto all = crowd(1 + random() % 6, random, static_cast<std::uint32_t>(1 + i % 4));
         const auto now = scattered(all, random() % 40, random);
         const auto whole = moves(now, balanced(all, now));
         auto owners = now;
