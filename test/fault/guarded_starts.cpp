@@ -83,7 +83,7 @@ void kill_owners(int number)
     const auto seed = std::random_device{}();
     BOOST_TEST_MESSAGE("seed " << seed);
     std::mt19937 random{seed};
-    clock_type::duration longest{0};
+    clock_type::duration start{0}; // how long the last one took
     for (int i = 0; i != number; ++i) {
         const auto begin = clock_type::now();
         const bool at_any_moment = before && i % 2 == 1;
@@ -91,12 +91,12 @@ void kill_owners(int number)
                           helper.path, "hold", at_any_moment ? "4" : "3600"},
                          {.environment = link_environment(), .capture_output = true}};
         if (at_any_moment) {
-            std::uniform_int_distribution<clock_type::rep> moment{0, longest.count()};
+            std::uniform_int_distribution<clock_type::rep> moment{0, start.count()};
             std::this_thread::sleep_until(begin + clock_type::duration{moment(random)});
         } else {
             BOOST_REQUIRE(owner.read_line(60s) == "alone");
             BOOST_REQUIRE(owner.read_line(60s) == "held");
-            longest = std::max(longest, clock_type::now() - begin);
+            start = clock_type::now() - begin;
         }
         owner.kill();
         if (!before) {
