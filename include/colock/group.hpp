@@ -243,10 +243,11 @@ public:
     /// there are now. A loop misses no change that lasts. Of several in quick succession it may see only the last one:
     ///
     /// ```cpp
+    /// colock::group workers{zk, "/groups/workers"};
     /// std::vector<colock::member_view> members;
     /// for (;;) {
     ///     members = co_await workers.async_wait_change(members);
-    ///     show(members);
+    ///     std::cout << members.size() << " workers\n";
     /// }
     /// ```
     ///

@@ -245,7 +245,7 @@ private:
 /// ```cpp
 /// colock::shards orders{zk, "/shards/orders", {.count = 512}};
 /// co_await orders.async_run([&](const colock::owned_shard& mine) -> asio::awaitable<void> {
-///     co_await serve(mine.index(), mine.token()); // cancelled when the shard moves, or is lost
+///     co_await write(mine.token(), "the work of shard " + mine.name()); // cancelled when it moves, or is lost
 /// });
 /// ```
 ///
