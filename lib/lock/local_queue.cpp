@@ -1,54 +1,36 @@
-// The calls of a local_queue's users: lock, try, cancel, release, step down.
-#include "lock/holder_query.hpp"
-#include "lock/local_queue_outcome.hpp"
-#include "queue/no_lock.hpp"
-#include "report/waiting_report.hpp"
-#include "session/end_of_wait.hpp"
-#include "zk/recycled.hpp"
+#include "lock/local_queue.hpp"
 
+#include "queue/no_lock.hpp"
+#include "session/end_of_wait.hpp"
+
+#include <optional>
 #include <utility>
 
 namespace colock::detail {
 
-namespace {
-
 using protocol::cohort;
 
-// How long an unused node is kept. A shared one is not.
-std::chrono::milliseconds linger_of(const lock_options& o, bool shared)
+cohort::rules local_queue::rules() const
 {
-    return shared ? std::chrono::milliseconds{0} : o.linger;
-}
-
-cohort::rules rules_of(const lock_options& o, bool shared)
-{
-    return {.shared = shared,
+    const auto& o = options();
+    return {.shared = shared_,
             .max_grants = o.max_local_grants,
             .max_time = o.max_local_time,
-            .linger = linger_of(o, shared),
+            .linger = linger(),
             .max_linger = o.max_linger};
 }
 
-} // namespace
-
 local_queue::local_queue(std::shared_ptr<client_core> core, lock_config_ptr config)
     : core_{std::move(core)}, config_{std::move(config)}, shared_{false},
-      report_{core_, config_, listens}, cohort_{rules_of(options(), false)}
+      report_{core_, config_, contenders_.listens}, users_{rules()}
 {
 }
 
 local_queue::local_queue(std::shared_ptr<local_queue> in_table, bool shared)
     : core_{in_table->core_}, config_{in_table->config_}, shared_{shared},
-      queue_in_table_{std::move(in_table)}, report_{queue_in_table_->report_, shared, listens},
-      cohort_{rules_of(options(), shared)}
+      queue_in_table_{std::move(in_table)},
+      report_{queue_in_table_->report_, shared, contenders_.listens}, users_{rules()}
 {
-}
-
-std::shared_ptr<contender_driver> local_queue::make_contender()
-{
-    const auto linger = linger_of(options(), shared_);
-    return make_recycled<contender_driver>(*core_, config_, shared_, linger > linger.zero(),
-                                           shared_from_this());
 }
 
 local_queue::~local_queue()
@@ -75,7 +57,7 @@ std::shared_ptr<local_queue> local_queue::readers()
     return found;
 }
 
-// ---- users
+// ---- users come
 
 void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until)
 {
@@ -93,106 +75,69 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
     if (until != never || op.cancellation()) {
         op->make_link(core_).enter(weak_from_this());
     }
-    std::unique_lock lock{mutex_};
-    cohort::actions v;
-    // Nobody is let into a full cohort, so arrive() does not look at the time, and need not be told it.
-    if (cohort_.is_full() && !cohort_.arrive({}, v)) {
-        wait(std::move(op), until,
-             report_.notes_times() ? boot_clock::now() : std::chrono::nanoseconds{});
-        if (v == cohort::actions{}) {
-            const auto self = self_if_reporting();
-            lock.unlock();
-            if (self) {
-                self->report();
-            }
-            return;
+    input([&](outcome& out) {
+        // Nobody is admitted to a full queue, whatever the time is: as a rule it need not be read.
+        const bool full = users_.is_full();
+        const auto now = !full || report_.notes_times() ? out.time() : std::chrono::nanoseconds{0};
+        if (!full) {
+            drop_lost_holder(now, out);
         }
-    }
-    outcome out;
-    bool waits = true;
-    if (op) { // NOLINT(bugprone-use-after-move): empty when it was moved
-        const auto now = out.time();
-        drop_lost_holder(now, out);
-        waits = !cohort_.arrive(now, v);
-        if (waits) {
-            wait(std::move(op), until, now);
-        } else {
-            admit(op.release(), out);
+        auto& user = *op.release();
+        if (users_.arrive(user, now, out)) {
+            wait(user, until, now);
         }
-    }
-    apply(v, out);
-    out.self = waits ? shared_from_this() : self_if_reporting();
-    lock.unlock();
-    carry_out(out);
+    });
 }
 
 void local_queue::try_lock(operation_ptr<error_code, unique_lock> op)
 {
     using answer = cohort::answer;
     auto found = answer::ask_servers;
-    outcome out;
     if (core_->connection_id() != 0) { // else a try has no say, whatever is known here
-        const std::lock_guard lock{mutex_};
-        const auto now = out.time();
-        drop_lost_holder(now, out);
-        cohort::actions v;
-        found = cohort_.try_arrive(now, v);
-        if (found == answer::admitted) {
-            admit(op.release(), out);
-        }
-        apply(v, out);
-        out.self = self_if_reporting();
+        input([&](outcome& out) {
+            drop_lost_holder(out.time(), out);
+            found = users_.try_arrive(*op.operator->(), out.time(), out);
+            if (found == answer::admitted) {
+                static_cast<void>(op.release());
+            }
+        });
     }
-    carry_out(out);
     if (found == answer::busy) {
         if (op->told() != nullptr) {
             op->tell("lock " + path() + ": a user of this client has it, or waits for it");
         }
         op.complete({}, no_lock(core_));
     } else if (found == answer::ask_servers) {
-        ask(std::move(op));
+        core_->dispatch([self = shared_from_this(), op = std::move(op)]() mutable {
+            self->contenders_.try_servers(std::move(op));
+        });
     }
 }
 
-// No user of this client has the lock. Each try asks the servers with a contender of its own.
-void local_queue::ask(operation_ptr<error_code, unique_lock> op)
-{
-    core_->dispatch([self = shared_from_this(), op = std::move(op)]() mutable {
-        const auto& core = self->core_;
-        auto refused = core->unavailable();
-        if (!refused && !core->is_connected()) {
-            refused = errc::disconnected;
-        }
-        if (const auto& link = op.cancellation();
-            link && link->requested() != asio::cancellation_type::none) {
-            op.complete(asio::error::operation_aborted, no_lock(core));
-        } else if (refused) {
-            const auto why = "lock " + self->path() + ": " + refused.message();
-            core->note_error(why);
-            refuse(core, std::move(op), refused, why);
-        } else {
-            self->make_contender()->try_join(std::move(op));
-        }
-    });
-}
+// ---- users wait
 
-void local_queue::wait(operation_ptr<error_code, unique_lock> op, deadline until,
-                       std::chrono::nanoseconds now)
+void local_queue::wait(waiter& op, deadline until, std::chrono::nanoseconds now)
 {
-    auto* const raw = op.release();
-    waiting_.push_back(*raw);
-    report_.waits(*raw, until != never, now, situation());
-    if (report_.notes_times() && !std::exchange(reminded_, true)) {
-        needs_reminder_.store(true, std::memory_order_relaxed);
+    report_.waits(op, until != never, now, users_.known());
+    if (report_.notes_times()) {
+        long_waits_.begin();
     }
-    const auto& link = raw->cancellation();
+    const auto& link = op.cancellation();
     if (!link) {
         return;
     }
-    link->waiting = raw;
+    link->waiting = &op;
     if (until != never) {
         link->deadline.emplace(core_->executor());
         wait_for_deadline(link, until);
+    }
+}
+
+void local_queue::wait_no_longer(const waiter& op) noexcept
+{
+    if (const auto& link = op.cancellation()) {
+        link->waiting = nullptr;
+        link->deadline.reset();
     }
 }
 
@@ -204,7 +149,7 @@ void local_queue::wait_for_deadline(const cancel_link_ptr& link, deadline until)
     link->deadline->async_wait([weak = weak_from_this(), link, until, asks](const error_code& ec) {
         const auto self = weak.lock();
         if (!self || ec || self->core_->is_inherited()) {
-            return;
+            return; // a child may run the user's executor, which the timer is on
         }
         if (!asks) {
             self->deadline_reached(*link);
@@ -218,19 +163,6 @@ void local_queue::wait_for_deadline(const cancel_link_ptr& link, deadline until)
     });
 }
 
-operation_ptr<error_code, unique_lock> local_queue::take(waiter& op) noexcept
-{
-    waiting_.erase(waiting_.iterator_to(op));
-    if (const auto& link = op.cancellation()) {
-        link->waiting = nullptr;
-        link->deadline.reset();
-    }
-    if (waiting_.empty()) {
-        report_.nobody_waits();
-    }
-    return operation_ptr<error_code, unique_lock>{&op};
-}
-
 void local_queue::cancel(cancel_link& of, asio::cancellation_type type)
 {
     withdraw(of, asio::error::operation_aborted, ends_at_once(type));
@@ -238,14 +170,11 @@ void local_queue::cancel(cancel_link& of, asio::cancellation_type type)
 
 void local_queue::deadline_reached(cancel_link& of)
 {
-    if (core_->is_inherited()) {
-        return; // the deadline's timer is on the user's executor, which a child may run
-    }
     auto why = core_->end_of_wait();
-    if (why ==
-        errc::no_answer) { // a user of this client has the lock, whatever the servers would say
+    if (why == errc::no_answer) {
+        // A user of this client has the lock, whatever the servers would say.
         const std::lock_guard lock{mutex_};
-        if (holder_ && cohort_.users() != 0 && !holder_->lost(boot_clock::now())) {
+        if (users_.known().held_here && !driver_of(users_.holder())->lost()) {
             why = {};
         }
     }
@@ -256,29 +185,34 @@ void local_queue::deadline_reached(cancel_link& of)
 void local_queue::withdraw(cancel_link& of, const error_code& answer, bool answer_now)
 {
     operation_ptr<error_code, unique_lock> op;
-    outcome out;
-    {
-        const std::lock_guard lock{mutex_};
+    std::optional<local_users::node> trace;
+    input([&](outcome& out) {
         if (of.waiting == nullptr) {
             return; // it came too late
         }
         auto& leaving = *static_cast<waiter*>(of.waiting);
-        report_.gives_up(leaving, answer, situation(), waiters_before(leaving));
-        op = take(leaving);
-        const auto v = cohort_.withdraw();
-        apply(v, out);
-        if ((v.reconcile || v.leave) && !answer_now) {
-            of.leave();                             // a terminal request may follow
-            out.strand().cancelled = std::move(op); // the node goes with the last one
-            out.strand().cancelled_with = v.leave ? out.strand().leaving.back().driver : contender_;
+        report_.gives_up(leaving, answer, users_.known(), users_.waiters_before(leaving));
+        trace = users_.withdraw(leaving, out);
+        if (trace && !answer_now) {
+            of.leave(); // a terminal request may follow
         }
-        out.self = self_if_reporting();
-    }
-    carry_out(out);
-    if (op) { // NOLINT(bugprone-use-after-move): empty when it was moved
+        wait_no_longer(leaving);
+        if (users_.first() == nullptr) {
+            report_.nobody_waits();
+        }
+        op = operation_ptr<error_code, unique_lock>{&leaving};
+    });
+    if (op && trace && !answer_now) { // the node goes with the last one
+        core_->dispatch(
+            [self = shared_from_this(), op = std::move(op), with = std::move(*trace)]() mutable {
+                self->contenders_.end_cancelled(std::move(op), with);
+            });
+    } else if (op) {
         op.complete(answer, no_lock(core_));
     }
 }
+
+// ---- users are done
 
 void local_queue::release(std::shared_ptr<client_core>&& core, grant&& held)
 {
@@ -293,8 +227,8 @@ void local_queue::unlock(operation_ptr<error_code> op, grant&& held)
     error_code result;
     input([&](outcome& out) {
         result = end_turn(held, out);
-        if (!result && out.on_the_strand && !out.strand().leaving.empty()) {
-            out.strand().leaving.back().unlocking = std::move(op);
+        if (!result && !out.leaving.empty()) {
+            out.unlocking = std::move(op);
         }
     });
     if (op) {
@@ -307,143 +241,217 @@ void local_queue::step_down(operation_ptr<error_code, unique_lock> op, grant&& h
 {
     report_.begins(op->observed, true);
     input([&](outcome& out) {
-        take_user_off(*held.driver, held.turn, held.driver->lost(), out);
-        if (holder_ == held.driver) { // else it is lost
-            holder_.reset();
-            apply(cohort_.lost(), out);
-        }
+        auto& driver = *held.driver;
+        report_.turn_ends(driver, held.turn, driver.lost(out.time()), driver.remaining(out.time()),
+                          out.reported);
+        users_.step_down(held.driver, out);
     });
     // The driver first: the queue that it keeps outlives the operation.
     core_->dispatch([driver = std::move(held.driver), op = std::move(op),
                      turn = held.turn]() mutable { driver->step_down(std::move(op), turn); });
 }
 
-void local_queue::discarded() noexcept
+// Returns why the lock is lost, if it is.
+error_code local_queue::end_turn(grant& held, outcome& out)
 {
-    std::vector<operation_ptr<error_code, unique_lock>> waiting;
-    std::shared_ptr<contender_driver> contender, holder;
-    {
-        const std::lock_guard lock{mutex_};
-        while (!waiting_.empty()) {
-            waiting.push_back(take(waiting_.front()));
-        }
-        contender.swap(contender_);
-        holder.swap(holder_);
-        linger_timer_.reset();
+    auto& driver = *held.driver;
+    const auto now = out.time();
+    const auto why = driver.lost(now);
+    if (driver.is_turn_awaited() && !why) {
+        out.turn_over = held.driver;
+        out.turn_ended = held.turn;
     }
-}
-
-// ---- for the log
-
-path_report::situation local_queue::situation() const
-{
-    return {.held_here = holder_ && cohort_.users() != 0,
-            .waiting = cohort_.waiting(),
-            .has_contender = contender_ != nullptr};
-}
-
-std::size_t local_queue::waiters_before(const waiter& op) const
-{
-    return static_cast<std::size_t>(std::distance(waiting_.begin(), waiters::s_iterator_to(op)));
-}
-
-std::shared_ptr<local_queue> local_queue::self_if_reporting()
-{
-    return needs_reminder_.load(std::memory_order_relaxed) || report_.has_lines()
-               ? shared_from_this()
-               : nullptr;
-}
-
-void local_queue::report()
-{
-    report_.send();
-    if (needs_reminder_.load(std::memory_order_relaxed) && needs_reminder_.exchange(false)) {
-        core_->post([weak = weak_from_this()] {
-            if (const auto self = weak.lock()) {
-                self->begin_reminders();
-            }
-        });
+    report_.turn_ends(driver, held.turn, why, driver.remaining(now), out.reported);
+    out.reported.source = grant_source::handed_off;
+    users_.end_turn(std::move(held.driver), held.turn, static_cast<bool>(why), now, out);
+    if (!why) {
+        report_.released(!out.leaving.empty(), !out.admitted.empty());
     }
+    return why;
 }
 
-void local_queue::begin_reminders()
+void local_queue::wait_lost(operation_ptr<error_code, error_code> op, contender_driver& by,
+                            std::uint64_t turn)
 {
-    std::chrono::nanoseconds first{0};
-    {
-        const std::lock_guard lock{mutex_};
-        reminded_ = !waiting_.empty() && !core_->unavailable();
-        if (!reminded_) {
+    by.await_turns();
+    by.wait_lost(std::move(op), turn, locked([&] { return users_.has_turn(by, turn); }));
+}
+
+void local_queue::wait_revoked(operation_ptr<error_code> op, contender_driver& by,
+                               std::uint64_t turn)
+{
+    by.await_turns();
+    by.wait_revoked(std::move(op), turn, locked([&] { return users_.has_turn(by, turn); }));
+}
+
+// ---- what happens to a contender
+
+void local_queue::granted(contender_driver& to, protocol::remote_contention c,
+                          operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn)
+{
+    const auto driver = to.shared_from_this();
+    input([&](outcome& out) {
+        if (!op && users_.contender() != driver) { // it has failed, or no waiter wants it any more
+            out.leaving.push_back(driver);
             return;
         }
-        first = std::chrono::nanoseconds{waiting_.front().tag} + protocol::first_waiting_report;
-    }
-    core_->remind(weak_from_this(), first);
+        if (const auto& former = users_.holder()) {
+            // Another node of this client. Readers keep the one that they have until they are done. A node that is not shared
+            // can only have been deleted by somebody else: the holder has still to hear of that.
+            if (!shared_) {
+                driver_of(former)->note_node_deleted();
+            }
+            users_.lose_holder(out);
+        }
+        if (op) {
+            out.reported.source = grant_source::free;
+        } else {
+            report_.contender_granted(out.reported);
+        }
+        users_.begin_turns_at(least_turn);
+        users_.granted(driver, op.release(), c, out.time(), out);
+        core_->count.granted_by_servers.fetch_add(out.admitted.size(), std::memory_order_relaxed);
+        if (driver->is_revoked()) { // while it waited
+            users_.revoked(out);
+        }
+    });
 }
 
-std::optional<std::chrono::nanoseconds> local_queue::remind(std::chrono::nanoseconds now)
+void local_queue::heard(const contender_driver& from, const contender_event& e)
 {
-    using protocol::first_waiting_report;
-    std::chrono::nanoseconds next{0};
-    std::optional<std::size_t> asks;
-    {
-        const std::lock_guard lock{mutex_};
-        reminded_ = !waiting_.empty() && !core_->unavailable();
-        if (!reminded_) {
-            return std::nullopt;
+    input([&](outcome& out) {
+        if (users_.holder().get() != &from) {
+            return;
         }
-        const std::chrono::nanoseconds began{waiting_.front().tag};
-        next = protocol::next_waiting_report(began, now);
-        if (now - began >= first_waiting_report) {
-            next = std::max(
-                next,
-                now +
-                    first_waiting_report); // each waiter of a queue that moves may wait for so long
-            report_.suspect(began, now);
-            asks = report_.asks_who_holds(situation());
-            if (!asks) {
-                report_.still_waits(began, now, situation());
-            } else if (std::exchange(asking_, true)) {
-                asks.reset();
-            }
+        if (e.what == contender_event::kind::connected) {
+            users_.look_again(out);
+        } else if (e.what == contender_event::kind::revoked) {
+            users_.revoked(out);
+        } else {
+            // The process may have been stopped since the servers were asked.
+            drop_lost_holder(out.time(), out);
+            users_.met(e.contention, out.time(), out);
         }
-    }
-    if (asks) {
-        ask_who_holds(*asks);
-    }
-    report_.send();
-    return next;
+    });
 }
 
-void local_queue::ask_who_holds(std::size_t before)
+void local_queue::lost(contender_driver& driver)
 {
-    std::shared_ptr<contender_driver> contender;
-    {
-        const std::lock_guard lock{mutex_};
-        contender = contender_;
+    input([&](outcome& out) {
+        if (users_.holder().get() ==
+            &driver) { // else a user who looked at the clock was here before
+            users_.lose_holder(out);
+        }
+        report_.node_lost(driver, driver.lost(out.time()), driver.remaining(out.time()),
+                          out.reported);
+    });
+}
+
+// No timer has run yet in a process that was stopped: the clock is asked before each grant.
+void local_queue::drop_lost_holder(std::chrono::nanoseconds now, outcome& out)
+{
+    const auto* const holder = static_cast<const contender_driver*>(users_.holder().get());
+    if (holder != nullptr && holder->lost(now)) {
+        users_.lose_holder(out);
     }
-    ask_first_in_queue(
-        core_, path(), *options().layout, std::string{contender ? contender->own_name() : ""},
-        [weak = weak_from_this(), contender = std::weak_ptr{contender},
-         before](std::optional<asked_holder> found) {
-            const auto self = weak.lock();
-            if (!self) {
-                return;
+}
+
+void local_queue::fail_all(const error_code& ec, const std::string& why)
+{
+    local_users::waiters failed;
+    input([&](outcome& out) {
+        report_.fails(ec, users_.known());
+        failed = users_.fail(out);
+        for (auto& each : failed) {
+            report_.name_holder(each);
+            wait_no_longer(each);
+        }
+        report_.nobody_waits();
+        report_.forget_contender();
+    });
+    while (!failed.empty()) {
+        operation_ptr<error_code, unique_lock> op{&failed.front()};
+        failed.pop_front();
+        refuse(core_, std::move(op), ec, why);
+    }
+}
+
+void local_queue::discarded() noexcept
+{
+    auto all = locked([&] {
+        auto taken = users_.take_all();
+        for (const auto& each : taken.waiting) {
+            wait_no_longer(each);
+        }
+        contenders_.discard();
+        return taken;
+    });
+    while (!all.waiting.empty()) {
+        const operation_ptr<error_code, unique_lock> op{&all.waiting.front()};
+        all.waiting.pop_front();
+    }
+}
+
+// ---- what follows
+
+// Under the mutex: what reports are made of.
+void local_queue::note(outcome& out)
+{
+    if (out.has_user_gone) {
+        report_.user_leaves();
+    }
+    for (auto& each : out.admitted) {
+        wait_no_longer(each);
+        const auto waited_since = std::exchange(each.tag, out.turn++);
+        report_.granted(each, waited_since, out.holder->observed, out.reported, out.time());
+    }
+    if (!out.admitted.empty() && users_.first() == nullptr) {
+        report_.nobody_waits();
+    }
+    // A holder keeps its queue.
+    if (out.concerns_strand() || (out.reported.any_ended() && !out.holder) ||
+        long_waits_.is_due() || report_.has_lines()) {
+        out.self = shared_from_this();
+    }
+}
+
+// The last thing that is done: a user who is admitted may be done, and this object gone, before it returns.
+void local_queue::carry_out(outcome& out)
+{
+    const auto self = std::move(out.self);
+    if (self) {
+        report_.send();
+        long_waits_.ask_for_reminder();
+    }
+    if (out.reported.any_ended()) {
+        report_.tell(out.reported, out.time());
+    }
+    if (!out.admitted.empty()) {
+        const bool inside = !kind().queue_of.empty();
+        auto core = out.core ? std::move(out.core) : core_;
+        auto driver = driver_of(std::move(out.holder));
+        while (!out.admitted.empty()) {
+            operation_ptr<error_code, unique_lock> op{&out.admitted.front()};
+            out.admitted.pop_front();
+            (inside ? core->count.granted_inside : core->count.locks_granted)
+                .fetch_add(1, std::memory_order_relaxed);
+            const auto turn = op->tag;
+            // As a rule there is but one, which needs no references of its own.
+            if (out.admitted.empty()) {
+                op.complete(
+                    {}, access::make<unique_lock>(std::move(core), grant{std::move(driver), turn}));
+            } else {
+                op.complete({}, access::make<unique_lock>(core, grant{driver, turn}));
             }
-            {
-                const std::lock_guard lock{self->mutex_};
-                self->asking_ = false;
-                if (self->waiting_.empty()) {
-                    return;
-                }
-                // Else the first one may be the waiters' own node by now.
-                if (self->contender_ == contender.lock()) {
-                    self->report_.found_holder(before, std::move(found));
-                }
-                self->report_.still_waits(std::chrono::nanoseconds{self->waiting_.front().tag},
-                                          boot_clock::now(), self->situation());
-            }
-            self->report_.send();
-        });
+        }
+    }
+    if (out.concerns_strand()) {
+        core_->dispatch(
+            [self, work = contender_work{std::move(out.leaving), std::move(out.unlocking),
+                                         std::move(out.turn_over), out.turn_ended}]() mutable {
+                self->contenders_.reconcile(work);
+            });
+    }
 }
 
 } // namespace colock::detail

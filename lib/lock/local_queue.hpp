@@ -1,26 +1,22 @@
 // The users of one path in one client: the waiters, in the order in which they came, and the users that hold the lock by
-// the one contender that they share. protocol::cohort decides, this class carries out.
+// the one contender that they share. local_users decides, this class carries out.
 #pragma once
 
 #include <colock/detail/deadline.hpp>
 #include <colock/unique_lock.hpp>
 
-#include "lock/cohort.hpp"
+#include "lock/local_contenders.hpp"
+#include "lock/local_users.hpp"
+#include "lock/long_waits.hpp"
 #include "lock/path_report.hpp"
 #include "queue/contender_driver.hpp"
 #include "session/core.hpp"
 
-#include <boost/asio/steady_timer.hpp>
-#include <boost/intrusive/list.hpp>
-
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
-#include <unordered_set>
 #include <utility>
 
 namespace colock::detail {
@@ -30,8 +26,6 @@ namespace colock::detail {
 // mutex has been left.
 class local_queue final : public path_entry,
                           public waiting_room,
-                          public contender_user,
-                          public reminded,
                           public std::enable_shared_from_this<local_queue> {
 public:
     // By one of the constructors below. Not by make_shared: for seconds after the last user has gone a reminder may point to
@@ -48,7 +42,7 @@ public:
     // The queue whose users the contender serves.
     [[nodiscard]] static local_queue& of(const contender_driver& driver)
     {
-        return static_cast<local_queue&>(*driver.user());
+        return static_cast<local_contenders&>(*driver.user()).queue();
     }
 
     // ---- any thread: what does not change
@@ -58,6 +52,17 @@ public:
     [[nodiscard]] const std::string& path() const noexcept { return config_->path; }
     [[nodiscard]] const lock_options& options() const noexcept { return config_->options; }
     [[nodiscard]] const lock_kind& kind() const noexcept override { return config_->kind; }
+    // Its users hold the lock together.
+    [[nodiscard]] bool is_shared() const noexcept { return shared_; }
+    // How long an unused node is kept. A shared one is not.
+    [[nodiscard]] std::chrono::milliseconds linger() const noexcept
+    {
+        return shared_ ? std::chrono::milliseconds{0} : options().linger;
+    }
+    [[nodiscard]] std::shared_ptr<contender_user> contenders()
+    {
+        return {shared_from_this(), &contenders_};
+    }
 
     // ---- any thread: what users want
 
@@ -77,94 +82,107 @@ public:
     // Until somebody asks for the node.
     void wait_revoked(operation_ptr<error_code> op, contender_driver& by, std::uint64_t turn);
 
-    // ---- on the strand: what happens
+    // ---- on the strand: what happens to a contender
 
-    void happened(contender_driver& to, contender_event&& event) override;
+    // For `op`, or for those who wait.
+    void granted(contender_driver& to, protocol::remote_contention c,
+                 operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn = 0);
+    void heard(const contender_driver& from, const contender_event& event);
+    void lost(contender_driver& driver);
+    void fail_all(const error_code& ec, const std::string& why);
     void discarded() noexcept override;
-    // Tells the log who still waits.
-    [[nodiscard]] std::optional<std::chrono::nanoseconds>
-    remind(std::chrono::nanoseconds now) override;
 
-private:
-    using waiter = operation<error_code, unique_lock>;
-    using waiters = boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>>;
+    // ---- for the parts of this object
+
+    // Under the mutex.
+    template <class Function>
+    auto locked(Function function)
+    {
+        const std::lock_guard lock{mutex_};
+        return function();
+    }
+    [[nodiscard]] local_users& users() noexcept { return users_; }
+    [[nodiscard]] path_report& report() noexcept { return report_; }
 
     struct outcome;
-    struct strand_work;
+    // One input: `change` is done under the mutex, and what comes of it, after that.
+    template <class Change>
+    void input(Change&& change);
+
+private:
+    using waiter = local_users::waiter;
 
     // The queue that the client lists at this path. Path and options are valid.
     local_queue(std::shared_ptr<client_core> core, lock_config_ptr config);
     // For a single user of the queue in the table; or for its readers.
     local_queue(std::shared_ptr<local_queue> in_table, bool shared);
 
-    // One input: `change` is done under the mutex, and what comes of it, after that.
-    template <class Change>
-    void input(Change&& change);
-    // The same, of the holder; nothing happens when it is another one.
-    template <class Change>
-    void holder_input(const contender_driver& driver, Change&& change);
-
-    void granted(contender_driver& driver, protocol::remote_contention c,
-                 operation_ptr<error_code, unique_lock> op, std::uint64_t least_turn = 0);
-    void lost(contender_driver& driver);
-    void failed(const contender_driver& driver, const error_code& ec, const std::string& why);
-    void fail_all(const error_code& ec, const std::string& why);
+    [[nodiscard]] protocol::cohort::rules rules() const;
     void try_lock(operation_ptr<error_code, unique_lock> op);
-    void ask(operation_ptr<error_code, unique_lock> op);
     void deadline_reached(cancel_link& of);
     void withdraw(cancel_link& of, const error_code& answer, bool answer_now);
     void carry_out(outcome& out);
-    void reconcile(strand_work& work);
-    // Sends the lines of the log. Asks the client to remind this queue if a waiter has come.
-    void report();
-    void begin_reminders();
-    void ask_who_holds(std::size_t before);
-    [[nodiscard]] std::shared_ptr<contender_driver> make_contender();
 
     // Under the mutex.
-    void wait(operation_ptr<error_code, unique_lock> op, deadline until,
-              std::chrono::nanoseconds now);
+    void wait(waiter& op, deadline until, std::chrono::nanoseconds now);
     void wait_for_deadline(const cancel_link_ptr& link, deadline until);
-    [[nodiscard]] operation_ptr<error_code, unique_lock> take(waiter& op) noexcept;
-    error_code end_turn(grant& held, outcome& out);
-    bool take_user_off(contender_driver& driver, std::uint64_t turn, const error_code& why,
-                       outcome& out);
-    void count_loss(contender_driver& driver, const error_code& why, outcome& out);
+    static void wait_no_longer(const waiter& op) noexcept;
     void drop_lost_holder(std::chrono::nanoseconds now, outcome& out);
-    void drop_holder(outcome& out);
-    void drop_former_holder(outcome& out);
-    void apply(const protocol::cohort::actions& v, outcome& out);
-    void admit(waiter* op, outcome& out, std::uint64_t waited_since = 0);
-    [[nodiscard]] bool holds(const contender_driver& driver, std::uint64_t turn);
-    [[nodiscard]] std::size_t waiters_before(const waiter& op) const;
-    [[nodiscard]] path_report::situation situation() const;
-    // This object, if report() has something to do.
-    [[nodiscard]] std::shared_ptr<local_queue> self_if_reporting();
-    void wait_to_give_up();
+    error_code end_turn(grant& held, outcome& out);
+    void note(outcome& out);
 
     const std::shared_ptr<client_core> core_;
     const lock_config_ptr config_;
-    const bool shared_; // its users hold the lock together
+    const bool shared_;
     // The queue of this path in the client's table; null in that queue itself.
     const std::shared_ptr<local_queue> queue_in_table_;
+    local_contenders contenders_{*this};
+    long_waits long_waits_{*this};
 
     std::mutex mutex_; // of what follows
     path_report report_;
-    protocol::cohort cohort_;
-    waiters waiting_;
-    std::shared_ptr<contender_driver> contender_; // in the queue for the waiters
-    std::shared_ptr<contender_driver> holder_;
-    std::uint64_t turns_ = 0; // that were granted
-    std::unique_ptr<std::unordered_set<std::uint64_t>>
-        shared_turns_; // those of readers that are not over
+    local_users users_;
     std::weak_ptr<local_queue> readers_;
-    bool asking_ = false;
-    bool reminded_ = false; // the client calls remind(), or is about to be asked to
-    bool look_ = false;
-    bool lingering_ = false; // the timer runs, or is about to
-    std::unique_ptr<zk::timer> linger_timer_;
-
-    std::atomic<bool> needs_reminder_{false}; // set under the mutex
 };
+
+// What follows from an input.
+struct local_queue::outcome : local_users::effects {
+    std::shared_ptr<client_core> core; // for those who are admitted; or empty
+    // See contender_work.
+    operation_ptr<error_code> unlocking;
+    std::shared_ptr<contender_driver> turn_over;
+    std::uint64_t turn_ended = 0;
+    // Where another thread may end the last user, and this object, as soon as the mutex has been left.
+    std::shared_ptr<local_queue> self;
+    path_report::of_input reported;
+
+    [[nodiscard]] bool concerns_strand() const noexcept
+    {
+        return reconcile || !leaving.empty() || turn_over;
+    }
+    // The time of the input: the clock is read once.
+    std::chrono::nanoseconds time()
+    {
+        if (time_ == std::chrono::nanoseconds{0}) {
+            time_ = boot_clock::now();
+        }
+        return time_;
+    }
+
+private:
+    std::chrono::nanoseconds time_{0};
+};
+
+template <class Change>
+void local_queue::input(Change&& change)
+{
+    outcome out;
+    {
+        const std::lock_guard lock{mutex_};
+        change(out);
+        note(out);
+    }
+    carry_out(out);
+}
 
 } // namespace colock::detail

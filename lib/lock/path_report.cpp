@@ -159,6 +159,26 @@ void path_report::released(bool leaves, bool handed_off)
     }
 }
 
+void path_report::turn_ends(node_users& by, std::uint64_t turn, const error_code& loss, time margin,
+                            of_input& input)
+{
+    if (loss) {
+        node_lost(by, loss, margin, input);
+    } else {
+        core_.count.locks_released.fetch_add(1, std::memory_order_relaxed);
+        hold_ends(by.observed.take(turn), {}, margin, input);
+    }
+}
+
+void path_report::node_lost(node_users& of, const error_code& why, time margin, of_input& input)
+{
+    if (!std::exchange(of.loss_counted, true)) {
+        core_.count_losses(why, of.users);
+        of.observed.take_all(
+            [&](const observed_hold& each) { hold_ends(each, why, margin, input); });
+    }
+}
+
 void path_report::hold_ends(const observed_hold& h, const error_code& loss, time margin,
                             of_input& input)
 {

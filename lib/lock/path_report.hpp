@@ -3,6 +3,7 @@
 
 #include <colock/unique_lock.hpp>
 
+#include "lock/local_users.hpp"
 #include "lock/users_of_path.hpp"
 #include "lock/waiting_words.hpp"
 #include "queue/lock_config.hpp"
@@ -25,15 +26,9 @@ namespace colock::detail {
 // A local_queue calls it under its mutex, where nothing else is said.
 class path_report {
 public:
-    using waiter = operation<error_code, unique_lock>;
+    using waiter = local_users::waiter;
     using time = std::chrono::nanoseconds; // of the boot_clock
-
-    // What the queue knows when it reports.
-    struct situation {
-        bool held_here = false;     // a user of this client has the lock
-        std::size_t waiting = 0;    // users of this client
-        bool has_contender = false; // which waits for them
-    };
+    using situation = local_users::situation;
 
     // The holds that one input ends, as a rule one at most; and how those are granted that it admits.
     class of_input {
@@ -89,7 +84,12 @@ public:
                  time now);
     // `leaves`: the client deletes the node.
     void released(bool leaves, bool handed_off);
-    void hold_ends(const observed_hold& h, const error_code& loss, time margin, of_input& input);
+    // A turn has ended, or was lost before. `margin`: the time until the lock counts as lost.
+    void turn_ends(node_users& by, std::uint64_t turn, const error_code& loss, time margin,
+                   of_input& input);
+    // All users who have the lock by this node lose it together, and no other one is admitted by it. The first that sees the
+    // loss counts it: a guard that is released, or the client.
+    void node_lost(node_users& of, const error_code& why, time margin, of_input& input);
     // The lock is not held any more. Its user may have to be told yet.
     void user_leaves() const;
     // Nobody waits any more.
@@ -122,6 +122,7 @@ private:
         std::optional<seen_holder> seen;
     };
 
+    void hold_ends(const observed_hold& h, const error_code& loss, time margin, of_input& input);
     [[nodiscard]] wait_reasons reasons(const situation& s, std::size_t before) const;
     [[nodiscard]] std::string name() const;
     [[nodiscard]] bool logs_grants() const noexcept;

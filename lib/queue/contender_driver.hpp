@@ -6,10 +6,10 @@
 #include "queue/contender_requests.hpp"
 #include "queue/lease.hpp"
 #include "queue/no_lock.hpp"
+#include "queue/node_users.hpp"
 #include "queue/remote_contention.hpp"
 #include "queue/running_contender.hpp"
 #include "report/contenders_ahead.hpp"
-#include "report/open_holds.hpp"
 #include "session/waiting_list.hpp"
 
 #include <atomic>
@@ -58,7 +58,8 @@ protected:
 // On the strand, except where a function says otherwise. The client keeps it alive until its node is gone
 // for good; guards keep it alive, too, but only to look at.
 class contender_driver final : public session_listener,
-                               public std::enable_shared_from_this<contender_driver> {
+                               public std::enable_shared_from_this<contender_driver>,
+                               public node_users { // of the user, under its mutex
 public:
     // `shared`: its users hold the lock together. `lingers`: the node is kept for a while that nobody uses.
     contender_driver(client_core& core, lock_config_ptr config, bool shared, bool lingers,
@@ -130,12 +131,6 @@ public:
         return lease_.remaining(now);
     }
 
-    // Of the user, under its mutex.
-    std::size_t users = 0; // who hold the lock by it
-    open_holds observed;   // of the users
-    bool was_idle = false; // nobody did when it was lost
-    bool loss_counted = false;
-
 private:
     using happens = contender_event::kind;
 
@@ -177,7 +172,7 @@ private:
         return "lock " + path() + ": " + what;
     }
 
-    // These share a word with the two before.
+    // These share a word with the last ones of node_users.
     bool wanted_ = true;   // neither granted nor left yet
     bool in_line_ = false; // as the client was told
     std::atomic<bool> turn_awaited_{false};

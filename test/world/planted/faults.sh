@@ -81,7 +81,7 @@ plant "does not tell that the proof has come" lib/session/liveness.cpp \
     "$(in_function tell_proof 's/told_.tell\(.*proved\(\).*//')"
 plant "reads a clock that stands still while the machine sleeps" lib/report/boot_clock.hpp \
     's/CLOCK_BOOTTIME, /CLOCK_MONOTONIC, /' \
-    lib/session/{client_session,core,liveness,request_queue,session_link}.cpp lib/queue/{contender_driver,contender_requests,running_contender,lease}.cpp lib/recipes/semaphore/permit_lease.cpp lib/lock/{held_lock,local_queue,local_queue_contenders,local_queue_outcome}.cpp
+    lib/session/{client_session,core,liveness,request_queue,session_link}.cpp lib/queue/{contender_driver,contender_requests,running_contender,lease}.cpp lib/recipes/semaphore/permit_lease.cpp lib/lock/{held_lock,local_contenders,local_queue,long_waits}.cpp
 
 # ---- what a guard keeps alive
 
@@ -128,31 +128,31 @@ plant "keeps its watch when nobody wants it any more" lib/queue/contender_reques
 
 # ---- those who share a contender
 
-plant "lets others be admitted to a lock that is not released" lib/lock/local_queue_contenders.cpp \
-    "$(in_function end_turn 's/const auto v = cohort_.release\(now\);/const protocol::cohort::actions v;/')"
-plant "hands a lock on that is lost" lib/lock/local_queue_contenders.cpp \
-    "$(in_function drop_lost_holder 's/holder_->lost\(now\)/false/'); $(in_function end_turn 's/if \(why \&\& holder_ == driver\)/if (false)/');
-     $(in_function lost 's/holder_.get\(\) == \&driver/false/')"
-plant "counts a waiter that was cancelled" lib/lock/local_queue.cpp \
-    "$(in_function withdraw 's/const auto v = cohort_.withdraw\(\);/const protocol::cohort::actions v;/')"
+plant "lets others be admitted to a lock that is not released" lib/lock/local_users.cpp \
+    "$(in_function end_turn 's/const auto v = cohort_.release\(now\);/const cohort::actions v;/')"
+plant "hands a lock on that is lost" lib/lock/local_queue.cpp \
+    "$(in_function drop_lost_holder 's/holder->lost\(now\)/false/'); $(in_function end_turn 's/static_cast<bool>\(why\)/false/');
+     $(in_function lost 's/holder\(\).get\(\) == \&driver/false/')"
+plant "counts a waiter that was cancelled" lib/lock/local_users.cpp \
+    "$(in_function withdraw 's/const auto v = cohort_.withdraw\(\);/const cohort::actions v;/')"
 plant "does not end a wait at its deadline" lib/lock/local_queue.cpp \
     "$(in_function wait 's/if \(until != never\)/if (false)/')"
 plant "ignores max_local_grants and max_local_time" lib/lock/local_queue.cpp \
     's/= o.max_local_grants,/= 1'"'"'000'"'"'000,/; s/= o.max_local_time,/= std::chrono::hours{1},/'
-plant "does not hear who comes while it keeps the node" lib/lock/local_queue_contenders.cpp \
-    "$(in_function happened 's/apply\(cohort_.met.*//')"
-plant "lingers forever" lib/lock/local_queue_outcome.cpp \
-    "$(in_function reconcile 's/lingering_ \&\& !linger_timer_/false/')"
-plant "forgets those who wait when the lock cannot be had" lib/lock/local_queue_contenders.cpp \
+plant "does not hear who comes while it keeps the node" lib/lock/local_queue.cpp \
+    "$(in_function heard 's/users_.met\(.*//')"
+plant "lingers forever" lib/lock/local_contenders.cpp \
+    "$(in_function reconcile 's/end \&\& !linger_timer_/false/')"
+plant "forgets those who wait when the lock cannot be had" lib/lock/local_queue.cpp \
     "$(in_function fail_all 's/refuse\(core_, std::move\(op\), ec, why\);/(void)op.release();/')"
-plant "does not count what is released" lib/lock/local_queue_contenders.cpp \
-    "$(in_function take_user_off 's/core_->count.locks_released.fetch_add.*//')"
-plant "does not let others join when the holder steps down" lib/lock/local_queue.cpp \
-    "$(in_function step_down 's/apply\(cohort_.lost\(\), out\);//')"
+plant "does not count what is released" lib/lock/path_report.cpp \
+    "$(in_function turn_ends 's/core_.count.locks_released.fetch_add.*//')"
+plant "does not let others join when the holder steps down" lib/lock/local_users.cpp \
+    "$(in_function step_down 's/follow\(cohort_.lost\(\), out\);//')"
 plant "does not wait for the server when it unlocks" lib/lock/local_queue.cpp \
-    "$(in_function unlock 's/out.strand\(\).leaving.back\(\).unlocking = std::move\(op\);//')"
-plant "does not join again for those who wait when a node goes" lib/lock/local_queue_outcome.cpp \
-    "$(in_function reconcile 's/\} else if \(!contender_\) \{/} else if (!contender_ \&\& work.leaving.empty()) {/')"
+    "$(in_function unlock 's/out.unlocking = std::move\(op\);//')"
+plant "does not join again for those who wait when a node goes" lib/lock/local_contenders.cpp \
+    "$(in_function reconcile 's/if \(users.lacks_contender\(\)\)/if (users.lacks_contender() \&\& work.leaving.empty())/')"
 
 # ---- guards
 

@@ -77,7 +77,7 @@ by=single_answers/a_joint_release_ends_with_the_first_error \
     plant "completes a joint release with the last error" lib/recipes/multi_lock/multi_guard.cpp \
     's/if \(!first_\) \{/if (true) {/'
 by=single_answers/a_node_that_was_asked_for_while_it_waited_serves_one_user \
-    plant "does not ask a new holder that was asked while it waited" lib/lock/local_queue_contenders.cpp \
+    plant "does not ask a new holder that was asked while it waited" lib/lock/local_queue.cpp \
     "$(in_function granted 's/if \(driver->is_revoked\(\)\)/if (false)/')"
 by=single_answers/a_try_ends_with_its_connection \
     plant "leaves a try without an answer when the connection goes" lib/queue/contender_driver.cpp \
