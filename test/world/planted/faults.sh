@@ -122,7 +122,7 @@ plant "never watches the node of a holder" lib/session/own_watches.hpp \
 rare=together plant "watches the nodes of the first holders only" lib/session/own_watches.hpp \
     's/^ +wait\(std::max.*//' lib/session/core.cpp
 plant "does not claim the node of a single_node_mutex" lib/queue/running_contender.hpp \
-    's/facts_->claimed.claim\(.*//' lib/queue/{contender_driver,contender_requests}.cpp
+    's/facts_->claimed.claim\(.*//' lib/queue/contender_requests.cpp
 plant "keeps its watch when nobody wants it any more" lib/queue/contender_requests.cpp \
     "$(in_function free 's/core_.watches\(\).unsubscribe.*//')"
 
