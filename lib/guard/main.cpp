@@ -1,19 +1,15 @@
 // colock-session-guard: ends the sessions of the process that has started it, once that is dead. The library starts it,
 // with an argument if somebody has to consent.
 #include "guard/inherited.hpp"
-#include "guard/rules.hpp"
-#include "guard/session_ending.hpp"
-#include "guard/tls_material.hpp"
-#include "report/boot_clock.hpp"
+#include "guard/session_guard.hpp"
 #include "zk/secret.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -25,8 +21,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -56,37 +50,34 @@ std::string content_of(int file)
     return content;
 }
 
-class session_guard {
+class descriptors {
 public:
-    session_guard(asio::io_context& io, bool needs_consent)
-        : io_{io}, strand_{colock::zk::strand_base{asio::any_io_executor{io.get_executor()}}},
-          channel_{io, guard::inherited_channel}, owner_{io, guard::inherited_owner}, timer_{io},
-          rules_{needs_consent}
+    descriptors(asio::io_context& io, bool needs_consent)
+        : channel_{io, guard::inherited_channel}, owner_{io, guard::inherited_owner},
+          told_{io.get_executor(), needs_consent, owner_lives, [] { std::_Exit(0); }}
     {
         if (needs_consent) {
             consent_.emplace(io, guard::inherited_consent);
             wait(*consent_, [this] { read_consent(); });
         }
         wait(channel_, [this] { read_channel(); });
-        wait(owner_, [this] { rules_.owner_died(now()); });
+        wait(owner_, [this] { told_.owner_died(); });
     }
 
 private:
-    struct known_session {
-        guard::guarded_session session;
-        guard::tls_material tls;
-    };
-
-    static std::chrono::nanoseconds now() { return colock::detail::boot_clock::now(); }
+    static bool owner_lives()
+    {
+        pollfd owner{guard::inherited_owner, POLLIN, 0};
+        return ::poll(&owner, 1, 0) == 0;
+    }
 
     template <class Then>
     void wait(asio::posix::stream_descriptor& on, Then then)
     {
         on.async_wait(asio::posix::stream_descriptor::wait_read,
-                      [this, then = std::move(then)](const error_code& ec) mutable {
+                      [then = std::move(then)](const error_code& ec) mutable {
                           if (!ec) {
                               then();
-                              decide();
                           }
                       });
     }
@@ -111,7 +102,7 @@ private:
                 return;
             }
             if (count <= 0) {
-                rules_.channel_ended(now());
+                told_.channel_ended();
                 return;
             }
             if (const auto* c = CMSG_FIRSTHDR(&m); c != nullptr && c->cmsg_type == SCM_RIGHTS &&
@@ -119,90 +110,28 @@ private:
                 std::memcpy(&file, CMSG_DATA(c), sizeof file);
             }
             const auto size = static_cast<std::size_t>(count);
-            take(guard::decode({buffer.data(), size}), file);
-            ::explicit_bzero(buffer.data(), size);
+            std::string material;
             if (file != -1) {
+                material = content_of(file);
                 ::close(file);
             }
-        }
-    }
-
-    void take(std::optional<guard::guarded_session> said, int file)
-    {
-        if (!said) {
-            std::_Exit(1); // it is of another version: the owner warns
-        }
-        const auto client = said->client;
-        if (said->identity.id == 0) {
-            sessions_.erase(client);
-            rules_.has_none(client);
-            return;
-        }
-        said->last ? rules_.has_left_session(client, said->timeout, now())
-                   : rules_.has_session(client, said->timeout);
-        auto& known = sessions_[client];
-        known.session = std::move(*said);
-        colock::zk::wipe(known.tls.text);
-        if (file != -1) {
-            known.tls.text = content_of(file);
+            if (!told_.told({buffer.data(), size}, material)) {
+                std::_Exit(1); // it is of another version: the owner warns
+            }
+            ::explicit_bzero(buffer.data(), size);
         }
     }
 
     void read_consent()
     {
         char word = 0;
-        const auto count = ::read(guard::inherited_consent, &word, 1);
-        count == 1 ? rules_.consented() : rules_.consent_denied();
+        told_.consented(::read(guard::inherited_consent, &word, 1) == 1);
     }
 
-    void decide()
-    {
-        const auto d = rules_.decide(now());
-        if (d.exit) {
-            std::_Exit(0);
-        }
-        for (const auto& [client, until] : d.end) {
-            ++endings_;
-            auto& known = sessions_.at(client);
-            auto context = known.session.tls ? guard::context_of_material(known.tls.text) : nullptr;
-            if (known.session.tls && !context) {
-                ended();
-                continue;
-            }
-            std::make_shared<guard::session_ending>(io_.get_executor(), strand_,
-                                                    std::move(known.session), std::move(context))
-                ->start(until, [this] { ended(); });
-        }
-        if (d.next) {
-            timer_.expires_after(*d.next - now());
-            timer_.async_wait([this](const error_code& ec) {
-                if (!ec) {
-                    decide();
-                }
-            });
-        }
-    }
-
-    void ended()
-    {
-        if (--endings_ == 0) {
-            asio::post(io_, [this] {
-                if (endings_ == 0) {
-                    std::_Exit(0);
-                }
-            });
-        }
-    }
-
-    asio::io_context& io_;
-    colock::zk::strand_type strand_;
     asio::posix::stream_descriptor channel_;
     asio::posix::stream_descriptor owner_;
     std::optional<asio::posix::stream_descriptor> consent_;
-    asio::steady_timer timer_;
-    guard::rules rules_;
-    std::map<std::uint64_t, known_session> sessions_; // by client
-    std::size_t endings_ = 0;                         // under way
+    guard::session_guard told_;
 };
 
 // The owner is this user: no other one's secrets, and none that another one may end.
@@ -264,7 +193,7 @@ int main(int argc, char** argv)
     static_cast<void>(::chdir("/"));
 
     asio::io_context io{1};
-    const session_guard served{io, argc > 1};
+    const descriptors served{io, argc > 1};
     const auto work = asio::make_work_guard(io);
     io.run();
     return 0;

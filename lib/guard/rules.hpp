@@ -16,7 +16,7 @@ namespace colock::guard {
 // forked without exec may still believe that it has the locks. The channel of a process that dies ends at most a moment before
 // the process does; a longer life means that the owner has become another program by exec. A time-out of the session later
 // nobody knows whose session it would be: the servers may have been set up anew, and have given the same number to another
-// client.
+// client. A guard that was stopped hears of a death late, so the time-out counts from when it last saw that the owner lived.
 class rules {
 public:
     using time = std::chrono::nanoseconds;
@@ -32,7 +32,9 @@ public:
         sessions_[client] = {timeout, now + timeout};
     }
     void has_none(std::uint64_t client) { sessions_.erase(client); }
-    // What the kernel says. The first time counts.
+    [[nodiscard]] bool knows(std::uint64_t client) const { return sessions_.contains(client); }
+    // What the kernel says. Of an end and of a death the first time counts.
+    void owner_lived(time when) noexcept { lived_ = when; }
     void channel_ended(time now) noexcept { note(channel_ended_, now); }
     void owner_died(time now) noexcept { note(died_, now); }
     // What whoever has to consent says: that nothing acts; or nothing, and never will.
@@ -64,6 +66,7 @@ private:
     bool needs_consent_;
     bool denied_ = false;
     bool acted_ = false;
+    std::optional<time> lived_; // the last time
     std::optional<time> channel_ended_;
     std::optional<time> died_;
 };

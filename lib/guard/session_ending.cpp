@@ -102,6 +102,10 @@ void session_ending::after(std::chrono::nanoseconds time, Then then)
 
 void session_ending::established()
 {
+    if (is_too_late()) { // this process was stopped
+        finish();
+        return;
+    }
     after(patience_to_end, [this] { try_next(); });
     connection_->end_session([self = shared_from_this()](bool confirmed) {
         self->connection_.reset();

@@ -25,17 +25,28 @@ struct situation {
     bool needs_consent;
     bool has_session = false;
     bool denied = false;
-    std::optional<std::chrono::nanoseconds> ended, died; // the channel, the owner
+    std::optional<std::chrono::nanoseconds> ended, died; // the channel, the owner, as it hears
+    std::optional<std::chrono::nanoseconds> lived;       // as it has seen last
+    std::chrono::nanoseconds death = 1h;                 // in truth
     bool acted = false;
     bool gone = false;
 
     explicit situation(bool consent) : guard{consent}, needs_consent{consent} {}
 };
 
-enum class event { told, told_of_none, channel_ends, owner_dies, consent, denial, a_second };
+enum class event {
+    told,
+    told_of_none,
+    channel_ends,
+    owner_dies,
+    owner_died, // a second ago, in which this process was stopped
+    consent,
+    denial,
+    a_second
+};
 constexpr event all[] = {event::told,       event::told_of_none, event::channel_ends,
-                         event::owner_dies, event::consent,      event::denial,
-                         event::a_second};
+                         event::owner_dies, event::owner_died,   event::consent,
+                         event::denial,     event::a_second};
 
 bool is_possible(const situation& s, event e)
 {
@@ -43,7 +54,8 @@ bool is_possible(const situation& s, event e)
     case event::told:
     case event::told_of_none: return !s.ended; // all that was said is read before the end
     case event::channel_ends: return !s.ended;
-    case event::owner_dies: return !s.died;
+    case event::owner_dies:
+    case event::owner_died: return !s.died;
     case event::consent:
     case event::denial: return s.needs_consent && !s.denied;
     case event::a_second: return true;
@@ -67,6 +79,9 @@ void happen(situation& s, event e)
         s.ended = s.now;
         break;
     case event::owner_dies:
+    case event::owner_died:
+        s.death = s.now;
+        s.now += e == event::owner_died ? 1s : 0s;
         s.guard.owner_died(s.now);
         s.died = s.now;
         break;
@@ -86,21 +101,25 @@ int visited = 0;
 
 void look(situation& s)
 {
+    if (!s.died && !s.ended) { // for simplicity; later looks change nothing
+        s.guard.owner_lived(s.now);
+        s.lived = s.now;
+    }
     const auto d = s.guard.decide(s.now);
-    const auto since = std::min(s.ended.value_or(1h), s.died.value_or(1h));
+    const auto since = std::min({s.ended.value_or(1h), s.died.value_or(1h), s.lived.value_or(1h)});
     const bool may = s.has_session && s.ended && s.died && *s.died - *s.ended <= 1s &&
                      !s.needs_consent && !s.denied && s.now < since + timeout;
     BOOST_TEST_REQUIRE((d.end.empty() || (may && !s.acted))); // not too early, not late, once
     BOOST_TEST_REQUIRE((!may || s.acted || !d.end.empty()));  // and not never
     for (const auto& [client, until] : d.end) {
         BOOST_TEST_REQUIRE(client == 7U);
-        BOOST_TEST_REQUIRE((until == since + timeout));
+        BOOST_TEST_REQUIRE((until == since + timeout && until <= s.death + timeout));
     }
     s.acted |= !d.end.empty();
     s.gone = d.exit;
     BOOST_TEST_REQUIRE((!d.next || *d.next > s.now));
     // It asks again, or exits.
-    BOOST_TEST_REQUIRE(((!s.ended && !s.died) || s.acted || s.gone || d.next));
+    BOOST_TEST_REQUIRE(((!s.ended && !s.died && !s.has_session) || s.acted || s.gone || d.next));
 }
 
 void walk(situation s, int depth)
@@ -166,6 +185,21 @@ BOOST_AUTO_TEST_CASE(a_session_that_the_owner_has_left_is_forgotten_after_its_ti
         BOOST_TEST(d.end.empty() == (died > 10s));
         BOOST_TEST(d.exit == (died > 10s));
     }
+    rules r{false}; // while the owner lives, too
+    r.has_left_session(1, 10s, 0s);
+    static_cast<void>(r.decide(9s));
+    BOOST_TEST(r.knows(1));
+    static_cast<void>(r.decide(10s));
+    BOOST_TEST(!r.knows(1));
+}
+
+BOOST_AUTO_TEST_CASE(it_looks_often_whether_the_owner_lives)
+{
+    rules r{false};
+    BOOST_TEST(!r.decide(0s).next.has_value());
+    r.has_session(1, 10s);
+    r.has_session(2, 4s);
+    BOOST_TEST((r.decide(7s).next == 8s));
 }
 
 // ---- what it is told

@@ -17,7 +17,14 @@ std::int64_t gained(std::int64_t time, std::int64_t drift) noexcept
 } // namespace
 
 machine::machine(timeline& time, std::string name, int drift, std::chrono::nanoseconds up)
-    : time_{time}, name_{std::move(name)}, number_{time.count_machine()}, drift_{drift}, up_{up}
+    : time_{time}, name_{std::move(name)}, number_{time.count_machine()}, computer_{number_},
+      drift_{drift}, up_{up}
+{
+}
+
+machine::machine(const machine* beside)
+    : time_{beside->time_}, name_{beside->name_}, number_{time_.count_machine()},
+      computer_{beside->computer_}, drift_{beside->drift_}, up_{beside->up_}, slept_{beside->slept_}
 {
 }
 

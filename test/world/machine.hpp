@@ -27,12 +27,16 @@ public:
     // `drift`: by how much its clock is fast, in millionths. `up`: how long it has been up when the world begins.
     machine(timeline& time, std::string name, int drift = 0,
             std::chrono::nanoseconds up = std::chrono::hours{1});
+    // Another process on the same computer, which is awake: it has the same clock and the same links.
+    explicit machine(const machine* beside);
     machine(const machine&) = delete;
     machine& operator=(const machine&) = delete;
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     // From 0, in the order in which the machines of the world were made.
     [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
+    // The number of the first one on the same computer.
+    [[nodiscard]] std::uint32_t computer() const noexcept { return computer_; }
     [[nodiscard]] timeline& time() const noexcept { return time_; }
 
     // What its clock shows, in whole microseconds. It goes on while the process is stopped, and while the machine is
@@ -106,6 +110,7 @@ private:
     timeline& time_;
     std::string name_;
     std::uint32_t number_;
+    std::uint32_t computer_;
     std::int64_t drift_;
     std::chrono::nanoseconds up_;
     mutable std::int64_t looked_at_ = -1;

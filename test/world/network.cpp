@@ -66,6 +66,11 @@ machine& stream::there() const noexcept
     return *tcp_->sides[1 - side_].here;
 }
 
+bool stream::has_listener() const noexcept
+{
+    return tcp_->sides[1 - side_].object != nullptr;
+}
+
 void stream::send(message&& m)
 {
     if (!tcp_) {
@@ -73,6 +78,9 @@ void stream::send(message&& m)
     }
     const auto& own = tcp_->sides[side_];
     if (!own.finished && !own.dead && own.process == own.here->process()) {
+        if (net_.told_) {
+            net_.told_(*this, m);
+        }
         net_.push(tcp_, side_, data, std::move(m));
     }
 }
@@ -107,7 +115,7 @@ void stream::close()
 
 network::link& network::between(const machine& from, const machine& to)
 {
-    return links_[std::uint64_t{from.number()} << 32 | to.number()];
+    return links_[std::uint64_t{from.computer()} << 32 | to.computer()];
 }
 
 std::chrono::microseconds network::delay_of(const link& l)

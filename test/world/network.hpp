@@ -52,6 +52,8 @@ public:
 
     [[nodiscard]] machine& here() const noexcept;
     [[nodiscard]] machine& there() const noexcept;
+    // The other end is not closed.
+    [[nodiscard]] bool has_listener() const noexcept;
 
 private:
     friend class network;
@@ -96,6 +98,14 @@ public:
     // Both ends of each connection between the two find it reset: a firewall has forgotten it. What is under way is lost.
     void reset(const machine& a, const machine& b);
 
+    // ---- for checks
+
+    // Is told of each message that is sent.
+    void observe(std::function<void(const stream& by, const message& m)> told)
+    {
+        told_ = std::move(told);
+    }
+
 private:
     friend class stream;
     friend struct tcp;
@@ -134,6 +144,7 @@ private:
 
     timeline& time_;
     random random_;
+    std::function<void(const stream&, const message&)> told_;
     std::chrono::microseconds least_{100};
     std::chrono::microseconds most_{500};
     std::uint64_t streams_made_ = 0;

@@ -1,6 +1,7 @@
 // A program on a machine, with its io_context.
 #pragma once
 
+#include "guard/helper.hpp"
 #include "kernel.hpp"
 #include "machine.hpp"
 #include "network.hpp"
@@ -8,6 +9,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -47,6 +49,9 @@ public:
         const looking as{&kernel_};
         return what();
     }
+
+    // Its session guard; empty: it cannot start one.
+    std::function<colock::guard::started_helper()> find_guard;
 
     // SIGKILL: connections are reset, nothing more is sent; then the context is destroyed.
     // machine::kill() does the same. Not from within the process.

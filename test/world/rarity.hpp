@@ -18,6 +18,7 @@ enum class rarity {
     together,    // several locks are held for long, and operators delete the node of one of them
     permissions, // an operator changes the access control lists of directories
     watches,     // clients watch nodes that an operator changes
+    guards,      // most programs have session guards, and numbers of sessions repeat
     stalls,    // a follower stalls for longer than clients stay away from it, and the leader waits
     late,      // answers come late, and then nothing that the client sends arrives any more
     alone,     // a follower is cut off its leader, together with all clients
@@ -34,15 +35,16 @@ enum class rarity {
            : drawn < 100 ? rarity::together
            : drawn < 150 ? rarity::watches
            : drawn < 200 ? rarity::permissions
+           : drawn < 400 ? rarity::guards
                          : rarity::none;
 }
 
 // Nothing when there is none of this name.
 [[nodiscard]] inline std::optional<rarity> rarity_named(std::string_view name)
 {
-    constexpr std::string_view names[] = {"none",    "uneven",    "together", "permissions",
-                                          "watches", "stalls",    "late",     "alone",
-                                          "bodies",  "throttled", "writes"};
+    constexpr std::string_view names[] = {"none",    "uneven", "together",  "permissions",
+                                          "watches", "guards", "stalls",    "late",
+                                          "alone",   "bodies", "throttled", "writes"};
     const auto* const at = std::ranges::find(names, name);
     return at == std::end(names) ? std::nullopt
                                  : std::optional{static_cast<rarity>(at - std::begin(names))};

@@ -1,5 +1,7 @@
 #include "trouble.hpp"
 
+#include "workload/guard_process.hpp"
+
 #include <initializer_list>
 #include <utility>
 
@@ -46,6 +48,10 @@ void trouble::favour(rarity r)
     case rarity::watches:
         add({&trouble::cut_client_off_all, &trouble::reset_client, &trouble::stop_client,
              &trouble::kill_server});
+        break;
+    case rarity::guards:
+        add({&trouble::kill_client, &trouble::kill_client, &trouble::kill_computer,
+             &trouble::kill_guard, &trouble::stop_guard, &trouble::kill_client_of_stopped_guard});
         break;
     case rarity::stalls: makers_.assign({&trouble::stall_follower}); break;
     case rarity::late: makers_.assign({&trouble::lose_client_behind_late_answers}); break;
@@ -166,11 +172,11 @@ void trouble::suspend_client()
         return;
     }
     note(deed::stopped, c.name(), "its machine sleeps");
-    c.on().suspend();
+    c.suspend();
     later(some_time(), [this, &c] {
         note(deed::resumed, c.name(), {});
         holds_.resumed(c.on());
-        c.on().go_on();
+        c.wake();
     });
 }
 
@@ -191,6 +197,54 @@ void trouble::destroy_client()
         return;
     }
     c.destroy();
+    later(some_time(), [&c] { c.start(); });
+}
+
+// ---- session guards
+
+void trouble::kill_computer()
+{
+    auto& c = some_client();
+    if (c.is_alive()) {
+        c.kill_with_guards();
+        later(some_time(), [&c] { c.start(); });
+    }
+}
+
+void trouble::kill_guard()
+{
+    if (auto* const g = some_client().guard()) {
+        g->kill();
+    }
+}
+
+void trouble::stop_guard()
+{
+    if (auto* const g = some_client().guard(); g != nullptr && g->on().is_running()) {
+        note(deed::stopped, g->name(), "SIGSTOP");
+        g->on().stop();
+        later(some_time(), [this, g] {
+            note(deed::resumed, g->name(), {});
+            g->go_on();
+        });
+    }
+}
+
+// It learns late that the client is dead.
+void trouble::kill_client_of_stopped_guard()
+{
+    auto& c = some_client();
+    auto* const g = c.guard();
+    if (!c.is_alive() || g == nullptr || !g->on().is_running()) {
+        return;
+    }
+    note(deed::stopped, g->name(), "SIGSTOP, and its owner is killed");
+    g->on().stop();
+    c.kill();
+    later(some_time(), [this, g] {
+        note(deed::resumed, g->name(), {});
+        g->go_on();
+    });
     later(some_time(), [&c] { c.start(); });
 }
 

@@ -74,6 +74,10 @@ private:
     void suspend_client();
     void kill_client();
     void destroy_client();
+    void kill_computer();
+    void kill_guard();
+    void stop_guard();
+    void kill_client_of_stopped_guard();
     void stop_server();
     void stall_server();
     void stall_follower();

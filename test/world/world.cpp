@@ -3,6 +3,7 @@
 #include "access_changes.hpp"
 #include "changing_nodes.hpp"
 #include "check/counter.hpp"
+#include "check/guards.hpp"
 #include "check/holds.hpp"
 #include "check/operations.hpp"
 #include "check/queues.hpp"
@@ -15,6 +16,7 @@
 #include "random.hpp"
 #include "timeline.hpp"
 #include "trouble.hpp"
+#include "workload/customer.hpp"
 #include "workload/program.hpp"
 #include "workload/scene.hpp"
 
@@ -64,6 +66,9 @@ ensemble_options draw_ensemble(random& chance, rarity rare)
         o.tick = 500ms;
         o.sync_limit = 100; // the leader waits for a follower that stalls
         o.most_sessions.clear();
+    } else if (rare == rarity::guards) {
+        o.tick = 500ms; // so that much happens in many time-outs
+        o.most_sessions.clear();
     } else if (rare == rarity::late || rare == rarity::alone) {
         o.tick = 500ms;
         o.most_sessions.clear();
@@ -77,9 +82,20 @@ ensemble_options draw_ensemble(random& chance, rarity rare)
 // In times of trouble a server tells connections, too, that their clients have given up: those wake nobody.
 class listener final : public observer {
 public:
-    listener(check::queues& to, check::holds& and_to) noexcept : queues_{to}, holds_{and_to} {}
+    listener(check::queues& to, check::holds& and_to, check::guards& of_sessions) noexcept
+        : queues_{to}, holds_{and_to}, guards_{of_sessions}
+    {
+    }
 
-    void committed(const transaction& t) override { queues_.committed(t); }
+    void committed(const transaction& t) override
+    {
+        if (t.what == transaction::kind::open_session) {
+            holds_.session_opened(t.session);
+        } else if (t.what == transaction::kind::close_session && t.is_carried_out()) {
+            guards_.session_over(t.session);
+        }
+        queues_.committed(t);
+    }
     void counted(std::int64_t session, std::chrono::milliseconds timeout) override
     {
         holds_.counted(session, timeout);
@@ -97,6 +113,7 @@ public:
 private:
     check::queues& queues_;
     check::holds& holds_;
+    check::guards& guards_;
 };
 
 } // namespace
@@ -105,12 +122,11 @@ struct simulation::parts {
     explicit parts(const world_options& o)
         : options{o}, rare{o.rare ? *o.rare : draw_rarity(o.seed)}, chance{o.seed},
           notes{time, o.keeps_journal}, found{time}, cloud{notes.add_actor("ensemble")},
-          net{time, chance.branch()}, servers{time, net, chance.branch(),
-                                              draw_ensemble(chance, rare)},
-          queues{time, found, notes, cloud}, operations{time, found, notes}, holds{time, found,
-                                                                                   notes, queues},
-          watches{time, found, notes, servers}, all{time,   found, notes,  operations,
-                                                    queues, holds, watches}
+          net{time, chance.branch()}, servers{time, net, chance.branch(), draw_servers()},
+          queues{time, found, notes, cloud}, operations{time, found, notes},
+          holds{time, found, notes, queues}, watches{time, found, notes, servers},
+          guards{time, found, notes, queues}, all{time,   found, notes,   operations,
+                                                  queues, holds, watches, guards}
     {
         all.rare = rare;
         all.hosts = servers.hosts();
@@ -150,6 +166,9 @@ struct simulation::parts {
                 all.changing.push_back(base + ("/changing" + std::to_string(i)));
             }
         }
+        if (rare == rarity::guards) {
+            net.observe([this](const stream& by, const message& m) { guards.sent(by, m); });
+        }
         servers.observe(&ear);
         for (std::size_t i = 0; i < servers.size(); ++i) {
             server_names.push_back(notes.add_actor(servers.machine_of(i).name()));
@@ -166,6 +185,7 @@ struct simulation::parts {
         }
     }
 
+    [[nodiscard]] ensemble_options draw_servers();
     void draw_places();
     void draw_programs();
     void draw_ends();
@@ -175,6 +195,7 @@ struct simulation::parts {
     void change_lists();
     void live();
     void calm();
+    void kill_calmly(workload::program& which, bool again);
     void come_to_an_end();
     [[nodiscard]] bool is_quiet() const;
 
@@ -190,8 +211,9 @@ struct simulation::parts {
     check::queues queues;
     check::operations operations;
     check::holds holds;
-    listener ear{queues, holds};
     check::watches watches;
+    check::guards guards;
+    listener ear{queues, holds, guards};
     workload::scene all;
     std::vector<check::journal::actor> server_names;
     std::vector<std::unique_ptr<machine>> machines;
@@ -209,6 +231,22 @@ struct simulation::parts {
     trouble::programs programs;
     std::unique_ptr<trouble> troubles;
 };
+
+// An ensemble that is set up anew may give numbers again. It takes longer than a session lasts.
+ensemble_options simulation::parts::draw_servers()
+{
+    auto o = draw_ensemble(chance, rare);
+    if (rare == rarity::guards) {
+        o.old_session = [this, drawn = random{options.seed}](std::size_t server) mutable {
+            constexpr auto longest_close = 6s;
+            return drawn.per_mille(700)
+                       ? guards.take_old(server, all.most_timeout * 102 / 100 + longest_close,
+                                         [this](auto id) { return workload::is_known(all, id); })
+                       : 0;
+        };
+    }
+    return o;
+}
 
 void simulation::parts::draw_places()
 {
@@ -427,6 +465,9 @@ void simulation::parts::calm()
         holds.calm(all.rare == rarity::throttled);
     }
     for (int i = 0; i < 10; ++i) {
+        if (rare == rarity::guards && i % 4 == 0) {
+            kill_calmly(*programs.front(), i != 0);
+        }
         time.run_until(time.now() + 1s);
         watches.look(5s);
         if (lists) {
@@ -438,6 +479,19 @@ void simulation::parts::calm()
         }
     }
     holds.look(all.most_timeout + all.tick);
+}
+
+// `again`: the process has begun in the calm, and its guard with it.
+void simulation::parts::kill_calmly(workload::program& which, bool again)
+{
+    const bool guarded = again && which.guard() != nullptr;
+    which.kill();
+    time.after(all.least_timeout / 3, [this, guarded, life = which.life()] {
+        if (guarded) {
+            guards.look_whether_ended(*life);
+        }
+    });
+    time.after(2 * all.least_timeout / 3, [&which] { which.start(); });
 }
 
 bool simulation::parts::is_quiet() const

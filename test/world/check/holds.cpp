@@ -351,7 +351,7 @@ bool holds::has_shrunk(const hold& h) const
 void holds::session_over(std::int64_t session, bool expired)
 {
     for (auto& [n, h] : active_) {
-        if (h.g.session != session) {
+        if (h.g.session != session || h.is_over) {
             continue;
         }
         h.is_over = true;

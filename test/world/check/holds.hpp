@@ -69,6 +69,9 @@ public:
     // The leader counts a session by this time-out from now on.
     void counted(std::int64_t session, std::chrono::milliseconds timeout);
 
+    // Its number may be that of an old one.
+    void session_opened(std::int64_t session) { timeouts_.erase(session); }
+
     void process_over(const life& of);
     // After a pause its process is told when it goes on.
     void resumed(const machine& m) { resumed_[&m] = time_.now(); }

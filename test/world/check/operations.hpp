@@ -25,6 +25,7 @@ namespace asio = boost::asio;
 // One process, from its start to its end: its operations end with it.
 struct life {
     bool over = false; // its context is destroyed
+    instant ended{};   // then
 };
 
 class operations {

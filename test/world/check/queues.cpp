@@ -83,6 +83,10 @@ void queues::committed(const transaction& t)
     const bool over = t.what == transaction::kind::close_session;
     if (t.what == transaction::kind::open_session) {
         sessions_.insert(t.session);
+        for (auto& p : places_) { // of an old session with the same number
+            p.lost.erase({t.session, false});
+            p.lost.erase({t.session, true});
+        }
         journal_.note(deed::session_opened, ensemble_, t.session);
     } else if (over) {
         sessions_.erase(t.session);

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,9 @@ struct ensemble_options {
 
     // So many requests in a thousand wait for too long, and are answered `throttled_op`.
     unsigned throttled = 0;
+
+    // A number that this server gives to a new session once more; 0: none.
+    std::function<std::int64_t(std::size_t server)> old_session = {};
 };
 
 class server;

@@ -170,7 +170,13 @@ void front::connect(const shared_connection& c, const connect_request& m)
     c->idle_until_ = idle_end(host_, c->timeout_);
     c->receiving_ = false;
     if (m.session.id == 0) {
-        c->session_ = next_session_++;
+        if (options_.old_session) {
+            c->session_ = options_.old_session(static_cast<std::size_t>(next_session_ >> 56) - 1);
+            close_session_of(c->session_);
+        }
+        if (c->session_ == 0) {
+            c->session_ = next_session_++;
+        }
         by_session_[c->session_] = c;
         role_.process(
             std::make_shared<const submitted>(submitted{.what = submitted::kind::open_session,

@@ -44,6 +44,19 @@ plant "keeps the watches of a connection that is gone" lib/session/client_sessio
 plant "keeps the session when the client is destroyed" lib/session/client.cpp \
     "$(in_function '~client' 's/core->release\(\);/(void)core;/')"
 
+# ---- the session guard
+
+rare=guards plant "ends a session when its client has left it, though the process lives" lib/guard/rules.cpp \
+    "$(in_function decide 's/if \(died_ \&\& channel_ended_ \&\&/if (channel_ended_ \&\&/')"
+rare=guards plant "ends a session that its owner has closed" lib/guard/session_guard.cpp \
+    "$(in_function told 's/rules_.has_none\(client\);//')"
+rare=guards plant "never ends a session" lib/guard/rules.cpp \
+    "$(in_function decide 's/d.end.emplace_back.*//')"
+rare=guards plant "counts the time-out from when it hears of the death" lib/guard/rules.cpp \
+    "$(in_function decide 's/std::min\(heard, lived_.*\)/heard/')"
+rare=guards plant "ends a session after its time-out" lib/guard/session_ending.cpp \
+    "$(in_function is_too_late 's/return .*/return false;/')"
+
 # ---- requests and watches
 
 plant "repeats every request whose answer was lost" lib/session/request_queue.cpp \

@@ -25,6 +25,13 @@ std::chrono::nanoseconds some_time(random& chance, std::chrono::nanoseconds most
     return drawn(chance, most);
 }
 
+bool is_known(const scene& in, std::int64_t session)
+{
+    return std::ranges::any_of(in.customers, [session](const customer* each) {
+        return each->zk && each->zk->session_id() == session;
+    });
+}
+
 customer::customer(scene& in, process& on, std::shared_ptr<const check::life> of,
                    check::journal::actor name, random r)
     : all{in}, home{on}, life{std::move(of)}, who{name}, chance{r},
@@ -59,7 +66,11 @@ customer::customer(scene& in, process& on, std::shared_ptr<const check::life> of
             }
         };
     }
+    if (home.find_guard) {
+        options.session_guard.helper = "guard";
+    }
     zk.emplace(home.context(), options);
+    all.customers.insert(this);
     draw_lock_options();
     lines_.resize(all.places.size());
 }

@@ -32,6 +32,7 @@ public:
     customer(scene& in, process& on, std::shared_ptr<const check::life> of,
              check::journal::actor name, random r);
     customer(const customer&) = delete;
+    ~customer() { all.customers.erase(this); }
     customer& operator=(const customer&) = delete;
 
     scene& all;
@@ -125,6 +126,9 @@ private:
     random& chance_;
     std::shared_ptr<state> state_;
 };
+
+// Whether any client takes it for its session.
+[[nodiscard]] bool is_known(const scene& in, std::int64_t session);
 
 // From next to nothing to a while; short ones are more likely.
 [[nodiscard]] std::chrono::nanoseconds some_time(random& chance, std::chrono::nanoseconds most);

@@ -1,6 +1,7 @@
 #include "program.hpp"
 
 #include "customer.hpp"
+#include "guard_process.hpp"
 #include "workloads.hpp"
 
 #include <exception>
@@ -24,8 +25,17 @@ program::~program()
 void program::start()
 {
     all_.journal.note(check::deed::started, name_);
+    if (!machine_.is_alive()) {
+        machine_.start(); // the last one was killed
+    }
     life_ = std::make_shared<check::life>();
     process_ = std::make_unique<process>(machine_, network_, random_.branch());
+    if (all_.rare == rarity::guards) {
+        all_.guards.process_began(machine_, life_);
+        if (random_.per_mille(850)) {
+            process_->find_guard = [this] { return find_guard(); };
+        }
+    }
     process_->enter([this] {
         for (std::size_t i = 0; i < habits_.clients; ++i) {
             ++running_;
@@ -44,10 +54,33 @@ void program::kill()
 {
     if (process_) {
         all_.journal.note(check::deed::killed, name_);
-        life_->over = true;
-        all_.holds.process_over(*life_);
+        over();
         process_->kill();
         end();
+    }
+}
+
+void program::kill_with_guards()
+{
+    for (const auto& each : guards_) {
+        each->kill();
+    }
+    kill();
+}
+
+void program::suspend()
+{
+    machine_.suspend();
+    for (const auto& each : guards_) {
+        each->on().suspend();
+    }
+}
+
+void program::wake()
+{
+    machine_.go_on();
+    for (const auto& each : guards_) {
+        each->go_on();
     }
 }
 
@@ -59,14 +92,38 @@ void program::destroy()
     }
 }
 
+void program::over()
+{
+    if (!std::exchange(life_->over, true)) {
+        life_->ended = all_.time.now();
+        all_.holds.process_over(*life_);
+    }
+}
+
 void program::end()
 {
     if (process_) {
-        life_->over = true;
-        all_.holds.process_over(*life_);
+        over();
         process_.reset();
         running_ = 0;
+        if (auto* const left = std::exchange(guard_, nullptr)) {
+            left->owner_died();
+        }
     }
+}
+
+colock::guard::started_helper program::find_guard()
+{
+    if (guard_ != nullptr) {
+        if (auto found = guard_->channel()) {
+            return {std::move(found)};
+        }
+    }
+    guards_.push_back(std::make_unique<guard_process>(
+        all_, *process_, life_,
+        all_.journal.add_actor(all_.journal.name_of(name_) + " guard", name_), random_.branch()));
+    guard_ = guards_.back().get();
+    return {guard_->channel()};
 }
 
 // One client after the other.

@@ -5,6 +5,7 @@
 #include <colock/layout.hpp>
 
 #include "../check/findings.hpp"
+#include "../check/guards.hpp"
 #include "../check/holds.hpp"
 #include "../check/journal.hpp"
 #include "../check/operations.hpp"
@@ -23,6 +24,8 @@
 namespace world::workload {
 
 namespace asio = boost::asio;
+
+class customer;
 
 enum class lock_kind {
     mutex,
@@ -52,6 +55,7 @@ struct scene {
     check::queues& queues;
     check::holds& holds;
     check::watches& watches;
+    check::guards& guards;
     std::string hosts;
     std::string chroot; // below which all places are
     std::chrono::milliseconds tick;
@@ -67,6 +71,7 @@ struct scene {
     std::set<std::int64_t> may_leave_nodes = {}; // sessions whose client has said so in its log
     std::vector<std::string> changing = {};      // nodes that programs watch
     bool guarded = false; // what programs create is for those with their credentials only
+    std::set<const customer*> customers = {};
     std::vector<place> places;
     std::vector<colock::errc> expected; // which say elsewhere that a program is wrong
     bool calm = false;                  // no more trouble, and nobody holds a lock for long
