@@ -65,13 +65,18 @@ void machine::suspend() noexcept
     }
 }
 
-void machine::go_on()
+void machine::wake() noexcept
 {
     stopped_ = false;
     if (const auto since = std::exchange(asleep_since_, std::chrono::nanoseconds{-1});
         since.count() != -1) {
         slept_ += clock() - since;
     }
+}
+
+void machine::go_on()
+{
+    wake();
     if (waiting_.empty()) {
         return;
     }
@@ -92,7 +97,7 @@ void machine::kill()
         return;
     }
     alive_ = false;
-    stopped_ = false;
+    wake();
     ++process_;
     const auto dropped = std::exchange(waiting_, {});
     for (const auto& told : std::exchange(on_kill_, {})) {

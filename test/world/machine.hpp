@@ -90,6 +90,7 @@ public:
     void set_resident(resident* r) noexcept { resident_ = r; }
 
 private:
+    void wake() noexcept;
     template <class Function>
     void perform(Function& what)
     {
