@@ -54,10 +54,8 @@ rare=guards plant "never ends a session" lib/guard/rules.cpp \
     "$(in_function decide 's/d.end.emplace_back.*//')"
 rare=guards plant "counts the time-out from when it hears of the death" lib/guard/rules.cpp \
     "$(in_function decide 's/std::min\(heard, lived_.*\)/heard/')"
-rare=guards plant "ends a session whenever it can" lib/guard/rules.cpp \
-    "$(in_function decide 's/ \&\& now < until//; s/\(client, until\)/(client, time::max())/')"
-rare=guards plant "ends a session that it has resumed before it was stopped" lib/guard/session_ending.cpp \
-    "$(in_function established 's/if \(is_too_late\(\)\)/if (false)/')"
+rare=guards plant "ends a session after its time-out" lib/guard/session_ending.cpp \
+    "$(in_function is_too_late 's/return .*/return false;/')"
 
 # ---- requests and watches
 
