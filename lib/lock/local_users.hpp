@@ -46,7 +46,7 @@ public:
         bool has_contender = false; // which waits for them
     };
 
-    explicit local_users(const protocol::cohort::rules& r) noexcept : shared_{r.shared}, cohort_{r}
+    explicit local_users(const protocol::cohort::rules& r) noexcept : cohort_{r}, shared_{r.shared}
     {
     }
 
@@ -137,7 +137,6 @@ private:
     void follow(const protocol::cohort::actions& v, effects& out);
     void admit(waiter& op, effects& out);
 
-    const bool shared_; // users may hold the lock together
     protocol::cohort cohort_;
     waiters waiting_;
     node contender_; // in the queue for the waiters
@@ -145,6 +144,7 @@ private:
     std::uint64_t turns_ = 0; // that were granted
     std::unique_ptr<std::unordered_set<std::uint64_t>>
         shared_turns_; // those of readers that are not over
+    const bool shared_; // users may hold the lock together
     bool look_ = false;
     bool lingering_ = false;
 };
