@@ -202,8 +202,8 @@ private:
 
     void end_all(int number)
     {
-        const int refused = signal_all_below_this(number);
-        if (refused != 0 && !std::exchange(run_->refused, true)) {
+        const int refused = signal_all_below_this(number, [this] { reap(); });
+        if (refused != 0 && run_ && !std::exchange(run_->refused, true)) {
             send_or_drop(supervisor_, {message_kind::refused, refused});
         }
     }

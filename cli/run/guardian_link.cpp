@@ -190,7 +190,17 @@ round_end guardian_link::end_some(int& refused)
                  return left;
              },
          .reap = [](pid_t child) { return ::waitpid(child, nullptr, WNOHANG) == child; },
-         .kill = [&] { refused = signal_all_below_this(SIGKILL, not_ours_); },
+         .kill =
+             [&] {
+                 const auto reap = [this] {
+                     for (const auto child : some_own_children()) {
+                         if (std::ranges::find(not_ours_, child) == not_ours_.end()) {
+                             ::waitpid(child, nullptr, WNOHANG);
+                         }
+                     }
+                 };
+                 refused = signal_all_below_this(SIGKILL, reap, not_ours_);
+             },
          .spares = !not_ours_.empty()});
 }
 

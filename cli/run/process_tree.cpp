@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -68,32 +69,55 @@ std::vector<process> all_processes()
     return all;
 }
 
-// A process that forks and ends is not there any more when a look at all processes is over; nor is the next one that it has
-// left. Each becomes a child of this thread as soon as its parent has ended, and a look at those takes microseconds.
-void kill_new_children(const std::vector<pid_t>& spared)
+// Those that the first thread of a process has forked.
+std::vector<pid_t> children_in(const char* file)
 {
-    constexpr int looks = 100;
-    const int file = ::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-        return; // the kernel may be without it
+    std::vector<pid_t> all;
+    const int from = ::open(file, O_RDONLY | O_CLOEXEC);
+    if (from < 0) {
+        return all; // it has ended, or the kernel is without such files
     }
     char text[4096];
-    for (int i = 0; i != looks; ++i) {
-        const auto size = ::pread(file, text, sizeof text, 0);
-        if (size <= 0) {
-            break;
-        }
-        const std::string_view all{text, static_cast<std::size_t>(size)};
-        for (std::size_t begin = 0, end = 0; (end = all.find(' ', begin)) != all.npos;
-             begin = end + 1) {
+    if (const auto size = ::read(from, text, sizeof text); size > 0) {
+        const std::string_view names{text, static_cast<std::size_t>(size)};
+        for (std::size_t begin = 0, space = 0; (space = names.find(' ', begin)) != names.npos;
+             begin = space + 1) {
             pid_t child = 0;
-            std::from_chars(text + begin, text + end, child);
-            if (child > 0 && std::ranges::find(spared, child) == spared.end()) {
-                ::kill(child, SIGKILL);
+            std::from_chars(text + begin, text + space, child);
+            if (child > 0) { // 0 would be this process's group
+                all.push_back(child);
             }
         }
     }
-    ::close(file);
+    ::close(from);
+    return all;
+}
+
+// What forks and ends is not there any more when a look at all processes is over; nor is the next one that it has left. A look
+// from parent to child takes microseconds, if those that have ended are reaped: there are thousands of them, and they come
+// first. Each is killed before its children are looked for: it forks no others then.
+void kill_below(const std::vector<pid_t>& spared, const std::function<void()>& reap)
+{
+    using namespace std::chrono_literals;
+    constexpr int looks = 100; // after the last one that has found somebody new
+    const auto end = std::chrono::steady_clock::now() + 100ms;
+    pid_t newest = 0;
+    for (int i = 0; i != looks && std::chrono::steady_clock::now() < end; ++i) {
+        auto below = children_in("/proc/thread-self/children");
+        std::erase_if(
+            below, [&](pid_t child) { return std::ranges::find(spared, child) != spared.end(); });
+        if (below.empty()) {
+            return;
+        }
+        for (std::size_t at = 0; at != below.size(); ++at) {
+            ::kill(below[at], SIGKILL);
+            const auto id = std::to_string(below[at]);
+            const auto more = children_in(("/proc/" + id + "/task/" + id + "/children").c_str());
+            below.insert(below.end(), more.begin(), more.end());
+        }
+        i = std::exchange(newest, below.back()) == below.back() ? i : 0;
+        reap();
+    }
 }
 
 } // namespace
@@ -134,7 +158,8 @@ std::vector<pid_t> some_own_children()
     return children;
 }
 
-int signal_all_below_this(int number, const std::vector<pid_t>& spared)
+int signal_all_below_this(int number, const std::function<void()>& reap,
+                          const std::vector<pid_t>& spared)
 {
     const auto all = all_processes();
     std::vector<pid_t> below{::getpid()};
@@ -154,7 +179,8 @@ int signal_all_below_this(int number, const std::vector<pid_t>& spared)
         }
     }
     if (number == SIGKILL) {
-        kill_new_children(spared);
+        reap();
+        kill_below(spared, reap);
     }
     return refused;
 }

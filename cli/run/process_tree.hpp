@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <vector>
 
 namespace colock::cli {
@@ -22,7 +23,8 @@ void adopt_orphans() noexcept;
 
 // Sends a signal to each process below this one, but not to those below `spared`. SIGTERM is followed by SIGCONT, or a
 // stopped process would not hear of it. Gives the number of processes that this process may not signal: those of another
-// user.
-int signal_all_below_this(int number, const std::vector<pid_t>& spared = {});
+// user. `reap` reaps those that have ended; it is called between looks.
+int signal_all_below_this(int number, const std::function<void()>& reap,
+                          const std::vector<pid_t>& spared = {});
 
 } // namespace colock::cli

@@ -107,7 +107,10 @@ std::chrono::nanoseconds time_to_next_command(const tree& t)
     BOOST_TEST(second.status() == 0, second.err());
     const auto runs = read_journal(journal);
     BOOST_REQUIRE(runs.size() == 2U);
-    BOOST_TEST(overlaps(runs) == 0, t.name);
+    BOOST_TEST(overlaps(runs) == 0, t.name << ": " << runs.front().processes
+                                           << " processes, of which the last one lived for "
+                                           << runs.front().last - runs.back().first
+                                           << " ns beside the next command");
     return std::chrono::nanoseconds{runs.back().first} - killed.time_since_epoch();
 }
 
