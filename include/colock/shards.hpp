@@ -19,6 +19,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -55,7 +56,7 @@ struct shards_options {
     /// The names of the shards, which are names of nodes, instead of `count`.
     std::vector<std::string> names = {};
     /// The name of this process among the members; by default host and process id. A process that starts again under its
-    /// old name gets its old shards.
+    /// old name may keep its shards.
     std::string member = {};
     /// This process gets shards in proportion to it.
     std::uint32_t weight = 1;
@@ -67,9 +68,10 @@ struct shards_options {
     /// Runs before this process owns a shard, while the old owner still works; after it took the shard's lock where there
     /// is no owner. What it throws is treated as the end of a body.
     std::function<boost::asio::awaitable<void>(const shard_id&)> prepare = {};
-    /// After so long `prepare` is cancelled, and the move goes on, whether it has ended or not.
+    /// After so long `prepare` is cancelled, and the move goes on, whether it has ended or not. Under the lock there is no
+    /// limit.
     std::chrono::milliseconds prepare_limit = std::chrono::seconds{30};
-    /// A member that has not taken a shard so long after it was assigned loses it to another one.
+    /// A member that has not taken a shard so long after `prepare_limit` loses it to another one.
     std::chrono::milliseconds take_limit = std::chrono::minutes{1};
     /// When a body ends while this process owns its shard.
     body_end when_body_ends = body_end::fail;
@@ -136,6 +138,7 @@ public:
         std::function<boost::asio::awaitable<void>(const shard_id&)> prepare; // first, if any
         std::function<void()> began; // the lock is held; any thread
         std::function<void(std::exception_ptr)> ended;
+        bool body_threw = false; // while it held the lock
     };
 
     explicit shard_bodies(boost::asio::any_io_executor executor) : executor_{std::move(executor)} {}
@@ -169,11 +172,19 @@ public:
     {
         auto body = [this, t](const unique_lock& held) -> boost::asio::awaitable<void> {
             t->began();
-            if (t->prepare) {
-                co_await t->prepare(t->shard);
-            }
             const owned_shard mine{t->shard, held};
-            co_await body_(mine);
+            try {
+                if (t->prepare) {
+                    co_await t->prepare(t->shard);
+                }
+                co_await body_(mine);
+            } catch (...) { // what comes of a loss is a loss
+                t->body_threw = !held.loss_reason();
+                if (t->body_threw) {
+                    throw;
+                }
+                throw boost::system::system_error{errc::lock_lost, "async_run"};
+            }
         };
         lock.async_with_lock(std::move(body),
                              boost::asio::bind_executor(

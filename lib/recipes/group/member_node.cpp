@@ -124,6 +124,8 @@ void member_node::lost(const error_code& why)
 {
     held_ = {};
     mutex_.reset();
+    // One that is not sent would go into the node of the next member of this name.
+    write_.emit(asio::cancellation_type::terminal);
     if (why == errc::client_closed || why == asio::error::operation_aborted) {
         over(why);
     } else {
@@ -154,17 +156,19 @@ void member_node::write()
     if (!held_ || std::exchange(writing_, true)) {
         return;
     }
-    client_->async_set(path_, protocol::text_of(said_),
-                       asio::bind_executor(core_->strand(),
-                                           [self = shared_from_this(),
-                                            said = said_](const error_code& ec, const node_stat&) {
-                                               self->writing_ = false;
-                                               if (!self->why_ && !ec && self->said_ != said) {
-                                                   self->write(); // it has changed since
-                                               } else {
-                                                   self->written(ec);
-                                               }
-                                           }));
+    client_->async_set(
+        path_, protocol::text_of(said_),
+        asio::bind_cancellation_slot(
+            write_.slot(),
+            asio::bind_executor(core_->strand(), [self = shared_from_this(), said = said_](
+                                                     const error_code& ec, const node_stat&) {
+                self->writing_ = false;
+                if (!self->why_ && !ec && self->said_ != said) {
+                    self->write(); // it has changed since
+                } else {
+                    self->written(ec);
+                }
+            })));
 }
 
 void member_node::written(const error_code& ec)
@@ -173,7 +177,8 @@ void member_node::written(const error_code& ec)
         return;
     }
     // A node that is gone is one whose loss is on its way: what it says is written when it has joined again.
-    if (ec == zookeeper_errc::no_node || outcome_unknown(ec) || is_retryable(ec)) {
+    if (ec == zookeeper_errc::no_node || ec == asio::error::operation_aborted ||
+        outcome_unknown(ec) || is_retryable(ec)) {
         pace_.after_refusal(*core_, [self = shared_from_this()] {
             if (!self->why_) {
                 self->write();
@@ -225,6 +230,7 @@ void member_node::over(const error_code& why)
     is_member_ = false;
     mutex_.reset();
     inner_.emit(asio::cancellation_type::terminal);
+    write_.emit(asio::cancellation_type::terminal);
     if (joining_) {
         std::exchange(joining_, {}).complete(why, {});
     }

@@ -62,6 +62,7 @@ private:
     unique_lock held_;
     error_code why_;                  // it is a member no more
     asio::cancellation_signal inner_; // of what waits for the node, or for its loss
+    asio::cancellation_signal write_;
     pauses pace_;
 
     operation_ptr<error_code, membership> joining_;

@@ -68,7 +68,7 @@ void shards_leading::found(std::optional<protocol::shard_table> written)
     const auto& o = config_->options;
     leader_.emplace(protocol::shard_leader::rules{.settle = o.settle,
                                                   .prepare = o.prepare_limit,
-                                                  .take = o.take_limit,
+                                                  .take = o.prepare_limit + o.take_limit,
                                                   .moves_at_a_time = o.moves_at_a_time},
                     std::move(*written), boot_clock::now());
     watch_moves();
@@ -111,15 +111,33 @@ void shards_leading::decide()
     }
     std::vector<protocol::shard_taker> takers;
     for (const auto& m : members_) {
-        takers.push_back(taker_of(m, config_->shards.size()));
+        if (m.session != 0) { // else it is no process
+            takers.push_back(taker_of(m, config_->shards.size()));
+        }
     }
     const auto now = boot_clock::now();
     leader_->members(std::move(takers), now);
+    note_taken();
     if (const auto table = leader_->decide(now)) {
         write(*table);
     } else {
         wake_at(leader_->next(now));
     }
+}
+
+// Whose lock its new owner holds. The owner may have come again with another session, or be another one by now.
+void shards_leading::note_taken()
+{
+    std::erase_if(moves_, [&](const auto& m) {
+        const auto owner =
+            std::ranges::find(members_, leader_->table().owners[m.first], &member_view::name);
+        const bool is_taken =
+            owner != members_.end() && m.second.first != 0 && m.second.first == owner->session;
+        if (is_taken) {
+            leader_->taken(m.first);
+        }
+        return is_taken;
+    });
 }
 
 void shards_leading::wake_at(protocol::shard_leader::time_point when)
@@ -222,15 +240,7 @@ void shards_leading::look_at_first(protocol::shard_index shard, const std::strin
             if (at == moves_.end()) {
                 return;
             }
-            const auto owner = std::ranges::find(
-                members_, leader_ ? leader_->table().owners[shard] : "", &member_view::name);
-            if (!ec && first && owner != members_.end() &&
-                first->ephemeral_owner == owner->session) {
-                moves_.erase(at);
-                leader_->taken(shard);
-                decide();
-                return;
-            }
+            at->second.first = !ec && first ? first->ephemeral_owner : 0;
             at->second.changes = std::move(changes);
             at->second.changes.async_wait(
                 guarded<watch_event>([this, shard](const error_code& over, watch_event&&) {
@@ -244,6 +254,7 @@ void shards_leading::look_at_first(protocol::shard_index shard, const std::strin
                         }
                     });
                 }));
+            decide(); // it may be the one
         }));
 }
 

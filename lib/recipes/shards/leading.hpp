@@ -36,6 +36,7 @@ private:
     void found(std::optional<protocol::shard_table> written);
     void watch_members();
     void decide();
+    void note_taken();
     void write(const protocol::shard_table& table);
     void written(const error_code& ec, std::int32_t version);
     void watch_moves();
@@ -47,7 +48,9 @@ private:
 
     // A shard that has another owner by now, but perhaps not yet at its lock.
     struct move {
-        watch changes; // of the lock's queue
+        std::int64_t first =
+            0;         // the session that is the first in the lock's queue, as far as is known
+        watch changes; // of that queue
         pauses pace;
     };
 

@@ -44,6 +44,8 @@ public:
     void contended(shard_index shard, commands& out);
     // The lock is released, or was lost, or could not be had.
     void ended(shard_index shard, commands& out);
+    // It does not want the shard, whatever the present assignment says.
+    void refuse(shard_index at) noexcept { shards_[at].mine = false; }
     // Ends everything, and begins nothing more.
     void stop(commands& out);
 

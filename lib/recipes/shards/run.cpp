@@ -172,7 +172,7 @@ void shards_run::join()
         }
     }));
     member_options me{.name = config_->name,
-                      .data = {},
+                      .data = protocol::ranges_of(refused_),
                       .weight = stage_ == stage::leaving ? 0 : config_->options.weight,
                       .acl = config_->options.acl};
     group{*client_, config_->paths.members}.async_join(
@@ -184,12 +184,13 @@ void shards_run::join()
                 fail(ec, "the member " + config_->name);
             } else {
                 here_ = std::move(here);
-                work_ = std::make_shared<shard_work>(
-                    core_, config_, bodies_, [weak = weak_from_this()](shard_work::event&& e) {
-                        if (const auto self = weak.lock()) {
-                            self->work_says(std::move(e));
-                        }
-                    });
+                work_ =
+                    std::make_shared<shard_work>(core_, config_, bodies_, refused_,
+                                                 [weak = weak_from_this()](shard_work::event&& e) {
+                                                     if (const auto self = weak.lock()) {
+                                                         self->work_says(std::move(e));
+                                                     }
+                                                 });
                 if (!using_) {
                     work_->stop();
                     return;
@@ -292,6 +293,9 @@ void shards_run::read_after_sync()
             if (work != work_) {
                 return;
             }
+            if (ec == errc::client_closed || ec == asio::error::operation_aborted) {
+                return; // the locks are lost, and nothing is left to confirm
+            }
             if (ec) { // nobody has written one
                 pace_.after_refusal(*core_, [self = shared_from_this(), work] {
                     if (work == self->work_) {
@@ -310,7 +314,11 @@ void shards_run::take_table(std::string_view text, bool confirmed)
     auto table = protocol::shard_table_in(text);
     if (!table || table->owners.size() != config_->shards.size()) {
         if (confirmed) {
-            read_after_sync();
+            pace_.after_refusal(*core_, [self = shared_from_this(), work = work_] {
+                if (work == self->work_) {
+                    self->read_after_sync();
+                }
+            });
         }
         return;
     }
@@ -346,7 +354,8 @@ void shards_run::end_if_without()
 
 void shards_run::tell_weight()
 {
-    here_.async_update(protocol::ranges_of(work_->refused()),
+    refused_ = work_->refused();
+    here_.async_update(protocol::ranges_of(refused_),
                        stage_ == stage::leaving ? 0 : config_->options.weight,
                        on_strand<>([](const error_code&) {}));
 }
@@ -355,11 +364,19 @@ void shards_run::tell_weight()
 
 void shards_run::leave(operation_ptr<error_code> op, std::chrono::nanoseconds limit)
 {
+    if (!op_) {
+        op.complete(errc::not_held);
+        return;
+    }
     leaving_.add(std::move(op));
     if (stage_ != stage::member) {
         return;
     }
     stage_ = stage::leaving;
+    if (!work_) {
+        end({});
+        return;
+    }
     limit_.expires_after(limit);
     limit_.async_wait(on_strand<>([this](const error_code& ec) {
         if (!ec) {
@@ -375,12 +392,8 @@ void shards_run::leave(operation_ptr<error_code> op, std::chrono::nanoseconds li
                     end({});
                 }
             })));
-    if (work_) {
-        tell_weight();
-        end_if_without();
-    } else {
-        end({});
-    }
+    tell_weight();
+    end_if_without();
 }
 
 void shards_run::cancel()

@@ -36,6 +36,7 @@ public:
 
     void start();
     void leave(operation_ptr<error_code> op, std::chrono::nanoseconds limit);
+    [[nodiscard]] bool is_over() const noexcept { return !op_; }
 
 private:
     // Becoming a member, one after the other
@@ -77,6 +78,7 @@ private:
     membership here_;
     std::shared_ptr<shards_leading> leading_;
     std::shared_ptr<shard_work> work_; // while it is a member
+    std::vector<protocol::shard_index> refused_;
     watch table_changes_;
     pauses pace_;
 

@@ -151,7 +151,7 @@ void shards_place::start_run(const std::shared_ptr<client_core>& core,
         if (refused(*place, op, [&](const error_code& ec) { op.complete(failure(ec)); })) {
             return;
         }
-        if (place->current.lock()) {
+        if (const auto other = place->current.lock(); other && !other->is_over()) {
             op->explain(errc::conflicting_use,
                         "the shards " + place->path + ": this object runs already");
             op.complete(failure(errc::conflicting_use));

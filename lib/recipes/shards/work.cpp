@@ -5,7 +5,9 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
@@ -37,12 +39,19 @@ shard_work::part::part(const asio::any_io_executor& client, const asio::any_io_e
 {
 }
 
+shard_work::preparation::preparation(const asio::any_io_executor& bodies)
+    : strand{asio::make_strand(bodies)}
+{
+}
+
 shard_work::shard_work(std::shared_ptr<client_core> core,
                        std::shared_ptr<const shards_config> config,
-                       std::shared_ptr<shard_bodies> bodies, std::function<void(event)> tell)
+                       std::shared_ptr<shard_bodies> bodies, std::vector<shard_index> refused,
+                       std::function<void(event)> tell)
     : core_{std::move(core)}, config_{std::move(config)}, bodies_{std::move(bodies)},
       tell_{std::move(tell)}, machine_{config_->name, config_->shards.size(),
-                                       static_cast<bool>(config_->options.prepare)}
+                                       static_cast<bool>(config_->options.prepare)},
+      refused_{std::move(refused)}
 {
 }
 
@@ -101,7 +110,7 @@ void shard_work::perform(const command& c)
     switch (c.type) {
     case kind::look: look(c.shard); break;
     case kind::prepare: prepare(c.shard); break;
-    case kind::stop_preparing: at(c.shard).preparing.emit(asio::cancellation_type::terminal); break;
+    case kind::stop_preparing: stop_preparing(c.shard); break;
     case kind::lock: take(c.shard, false); break;
     case kind::lock_first: take(c.shard, true); break;
     case kind::end: end(c.shard); break;
@@ -129,35 +138,53 @@ void shard_work::look(shard_index shard)
         }));
 }
 
+asio::awaitable<void> shard_work::prepare_of(std::shared_ptr<shard_work> self, shard_index shard)
+{
+    co_await self->config_->options.prepare(self->config_->shards[shard]);
+}
+
 // At its limit it is told to end, and waited for no more.
 void shard_work::prepare(shard_index shard)
 {
     auto& p = at(shard);
+    const auto own = p.preparing = std::make_shared<preparation>(bodies_->executor());
     const auto once = std::make_shared<bool>(false);
-    const auto prepared = [this, shard, once](const std::exception_ptr& e) {
+    const auto prepared = [this, shard, own, once](const std::exception_ptr& e) {
         if (std::exchange(*once, true)) {
             return;
         }
-        auto& of = at(shard);
-        of.timer.cancel();
-        if (e && code_of(e) != asio::error::operation_aborted) {
+        at(shard).timer.cancel();
+        if (e && !own->told && !stopped_) {
             body_over(shard, e);
+            ended_after(shard);
+        } else {
+            feed([&](auto& m, auto& out) { m.prepared(shard, out); });
         }
-        feed([&](auto& m, auto& out) { m.prepared(shard, out); });
     };
     p.timer.expires_after(config_->options.prepare_limit);
     p.timer.async_wait(on_strand<>([this, shard, prepared, once](const error_code& ec) {
         if (!ec && !*once) {
-            at(shard).preparing.emit(asio::cancellation_type::terminal);
+            stop_preparing(shard);
             prepared({});
         }
     }));
-    asio::co_spawn(
-        asio::make_strand(bodies_->executor()), config_->options.prepare(config_->shards[shard]),
-        asio::bind_executor(core_->strand(),
-                            asio::bind_cancellation_slot(
-                                p.preparing.slot(), [self = shared_from_this(), prepared](
-                                                        std::exception_ptr e) { prepared(e); })));
+    asio::dispatch(own->strand, [self = shared_from_this(), shard, own, prepared] {
+        asio::co_spawn(
+            own->strand, prepare_of(self, shard),
+            asio::bind_executor(own->strand,
+                                asio::bind_cancellation_slot(
+                                    own->stop.slot(), [self, own, prepared](std::exception_ptr e) {
+                                        self->core_->post(
+                                            [self, prepared, e = std::move(e)] { prepared(e); });
+                                    })));
+    });
+}
+
+void shard_work::stop_preparing(shard_index shard)
+{
+    const auto own = at(shard).preparing;
+    own->told = true;
+    asio::dispatch(own->strand, [own] { own->stop.emit(asio::cancellation_type::terminal); });
 }
 
 void shard_work::take(shard_index shard, bool prepares)
@@ -180,15 +207,19 @@ void shard_work::take(shard_index shard, bool prepares)
             }
         });
     };
-    each->ended = [self, shard](std::exception_ptr e) {
-        self->core_->post([self, shard, e = std::move(e)] { self->turn_over(shard, e); });
+    each->ended = [self, shard, raw = each.get()](std::exception_ptr e) {
+        self->core_->post([self, shard, e = std::move(e), threw = raw->body_threw] {
+            self->turn_over(shard, e, threw);
+        });
     };
-    bodies_->start(mutex{*client_, lock_path_of(config_->paths, config_->shards[shard]),
-                         lock_options{.acl = o.acl,
-                                      .owner_data = config_->name,
-                                      .safety_margin = o.safety_margin,
-                                      .body_grace = o.body_grace}},
-                   each, p.strand, p.stop.slot());
+    mutex lock{*client_, lock_path_of(config_->paths, config_->shards[shard]),
+               lock_options{.acl = o.acl,
+                            .owner_data = config_->name,
+                            .safety_margin = o.safety_margin,
+                            .body_grace = o.body_grace}};
+    asio::dispatch(p.strand, [self, of = parts_[shard], each, lock = std::move(lock)]() mutable {
+        self->bodies_->start(std::move(lock), each, of->strand, of->stop.slot());
+    });
 }
 
 // ---- the end of a turn
@@ -197,6 +228,7 @@ void shard_work::end(shard_index shard)
 {
     auto& p = at(shard);
     if (!p.runs) { // it pauses before it is taken again
+        p.pauses = false;
         p.timer.cancel();
         feed([&](auto& m, auto& out) { m.ended(shard, out); });
         return;
@@ -206,29 +238,31 @@ void shard_work::end(shard_index shard)
                    [of = parts_[shard]] { of->stop.emit(asio::cancellation_type::terminal); });
 }
 
-void shard_work::turn_over(shard_index shard, std::exception_ptr e)
+void shard_work::turn_over(shard_index shard, std::exception_ptr e, bool body_threw)
 {
     auto& p = at(shard);
     p.runs = false;
     const auto ec = e ? code_of(e) : error_code{};
-    const bool lost = ec == condition::lock_lost;
+    const bool lost = ec == condition::lock_lost && !body_threw;
     if (p.stopped || stopped_) {
         feed([&](auto& m, auto& out) { m.ended(shard, out); });
-        if (e && p.began && !lost && ec != asio::error::operation_aborted && !stopped_) {
+        if (body_threw && ec != asio::error::operation_aborted && !stopped_) {
             body_over(shard, e); // it was told to end, and has thrown something of its own
         }
     } else if (lost) {
-        p.pace.after_event(*core_, [self = shared_from_this(), shard] {
-            self->ended_after(shard, std::chrono::nanoseconds{0});
+        p.pauses = true;
+        p.pace.after_event(*core_, [self = shared_from_this(), shard, turn = p.turn] {
+            auto& of = self->at(shard);
+            if (of.turn == turn && std::exchange(of.pauses, false)) {
+                self->feed([&](auto& m, auto& out) { m.ended(shard, out); });
+            }
         });
     } else if (!p.began) {
         feed([&](auto& m, auto& out) { m.ended(shard, out); });
         tell_({event::kind::failed, e});
     } else {
         body_over(shard, e);
-        ended_after(shard, config_->options.when_body_ends == body_end::restart
-                               ? p.pause
-                               : std::chrono::nanoseconds{0});
+        ended_after(shard);
     }
 }
 
@@ -239,6 +273,7 @@ void shard_work::body_over(shard_index shard, std::exception_ptr e)
     case body_end::fail: tell_({event::kind::failed, std::move(e)}); break;
     case body_end::restart: p.pause = std::clamp(2 * p.pause, first_pause, longest_pause); break;
     case body_end::release: {
+        machine_.refuse(shard);
         const auto place = std::ranges::lower_bound(refused_, shard);
         if (place == refused_.end() || *place != shard) {
             refused_.insert(place, shard);
@@ -250,18 +285,19 @@ void shard_work::body_over(shard_index shard, std::exception_ptr e)
 }
 
 // The machine holds the shard until it is told.
-void shard_work::ended_after(shard_index shard, std::chrono::nanoseconds pause)
+void shard_work::ended_after(shard_index shard)
 {
-    const auto over = [this, shard] { feed([&](auto& m, auto& out) { m.ended(shard, out); }); };
-    if (pause == pause.zero() || stopped_) {
-        over();
+    auto& p = at(shard);
+    if (p.pause == p.pause.zero() || stopped_) {
+        feed([&](auto& m, auto& out) { m.ended(shard, out); });
         return;
     }
-    auto& p = at(shard);
-    p.timer.expires_after(pause);
-    p.timer.async_wait(on_strand<>([over](const error_code& ec) {
-        if (!ec) {
-            over();
+    p.pauses = true;
+    p.timer.expires_after(p.pause);
+    p.timer.async_wait(on_strand<>([this, shard, turn = p.turn](const error_code& ec) {
+        auto& of = at(shard);
+        if (!ec && of.turn == turn && std::exchange(of.pauses, false)) {
+            feed([&](auto& m, auto& out) { m.ended(shard, out); });
         }
     }));
 }
@@ -280,17 +316,23 @@ void shard_work::look_at_queue(shard_index shard)
         lock_path_of(config_->paths, config_->shards[shard]),
         on_strand<watched<children_result>>(
             [this, shard](const error_code& ec, watched<children_result>&& r) {
+                auto& p = at(shard);
+                if (!p.watches) {
+                    return;
+                }
                 if (ec || protocol::contenders(curator_layout(), r.value.names).size() > 1) {
+                    p.watches = false;
                     feed([&](auto& m, auto& out) { m.contended(shard, out); });
                     return;
                 }
-                auto& p = at(shard);
                 p.queue = std::move(r.changes);
                 p.queue.async_wait(
                     on_strand<watch_event>([this, shard](const error_code& over, watch_event&&) {
                         if (!over) {
                             at(shard).pace.after_event(*core_, [self = shared_from_this(), shard] {
-                                self->watch_queue(shard);
+                                if (self->at(shard).watches) {
+                                    self->look_at_queue(shard);
+                                }
                             });
                         }
                     }));

@@ -41,7 +41,8 @@ public:
     };
 
     shard_work(std::shared_ptr<client_core> core, std::shared_ptr<const shards_config> config,
-               std::shared_ptr<shard_bodies> bodies, std::function<void(event)> tell);
+               std::shared_ptr<shard_bodies> bodies, std::vector<protocol::shard_index> refused,
+               std::function<void(event)> tell);
 
     void assigned(protocol::shard_owners owners, bool confirmed);
     // Ends everything; then `idle` comes, perhaps from within.
@@ -62,6 +63,14 @@ private:
     using command = protocol::shard_member::command;
     using shard_index = protocol::shard_index;
 
+    // Of the executor of the bodies. It may go on when it is waited for no more.
+    struct preparation {
+        explicit preparation(const asio::any_io_executor& bodies);
+
+        const asio::any_io_executor strand;
+        asio::cancellation_signal stop; // on that strand
+        bool told = false;              // to stop; on the client's
+    };
     // One shard, while something is under way for it.
     struct part {
         explicit part(const asio::any_io_executor& client, const asio::any_io_executor& bodies);
@@ -69,7 +78,7 @@ private:
         // Of the lock and the body. The signal belongs to it, because the body may run anywhere.
         const asio::any_io_executor strand;
         asio::cancellation_signal stop;
-        asio::cancellation_signal preparing; // on the client's strand
+        std::shared_ptr<preparation> preparing; // the last one
         asio::steady_timer
             timer;   // ends the preparation, or the pause before the shard is taken again
         watch queue; // of the lock
@@ -80,6 +89,7 @@ private:
         bool began = false;   // and has the lock
         bool stopped = false; // and was told to end
         bool watches = false; // the lock's queue
+        bool pauses = false;  // before the machine is told that a turn is over
     };
 
     template <class Input>
@@ -88,10 +98,12 @@ private:
     void look(shard_index shard);
     void prepare(shard_index shard);
     void take(shard_index shard, bool prepares);
-    void turn_over(shard_index shard, std::exception_ptr e);
+    void stop_preparing(shard_index shard);
+    static asio::awaitable<void> prepare_of(std::shared_ptr<shard_work> self, shard_index shard);
+    void turn_over(shard_index shard, std::exception_ptr e, bool body_threw);
     void body_over(shard_index shard, std::exception_ptr e);
     void end(shard_index shard);
-    void ended_after(shard_index shard, std::chrono::nanoseconds pause);
+    void ended_after(shard_index shard);
     void watch_queue(shard_index shard);
     void look_at_queue(shard_index shard);
     [[nodiscard]] part& at(shard_index shard);
