@@ -228,7 +228,7 @@ void shard_work::end(shard_index shard)
 {
     auto& p = at(shard);
     if (!p.runs) { // it pauses before it is taken again
-        p.pauses = false;
+        p.is_pausing = false;
         p.timer.cancel();
         feed([&](auto& m, auto& out) { m.ended(shard, out); });
         return;
@@ -250,10 +250,10 @@ void shard_work::turn_over(shard_index shard, std::exception_ptr e, bool body_th
             body_over(shard, e); // it was told to end, and has thrown something of its own
         }
     } else if (lost) {
-        p.pauses = true;
+        p.is_pausing = true;
         p.pace.after_event(*core_, [self = shared_from_this(), shard, turn = p.turn] {
             auto& of = self->at(shard);
-            if (of.turn == turn && std::exchange(of.pauses, false)) {
+            if (of.turn == turn && std::exchange(of.is_pausing, false)) {
                 self->feed([&](auto& m, auto& out) { m.ended(shard, out); });
             }
         });
@@ -292,11 +292,11 @@ void shard_work::ended_after(shard_index shard)
         feed([&](auto& m, auto& out) { m.ended(shard, out); });
         return;
     }
-    p.pauses = true;
+    p.is_pausing = true;
     p.timer.expires_after(p.pause);
     p.timer.async_wait(on_strand<>([this, shard, turn = p.turn](const error_code& ec) {
         auto& of = at(shard);
-        if (!ec && of.turn == turn && std::exchange(of.pauses, false)) {
+        if (!ec && of.turn == turn && std::exchange(of.is_pausing, false)) {
             feed([&](auto& m, auto& out) { m.ended(shard, out); });
         }
     }));

@@ -85,11 +85,11 @@ private:
         pauses pace;
         std::chrono::nanoseconds pause{0}; // before the last restart
         std::uint64_t turn = 0;
-        bool runs = false;    // a turn is under way
-        bool began = false;   // and has the lock
-        bool stopped = false; // and was told to end
-        bool watches = false; // the lock's queue
-        bool pauses = false;  // before the machine is told that a turn is over
+        bool runs = false;       // a turn is under way
+        bool began = false;      // and has the lock
+        bool stopped = false;    // and was told to end
+        bool watches = false;    // the lock's queue
+        bool is_pausing = false; // before the machine is told that a turn is over
     };
 
     template <class Input>
