@@ -143,7 +143,7 @@ private:
     node holder_;
     std::uint64_t turns_ = 0; // that were granted
     std::unique_ptr<std::unordered_set<std::uint64_t>>
-        shared_turns_; // those of readers that are not over
+        shared_turns_;  // those of readers that are not over
     const bool shared_; // users may hold the lock together
     bool look_ = false;
     bool lingering_ = false;
