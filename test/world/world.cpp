@@ -486,7 +486,7 @@ void simulation::parts::kill_calmly(workload::program& which, bool again)
 {
     const bool guarded = again && which.guard() != nullptr;
     which.kill();
-    time.after(all.least_timeout / 3, [this, guarded, life = which.life()] {
+    time.after(all.least_timeout / 2, [this, guarded, life = which.life()] {
         if (guarded) {
             guards.look_whether_ended(*life);
         }
