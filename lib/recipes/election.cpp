@@ -51,7 +51,7 @@ private:
                 } else if (seen_) {
                     finish({});
                 } else if (ec) {
-                    watch_for_directory();
+                    look_again_when_created(path_);
                 } else {
                     watch_directory();
                 }
@@ -91,21 +91,6 @@ private:
                     look_again_after(std::move(found.changes));
                 }
             }));
-    }
-
-    void watch_for_directory()
-    {
-        zk().async_watch_exists(
-            path_, guarded<watched<std::optional<node_stat>>>(
-                       [this](const error_code& ec, watched<std::optional<node_stat>>&& found) {
-                           if (ec) {
-                               fail(ec);
-                           } else if (found.value) {
-                               look_again();
-                           } else {
-                               look_again_after(std::move(found.changes));
-                           }
-                       }));
     }
 
     const std::string path_;

@@ -13,6 +13,8 @@
 #include <boost/asio/cancellation_signal.hpp>
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -85,6 +87,23 @@ protected:
                 }
             }));
         }
+    }
+
+    // Of a node that is not there: at once, if it is by now.
+    void look_again_when_created(std::string path)
+    {
+        zk().async_watch_exists(
+            std::move(path),
+            guarded<watched<std::optional<node_stat>>>(
+                [this](const error_code& ec, watched<std::optional<node_stat>>&& found) {
+                    if (ec) {
+                        fail(ec);
+                    } else if (found.value) {
+                        look_again();
+                    } else {
+                        look_again_after(std::move(found.changes));
+                    }
+                }));
     }
 
     void look_again()

@@ -87,21 +87,11 @@ private:
 
     void watch_for_directory()
     {
-        if (!seen_.empty()) {
+        if (seen_.empty()) {
+            look_again_when_created(path_);
+        } else {
             finish({});
-            return;
         }
-        zk().async_watch_exists(
-            path_, guarded<watched<std::optional<node_stat>>>(
-                       [this](const error_code& ec, watched<std::optional<node_stat>>&& found) {
-                           if (ec) {
-                               fail(ec);
-                           } else if (found.value) {
-                               look_again();
-                           } else {
-                               look_again_after(std::move(found.changes));
-                           }
-                       }));
     }
 
     void compare()

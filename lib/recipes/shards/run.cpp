@@ -1,8 +1,5 @@
 #include "recipes/shards/run.hpp"
 
-#include "names/path.hpp"
-#include "session/query.hpp"
-
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/system/system_error.hpp>
@@ -59,27 +56,30 @@ void shards_run::start()
 
 // ---- becoming a member
 
+shared_mutex shards_run::use()
+{
+    return {*client_, config_->paths.use,
+            lock_options{.acl = config_->options.acl, .owner_data = config_->name}};
+}
+
 void shards_run::begin()
 {
     if (stage_ == stage::over) {
         depart();
         return;
     }
-    const auto& o = config_->options;
-    shared_mutex{*client_, config_->paths.use,
-                 lock_options{.acl = o.acl, .owner_data = config_->name}}
-        .async_lock_shared(step<shared_lock>([this](const error_code& ec, shared_lock held) {
-            if (stage_ == stage::over) {
-                depart();
-            } else if (ec == condition::lock_lost) {
-                pace_.after_event(*core_, [self = shared_from_this()] { self->begin(); });
-            } else if (ec) {
-                fail(ec, "the shards " + config_->paths.use);
-            } else {
-                using_ = std::move(held);
-                read_definition();
-            }
-        }));
+    use().async_lock_shared(step<shared_lock>([this](const error_code& ec, shared_lock held) {
+        if (stage_ == stage::over) {
+            depart();
+        } else if (ec == condition::lock_lost) {
+            pace_.after_event(*core_, [self = shared_from_this()] { self->begin(); });
+        } else if (ec) {
+            fail(ec, "the shards " + config_->paths.use);
+        } else {
+            using_ = std::move(held);
+            read_definition();
+        }
+    }));
 }
 
 void shards_run::read_definition()
@@ -134,34 +134,30 @@ void shards_run::compare(std::string_view written)
 void shards_run::redefine()
 {
     using_ = {};
-    const auto& o = config_->options;
-    shared_mutex{*client_, config_->paths.use,
-                 lock_options{.acl = o.acl, .owner_data = config_->name}}
-        .async_lock(step<unique_lock>([this](const error_code& ec, unique_lock held) {
-            if (stage_ == stage::over) {
-                depart();
-            } else if (ec && ec != condition::lock_lost) {
-                fail(ec, "the shards " + config_->paths.use);
-            } else if (ec) {
-                pace_.after_event(*core_, [self = shared_from_this()] { self->begin(); });
-            } else {
-                auto steps = held.guarded(
-                    set_op(config_->paths.definition, definition_of(config_->options)));
-                client_->async_multi(
-                    std::move(steps),
-                    step<std::vector<transaction_result>>(
-                        [this, held = std::move(held)](const error_code& failed,
-                                                       std::vector<transaction_result>&&) {
-                            if (failed && !outcome_unknown(failed) &&
-                                failed != zookeeper_errc::no_node && stage_ != stage::over) {
-                                fail(failed, config_->paths.definition);
-                            } else {
-                                pace_.after_event(*core_,
-                                                  [self = shared_from_this()] { self->begin(); });
-                            }
-                        }));
-            }
-        }));
+    use().async_lock(step<unique_lock>([this](const error_code& ec, unique_lock held) {
+        if (stage_ == stage::over) {
+            depart();
+        } else if (ec && ec != condition::lock_lost) {
+            fail(ec, "the shards " + config_->paths.use);
+        } else if (ec) {
+            pace_.after_event(*core_, [self = shared_from_this()] { self->begin(); });
+        } else {
+            auto steps =
+                held.guarded(set_op(config_->paths.definition, definition_of(config_->options)));
+            client_->async_multi(
+                std::move(steps),
+                step<std::vector<transaction_result>>([this, held = std::move(held)](
+                                                          const error_code& failed,
+                                                          std::vector<transaction_result>&&) {
+                    if (failed && !outcome_unknown(failed) && failed != zookeeper_errc::no_node &&
+                        stage_ != stage::over) {
+                        fail(failed, config_->paths.definition);
+                    } else {
+                        pace_.after_event(*core_, [self = shared_from_this()] { self->begin(); });
+                    }
+                }));
+        }
+    }));
 }
 
 void shards_run::join()

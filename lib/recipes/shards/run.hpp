@@ -41,6 +41,7 @@ public:
 private:
     // Becoming a member, one after the other
     void begin();
+    [[nodiscard]] shared_mutex use(); // see above
     void read_definition();
     void compare(std::string_view written);
     void redefine();
