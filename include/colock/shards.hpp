@@ -95,6 +95,8 @@ struct shard_owner {
     std::optional<std::string>
         owner; ///< The member that holds the shard's lock, or whoever else does.
     std::optional<std::string> assigned; ///< The member that shall own it.
+    /// When the owner joined the queue of the lock, by the servers' clock: shortly before it owned the shard.
+    std::optional<std::chrono::system_clock::time_point> since = {};
 
     bool operator==(const shard_owner&) const = default;
 };
@@ -349,8 +351,11 @@ public:
             place_, std::chrono::duration_cast<std::chrono::nanoseconds>(limit));
     }
 
-    /// Asks who owns what: for each shard who holds its lock, and to whom it is assigned. Also for programs that only look.
-    /// A list and a read for each shard.
+    /// Asks who owns what: for each shard who holds its lock, and to whom it is assigned. Also for programs that only look:
+    /// with neither `count` nor `names` in the options it asks for the shards that the members have, and gives none where
+    /// there has never been a member. A list and a read for each shard.
+    ///
+    /// The members are those of the `group` at `path`/members.
     ///
     /// Completion signature: `void(error_code, std::vector<shard_owner> owners)`.
     /// Errors:

@@ -148,6 +148,7 @@ BOOST_FIXTURE_TEST_SUITE(shards_cases, scene)
 BOOST_AUTO_TEST_CASE(one_member_owns_all)
 {
     auto& a = connect();
+    BOOST_TEST(owners(a, {}).empty());
     auto& ann = run(a, usual("ann"));
     BOOST_TEST(has(ann, 12));
     const auto all_owners = owners(a, usual("ann"));
@@ -156,6 +157,9 @@ BOOST_AUTO_TEST_CASE(one_member_owns_all)
     BOOST_TEST(all_owners[3].shard.name == "3");
     BOOST_TEST(all_owners[3].owner.value_or("") == "ann");
     BOOST_TEST(all_owners[3].assigned.value_or("") == "ann");
+    BOOST_TEST(all_owners[3].since.has_value());
+    // Who only looks need not know how many there are.
+    BOOST_TEST((owners(a, {}) == all_owners));
     BOOST_TEST(admin.get(directory + "/assignment").starts_with("12 shards\n0-11 ann\n"));
     ann.stop.emit(asio::cancellation_type::terminal);
     BOOST_TEST(ended(ann));

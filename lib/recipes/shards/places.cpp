@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 #include <string_view>
 
@@ -56,6 +57,22 @@ std::string definition_of(const shards_options& o)
         text += "\n" + name;
     }
     return text;
+}
+
+shards_options defined_in(std::string_view text)
+{
+    constexpr std::string_view named = "shards:\n";
+    shards_options o;
+    if (text.starts_with(named)) {
+        for (auto at = named.size(); at <= text.size();) {
+            const auto end = std::min(text.find('\n', at), text.size());
+            o.names.emplace_back(text.substr(at, end - at));
+            at = end + 1;
+        }
+    } else {
+        std::from_chars(text.data(), text.data() + text.size(), o.count);
+    }
+    return definition_of(o) == text && fault_of(o).empty() ? o : shards_options{};
 }
 
 std::string fault_of(const shards_options& o)

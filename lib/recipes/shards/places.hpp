@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace colock::detail {
@@ -34,6 +35,8 @@ struct shards_config {
 [[nodiscard]] std::string lock_path_of(const shard_paths& p, const shard_id& shard);
 // What is written at `definition`.
 [[nodiscard]] std::string definition_of(const shards_options& o);
+// The number and the names in such a text; neither of them when it is none. It may be anybody's.
+[[nodiscard]] shards_options defined_in(std::string_view text);
 // "" when the options make sense, else what is wrong with them.
 [[nodiscard]] std::string fault_of(const shards_options& o);
 // By default host and process.

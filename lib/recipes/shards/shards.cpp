@@ -18,9 +18,14 @@ namespace detail {
 
 namespace {
 
+bool is_undefined(const shards_options& o)
+{
+    return o.count == 0 && o.names.empty();
+}
+
 // Completes the operation when the path or the options are bad.
 template <class Operation, class Refuse>
-bool refused(const shards_place& place, Operation& op, Refuse refuse)
+bool refused(const shards_place& place, Operation& op, bool only_looks, Refuse refuse)
 {
     auto fault = protocol::path_fault(place.path);
     if (fault.empty() && place.path == "/") {
@@ -31,7 +36,7 @@ bool refused(const shards_place& place, Operation& op, Refuse refuse)
         refuse(errc::invalid_path);
         return true;
     }
-    fault = fault_of(place.options);
+    fault = only_looks && is_undefined(place.options) ? "" : fault_of(place.options);
     if (!fault.empty()) {
         op->explain(errc::invalid_option, "the shards " + place.path + ": " + fault);
         refuse(errc::invalid_option);
@@ -53,12 +58,35 @@ public:
     reading_owners(owners_query& of, const shards_place& place)
         : of_{of}, paths_{shard_paths_of(place.path)}
     {
-        for (auto& each : shards_of(place.options)) {
+        define(place.options);
+    }
+
+    void begin()
+    {
+        if (!found_.empty()) {
+            read_assignment();
+            return;
+        }
+        of_.ask({.op = zk::opcode::get, .path = paths_.definition},
+                [self = shared_from_this()](zk::reply&& r) {
+                    if (r.error && r.error != zookeeper_errc::no_node) {
+                        self->of_.fail(r.error);
+                        return;
+                    }
+                    self->define(defined_in(r.text));
+                    self->read_assignment();
+                });
+    }
+
+private:
+    void define(const shards_options& o)
+    {
+        for (auto& each : shards_of(o)) {
             found_.push_back({.shard = std::move(each), .owner = {}, .assigned = {}});
         }
     }
 
-    void begin()
+    void read_assignment()
     {
         of_.ask({.op = zk::opcode::get, .path = paths_.assignment},
                 [self = shared_from_this()](zk::reply&& r) {
@@ -77,7 +105,6 @@ public:
                 });
     }
 
-private:
     static constexpr std::size_t most_under_way = 64;
 
     void go_on()
@@ -117,6 +144,8 @@ private:
                     }
                     if (!r.error) {
                         self->found_[i].owner = std::move(r.text);
+                        self->found_[i].since = std::chrono::system_clock::time_point{
+                            std::chrono::milliseconds{r.stat.ctime}};
                     }
                     self->answered();
                 });
@@ -148,7 +177,7 @@ void shards_place::start_run(const std::shared_ptr<client_core>& core,
     }
     core->dispatch([core, op = std::move(op), place = std::move(place),
                     bodies = std::shared_ptr<shard_bodies>{std::move(bodies)}]() mutable {
-        if (refused(*place, op, [&](const error_code& ec) { op.complete(failure(ec)); })) {
+        if (refused(*place, op, false, [&](const error_code& ec) { op.complete(failure(ec)); })) {
             return;
         }
         if (const auto other = place->current.lock(); other && !other->is_over()) {
@@ -182,7 +211,7 @@ void shards_place::start_owners(const std::shared_ptr<client_core>& core,
                                 operation_ptr<error_code, std::vector<shard_owner>> op,
                                 std::shared_ptr<shards_place> place)
 {
-    if (refused(*place, op, [&](const error_code& ec) { op.complete(ec, {}); })) {
+    if (refused(*place, op, true, [&](const error_code& ec) { op.complete(ec, {}); })) {
         return;
     }
     const auto q = make_query(core, std::move(op));
