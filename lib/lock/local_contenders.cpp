@@ -43,6 +43,14 @@ void local_contenders::happened(contender_driver& to, contender_event&& e)
     case kind::lost: queue_.lost(to); break;
     case kind::closed: queue_.fail_all(e.error, e.why); break;
     case kind::discarded: queue_.discarded(); break;
+    case kind::caught_up: {
+        contender_work work;
+        if (queue_.locked([&] { return std::exchange(to.is_left, false); })) {
+            work.leaving.push_back(to.shared_from_this());
+        }
+        reconcile(work);
+        break;
+    }
     }
 }
 

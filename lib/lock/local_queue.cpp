@@ -3,6 +3,7 @@
 #include "queue/no_lock.hpp"
 #include "session/end_of_wait.hpp"
 
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -446,11 +447,30 @@ void local_queue::carry_out(outcome& out)
         }
     }
     if (out.concerns_strand()) {
-        core_->dispatch(
-            [self, work = contender_work{std::move(out.leaving), std::move(out.unlocking),
-                                         std::move(out.turn_over), out.turn_ended}]() mutable {
-                self->contenders_.reconcile(work);
-            });
+        enter_strand(out, self);
+    }
+}
+
+// A guard's destructor must not lose a release because there is no memory to post it: the next heartbeat goes on with it.
+void local_queue::enter_strand(outcome& out, const std::shared_ptr<local_queue>& self)
+{
+    const auto leaving = out.leaving;
+    const bool in_background = out.has_user_gone && !out.unlocking;
+    auto work = [self, work = contender_work{std::move(out.leaving), std::move(out.unlocking),
+                                             std::move(out.turn_over), out.turn_ended}]() mutable {
+        self->contenders_.reconcile(work);
+    };
+    if (core_->try_dispatch(std::move(work))) {
+        return;
+    }
+    locked([&] {
+        for (const auto& each : leaving) {
+            each->is_left = true;
+        }
+    });
+    core_->catch_up_later();
+    if (!in_background) {
+        throw std::bad_alloc{};
     }
 }
 

@@ -122,6 +122,7 @@ private:
     void deadline_reached(cancel_link& of);
     void withdraw(cancel_link& of, const error_code& answer, bool answer_now);
     void carry_out(outcome& out);
+    void enter_strand(outcome& out, const std::shared_ptr<local_queue>& self);
 
     // Under the mutex.
     void wait(waiter& op, deadline until, std::chrono::nanoseconds now);

@@ -35,6 +35,7 @@ struct contender_event {
         lost,         // the lock
         closed,       // the client: whoever waits fails with `error` and `why`
         discarded,    // the client, without a word: whoever waits is destroyed
+        caught_up,    // with what nobody could post to the strand
     };
 
     kind what;
@@ -105,6 +106,7 @@ public:
     void keep_own_data(std::string_view data) { requests_.keep_own_data(data); }
 
     void check() override; // whether the lock is safe still
+    void catch_up() override { tell({.what = happens::caught_up}); }
 
     // ---- any thread
 

@@ -12,6 +12,7 @@ struct node_users {
     open_holds observed;   // of the users
     bool was_idle = false; // nobody did when it was lost
     bool loss_counted = false;
+    bool is_left = false; // by all of them, and there was no memory to tell the strand
 };
 
 } // namespace colock::detail

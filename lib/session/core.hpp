@@ -22,6 +22,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -57,6 +58,21 @@ public:
         } else {
             basics_.strand.dispatch(std::forward<Function>(function));
         }
+    }
+
+    // The same; returns false, and has done nothing, where there is no memory to post the function.
+    template <class Function>
+    [[nodiscard]] bool try_dispatch(Function&& function)
+    {
+        try {
+            dispatch(std::forward<Function>(function));
+        } catch (const std::bad_alloc&) {
+            if (basics_.strand.runs_here()) {
+                throw; // of the function
+            }
+            return false;
+        }
+        return true;
     }
 
     // Any thread: never inside this call.
@@ -120,6 +136,7 @@ public:
     void add_holder(std::chrono::nanoseconds margin) { liveness_.add_holder(margin); }
     void remove_holder(std::chrono::nanoseconds margin) { liveness_.remove_holder(margin); }
     void await_proof() { liveness_.await_proof(); }
+    void catch_up_later() noexcept { liveness_.catch_up_later(); } // any thread
 
     // ---- on the strand: diagnosis
 

@@ -28,6 +28,7 @@ public:
     virtual void own_watch_due() {} // see own_watches
     virtual void proved() {}        // see liveness::await_proof
     virtual void check() {}         // the bound of some holder, less its margin, has passed
+    virtual void catch_up() {}      // see liveness::catch_up_later
     // Instead of closed() when the execution context is being destroyed: destroys operations that wait,
     // whose memory and executors are still there now, and calls nothing.
     virtual void discarded() noexcept {}

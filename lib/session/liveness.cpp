@@ -125,6 +125,9 @@ void liveness::beat()
     if (orders.check) {
         told_.tell([](session_listener& l) { l.check(); });
     }
+    if (catches_up_.exchange(false)) {
+        told_.tell([](session_listener& l) { l.catch_up(); });
+    }
     const auto sent = boot_clock::now();
     if (orders.read) {
         send(make_request({.op = zk::opcode::exists, .path = "/"}, on_loss::fail,

@@ -36,6 +36,8 @@ public:
     void answered(const request& r, const zk::reply& reply);
     // After answered(): of a proof that was awaited.
     void tell_proof();
+    // Any thread, where there is no memory to post what a release leaves to do: the next heartbeat calls catch_up() of all.
+    void catch_up_later() noexcept { catches_up_ = true; }
     // No heartbeat is sent before the next connection.
     void stop();
     void discard() noexcept { timer_.reset(); }
@@ -60,6 +62,7 @@ private:
     std::optional<boot_timer> timer_;
     std::chrono::nanoseconds set_for_ = std::chrono::nanoseconds::max(); // of the boot_clock
     std::atomic<std::int64_t> bound_{0};
+    std::atomic<bool> catches_up_{false};
     bool proof_has_come_ = false; // of those that were waited for
 };
 

@@ -24,8 +24,7 @@ permit& permit::operator=(permit&& other) noexcept
 permit::~permit()
 {
     if (!nodes_.empty()) {
-        core_->dispatch(
-            [held = std::move(held_), nodes = std::move(nodes_)] { held->release(nodes, {}); });
+        held_->leave(std::move(nodes_));
     }
 }
 

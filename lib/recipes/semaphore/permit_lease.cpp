@@ -5,6 +5,7 @@
 #include "session/on_cancel.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace colock::detail {
@@ -16,6 +17,7 @@ permit_lease::permit_lease(std::shared_ptr<const semaphore_state> of,
     for (const auto& each : nodes) {
         nodes_.emplace(each, node{nodes_.size()});
     }
+    left_.reserve(nodes.size());
 }
 
 void permit_lease::begin()
@@ -142,6 +144,33 @@ void permit_lease::changed(const watch_event& event)
 }
 
 // ---- releasing
+
+void permit_lease::leave(std::vector<std::string>&& nodes) noexcept
+{
+    if (core().is_inherited()) {
+        return;
+    }
+    {
+        const std::lock_guard lock{mutex_};
+        std::ranges::move(nodes, std::back_inserter(left_));
+    }
+    if (!core().try_dispatch([self = shared_from_this()] { self->catch_up(); })) {
+        core().catch_up_later();
+    }
+}
+
+void permit_lease::catch_up()
+{
+    std::vector<std::string> left;
+    {
+        const std::lock_guard lock{mutex_};
+        std::ranges::move(left_, std::back_inserter(left));
+        left_.clear();
+    }
+    if (!left.empty()) {
+        release(left, {});
+    }
+}
 
 void permit_lease::release(const std::vector<std::string>& nodes, operation_ptr<error_code> op)
 {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ public:
 
     // ---- any thread
 
+    // The guard of these is gone. Nothing is lost where there is no memory to post it.
+    void leave(std::vector<std::string>&& nodes) noexcept;
     // "semaphore /path", for people.
     [[nodiscard]] std::string what() const { return of_->of.name(); }
     [[nodiscard]] const std::string& path() const noexcept { return of_->of.path; }
@@ -54,6 +57,7 @@ private:
     void closed(const error_code& why) override;
     void own_watch_due() override;
     void check() override;
+    void catch_up() override;
     void discarded() noexcept override;
 
     [[nodiscard]] client_core& core() const noexcept { return *of_->of.core; }
@@ -77,7 +81,9 @@ private:
     const std::shared_ptr<const semaphore_state> of_;
     std::map<std::string, node> nodes_;
     bool over_ = false;
-    pauses pace_; // of watches that fire
+    std::mutex mutex_;              // of those that were left:
+    std::vector<std::string> left_; // there is room for all of them
+    pauses pace_;                   // of watches that fire
     lease lease_;
     observed_hold hold_{}; // until it has ended; else of nobody
 };

@@ -172,7 +172,7 @@ plant "does not join again for those who wait when a node goes" lib/lock/local_c
 plant "does not release a lock whose guard is destroyed" lib/lock/held_lock.cpp \
     "$(in_function release_in_background 's/^ +queue.release\(.*//')"
 plant "does not release permits whose guard is destroyed" lib/recipes/semaphore/permit.cpp \
-    "$(in_function '~permit' 's/held->release\(nodes, \{\}\);//')"
+    "$(in_function '~permit' 's/held_->leave\(std::move\(nodes_\)\);//')"
 plant "releases a recursive mutex with an inner guard" lib/lock/recursion.cpp \
     "$(in_function leave 's/return \{in_order, self.over_\};/return {in_order, true};/')"
 plant "never releases a recursive mutex" lib/lock/recursion.cpp \

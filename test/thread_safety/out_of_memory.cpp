@@ -1,0 +1,133 @@
+// A guard that is destroyed where there is no memory: its lock is released all the same.
+#include <colock/colock.hpp>
+#include <support/get.hpp>
+#include <support/run.hpp>
+#include <support/wait_until.hpp>
+#include <support/zookeeper_server.hpp>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstdlib>
+#include <new>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+thread_local bool out_of_memory = false;
+
+} // namespace
+
+void* operator new(std::size_t size)
+{
+    if (auto* const memory = out_of_memory ? nullptr : std::malloc(size == 0 ? 1 : size)) {
+        return memory;
+    }
+    throw std::bad_alloc{};
+}
+
+void operator delete(void* memory) noexcept
+{
+    std::free(memory);
+}
+
+void operator delete(void* memory, std::size_t) noexcept
+{
+    std::free(memory);
+}
+
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+using colock::test::get;
+
+// Two clients that another thread runs.
+struct client_thread {
+    colock::test::zookeeper_server server;
+    asio::io_context io;
+    asio::executor_work_guard<asio::io_context::executor_type> busy = asio::make_work_guard(io);
+    std::optional<colock::client> zk, other;
+    std::thread thread{[this] { io.run(); }};
+
+    client_thread()
+    {
+        for (auto* const each : {&zk, &other}) {
+            each->emplace(io, colock::client_options{.hosts = server.connect_string(),
+                                                     .session_timeout = 4s});
+            get((*each)->async_connect(asio::use_future));
+        }
+    }
+    ~client_thread()
+    {
+        zk.reset();
+        other.reset();
+        busy.reset();
+        io.stop();
+        thread.join();
+    }
+
+    // Destroys the guards where nothing can be allocated.
+    template <class Guards>
+    static void release(Guards guards)
+    {
+        out_of_memory = true;
+        guards.clear();
+        out_of_memory = false;
+    }
+    void expect_no_contenders()
+    {
+        BOOST_TEST(colock::test::wait_until([&] { return zk->stats().contenders == 0; }, 60s));
+        BOOST_TEST(zk->stats().sessions == 1U); // nor by the end of the session
+    }
+};
+
+BOOST_FIXTURE_TEST_SUITE(out_of_memory_cases, client_thread)
+
+BOOST_AUTO_TEST_CASE(the_last_release_of_a_node_is_not_lost)
+{
+    std::vector<colock::unique_lock> held;
+    for (int i = 0; i != 20; ++i) {
+        colock::mutex m{*zk, "/locks/" + std::to_string(i)};
+        held.push_back(get(m.async_lock(asio::use_future)));
+    }
+    auto next = colock::mutex{*other, "/locks/7"}.async_lock(asio::use_future);
+    release(std::move(held));
+    BOOST_TEST(static_cast<bool>(get(std::move(next))));
+    expect_no_contenders();
+}
+
+BOOST_AUTO_TEST_CASE(nor_is_that_of_readers)
+{
+    colock::shared_mutex m{*zk, "/locks/shared"};
+    std::vector<colock::shared_lock> held;
+    for (int i = 0; i != 3; ++i) {
+        held.push_back(get(m.async_lock_shared(asio::use_future)));
+    }
+    release(std::move(held));
+    BOOST_TEST(static_cast<bool>(get(m.async_lock(asio::use_future))));
+    expect_no_contenders();
+}
+
+BOOST_AUTO_TEST_CASE(nor_that_of_permits)
+{
+    colock::semaphore s{*zk, "/locks/permits", 4};
+    std::vector<colock::permit> held;
+    held.push_back(get(s.async_acquire(4, asio::use_future)));
+    held.push_back(held.front().split(1));
+    auto next = colock::semaphore{*other, "/locks/permits", 4}.async_acquire(4, asio::use_future);
+    release(std::move(held));
+    BOOST_TEST(get(std::move(next)).count() == 4U);
+    BOOST_TEST(zk->stats().sessions == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace
