@@ -38,12 +38,6 @@ public:
         at(where).push_back(*r.release());
         note_size(where);
     }
-    void put_first(place where, request_ptr r)
-    {
-        r->place_ = where;
-        at(where).push_front(*r.release());
-        note_size(where);
-    }
     [[nodiscard]] request_ptr take(request& r)
     {
         auto& list = at(r.place_);

@@ -6,7 +6,6 @@
 #include "session/room_of_request.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -236,18 +235,14 @@ bool request_queue::authenticate(const credential& c)
 void request_queue::disconnected()
 {
     writable_ = false;
-    auto& held = lists_.at(place::held);
-    for (auto at = held.end(); at != held.begin();) {
-        auto& r = *std::prev(at);
-        if (r.policy == on_loss::fail) {
-            --at;
-        } else {
-            lists_.put_first(place::waiting, lists_.take(r));
-        }
-    }
-    lists_.take_each({place::held}, [](const request_ptr& r) {
-        r->done({.error = zookeeper_errc::connection_loss});
+    std::vector<request_ptr> failed;
+    lists_.take_each({place::held, place::waiting}, [&](request_ptr r) {
+        r->policy == on_loss::fail ? failed.push_back(std::move(r))
+                                   : lists_.put(place::waiting, std::move(r));
     });
+    for (const auto& r : failed) {
+        r->done({.error = zookeeper_errc::connection_loss});
+    }
     rest_timer_.stop();
     lists_.take_each({place::resting}, [this](request_ptr r) {
         if (r->policy == on_loss::repeat && !closing_) {

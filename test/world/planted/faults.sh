@@ -68,7 +68,7 @@ plant "does not send what has waited for a connection" lib/session/request_queue
 plant "does not send what has waited for the barrier" lib/session/request_queue.cpp \
     "$(in_function send_turns 's/send_if_room\(lists_.take.*/(void)lists_.take(held.front()).release();/')"
 plant "drops what has waited for a barrier that was not answered" lib/session/request_queue.cpp \
-    "$(in_function disconnected 's/lists_.put_first\(place::waiting, lists_.take\(r\)\);/(void)lists_.take(r).release();/')"
+    "$(in_function disconnected 's/lists_.put\(place::waiting, std::move\(r\)\)/(void)r.release()/')"
 plant "tells one subscriber alone that a watch has fired" lib/zk/watch_registry.cpp \
     "$(in_function take 's/e.subscribers.end\(\)\)/e.subscribers.empty() ? e.subscribers.end() : e.subscribers.begin() + 1)/')"
 plant "does not set a watch again after a reconnection" lib/session/watch_state.cpp \

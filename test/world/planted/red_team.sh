@@ -37,7 +37,7 @@ by=single_answers/a_node_that_is_made_anew_was_not_asked_for \
 plant "lets a read overtake writes that wait for the barrier" lib/session/request_queue.cpp \
     "$(in_function send_in_turn 's/in_turn = !lists_.has\(place::held\) \|\| .*/in_turn = true;/')"
 rare=writes plant "puts what has waited for a barrier in the reverse order" lib/session/request_queue.cpp \
-    "$(in_function disconnected 's/lists_.put_first\(/lists_.put(/')"
+    "$(in_function disconnected 's/lists_.put\(place::waiting, std::move\(r\)\)/(r->place_ = place::waiting, lists_.at(place::waiting).push_front(*r.release()))/')"
 by=single_answers/what_follows_a_refused_barrier_is_not_believed \
     plant "believes a connection that it does not trust any more" lib/session/client_session.cpp \
     "$(in_function answered 's/if \(machine_.is_distrusted\(\)\)/if (false)/')"
