@@ -62,14 +62,17 @@ void single_node::connected(std::int64_t session, commands& out)
     }
 }
 
+// The watch does not outlive a connection.
 void single_node::suspended()
 {
-    forget_connection();
+    connected_ = false;
+    proving_ = false;
+    watch_ = watch_state::none;
 }
 
 void single_node::expired(commands& out)
 {
-    forget_connection();
+    suspended();
     switch (std::exchange(state_, state::idle)) {
     case state::granted:
         out.push_back({command::kind::lost, {}, errc::session_expired});
@@ -90,14 +93,6 @@ void single_node::expired(commands& out)
     case state::probing:
     case state::making: break;
     }
-}
-
-// The watch does not outlive a connection.
-void single_node::forget_connection() noexcept
-{
-    connected_ = false;
-    proving_ = false;
-    watch_ = watch_state::none;
 }
 
 void single_node::directory_made(std::span<const error_code> of_each, commands& out)

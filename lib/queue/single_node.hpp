@@ -99,7 +99,6 @@ private:
     void report_busy(commands& out);
     void arm(commands& out);
     void drop_watch(commands& out);
-    void forget_connection() noexcept;
     void own(node_identity identity, commands& out);
     void own_node_vanished(commands& out);
     void grant(commands& out);
