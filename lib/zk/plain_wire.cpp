@@ -69,7 +69,7 @@ public:
     // keep its bytes.
     [[nodiscard]] bool begin_giving() noexcept override
     {
-        return pair_.emplace().place_read_only(descriptor_);
+        return pair_.emplace().place(descriptor_, false);
     }
     [[nodiscard]] bool give(std::string_view& bytes) noexcept override
     {

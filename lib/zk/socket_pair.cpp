@@ -14,17 +14,7 @@ socket_pair::~socket_pair()
     }
 }
 
-bool socket_pair::place(int descriptor) noexcept
-{
-    return put(descriptor, true);
-}
-
-bool socket_pair::place_read_only(int descriptor) noexcept
-{
-    return put(descriptor, false);
-}
-
-bool socket_pair::put(int descriptor, bool writable) noexcept
+bool socket_pair::place(int descriptor, bool writable) noexcept
 {
     int ends[2];
     if (!new_socket_pair(ends)) {

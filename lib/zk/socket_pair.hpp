@@ -14,10 +14,8 @@ public:
     ~socket_pair();
 
     // Puts the other end at an open descriptor, in the place of what lies there. False when there are no descriptors
-    // left; nothing has changed then.
-    [[nodiscard]] bool place(int descriptor) noexcept;
-    // The same, but what is written there finds no room.
-    [[nodiscard]] bool place_read_only(int descriptor) noexcept;
+    // left; nothing has changed then. Unless it is `writable`, what is written there finds no room.
+    [[nodiscard]] bool place(int descriptor, bool writable) noexcept;
 
     // Takes off `bytes` what can be read there now. False when that is nothing.
     [[nodiscard]] bool give(std::string_view& bytes) noexcept;
@@ -25,8 +23,6 @@ public:
     [[nodiscard]] std::size_t take(char* into, std::size_t size) noexcept;
 
 private:
-    [[nodiscard]] bool put(int descriptor, bool writable) noexcept;
-
     int here_ = -1;
 };
 

@@ -101,7 +101,7 @@ public:
     }
     [[nodiscard]] bool attach(int descriptor) override
     {
-        return attached_ = client_.place(descriptor);
+        return attached_ = client_.place(descriptor, true);
     }
     [[nodiscard]] bool is_attached() const noexcept override { return attached_; }
 
