@@ -8,18 +8,15 @@
 
 namespace colock::protocol {
 
-needed_permission permission_for(deed what, std::string_view path) noexcept
+needed_permission permission_for(zk::opcode what, std::string_view path) noexcept
 {
     switch (what) {
-    case deed::create: return {permission_create, parent_path(path)};
-    case deed::remove: return {permission_delete, parent_path(path)};
-    case deed::set: return {permission_write, path};
-    case deed::get_acl: return {permission_read | permission_admin, path};
-    case deed::set_acl: return {permission_admin, path};
-    case deed::get:
-    case deed::exists: // from 3.8.4 and 3.9.2 on
-    case deed::children:
-    case deed::check: break;
+    case zk::opcode::create: return {permission_create, parent_path(path)};
+    case zk::opcode::remove: return {permission_delete, parent_path(path)};
+    case zk::opcode::set: return {permission_write, path};
+    case zk::opcode::get_acl: return {permission_read | permission_admin, path};
+    case zk::opcode::set_acl: return {permission_admin, path};
+    default: break; // `exists` from 3.8.4 and 3.9.2 on
     }
     return {permission_read, path};
 }
@@ -42,7 +39,7 @@ std::string permission_words(std::int32_t permissions, std::string_view conjunct
     return text;
 }
 
-std::string missing_permission_words(deed what, std::string_view path)
+std::string missing_permission_words(zk::opcode what, std::string_view path)
 {
     const auto needed = permission_for(what, path);
     return "ZooKeeper: no permission: this client lacks " +

@@ -3,8 +3,6 @@
 #include "session/missing_permission.hpp"
 #include "zk/frame_guard.hpp"
 
-#include <optional>
-
 namespace colock::detail {
 
 namespace {
@@ -19,35 +17,16 @@ std::size_t failed_step(const zk::call& c, const zk::reply& r)
     return i;
 }
 
-std::optional<protocol::deed> deed_of(zk::opcode op) noexcept
+// What a step does, as a request of its own.
+zk::opcode request_like(transaction_op::kind step) noexcept
 {
-    using protocol::deed;
-    switch (op) {
-    case zk::opcode::create: return deed::create;
-    case zk::opcode::remove: return deed::remove;
-    case zk::opcode::exists: return deed::exists;
-    case zk::opcode::get: return deed::get;
-    case zk::opcode::set: return deed::set;
-    case zk::opcode::children: return deed::children;
-    case zk::opcode::get_acl: return deed::get_acl;
-    case zk::opcode::set_acl: return deed::set_acl;
-    case zk::opcode::sync:
-    case zk::opcode::multi:
-    case zk::opcode::forget_watches: break;
-    }
-    return {};
-}
-
-protocol::deed deed_of(transaction_op::kind step) noexcept
-{
-    using protocol::deed;
     switch (step) {
-    case transaction_op::kind::create: return deed::create;
-    case transaction_op::kind::set: return deed::set;
-    case transaction_op::kind::remove: return deed::remove;
+    case transaction_op::kind::create: return zk::opcode::create;
+    case transaction_op::kind::set: return zk::opcode::set;
+    case transaction_op::kind::remove: return zk::opcode::remove;
     case transaction_op::kind::check: break;
     }
-    return deed::check;
+    return zk::opcode::get; // they need the same
 }
 
 } // namespace
@@ -62,10 +41,11 @@ std::string error_words(const zk::call& c, const zk::reply& r)
 {
     if (r.error == zookeeper_errc::no_auth) {
         if (const auto i = failed_step(c, r); i < c.ops.size()) {
-            return protocol::missing_permission_words(deed_of(c.ops[i].type), c.ops[i].path);
+            return protocol::missing_permission_words(request_like(c.ops[i].type), c.ops[i].path);
         }
-        if (const auto what = deed_of(c.op)) {
-            return protocol::missing_permission_words(*what, c.path);
+        if (c.op != zk::opcode::sync && c.op != zk::opcode::multi &&
+            c.op != zk::opcode::forget_watches) {
+            return protocol::missing_permission_words(c.op, c.path);
         }
     }
     return r.error.message();
