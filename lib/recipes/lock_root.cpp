@@ -1,14 +1,13 @@
 // A protected node for locks: created, or checked.
 #include <colock/lock_root.hpp>
 
-#include "names/guid.hpp"
 #include "names/path.hpp"
 #include "names/shown.hpp"
+#include "queue/random_guid.hpp"
 #include "recipes/exposure.hpp"
 #include "session/core.hpp"
 #include "session/on_cancel.hpp"
 #include "session/pauses.hpp"
-#include "zk/entropy.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -261,10 +260,8 @@ private:
 
     void examine()
     {
-        protocol::guid g;
-        zk::random_bytes(&g, sizeof g);
         std::string name = ".probe-";
-        protocol::append(name, g);
+        protocol::append(name, random_guid());
         const auto probe =
             protocol::join_path(path_, name + '-'); // without a number: it is no contender's
         probes_.push_back(probe);
