@@ -410,7 +410,7 @@ void local_queue::note(outcome& out)
         report_.nobody_waits();
     }
     // A holder keeps its queue.
-    if (out.concerns_strand() || (out.reported.any_ended() && !out.holder) ||
+    if (out.concerns_strand() || (!out.reported.ended.empty() && !out.holder) ||
         long_waits_.is_due() || report_.has_lines()) {
         out.self = shared_from_this();
     }
@@ -424,7 +424,7 @@ void local_queue::carry_out(outcome& out)
         report_.send();
         long_waits_.ask_for_reminder();
     }
-    if (out.reported.any_ended()) {
+    if (!out.reported.ended.empty()) {
         report_.tell(out.reported, out.time());
     }
     if (!out.admitted.empty()) {

@@ -54,16 +54,8 @@ void path_report::begins(observation& o, bool shared) const
 
 void path_report::tell(const of_input& input, time now) const
 {
-    const auto tell = [&](const of_input::hold& h) {
-        observed_->to.end_hold(*observed_, shared_, h.of, now,
-                               h.loss == errc{} ? error_code{} : error_code{h.loss},
-                               time{h.margin});
-    };
-    tell(input.ended_);
-    if (input.seldom_) {
-        for (const auto& each : input.seldom_->ended) {
-            tell(each);
-        }
+    for (const auto& each : input.ended) {
+        observed_->to.end_hold(*observed_, shared_, each.of, now, each.loss, each.margin);
     }
 }
 
@@ -143,9 +135,9 @@ void path_report::granted(waiter& op, std::uint64_t waited_since, open_holds& ho
     o.granted = now.count();
     o.source = input.source;
     if (input.source == grant_source::handed_off) {
-        o.previous = input.has_ended_ ? input.ended_.of.id : 0;
-    } else if (input.seldom_ && input.seldom_->waited_for) {
-        o.holder = new seen_holder{*input.seldom_->waited_for};
+        o.previous = input.ended.empty() ? 0 : input.ended.front().of.id;
+    } else if (input.waited_for) {
+        o.holder = new seen_holder{*input.waited_for};
     }
     holds.add(op.tag, {o.id, o.part_of, o.granted});
 }
@@ -182,18 +174,9 @@ void path_report::node_lost(node_users& of, const error_code& why, time margin, 
 void path_report::hold_ends(const observed_hold& h, const error_code& loss, time margin,
                             of_input& input)
 {
-    if (!observed_ || h.id == 0) {
-        return;
+    if (observed_ && h.id != 0) {
+        input.ended.push_back({h, loss, margin});
     }
-    const of_input::hold ended{h, static_cast<errc>(loss.value()), margin.count()};
-    if (!std::exchange(input.has_ended_, true)) {
-        input.ended_ = ended;
-        return;
-    }
-    if (!input.seldom_) {
-        input.seldom_ = std::make_unique<of_input::seldom>();
-    }
-    input.seldom_->ended.push_back(ended);
 }
 
 void path_report::user_leaves() const
@@ -209,8 +192,7 @@ void path_report::contender_granted(of_input& input)
 {
     input.source = notes_ && notes_->blocked ? grant_source::handed_over : grant_source::free;
     if (notes_ && notes_->seen) {
-        input.seldom_ = std::make_unique<of_input::seldom>();
-        input.seldom_->waited_for = std::move(notes_->seen);
+        input.waited_for = std::make_unique<seen_holder>(*std::move(notes_->seen));
     }
     notes_.reset();
 }

@@ -12,6 +12,8 @@
 #include "report/telemetry.hpp"
 #include "session/core.hpp"
 
+#include <boost/container/small_vector.hpp>
+
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -19,7 +21,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace colock::detail {
 
@@ -31,27 +32,15 @@ public:
     using situation = local_users::situation;
 
     // The holds that one input ends, as a rule one at most; and how those are granted that it admits.
-    class of_input {
-    public:
-        of_input() noexcept {} // `ended_` is left as it is
-
-        [[nodiscard]] bool any_ended() const noexcept { return has_ended_; }
-        grant_source source = grant_source::kept_node;
-
-    private:
-        friend class path_report;
+    struct of_input {
         struct hold {
             observed_hold of;
-            errc loss;
-            time::rep margin;
+            error_code loss;
+            time margin;
         };
-        struct seldom {
-            std::vector<hold> ended;
-            std::optional<seen_holder> waited_for;
-        };
-        hold ended_; // if there is one
-        bool has_ended_ = false;
-        std::unique_ptr<seldom> seldom_;
+        boost::container::small_vector<hold, 1> ended;
+        grant_source source = grant_source::kept_node;
+        std::unique_ptr<seen_holder> waited_for;
     };
 
     // Sets `listens` while somebody wants to know why users wait: the log, or who tries with a deadline and diagnostics.
