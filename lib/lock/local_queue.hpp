@@ -50,7 +50,7 @@ public:
     [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept { return core_; }
     [[nodiscard]] const lock_config_ptr& config() const noexcept { return config_; }
     [[nodiscard]] const std::string& path() const noexcept { return config_->path; }
-    [[nodiscard]] const lock_options& options() const noexcept { return config_->options; }
+    [[nodiscard]] const lock_options& options() const noexcept override { return config_->options; }
     [[nodiscard]] const lock_kind& kind() const noexcept override { return config_->kind; }
     // Its users hold the lock together.
     [[nodiscard]] bool is_shared() const noexcept { return shared_; }

@@ -14,11 +14,6 @@
 
 namespace colock::detail {
 
-struct lock_path::fault {
-    error_code error;
-    std::string detail;
-};
-
 namespace {
 
 std::size_t longest_name(const layout& l)
@@ -36,14 +31,14 @@ lock_path::lock_path(std::shared_ptr<client_core> c, std::string p, lock_options
     : core{std::move(c)}, config_{std::make_shared<lock_config>(
                               lock_config{std::move(p), with_default_layout(std::move(o), k), k})}
 {
-    fault none;
+    lock_fault none;
     queue_ = find_queue(none);
     if (queue_ && queue_->options().owner_data == options().owner_data) { // all else is equal
         config_ = queue_->config();
     }
 }
 
-std::shared_ptr<local_queue> lock_path::find_queue(fault& why) const
+std::shared_ptr<local_queue> lock_path::find_queue(lock_fault& why) const
 {
     const auto& kind = config_->kind;
     if (const auto what = protocol::path_fault(path()); !what.empty()) {
@@ -67,17 +62,8 @@ std::shared_ptr<local_queue> lock_path::find_queue(fault& why) const
         return nullptr;
     }
     const auto there = core->find_path(path(), [&] { return local_queue::make(core, config_); });
-    std::shared_ptr<local_queue> found;
-    auto what = difference(*there, kind);
-    if (what.empty()) {
-        found = std::static_pointer_cast<local_queue>(there);
-        what = difference(found->options(), options(), kind);
-    }
-    if (!what.empty()) {
-        why = {errc::conflicting_use, error_code{errc::conflicting_use}.message() + ": " + what};
-        return nullptr;
-    }
-    return found;
+    why = conflict(*there, options(), kind);
+    return why.error ? nullptr : std::static_pointer_cast<local_queue>(there);
 }
 
 std::shared_ptr<local_queue> lock_path::queue_for(operation_ptr<error_code, unique_lock>& op,
@@ -86,7 +72,7 @@ std::shared_ptr<local_queue> lock_path::queue_for(operation_ptr<error_code, uniq
     if (queue_) {
         return queue_;
     }
-    fault why;
+    lock_fault why;
     auto found = find_queue(why); // the other users of the path may have gone
     if (!found) {
         std::optional<observed_path> fails;

@@ -14,6 +14,7 @@
 namespace colock::detail {
 
 class local_queue;
+struct lock_fault;
 
 // Immutable.
 class lock_path {
@@ -34,8 +35,7 @@ public:
     [[nodiscard]] const lock_options& options() const noexcept { return config_->options; }
 
 private:
-    struct fault;
-    [[nodiscard]] std::shared_ptr<local_queue> find_queue(fault& why) const;
+    [[nodiscard]] std::shared_ptr<local_queue> find_queue(lock_fault& why) const;
     // The queue; or null, and the operation has completed.
     [[nodiscard]] std::shared_ptr<local_queue> queue_for(operation_ptr<error_code, unique_lock>& op,
                                                          bool shared) const;

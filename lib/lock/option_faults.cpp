@@ -115,12 +115,7 @@ std::string fault_of(const lock_options& o, const lock_kind& kind)
     return {};
 }
 
-std::string difference(const path_entry& there, const lock_kind& here)
-{
-    return &there.kind() == &here
-               ? ""
-               : there_and_here("it", std::string{there.kind().name}, std::string{here.name});
-}
+namespace {
 
 std::string difference(const lock_options& there, const lock_options& here, const lock_kind& kind)
 {
@@ -156,6 +151,21 @@ std::string difference(const lock_options& there, const lock_options& here, cons
     compare("linger", there.linger, here.linger);
     compare("max_linger", there.max_linger, here.max_linger);
     return found.empty() ? "an option differs" : found;
+}
+
+} // namespace
+
+lock_fault conflict(const path_entry& there, const lock_options& here, const lock_kind& kind,
+                    std::string differs)
+{
+    if (&there.kind() != &kind) {
+        differs = there_and_here("it", std::string{there.kind().name}, std::string{kind.name});
+    } else if (differs.empty()) {
+        differs = difference(there.options(), here, kind);
+    }
+    const error_code conflicts = errc::conflicting_use;
+    return differs.empty() ? lock_fault{}
+                           : lock_fault{conflicts, conflicts.message() + ": " + differs};
 }
 
 } // namespace colock::detail

@@ -1,6 +1,7 @@
 // Finds faults in the options of a lock, and differences from other lock objects at the same path.
 #pragma once
 
+#include <colock/error.hpp>
 #include <colock/lock_options.hpp>
 
 #include "names/kinds.hpp"
@@ -14,10 +15,14 @@ namespace colock::detail {
 [[nodiscard]] lock_options with_default_layout(lock_options o, const lock_kind& kind);
 // For people: what is wrong with the options of a lock of this kind; empty when nothing is.
 [[nodiscard]] std::string fault_of(const lock_options& o, const lock_kind& kind);
-// For people, of objects that want the same path: which option differs, such as "linger is 0 ms there and 9 ms
-// here"; empty when none does. And what they take the path for.
-[[nodiscard]] std::string difference(const lock_options& there, const lock_options& here,
-                                     const lock_kind& kind);
-[[nodiscard]] std::string difference(const path_entry& there, const lock_kind& here);
+// Why an operation is refused; or no error.
+struct lock_fault {
+    error_code error;
+    std::string detail;
+};
+// Of objects that want the same path: whether they take it for the same, with equal options. It tells the first that differs, such
+// as "linger is 0 ms there and 9 ms here". So does `differs`, if it has something to tell.
+[[nodiscard]] lock_fault conflict(const path_entry& there, const lock_options& here,
+                                  const lock_kind& kind, std::string differs = {});
 
 } // namespace colock::detail

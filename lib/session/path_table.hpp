@@ -1,6 +1,8 @@
 // What the locks of one path share, by path.
 #pragma once
 
+#include <colock/fwd.hpp>
+
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -18,6 +20,7 @@ public:
     virtual ~path_entry() = default;
     // Of all those locks. It tells which class the entry has, also to those who compile without run-time type information.
     [[nodiscard]] virtual const lock_kind& kind() const noexcept = 0;
+    [[nodiscard]] virtual const lock_options& options() const noexcept = 0;
     // As session_listener::discarded().
     virtual void discarded() noexcept {}
 };

@@ -2,7 +2,6 @@
 #include <colock/queue_view.hpp>
 #include <colock/semaphore.hpp>
 
-#include "lock/option_faults.hpp"
 #include "names/path.hpp"
 #include "recipes/multi_lock/lock_target.hpp"
 #include "recipes/semaphore/semaphore_state.hpp"
@@ -17,22 +16,17 @@ namespace colock {
 
 namespace detail {
 
-struct semaphore_path::fault {
-    error_code error;
-    std::string detail;
-};
-
 semaphore_path::semaphore_path(semaphore_config c) : semaphore_config{std::move(c)}
 {
     if (auto* const to = core->telemetry()) {
         observed = std::make_shared<const observed_path>(
             observed_path{*to, path, acquisition_kind::semaphore});
     }
-    fault none;
+    lock_fault none;
     state_ = find(none);
 }
 
-std::shared_ptr<semaphore_state> semaphore_path::find(fault& why) const
+std::shared_ptr<semaphore_state> semaphore_path::find(lock_fault& why) const
 {
     if (const auto of_path = protocol::path_fault(path); !of_path.empty()) {
         why = {errc::invalid_path, "the path " + of_path};
@@ -44,31 +38,21 @@ std::shared_ptr<semaphore_state> semaphore_path::find(fault& why) const
     } else if (const auto of_options = fault_of(options, kinds::semaphore); !of_options.empty()) {
         why = {errc::invalid_option, of_options};
     } else {
-        return find_others(why);
+        auto found =
+            core->find_path(path, [&] { return std::make_shared<semaphore_state>(*this); });
+        const bool alike = &found->kind() == &kinds::semaphore;
+        const auto theirs =
+            alike ? static_cast<const semaphore_state&>(*found).of.number() : number();
+        why = conflict(*found, options, kinds::semaphore,
+                       theirs == number() ? ""
+                                          : "the number of permits is " + theirs + " there and " +
+                                                number() + " here");
+        return why.error ? nullptr : std::static_pointer_cast<semaphore_state>(std::move(found));
     }
     return nullptr;
 }
 
-std::shared_ptr<semaphore_state> semaphore_path::find_others(fault& why) const
-{
-    const auto there =
-        core->find_path(path, [&] { return std::make_shared<semaphore_state>(*this); });
-    auto what = difference(*there, kinds::semaphore);
-    if (what.empty()) {
-        auto found = std::static_pointer_cast<semaphore_state>(there);
-        const auto theirs = found->of.number();
-        what = theirs == number()
-                   ? difference(found->of.options, options, kinds::semaphore)
-                   : "the number of permits is " + theirs + " there and " + number() + " here";
-        if (what.empty()) {
-            return found;
-        }
-    }
-    why = {errc::conflicting_use, error_code{errc::conflicting_use}.message() + ": " + what};
-    return nullptr;
-}
-
-semaphore_path::fault semaphore_path::fault_of_count(std::int64_t count) const
+lock_fault semaphore_path::fault_of_count(std::int64_t count) const
 {
     if (count <= 0) {
         return {errc::invalid_option,
@@ -86,17 +70,17 @@ semaphore_path::fault semaphore_path::fault_of_count(std::int64_t count) const
     }
     const auto most = std::max<std::size_t>(core->options().max_request_size / each, 1);
     return static_cast<std::size_t>(count) <= most
-               ? fault{}
-               : fault{errc::invalid_option, "no more than " + std::to_string(most) +
-                                                 " permits fit into one request, not " +
-                                                 std::to_string(count) +
-                                                 "; acquire them in portions"};
+               ? lock_fault{}
+               : lock_fault{errc::invalid_option, "no more than " + std::to_string(most) +
+                                                      " permits fit into one request, not " +
+                                                      std::to_string(count) +
+                                                      "; acquire them in portions"};
 }
 
 void semaphore_path::start_acquire(operation_ptr<error_code, permit> op, std::int64_t count,
                                    deadline until) const
 {
-    fault why;
+    lock_fault why;
     auto found = state_ ? state_ : find(why); // the other users of the path may have gone
     if (why = found ? fault_of_count(count) : why; why.error) {
         const auto text = about(why.detail);

@@ -7,6 +7,7 @@
 #include <colock/queue_view.hpp>
 
 #include "lock/lock_path.hpp"
+#include "lock/option_faults.hpp"
 #include "names/kinds.hpp"
 #include "names/path.hpp"
 #include "session/core.hpp"
@@ -48,6 +49,7 @@ public:
     explicit semaphore_state(const semaphore_config& c) : of{c} {}
     ~semaphore_state() override { of.core->forget_path(of.path); }
     [[nodiscard]] const lock_kind& kind() const noexcept override { return kinds::semaphore; }
+    [[nodiscard]] const lock_options& options() const noexcept override { return of.options; }
 
     const semaphore_config of;
     const std::string leases = protocol::join_path(of.path, "leases"); // their directory
@@ -71,10 +73,8 @@ public:
                        deadline until) const;
 
 private:
-    struct fault;
-    [[nodiscard]] std::shared_ptr<semaphore_state> find(fault& why) const;
-    [[nodiscard]] std::shared_ptr<semaphore_state> find_others(fault& why) const;
-    [[nodiscard]] fault fault_of_count(std::int64_t count) const;
+    [[nodiscard]] std::shared_ptr<semaphore_state> find(lock_fault& why) const;
+    [[nodiscard]] lock_fault fault_of_count(std::int64_t count) const;
 
     std::shared_ptr<semaphore_state> state_; // it is not forgotten; null when there was a fault
 };

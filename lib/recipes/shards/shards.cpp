@@ -136,19 +136,19 @@ private:
 
     void read(std::size_t i, std::string node)
     {
-        of_.ask({.op = zk::opcode::get, .path = std::move(node)},
-                [self = shared_from_this(), i](zk::reply&& r) {
-                    if (r.error && r.error != zookeeper_errc::no_node) {
-                        self->of_.fail(r.error);
-                        return;
-                    }
-                    if (!r.error) {
-                        self->found_[i].owner = std::move(r.text);
-                        self->found_[i].since = std::chrono::system_clock::time_point{
-                            std::chrono::milliseconds{r.stat.ctime}};
-                    }
-                    self->answered();
-                });
+        of_.ask({.op = zk::opcode::get, .path = std::move(node)}, [self = shared_from_this(),
+                                                                   i](zk::reply&& r) {
+            if (r.error && r.error != zookeeper_errc::no_node) {
+                self->of_.fail(r.error);
+                return;
+            }
+            if (!r.error) {
+                self->found_[i].owner = std::move(r.text);
+                self->found_[i].since =
+                    std::chrono::system_clock::time_point{std::chrono::milliseconds{r.stat.ctime}};
+            }
+            self->answered();
+        });
     }
 
     void answered()
