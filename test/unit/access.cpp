@@ -35,21 +35,20 @@ BOOST_AUTO_TEST_SUITE(access_control)
 BOOST_AUTO_TEST_CASE(what_is_missing_and_where)
 {
     const struct {
-        deed what;
+        zk::opcode what;
         std::string_view path, words;
     } rows[] = {
-        {deed::create, "/a/b", "lacks CREATE on /a;"},
-        {deed::create, "/a", "lacks CREATE on /;"},
-        {deed::remove, "/a/b", "lacks DELETE on /a;"},
-        {deed::remove, "/a", "lacks DELETE on /;"},
-        {deed::get, "/a/b", "lacks READ on /a/b;"},
-        {deed::exists, "/a/b", "lacks READ on /a/b;"},
-        {deed::children, "/a/b", "lacks READ on /a/b;"},
-        {deed::check, "/a/b", "lacks READ on /a/b;"},
-        {deed::set, "/a/b", "lacks WRITE on /a/b;"},
-        {deed::set_acl, "/a/b", "lacks ADMIN on /a/b;"},
-        {deed::get_acl, "/", "lacks READ or ADMIN on /;"},
-        {deed::get, "/a/\x1b[2J", "lacks READ on /a/\\x1b[2J;"},
+        {zk::opcode::create, "/a/b", "lacks CREATE on /a;"},
+        {zk::opcode::create, "/a", "lacks CREATE on /;"},
+        {zk::opcode::remove, "/a/b", "lacks DELETE on /a;"},
+        {zk::opcode::remove, "/a", "lacks DELETE on /;"},
+        {zk::opcode::get, "/a/b", "lacks READ on /a/b;"},
+        {zk::opcode::exists, "/a/b", "lacks READ on /a/b;"},
+        {zk::opcode::children, "/a/b", "lacks READ on /a/b;"},
+        {zk::opcode::set, "/a/b", "lacks WRITE on /a/b;"},
+        {zk::opcode::set_acl, "/a/b", "lacks ADMIN on /a/b;"},
+        {zk::opcode::get_acl, "/", "lacks READ or ADMIN on /;"},
+        {zk::opcode::get, "/a/\x1b[2J", "lacks READ on /a/\\x1b[2J;"},
     };
     for (const auto& row : rows) {
         const auto words = missing_permission_words(row.what, row.path);
