@@ -8,6 +8,7 @@ int main(int argc, char** argv)
     add_run(p);
     add_elect(p);
     add_ls(p);
+    add_shards(p);
     add_top(p);
     add_why(p);
     add_revoke(p);

@@ -11,9 +11,9 @@
 
 namespace colock::cli {
 
-const std::array<cause_text, 11>& all_causes()
+const std::array<cause_text, 12>& all_causes()
 {
-    static constexpr std::array<cause_text, 11> all{{
+    static constexpr std::array<cause_text, 12> all{{
         {cause::deadlock, "deadlock", "holders wait for each other in a circle"},
         {cause::another_kind, "another_kind", "locks of different kinds share the path"},
         {cause::persistent_node, "persistent_node", "a node without a session, left by hand"},
@@ -21,6 +21,7 @@ const std::array<cause_text, 11>& all_causes()
         {cause::dead_holder, "dead_holder", "the holder is gone, its session not yet over"},
         {cause::stopped_holder, "stopped_holder", "the holder's process is stopped"},
         {cause::silent_holder, "silent_holder", "the servers do not hear from the holder"},
+        {cause::unowned, "unowned", "shards have no owner"},
         {cause::long_queue, "long_queue", "the holder works, and 10 or more wait"},
         {cause::held, "held", "the holder works"},
         {cause::free, "free", "nobody has the lock"},
@@ -299,6 +300,26 @@ private:
                     std::move(text));
     }
 
+    [[nodiscard]] culprit gathering() const
+    {
+        const auto what = path_ + " has " + gathering_words(lock_);
+        if (*lock_.members == 0) {
+            return make(cause::free, "", "none; " + what + ": no process takes part");
+        }
+        if (!lock_.shards) {
+            return make(cause::held, "", what + "; a group keeps nobody waiting");
+        }
+        if (lock_.unowned == 0) {
+            return make(cause::held, "",
+                        what + ", and each shard has an owner; `colock shards` tells which");
+        }
+        return make(cause::unowned, "",
+                    what + ", and " + std::to_string(lock_.unowned) +
+                        (lock_.unowned == 1 ? " shard has" : " shards have") +
+                        " no owner: members are about to take them, or prepare, or the leader has "
+                        "just died; `colock shards` tells which");
+    }
+
     [[nodiscard]] culprit nobody() const
     {
         if (!lock_.acl.empty() && !may_create(lock_.acl, *expect_.options)) {
@@ -306,6 +327,9 @@ private:
                         "this client lacks CREATE on " + printable(lock_.acl_path) +
                             ", so it cannot take the lock; use --auth with an identity that may, "
                             "or change its access control list");
+        }
+        if (lock_.is_gathering()) {
+            return gathering();
         }
         // The directory of an idle lock goes by itself.
         if (!lock_.exists) {

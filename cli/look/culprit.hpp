@@ -23,6 +23,7 @@ enum class cause {
     dead_holder,     // its process is gone, or no server has a connection of its session
     stopped_holder,  // its process on this host is stopped
     silent_holder,   // its session is connected, but the servers do not hear from it
+    unowned,         // shards have no owner
     long_queue,      // the holder works, and many wait
     held,            // the holder works, or nothing is known that it does not
     free,            // nobody has it
@@ -34,7 +35,7 @@ struct cause_text {
     std::string_view word;
     std::string_view words;
 };
-[[nodiscard]] const std::array<cause_text, 11>& all_causes();
+[[nodiscard]] const std::array<cause_text, 12>& all_causes();
 [[nodiscard]] std::string_view word_for(cause c);
 
 // So many waiters behind a holder that works are a long queue.

@@ -1,6 +1,7 @@
 #include "look/diagnosis.hpp"
 
 #include "connect/awaiting.hpp"
+#include "look/spread.hpp"
 #include "look/words.hpp"
 
 #include <boost/system/system_error.hpp>
@@ -101,13 +102,35 @@ bool a_holder_seems_dead(const diagnosis& all)
     });
 }
 
+// Also at the locks of some shards that are not at rest: whoever holds one may be the culprit.
+asio::awaitable<void> look_at_shards(client& zk, std::string path, std::vector<seen_lock>& locks)
+{
+    const auto all = co_await look_at_spread(zk, path);
+    locks.back().unowned = all.shards.size() - all.owned;
+    constexpr std::size_t most = 4;
+    std::vector<std::string> at;
+    for (const auto& each : all.shards) {
+        if (each.owner && (moves(each) || !is_member(all, *each.owner)) && at.size() != most) {
+            at.push_back(child_of(child_of(path, "locks"), each.shard.name));
+        }
+    }
+    for (const auto& lock : at) {
+        auto next = co_await look_at(zk, lock);
+        locks.push_back(std::move(next));
+    }
+}
+
 asio::awaitable<void> look_at_all(client& zk, const std::vector<std::string>& paths,
                                   const session_questions& how, diagnosis& into)
 {
     into.locks.clear();
     for (const auto& path : paths) {
         auto seen = co_await look_at(zk, path);
+        const bool has_shards = seen.shards.has_value();
         into.locks.push_back(std::move(seen));
+        if (has_shards) {
+            co_await look_at_shards(zk, path, into.locks);
+        }
     }
     const auto sessions = sessions_of(into.locks);
     const auto asked = into.facts.questions;

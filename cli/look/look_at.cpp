@@ -110,6 +110,56 @@ asio::awaitable<void> look_at_list(client& zk, seen_lock& seen)
     }
 }
 
+// How many shards a definition says that there are, which anybody may have written; none when it is none.
+std::optional<std::size_t> shards_in(std::string_view definition)
+{
+    constexpr std::string_view named = "shards:\n";
+    if (definition.starts_with(named)) {
+        return static_cast<std::size_t>(std::ranges::count(definition, '\n'));
+    }
+    std::size_t number = 0;
+    const auto* const end = definition.data() + definition.size();
+    const auto [rest, ec] = std::from_chars(definition.data(), end, number);
+    return ec == std::errc{} &&
+                   std::string_view(rest, static_cast<std::size_t>(end - rest)) == " shards"
+               ? std::optional{number}
+               : std::nullopt;
+}
+
+// A session's own node, which does not say whose process it is, as that of a lock would.
+asio::awaitable<bool> may_be_member(client& zk, std::string path)
+{
+    const auto [ec, node] = co_await zk.async_get(path, no_throw);
+    require_fact(ec);
+    co_return !ec && is_ephemeral(node.stat) && !parse_owner(node.data).host;
+}
+
+// Of a directory without a queue.
+asio::awaitable<void> look_for_gathering(client& zk, seen_lock& seen)
+{
+    const auto& names = seen.child_names;
+    if (std::ranges::find(names, "definition") != names.end()) {
+        const auto [ec, node] = co_await zk.async_get(child_of(seen.path, "definition"), no_throw);
+        require_fact(ec);
+        seen.shards = shards_in(node.data);
+        if (seen.shards) {
+            const auto [none, all] =
+                co_await zk.async_children(child_of(seen.path, "members"), no_throw);
+            require_fact(none);
+            seen.members = all.names.size();
+        }
+    } else if (!names.empty()) {
+        const auto [first, last] = std::ranges::minmax(names);
+        auto is_group = co_await may_be_member(zk, child_of(seen.path, first));
+        if (is_group && first != last) {
+            is_group = co_await may_be_member(zk, child_of(seen.path, last));
+        }
+        if (is_group) {
+            seen.members = names.size();
+        }
+    }
+}
+
 } // namespace
 
 bool seen_lock::may_be_free_lock() const
@@ -173,8 +223,10 @@ asio::awaitable<seen_lock> look_at(client& zk, std::string path, std::size_t mos
         } else {
             seen.queue = co_await view(zk, path, seen.names, most_read, seen);
         }
+    } else {
+        co_await look_for_gathering(zk, seen);
     }
-    if (seen.queue.entries.empty() && !seen.unlisted) {
+    if (seen.queue.entries.empty() && !seen.unlisted && !seen.is_gathering()) {
         co_await look_at_list(zk, seen);
     }
     co_return seen;

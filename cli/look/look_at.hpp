@@ -21,7 +21,8 @@ namespace colock::cli {
 // queue of 10,000 costs no more than one of ten.
 inline constexpr std::size_t most_nodes_read = 16;
 inline constexpr std::size_t most_nodes_read_later = 4;
-inline constexpr std::size_t most_requests_a_path = 2 * most_nodes_read + most_nodes_read_later + 9;
+inline constexpr std::size_t most_requests_a_path =
+    2 * most_nodes_read + most_nodes_read_later + 12;
 
 struct seen_lock {
     std::string path;
@@ -44,6 +45,13 @@ struct seen_lock {
     access_control_list acl;
     std::string acl_path;
 
+    // Of a group, and of the members of shards: how many there are. No locks, but made of such.
+    std::optional<std::size_t> members;
+    std::optional<std::size_t> shards; // how many
+    std::size_t unowned = 0;           // of them; a look does not tell
+
+    // A group, or shards.
+    [[nodiscard]] bool is_gathering() const { return members.has_value(); }
     // Nobody is there, but the directory looks like that of a lock: colock has made it, or it is empty.
     [[nodiscard]] bool may_be_free_lock() const;
     [[nodiscard]] bool is_lock() const { return what != nullptr; }

@@ -1,4 +1,5 @@
 // `colock ls`: which locks there are, who has them, how many wait.
+#include <colock/group.hpp>
 #include <colock/log.hpp>
 
 #include "connect/patience.hpp"
@@ -65,7 +66,9 @@ public:
             if (seen.unlisted) {
                 unlisted.push_back(path);
             }
-            if (deeper) {
+            if (seen.is_gathering()) { // what is below it are its parts
+                found.push_back(std::move(seen));
+            } else if (deeper) {
                 const auto here = seen; // below it, and then it
                 if (here.is_lock()) {
                     found.push_back(std::move(seen));
@@ -91,6 +94,25 @@ std::string details(const queue_entry& e)
     }
     return who(e) + ", " + standing_words(e) + " (since " + time_words(e.since) + "), token " +
            token_words(e) + "...";
+}
+
+asio::awaitable<std::string> gathering_lines(client& zk, const seen_lock& seen, bool whole)
+{
+    auto text =
+        printable(seen.path) + "  " + kind_words(seen) + "  " + gathering_words(seen) + '\n';
+    if (!whole) {
+        co_return text;
+    }
+    const group them{zk, seen.shards ? child_of(seen.path, "members") : seen.path};
+    const auto members = co_await them.async_members(asio::use_awaitable);
+    for (const auto& m : members) {
+        constexpr std::size_t longest = 96;
+        text += "    member " + printable(m.name, longest) + ", for " + age_words(m.since) +
+                " (since " + time_words(m.since) + "), weight " + std::to_string(m.weight) +
+                (m.data.empty() ? "" : ", \"" + printable(m.data, longest) + '"') + ", session " +
+                session_words(m.session) + '\n';
+    }
+    co_return text;
 }
 
 std::string lines_of(const seen_lock& seen, bool whole)
@@ -146,12 +168,13 @@ asio::awaitable<int> list(client& zk, const ls_options& o)
     co_await catch_up(zk, o.path);
     const auto top = co_await look_at(zk, o.path, walk::everything);
     walk w{zk, o};
-    const bool alone = top.is_lock() && !o.recursive;
+    const bool is_one = top.is_lock() || top.is_gathering();
+    const bool alone = is_one && !o.recursive;
     if (!alone) {
         co_await w.below(top, o.recursive);
     }
     auto& all = w.found;
-    if (top.is_lock()) {
+    if (is_one) {
         all.insert(all.begin(), top);
     }
     const bool is_none = all.empty() && w.unlisted.empty();
@@ -172,7 +195,12 @@ asio::awaitable<int> list(client& zk, const ls_options& o)
         std::cout << json::serialize(document) << '\n';
     } else {
         for (const auto& each : all) {
-            std::cout << lines_of(each, o.whole || alone);
+            const bool whole = o.whole || alone;
+            auto lines = lines_of(each, whole);
+            if (each.is_gathering()) {
+                lines = co_await gathering_lines(zk, each, whole);
+            }
+            std::cout << lines;
         }
     }
     std::cout << std::flush;
@@ -202,7 +230,11 @@ void add_ls(program& p)
              "half of the "
              "fencing token), and how\nmany wait. Recognises the locks of colock, Curator, kazoo, "
              "go-zookeeper and ZooKeeper's recipe\nby the names of their nodes. A lock that nobody "
-             "holds has no nodes, so it is not listed.",
+             "holds has no nodes, so it is not listed.\n\nGroups and shards are named in a line "
+             "each; of one alone, or with -l, with their members. A "
+             "directory\nof sessions' own nodes is taken for a group, unless they say whose "
+             "processes they "
+             "are, as a lock of a\nsingle node does.",
          .examples = {{"colock ls /locks", "the locks one level below /locks"},
                       {"colock ls -r /", "all locks that there are"},
                       {"colock ls /locks/backup", "one lock, with all that wait"},

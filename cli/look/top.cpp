@@ -111,7 +111,8 @@ public:
         std::vector<seen_lock> all;
         for (const auto& path : options_.paths) {
             auto top = co_await look_at(zk_, path, nodes_read);
-            if (top.is_lock() || !top.exists || top.unlisted || top.children == 0) {
+            if (top.is_lock() || top.is_gathering() || !top.exists || top.unlisted ||
+                top.children == 0) {
                 all.push_back(std::move(top));
                 continue;
             }
@@ -119,7 +120,7 @@ public:
             std::ranges::sort(names);
             for (const auto& name : names) {
                 auto below = co_await look_at(zk_, child_of(path, name), nodes_read);
-                if (below.is_lock() || below.may_be_free_lock()) {
+                if (below.is_lock() || below.is_gathering() || below.may_be_free_lock()) {
                     all.push_back(std::move(below));
                 }
             }
@@ -157,8 +158,9 @@ public:
 
     [[nodiscard]] bool found_a_lock() const
     {
-        return std::ranges::any_of(
-            locks_, [](const seen_lock& l) { return l.is_lock() || l.may_be_free_lock(); });
+        return std::ranges::any_of(locks_, [](const seen_lock& l) {
+            return l.is_lock() || l.is_gathering() || l.may_be_free_lock();
+        });
     }
 
 private:
@@ -204,6 +206,9 @@ private:
         }
         if (lock.unlisted) {
             return "cannot be listed: " + in_own_words(lock.unlisted.message());
+        }
+        if (lock.is_gathering()) {
+            return columns("-", "-", "-", gathering_words(lock), kind_words(lock));
         }
         const auto holders = lock.queue.holders();
         const auto counted = hands_.find(lock.path);

@@ -78,6 +78,9 @@ std::string lines_of(const seen_lock& lock, const session_facts& facts)
     if (lock.unlisted) {
         return text + "cannot be listed: " + in_own_words(lock.unlisted.message()) + '\n';
     }
+    if (lock.is_gathering()) {
+        return text + kind_words(lock) + ", " + gathering_words(lock) + '\n';
+    }
     if (!lock.is_lock()) {
         return text +
                (lock.may_be_free_lock() ? "free"

@@ -68,8 +68,13 @@ std::string who(const queue_entry& e)
 
 std::string age_words(const queue_entry& e)
 {
+    return age_words(e.since);
+}
+
+std::string age_words(std::chrono::system_clock::time_point since)
+{
     // The server's clock may be a little ahead.
-    const auto age = std::chrono::system_clock::now() - e.since;
+    const auto age = std::chrono::system_clock::now() - since;
     return shown(std::max(std::chrono::duration_cast<std::chrono::nanoseconds>(age),
                           std::chrono::nanoseconds{0}));
 }
@@ -91,11 +96,23 @@ std::string time_words(std::chrono::system_clock::time_point t)
 
 std::string kind_words(const seen_lock& seen)
 {
+    if (seen.is_gathering()) {
+        return seen.shards ? "shards" : "group";
+    }
     auto text = std::string{words_for(seen.what)};
     if (!seen.name.empty()) {
         text += " \"" + printable(seen.name, 96) + '"';
     }
     return text;
+}
+
+std::string gathering_words(const seen_lock& seen)
+{
+    const auto count = [](std::size_t n, const char* what) {
+        return std::to_string(n) + what + (n == 1 ? "" : "s");
+    };
+    return (seen.shards ? count(*seen.shards, " shard") + ", " : "") +
+           count(*seen.members, " member");
 }
 
 json::object as_json(const queue_entry& e)
@@ -140,7 +157,13 @@ json::object as_json(const seen_lock& seen)
     json::object o;
     o["path"] = plain(seen.path);
     o["exists"] = seen.exists;
-    o["kind"] = word_for(seen.what);
+    o["kind"] = seen.is_gathering() ? seen.shards ? "shards" : "group" : word_for(seen.what);
+    if (seen.is_gathering()) {
+        o["members"] = *seen.members;
+    }
+    if (seen.shards) {
+        o["shards"] = *seen.shards;
+    }
     if (!seen.name.empty()) {
         o["name"] = plain(seen.name);
     }

@@ -22,14 +22,19 @@ namespace colock::cli {
 // The high half of the fencing token, 16 hexadecimal digits; the low half counts grants on the holder's client.
 [[nodiscard]] std::string token_words(const queue_entry& e);
 
-// "12.3 s": since the node was created, by the server's clock.
+// "12.3 s": since then, by the server's clock.
+[[nodiscard]] std::string age_words(std::chrono::system_clock::time_point since);
+// The same, of the node.
 [[nodiscard]] std::string age_words(const queue_entry& e);
 // "in the queue for 6.5 s", waiting included; of a permit, which has its node since it was granted, "for 6.5 s".
 [[nodiscard]] std::string standing_words(const queue_entry& e);
 // "2026-11-24T19:28:00Z"
 [[nodiscard]] std::string time_words(std::chrono::system_clock::time_point t);
 
-// "reader/writer lock", "named lock \"orders\"".
+// "8 shards, 3 members"
+[[nodiscard]] std::string gathering_words(const seen_lock& seen);
+
+// "reader/writer lock", "named lock \"orders\"", "group".
 [[nodiscard]] std::string kind_words(const seen_lock& seen);
 
 // Nodes that are there until somebody deletes them have no session, or the number of a container or a time to live.

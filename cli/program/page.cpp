@@ -125,6 +125,14 @@ void add_environment(page& to, bool starts)
              "since 1970. The time moves on while the servers answer."});
         to.environment.push_back(
             {"COLOCK_NODE", "Set for the command: the node that stands for the lock."});
+        if (find(to, "--shards")) {
+            to.environment.push_back(
+                {"COLOCK_SHARD",
+                 "Set for the command with `--shards`: the number of its shard, from "
+                 "0."});
+            to.environment.push_back(
+                {"COLOCK_SHARDS", "Set for the command with `--shards`: how many there are."});
+        }
         to.environment.push_back(
             {"COLOCK_NODES",
              "Set for the command: the same of each colock under which the command runs, the "

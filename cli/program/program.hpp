@@ -78,6 +78,7 @@ private:
 void add_run(program& p);
 void add_elect(program& p);
 void add_ls(program& p);
+void add_shards(program& p);
 void add_top(program& p);
 void add_why(program& p);
 void add_revoke(program& p);

@@ -68,6 +68,11 @@ void command_run::pass_on(int number)
     in_.guardian.tell({message_kind::pass_on, number});
 }
 
+void command_run::end()
+{
+    in_.guardian.tell({message_kind::end});
+}
+
 // False when the lock is lost: then the bound stays as it was, in the past. The time that is left is asked for last. Should
 // this process be stopped in between, the bound is too early, which is safe.
 bool command_run::renew()
@@ -121,17 +126,18 @@ asio::awaitable<void> command_run::watch_loss()
 void command_run::say_lost(const char* what_follows)
 {
     if (!std::exchange(lost_said_, true)) {
-        in_.say.note("lost", "the lock is lost: " + loss_.message() + what_follows);
+        in_.say.note("lost", "the lock is lost: " + loss_.message() + what_follows, in_.shard);
     }
 }
 
 void command_run::say_refused(int number)
 {
     if (!std::exchange(refused_said_, true)) {
-        in_.say.note("refused", "another user's processes cannot be ended (" +
-                                    std::to_string(number) +
-                                    "): the lock is kept until they have ended by themselves, or "
-                                    "is lost while they run; end them, or run colock as that user");
+        in_.say.note("refused",
+                     "another user's processes cannot be ended (" + std::to_string(number) +
+                         "): the lock is kept until they have ended by themselves, or "
+                         "is lost while they run; end them, or run colock as that user",
+                     in_.shard);
     }
 }
 
@@ -160,8 +166,10 @@ asio::awaitable<run_result> command_run::hear_guardian()
         }
         switch (said->kind) {
         case message_kind::started:
-            in_.shell_job.started(said->value);
-            in_.say.started(said->value);
+            if (in_.shell_job) {
+                in_.shell_job->started(said->value);
+            }
+            in_.say.started(said->value, in_.shard);
             start_heard_ = true;
             if (loss_) {
                 say_lost("; ending the command");
@@ -172,7 +180,7 @@ asio::awaitable<run_result> command_run::hear_guardian()
             result.start_error = late_ ? 0 : said->value;
             co_return result;
         case message_kind::stopped:
-            if (in_.shell_job.stopped(said->value, [this] {
+            if (in_.shell_job && in_.shell_job->stopped(said->value, [this] {
                     in_.say.note("stopped",
                                  "stopped; the lock is lost, and the command killed, unless it "
                                  "goes on within " +
@@ -182,7 +190,11 @@ asio::awaitable<run_result> command_run::hear_guardian()
                 pass_on(SIGCONT);
             }
             break;
-        case message_kind::ended: in_.shell_job.take_terminal_back(); break;
+        case message_kind::ended:
+            if (in_.shell_job) {
+                in_.shell_job->take_terminal_back();
+            }
+            break;
         case message_kind::refused: say_refused(said->value); break;
         case message_kind::over:
             result.wait_status = said->value;

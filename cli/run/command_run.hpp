@@ -2,7 +2,8 @@
 #pragma once
 
 #include "run/events.hpp"
-#include "run/guardian_link.hpp"
+#include "run/guardian_policy.hpp"
+#include "run/guardian_socket.hpp"
 #include "run/holding.hpp"
 #include "run/job.hpp"
 #include "run/shared_bound.hpp"
@@ -10,6 +11,8 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace colock::cli {
@@ -28,11 +31,12 @@ struct run_result {
 
 // What it needs, and what outlives it.
 struct run_surroundings {
-    guardian_link& guardian;
+    guardian_socket& guardian;
     shared_bound& bound;
-    job& shell_job;
+    job* shell_job; // null: the command has no terminal
     events& say;
     const ending_terms& terms;
+    std::optional<std::uint32_t> shard = {}; // for which it runs
 };
 
 class command_run {
@@ -46,6 +50,8 @@ public:
 
     // A signal for the command.
     void pass_on(int number);
+    // SIGTERM for the command and its processes, and SIGKILL after the grace.
+    void end();
 
 private:
     boost::asio::awaitable<run_result> hear_guardian();

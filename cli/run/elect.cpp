@@ -26,8 +26,8 @@ void add_elect(program& p)
     add_run_options(*c.options, *o);
     c.run = [&p, o] {
         const std::string name = "colock elect";
-        return supervise_what([&] { return supervision_of(*o, name, as_candidate{}, p); }, *o,
-                              name);
+        return supervise_what(
+            [&] { return supervise(supervision_of(*o, name, as_candidate{}, p)); }, *o, name);
     };
 }
 

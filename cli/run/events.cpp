@@ -100,6 +100,14 @@ std::string json_line(const std::string& path, const std::string& event, json::o
     return json::serialize(all) + '\n';
 }
 
+json::object with_shard(json::object fields, std::optional<std::uint32_t> shard)
+{
+    if (shard) {
+        fields["shard"] = *shard;
+    }
+    return fields;
+}
+
 // A clock of the server that is ahead gives no negative time.
 std::chrono::nanoseconds age(const queue_entry& e)
 {
@@ -182,19 +190,37 @@ void events::granted(const std::string& node, const std::string& token)
     settle(); // the command writes to the same terminal
 }
 
-void events::started(int process)
+void events::granted(std::uint32_t shard, const std::string& node, const std::string& token)
 {
     if (json_) {
-        line("started", {{"pid", process}});
+        line("granted", {{"shard", shard}, {"node", node}, {"token", token}});
     }
 }
 
-void events::note(const std::string& event, const std::string& text)
+void events::started(int process, std::optional<std::uint32_t> shard)
 {
     if (json_) {
-        line(event, {{"text", text}});
+        line("started", with_shard({{"pid", process}}, shard));
+    }
+}
+
+void events::exited(std::uint32_t shard, int status, bool by_itself)
+{
+    if (json_) {
+        line("exited", {{"shard", shard}, {"status", status}, {"by_itself", by_itself}});
+    } else if (by_itself) {
+        words("the command of shard " + std::to_string(shard) + " has ended with status " +
+              std::to_string(status));
+    }
+}
+
+void events::note(const std::string& event, const std::string& text,
+                  std::optional<std::uint32_t> shard)
+{
+    if (json_) {
+        line(event, with_shard({{"text", text}}, shard));
     } else {
-        words(text);
+        words(shard ? "shard " + std::to_string(*shard) + ": " + text : text);
     }
 }
 

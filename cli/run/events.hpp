@@ -27,9 +27,14 @@ public:
     // each change of place or holder.
     void waiting(const queue_view& queue, std::int64_t own_session);
     void granted(const std::string& node, const std::string& token);
-    void started(int process);
+    // One of many, so that nobody is given a moment to read.
+    void granted(std::uint32_t shard, const std::string& node, const std::string& token);
+    void started(int process, std::optional<std::uint32_t> shard = {});
+    // The command of a shard has ended, as wait() has it.
+    void exited(std::uint32_t shard, int status, bool by_itself);
     // Something that a person has to know.
-    void note(const std::string& event, const std::string& text);
+    void note(const std::string& event, const std::string& text,
+              std::optional<std::uint32_t> shard = {});
     // The end: the status, a word for what that is, and a text where there is more to say.
     void ended(int status, std::string_view reason, const std::string& text = {});
 

@@ -43,6 +43,7 @@ public:
     [[noreturn]] void serve()
     {
         prepare();
+        task_.bound.set_guardian(::getpid());
         for (;;) {
             if (!run_ && !supervisor_there_) {
                 static_cast<void>(::write(consent_, "", 1)); // nobody may be there to read it
@@ -133,6 +134,8 @@ private:
             if (asks_to_end(m.value)) {
                 ::kill(-run_->command, SIGCONT); // a stopped command would not hear of it
             }
+        } else if (m.kind == message_kind::end && run_) {
+            run_->policy.asked_to_end(boot_time());
         } else if (m.kind == message_kind::kill && run_) {
             run_->policy.lost();
         }

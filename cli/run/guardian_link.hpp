@@ -1,30 +1,20 @@
-// The supervisor's end of the guardian.
+// The supervisor's end of a guardian that it has forked.
 #pragma once
 
-#include "run/end_children.hpp"
 #include "run/guardian.hpp"
-#include "run/guardian_messages.hpp"
-
-#include <boost/asio/awaitable.hpp>
+#include "run/guardian_socket.hpp"
+#include "run/orphans.hpp"
 
 #include <sys/types.h>
 
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
 namespace colock::cli {
 
-// Blocks nobody: not when the guardian is stopped, nor when processes cannot be killed.
-class guardian_link {
+class guardian_link final : public guardian_socket {
 public:
     // Forks the guardian; therefore before this process has threads. Throws failure, std::system_error.
     explicit guardian_link(const guardian_task& task);
-    guardian_link(const guardian_link&) = delete;
-    guardian_link& operator=(const guardian_link&) = delete;
     // The only one that blocks: does not return before all processes of a command are gone.
-    ~guardian_link();
+    ~guardian_link() override;
 
     // From now on what a killed guardian leaves becomes a child of this process. To be called before a command starts; and not
     // before the client is connected, whose session guard is nobody's child.
@@ -33,33 +23,21 @@ public:
     // Where the guardian says that no process of a command is left, once this process has gone: for the session guard.
     [[nodiscard]] int consent() const noexcept { return consent_; }
 
-    // False when the guardian does not hear it: it is gone, or has read nothing for long.
-    bool tell(const message& m);
-
-    // Continues the guardian, should somebody have stopped it. To be called a few times a second: it also learns who becomes a
-    // child of this process without being the command's.
-    void keep_going();
-
-    // What the guardian says next; empty when it is gone, and behind kill().
-    boost::asio::awaitable<std::optional<message>> next();
-
-    // For a guardian that does nothing. What it has said and nobody has read is lost.
-    void kill();
-
-    // Kills the guardian, if it is there, and then all that it has guarded. Completes when they are gone. `refused` is called
-    // with the number of processes that this process may not signal, again and again while there are some.
-    boost::asio::awaitable<void> end_by_force(std::function<void(int)> refused);
+    void keep_going() override;
+    void kill() override;
+    boost::asio::awaitable<void> end_by_force(std::function<void(int)> refused) override;
 
 private:
-    round_end end_some(int& refused);
-
     const std::chrono::nanoseconds patience_;
-    // Children that this process has inherited from the program that became it, and orphans of theirs: they are none of a
-    // command.
-    std::vector<pid_t> not_ours_;
+    orphans orphans_;
     pid_t guardian_ = -1; // with the socket, until it is killed; then it is a child like the others
-    int socket_ = -1;
     int consent_ = -1;
 };
+
+// Throws failure where processes could not be ended in time, because /proc does not show them.
+void require_sight_of_processes();
+
+// Waits for the end of a child, but not longer than this. False when it is still there.
+bool reaped_within(pid_t child, std::chrono::nanoseconds limit);
 
 } // namespace colock::cli

@@ -11,6 +11,7 @@ enum class message_kind : std::int32_t {
     // Of the supervisor:
     start,   // `text`: variables for the command, packed()
     pass_on, // `value`: a signal for the command's process group
+    end,     // the command shall end, in its grace; there is time
     kill,    // the lock is lost, and another client may have it already
     // Of the guardian:
     started,      // `value`: the command's process, which is its group, too

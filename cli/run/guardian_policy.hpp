@@ -35,6 +35,8 @@ public:
 
     // The command has ended; what it has left behind has its grace.
     void command_ended(time now) noexcept { end(now); }
+    // It shall end, though the lock is not lost.
+    void asked_to_end(time now) noexcept { end(now); }
     // Nobody renews the bound any more.
     void supervisor_gone(time now) noexcept { end(now); }
     // Another client may have the lock already.

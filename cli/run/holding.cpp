@@ -15,20 +15,28 @@ holding::operator bool() const noexcept
     return loss_reason() != errc::not_held;
 }
 
+const held_lock* holding::lock() const noexcept
+{
+    const auto* const other = std::get_if<const held_lock*>(&held_);
+    return other ? *other : std::get_if<held_lock>(&held_);
+}
+
 std::chrono::steady_clock::duration holding::remaining() const noexcept
 {
-    return std::visit([](const auto& held) { return held.remaining(); }, held_);
+    const auto* const held = lock();
+    return held ? held->remaining() : std::get<permit>(held_).remaining();
 }
 
 error_code holding::loss_reason() const noexcept
 {
-    return std::visit([](const auto& held) { return held.loss_reason(); }, held_);
+    const auto* const held = lock();
+    return held ? held->loss_reason() : std::get<permit>(held_).loss_reason();
 }
 
 std::string holding::node() const
 {
-    if (const auto* const lock = std::get_if<held_lock>(&held_)) {
-        return lock->node();
+    if (const auto* const held = lock()) {
+        return held->node();
     }
     const auto& nodes = std::get<permit>(held_).nodes();
     return nodes.empty() ? "" : nodes.front();
@@ -36,14 +44,14 @@ std::string holding::node() const
 
 std::string holding::token() const
 {
-    const auto* const lock = std::get_if<held_lock>(&held_);
-    return lock ? to_string(lock->token()) : "";
+    const auto* const held = lock();
+    return held ? to_string(held->token()) : "";
 }
 
 asio::awaitable<error_code> holding::wait_lost() const
 {
-    if (const auto* const lock = std::get_if<held_lock>(&held_)) {
-        co_return co_await lock->async_wait_lost(asio::use_awaitable);
+    if (const auto* const held = lock()) {
+        co_return co_await held->async_wait_lost(asio::use_awaitable);
     }
     co_return co_await std::get<permit>(held_).async_wait_lost(asio::use_awaitable);
 }

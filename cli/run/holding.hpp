@@ -17,6 +17,8 @@ public:
     holding() = default; // nothing
     explicit holding(held_lock&& held) : held_{std::move(held)} {}
     explicit holding(permit&& held) : held_{std::move(held)} {}
+    // Somebody else's, who releases it, and to whom nobody's request comes here.
+    explicit holding(const held_lock* held) : held_{held} {}
 
     // True when something was granted, also when it has been lost since.
     [[nodiscard]] explicit operator bool() const noexcept;
@@ -34,7 +36,9 @@ public:
     boost::asio::awaitable<error_code> release();
 
 private:
-    std::variant<held_lock, permit> held_;
+    [[nodiscard]] const held_lock* lock() const noexcept;
+
+    std::variant<held_lock, permit, const held_lock*> held_;
 };
 
 } // namespace colock::cli

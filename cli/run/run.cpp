@@ -2,6 +2,7 @@
 #include "program/failure.hpp"
 #include "program/program.hpp"
 #include "run/run_options.hpp"
+#include "run/shard_options.hpp"
 #include "run/supervisor.hpp"
 
 #include <charconv>
@@ -32,6 +33,15 @@ as_permits parse_permits(const std::string& text)
     }
     throw failure{usage, "--permits is \"" + text +
                              "\"; write 2/5 for two permits of five, not more than there are"};
+}
+
+void refuse_beside_shards(const kind_options& o)
+{
+    if (o.try_only || o.shared || o.exclusive || !o.permits.empty()) {
+        throw failure{usage,
+                      "--try, --shared, --exclusive and --permits are for one lock, and each "
+                      "shard is a lock of its own; leave them out, or leave --shards out"};
+    }
 }
 
 lock_kind kind_of(const kind_options& o)
@@ -72,27 +82,56 @@ void add_run(program& p)
              "\n"
              "The command finds in its environment COLOCK_PATH, COLOCK_NODE (the lock's node),\n"
              "COLOCK_TOKEN (the fencing token: give it to whatever it writes to), and\n"
-             "COLOCK_SAFE_UNTIL (seconds since 1970; it moves on while there is a connection).\n",
-         .examples = {
-             {"colock run /locks/backup -- ./backup.sh", "one backup at a time, on all machines"},
-             {"colock run --try -E 0 /locks/nightly -- ./nightly.sh",
-              "from every machine's cron: the first one runs it, the others go home"},
-             {"colock run --timeout 5m --shell /locks/db -- 'pg_dump shop | gzip >dump.gz'",
-              "a line for the shell, and at most five minutes of waiting"},
-             {"colock run --shared /locks/index -- ./search.sh",
-              "together with other readers, never beside `--exclusive`"},
-             {"colock run --permits 1/4 /locks/api -- ./call.sh", "four at a time"}}});
+             "COLOCK_SAFE_UNTIL (seconds since 1970; it moves on while there is a connection).\n"
+             "\n"
+             "With --shards, PATH is a set of shards instead, which all processes that run this "
+             "share\n"
+             "evenly: a command runs for each shard that this one owns, without a standard input, "
+             "and\n"
+             "ends as above when its shard moves or is lost. It also finds COLOCK_SHARD, its "
+             "number,\n"
+             "and COLOCK_SHARDS. SIGTERM, SIGINT, SIGQUIT and SIGHUP make colock hand its shards "
+             "on and\n"
+             "end; a second one, a second later or more, ends the commands at once. `colock "
+             "shards`\n"
+             "tells who owns what.\n",
+         .examples =
+             {{"colock run /locks/backup -- ./backup.sh", "one backup at a time, on all machines"},
+              {"colock run --try -E 0 /locks/nightly -- ./nightly.sh",
+               "from every machine's cron: the first one runs it, the others go home"},
+              {"colock run --timeout 5m --shell /locks/db -- 'pg_dump shop | gzip >dump.gz'",
+               "a line for the shell, and at most five minutes of waiting"},
+              {"colock run --shared /locks/index -- ./search.sh",
+               "together with other readers, never beside `--exclusive`"},
+              {"colock run --permits 1/4 /locks/api -- ./call.sh", "four at a time"},
+              {"colock run --shards 64 /shards/mail -- ./worker {}",
+               "on every machine: 64 workers in all, spread evenly, each with its number"}},
+         .statuses = {{"that of the command",
+                       "The command ended by itself; with `--shards`, the first one that did, with "
+                       "`--when-ended fail`."},
+                      {"0", "With `--shards`: colock was asked to end by a signal, and has handed "
+                            "its shards on, or ended their commands."},
+                      {"128+N",
+                       "Signal N ended the command, or colock while it waited; with `--shards`, N "
+                       "was the second one."}}});
     const auto o = std::make_shared<run_options>();
     const auto k = std::make_shared<kind_options>();
+    const auto shards = std::make_shared<shard_run_options>();
     c.options->add_flag("--try,-n", k->try_only, "do not wait: fail when somebody has the lock");
     c.options->add_flag("--shared,-s", k->shared, "read: share the lock with others that read");
     c.options->add_flag("--exclusive,-x", k->exclusive,
                         "write: alone, where others use --shared; without either PATH is a mutex");
     c.options->add_option("--permits", k->permits, "N permits of M: a semaphore")->type_name("N/M");
+    add_shard_options(*c.options, *shards);
     add_run_options(*c.options, *o);
-    c.run = [&p, o, k] {
+    c.run = [&p, o, k, shards] {
         const std::string name = "colock run";
-        const auto make = [&] {
+        const auto run = [&] {
+            if (shards->count) {
+                refuse_beside_shards(*k);
+                return supervise(supervision_of(*o, *shards, name, p));
+            }
+            refuse_without_shards(*shards);
             if (k->try_only && o->timeout) {
                 throw failure{usage, "--try does not wait, and --timeout does; give one"};
             }
@@ -100,9 +139,9 @@ void add_run(program& p)
             if (k->try_only) {
                 s.limit = std::chrono::milliseconds{0};
             }
-            return s;
+            return supervise(s);
         };
-        return supervise_what(make, *o, name);
+        return supervise_what(run, *o, name);
     };
 }
 

@@ -109,10 +109,9 @@ void add_run_options(CLI::App& to, run_options& o)
     add_server_options(to, o.servers);
 }
 
-supervision supervision_of(const run_options& o, std::string name, lock_kind kind, const program& p)
+run_basis basis_of(const run_options& o, const std::string& name, const program& p)
 {
-    const auto& words = p.words();
-    if (words.empty()) {
+    if (p.words().empty()) {
         throw failure{usage, "there is no command; write it behind --: " + name +
                                  " /locks/backup -- ./backup.sh"};
     }
@@ -127,23 +126,35 @@ supervision supervision_of(const run_options& o, std::string name, lock_kind kin
     if (o.release_timeout == 0ms) {
         throw failure{usage, "--release-timeout is 0, which is too short to release anything"};
     }
+    run_basis b;
+    b.servers =
+        to_client_options(o.servers, [&b](const std::string& text) { b.warnings.push_back(text); });
+    b.servers.acl = acl_of(o.acl, b.servers);
+    b.servers.close_timeout = std::max(1ms, o.release_timeout);
+    b.terms = {o.grace, margin};
+    return b;
+}
+
+supervision supervision_of(const run_options& o, std::string name, lock_kind kind, const program& p)
+{
+    auto b = basis_of(o, name, p);
+    const auto& words = p.words();
     supervision s;
     s.program = std::move(name);
-    s.servers =
-        to_client_options(o.servers, [&s](const std::string& text) { s.warnings.push_back(text); });
-    s.servers.acl = acl_of(o.acl, s.servers);
+    s.servers = std::move(b.servers);
+    s.warnings = std::move(b.warnings);
     if (o.timeout && *o.timeout > 0ms && !o.servers.connect_timeout) {
         s.servers.connect_timeout =
             std::clamp<std::chrono::milliseconds>(*o.timeout, 2s, longest_connect_timeout);
     }
-    s.lock = {o.path, kind, margin, owner_of(o, words)};
+    s.lock = {o.path, kind, std::chrono::duration_cast<std::chrono::milliseconds>(b.terms.margin),
+              owner_of(o, words)};
     s.words = words;
     s.shell = o.shell;
     s.limit = o.timeout;
-    s.terms = {o.grace, margin};
+    s.terms = b.terms;
     s.retries = o.retries;
     s.release_limit = o.release_timeout;
-    s.servers.close_timeout = std::max(1ms, o.release_timeout);
     s.busy_status = o.busy_status;
     s.json = o.json;
     s.shown = p.shown();
@@ -151,11 +162,11 @@ supervision supervision_of(const run_options& o, std::string name, lock_kind kin
     return s;
 }
 
-int supervise_what(const std::function<supervision()>& make, const run_options& options,
+int supervise_what(const std::function<int()>& run, const run_options& options,
                    const std::string& name)
 {
     try {
-        return supervise(make());
+        return run();
     } catch (...) {
         if (!options.json) {
             throw;

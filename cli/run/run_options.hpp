@@ -37,13 +37,23 @@ struct run_options {
 
 void add_run_options(CLI::App& to, run_options& options);
 
+// What is the same for one command, and for one of each shard. Throws failure when options contradict each other, or there is
+// no command.
+struct run_basis {
+    client_options servers;
+    std::vector<std::string> warnings;
+    ending_terms terms;
+};
+[[nodiscard]] run_basis basis_of(const run_options& options, const std::string& name,
+                                 const program& p);
+
 // What is the same for every kind of lock. Throws failure when options contradict each other, or there is no command.
 [[nodiscard]] supervision supervision_of(const run_options& options, std::string name,
                                          lock_kind kind, const program& p);
 
-// Runs what `make` gives, and gives the exit status. With --json machines hear of every end, also that of what could not
+// Gives the exit status that `run` gives. With --json machines hear of every end, also that of what could not
 // begin; otherwise this throws failure then.
-int supervise_what(const std::function<supervision()>& make, const run_options& options,
+int supervise_what(const std::function<int()>& run, const run_options& options,
                    const std::string& name);
 
 } // namespace colock::cli

@@ -8,14 +8,23 @@
 
 namespace colock::cli {
 
-// Made before the guardian is forked. The supervisor renews the bound, the guardian reads it: when the supervisor is
+// Made before the guardian is forked, or mapped by it. The supervisor renews the bound, the guardian reads it: when the supervisor is
 // stopped, or gone, the bound stays as it was.
 class shared_bound {
 public:
     shared_bound(); // throws std::system_error
+    // That of another process, which has given its file. Takes the file.
+    explicit shared_bound(int file);
     shared_bound(const shared_bound&) = delete;
     shared_bound& operator=(const shared_bound&) = delete;
     ~shared_bound();
+
+    // For a process that shall map it, too.
+    [[nodiscard]] int file() const noexcept { return file_; }
+
+    // The guardian's process; 0 before it is there.
+    void set_guardian(std::int32_t process) noexcept { page_->guardian.store(process); }
+    [[nodiscard]] std::int32_t guardian() const noexcept { return page_->guardian.load(); }
 
     // A time of boot_time().
     void renew(std::chrono::nanoseconds until) noexcept { page_->until.store(until.count()); }
@@ -52,11 +61,13 @@ private:
         std::atomic<std::int64_t> until{0};
         std::atomic<start_state> start{start_state::forbidden};
         std::atomic<std::int64_t> work_done{0};
+        std::atomic<std::int32_t> guardian{0};
     };
     // Or processes could not share them.
     static_assert(std::atomic<std::int64_t>::is_always_lock_free &&
                   std::atomic<start_state>::is_always_lock_free);
 
+    int file_;
     page* page_;
 };
 

@@ -5,10 +5,10 @@
 
 #include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
-#include "connect/server_options.hpp"
 #include "program/failure.hpp"
 #include "run/command_run.hpp"
 #include "run/events.hpp"
+#include "run/guarded_session.hpp"
 #include "run/guardian_link.hpp"
 #include "run/job.hpp"
 #include "run/outer_locks.hpp"
@@ -26,17 +26,12 @@
 
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <filesystem>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -47,14 +42,6 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
-
-std::string until_as_text(steady::duration remaining)
-{
-    const auto until = std::chrono::system_clock::now().time_since_epoch() + remaining;
-    char text[40];
-    std::snprintf(text, sizeof text, "%.3f", std::chrono::duration<double>(until).count());
-    return text;
-}
 
 // For a release when somebody cannot wait. Not at once: timeout(1), for one, sends each signal twice, and a server that answers
 // needs less.
@@ -80,30 +67,13 @@ outcome outcome_of_command(int wait_status)
     return {status, "command", {}, wait_status};
 }
 
-// Beside this program, as a build has it, or where it was installed.
-std::string session_guard_program()
-{
-    std::error_code failed;
-    auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-    const auto beside = self.replace_filename("colock-session-guard");
-    return !failed && std::filesystem::exists(beside, failed) ? beside.string()
-                                                              : installed_session_guard();
-}
-
-// When this process is killed, the session ends as soon as nothing is left of the command.
-client_options guarded(client_options servers, const guardian_link& guardian)
-{
-    servers.session_guard = {session_guard_program(), guardian.consent()};
-    return servers;
-}
-
 class supervisor {
 public:
     // In this order: signals are looked at before anybody changes them, and the guardian is forked before there is a thread.
     explicit supervisor(const supervision& what)
         : what_{what}, guardian_{{find_command(what.words, what.shell), what.terms, bound_,
                                   inherited_, terminal_, what.shown}},
-          zk_{context_, guarded(what.servers, guardian_)}, signals_{context_},
+          zk_{context_, guarded(what.servers, guardian_.consent())}, signals_{context_},
           deadline_{steady::time_point::max()}, leave_{context_, steady::time_point::max()},
           say_{what.program, what.lock.path, what.json}
     {
@@ -347,7 +317,7 @@ private:
     asio::awaitable<run_result> run_under(holding& held)
     {
         guardian_.adopt_orphans();
-        command_run run{{guardian_, bound_, job_, say_, what_.terms}, held};
+        command_run run{{guardian_, bound_, &job_, say_, what_.terms}, held};
         phase_ = running{&run}; // a signal reaches the guardian after the start
         std::exception_ptr failed;
         run_result result;
@@ -405,7 +375,7 @@ private:
         return {{"COLOCK_PATH", what_.lock.path},
                 {"COLOCK_NODE", held.node()},
                 {"COLOCK_NODES", nodes_for_command(outer_, held.node())},
-                {"COLOCK_SAFE_UNTIL", until_as_text(held.remaining())},
+                {"COLOCK_SAFE_UNTIL", safe_until_text(held)},
                 {"COLOCK_TOKEN", token.empty() ? std::nullopt : std::optional{token}}};
     }
 
@@ -433,10 +403,8 @@ private:
 
 int supervise(const supervision& what)
 {
-    if (!what.keep_identity) { // the command inherits the environment of this process
-        for (const char* const name : secret_variables) {
-            ::unsetenv(name);
-        }
+    if (!what.keep_identity) {
+        forget_secrets();
     }
     supervisor s{what};
     return s.run();

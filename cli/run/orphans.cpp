@@ -1,0 +1,99 @@
+#include "run/orphans.hpp"
+
+#include "run/process_tree.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+namespace colock::cli {
+
+namespace asio = boost::asio;
+
+namespace {
+
+bool contains(const std::vector<pid_t>& all, pid_t one)
+{
+    return std::ranges::find(all, one) != all.end();
+}
+
+} // namespace
+
+orphans::orphans() : others_{children_of(::getpid())}
+{
+}
+
+void orphans::note_others(const std::vector<pid_t>& own, const std::function<bool()>& all_live)
+{
+    auto children = some_own_children();
+    if (all_live()) {
+        std::erase_if(children, [&](pid_t child) {
+            return contains(own, child) || contains(others_, child);
+        });
+        others_.insert(others_.end(), children.begin(), children.end());
+    }
+    // Nobody else does: a session guard that was replaced is one.
+    std::erase_if(others_, [](pid_t child) { return ::waitpid(child, nullptr, WNOHANG) == child; });
+}
+
+round_end orphans::end_some(const std::vector<pid_t>& own, int& refused) const
+{
+    auto spared = others_;
+    spared.insert(spared.end(), own.begin(), own.end());
+    return end_children(
+        {.none =
+             [] {
+                 ::siginfo_t ignored{};
+                 return ::waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) != 0 &&
+                        errno == ECHILD;
+             },
+         .look =
+             [&] {
+                 auto left = children_of(::getpid());
+                 std::erase_if(left, [&](pid_t child) { return contains(spared, child); });
+                 return left;
+             },
+         .reap = [](pid_t child) { return ::waitpid(child, nullptr, WNOHANG) == child; },
+         .kill =
+             [&] {
+                 const auto reap = [&] {
+                     for (const auto child : some_own_children()) {
+                         if (!contains(spared, child)) {
+                             ::waitpid(child, nullptr, WNOHANG);
+                         }
+                     }
+                 };
+                 refused = signal_all_below_this(SIGKILL, reap, spared);
+             },
+         .spares = !spared.empty()});
+}
+
+asio::awaitable<void> orphans::end(std::function<std::vector<pid_t>()> own,
+                                   std::function<void(int)> refused) const
+{
+    using namespace std::chrono_literals;
+    asio::steady_timer next{co_await asio::this_coro::executor};
+    for (auto pause = 5ms;;) {
+        int number = 0;
+        const auto round = end_some(own(), number);
+        if (round == round_end::over) {
+            co_return;
+        }
+        if (number != 0) {
+            refused(number);
+        }
+        next.expires_after(round == round_end::reaped ? 0ms : pause);
+        pause = round == round_end::reaped ? 5ms
+                                           : std::min<std::chrono::milliseconds>(2 * pause, 250ms);
+        co_await next.async_wait(asio::use_awaitable);
+    }
+}
+
+} // namespace colock::cli

@@ -1,0 +1,283 @@
+#include "run/shard_supervisor.hpp"
+
+#include <colock/diagnostics.hpp>
+
+#include "connect/awaiting.hpp"
+#include "connect/until_signal.hpp"
+#include "program/failure.hpp"
+#include "run/command_run.hpp"
+#include "run/events.hpp"
+#include "run/guarded_session.hpp"
+#include "run/nursery.hpp"
+#include "run/outer_locks.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace colock::cli {
+
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+using steady = std::chrono::steady_clock;
+
+int status_of(int wait_status)
+{
+    return WIFSIGNALED(wait_status) ? signalled + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+class shard_supervisor {
+public:
+    // In this order: signals are looked at before anybody changes them, and the nursery is forked before there is a thread.
+    explicit shard_supervisor(const shard_supervision& what)
+        : what_{what}, nursery_{{what.words, what.shell, what.terms, inherited_, what.shown}},
+          zk_{context_, guarded(what.servers, nursery_.consent())}, signals_{context_},
+          shards_{zk_, what.path, what.shards}, say_{what.program, what.path, what.json}
+    {
+        ::signal(SIGPIPE, SIG_IGN); // a reader of our output that has gone
+    }
+
+    int run()
+    {
+        for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2}) {
+            if (!inherited_.ignored(number)) {
+                signals_.add(number);
+            }
+        }
+        hear_signals();
+        for (const auto& text : what_.warnings) {
+            say_.note("warning", text);
+        }
+        int status = 0;
+        std::string_view reason;
+        std::string text;
+        asio::co_spawn(context_, work(),
+                       asio::bind_cancellation_slot(stop_.slot(), [&](std::exception_ptr e) {
+                           if (cut_short_) {
+                               status = signalled + *cut_short_;
+                               reason = word_for(signalled);
+                           } else if (asked_to_end_) {
+                               reason = "left"; // what has failed on the way out was ended, too
+                           } else if (e) {
+                               const auto f = failure_of(e);
+                               status = f.status();
+                               reason = word_for(f.status());
+                               text = f.what();
+                           } else {
+                               status = status_of(first_end_.value_or(0));
+                               reason = "command";
+                           }
+                           asio::co_spawn(context_, close(), asio::detached);
+                       }));
+        context_.run();
+        say_.ended(status, reason, text);
+        say_.finish();
+        return status;
+    }
+
+private:
+    void hear_signals()
+    {
+        signals_.async_wait([this](const error_code& ec, int number) {
+            if (ec) {
+                return;
+            }
+            if (!asks_to_end(number)) {
+                for (auto* const each : runs_) {
+                    each->pass_on(number);
+                }
+            } else if (!asked_to_end_) {
+                asked_to_end_ = steady::now();
+                leave(number);
+            } else if (steady::now() - *asked_to_end_ >= 1s) { // timeout(1) sends each signal twice
+                cut_short_ = number;
+                stop_.emit(asio::cancellation_type::terminal);
+            }
+            hear_signals();
+        });
+    }
+
+    // All shards to others, who take them over while the commands still work.
+    void leave(int number)
+    {
+        if (!is_member_) {
+            cut_short_ = number;
+            stop_.emit(asio::cancellation_type::terminal);
+            return;
+        }
+        shards_.async_leave(what_.leave_limit, [this](const error_code& ec) {
+            if (ec == errc::not_held) { // it has not begun
+                stop_.emit(asio::cancellation_type::terminal);
+            }
+        });
+    }
+
+    asio::awaitable<void> work()
+    {
+        diagnostics why;
+        const auto [ec] = co_await zk_.async_connect(bind_diagnostics(why, no_throw));
+        if (ec) {
+            throw failure_of(ec, why.message());
+        }
+        nursery_.adopt_orphans();
+        is_member_ = true;
+        co_await first_of(be_member(), require_nursery());
+    }
+
+    asio::awaitable<void> be_member()
+    {
+        const auto body = [this](const owned_shard& mine) { return run_for(mine); };
+        diagnostics why;
+        try {
+            co_await shards_.async_run(body, bind_diagnostics(why, asio::use_awaitable));
+        } catch (const boost::system::system_error& e) {
+            if (e.code() == errc::invalid_option) {
+                throw failure{usage,
+                              std::string{failure_of(e.code(), why.message()).what()} +
+                                  "; a short --session-timeout leaves no room for the margin, "
+                                  "which is --grace and half a second, unless told"};
+            }
+            throw failure_of(e.code(), why.message());
+        }
+    }
+
+    // Returns only by throwing.
+    asio::awaitable<void> require_nursery()
+    {
+        co_await nursery_.wait_gone();
+        throw failure{usage, "somebody killed the process that starts the guardians, so there can "
+                             "be no more commands"};
+    }
+
+    // The body of a shard. It is cancelled when the shard moves, or is lost.
+    asio::awaitable<void> run_for(const owned_shard& mine)
+    {
+        co_await asio::this_coro::throw_if_cancelled(false);
+        const auto state = co_await asio::this_coro::cancellation_state;
+        if (state.cancelled() != asio::cancellation_type::none) {
+            co_return;
+        }
+        const auto shard = mine.index();
+        const holding held{static_cast<const held_lock*>(&mine.lock())};
+        shared_bound bound;
+        const auto guardian = nursery_.make(shard, bound);
+        command_run run{{*guardian, bound, nullptr, say_, what_.terms, shard}, held};
+        say_.granted(shard, held.node(), held.token());
+
+        runs_.push_back(&run);
+        asio::steady_timer over{context_, steady::time_point::max()};
+        std::optional<run_result> result;
+        std::exception_ptr failed;
+        // Nothing of the command may be left when the lock goes, so the run itself is not cancelled.
+        asio::co_spawn(context_, run.carry_out(environment(mine, held)),
+                       [&](std::exception_ptr e, run_result r) {
+                           failed = std::move(e);
+                           result = std::move(r);
+                           over.cancel();
+                       });
+        co_await over.async_wait(no_throw);
+        const bool by_itself = result.has_value();
+        co_await keep_on();
+        if (!result) {
+            run.end();
+        }
+        while (!result) {
+            co_await over.async_wait(no_throw);
+        }
+        std::erase(runs_, &run);
+        if (failed) {
+            std::rethrow_exception(failed);
+        }
+        conclude(shard, *result, by_itself);
+    }
+
+    // What is thrown, and a return without a loss, is the end of a body to the library.
+    void conclude(std::uint32_t shard, const run_result& result, bool by_itself)
+    {
+        if (result.started) {
+            say_.exited(shard, status_of(result.wait_status), by_itself && !result.loss);
+        }
+        if (result.loss || !by_itself) {
+            return;
+        }
+        if (result.guardian_lost) {
+            throw failure{usage, "somebody killed the guardian of shard " + std::to_string(shard) +
+                                     ", so its command was killed, too"};
+        }
+        if (result.start_error) {
+            throw failure{not_executable,
+                          "the command of shard " + std::to_string(shard) +
+                              " cannot be started: " + std::strerror(result.start_error)};
+        }
+        first_end_ = first_end_.value_or(result.wait_status);
+    }
+
+    [[nodiscard]] std::vector<variable> environment(const owned_shard& mine,
+                                                    const holding& held) const
+    {
+        return {{"COLOCK_PATH", what_.path},
+                {"COLOCK_SHARD", std::to_string(mine.index())},
+                {"COLOCK_SHARDS", std::to_string(what_.shards.count)},
+                {"COLOCK_NODE", held.node()},
+                {"COLOCK_NODES", nodes_for_command(outer_, held.node())},
+                {"COLOCK_SAFE_UNTIL", safe_until_text(held)},
+                {"COLOCK_TOKEN", held.token()}};
+    }
+
+    // The servers may be silent. Then the session's time-out does the rest.
+    asio::awaitable<void> close()
+    {
+        co_await first_of(zk_.async_close(no_throw), pause(what_.release_limit));
+        context_.stop();
+    }
+
+    const shard_supervision& what_;
+    const std::vector<std::string> outer_ = outer_nodes();
+    const inherited_signals inherited_;
+    nursery nursery_;
+    asio::io_context context_{1};
+    client zk_;
+    asio::signal_set signals_;
+    shards shards_;
+    events say_;
+    asio::cancellation_signal stop_;
+    std::vector<command_run*> runs_;
+    std::optional<steady::time_point> asked_to_end_;
+    std::optional<int> cut_short_;
+    std::optional<int> first_end_; // the wait status of the first command that has ended by itself
+    bool is_member_ = false;
+};
+
+} // namespace
+
+int supervise(const shard_supervision& what)
+{
+    if (!what.keep_identity) {
+        forget_secrets();
+    }
+    static_cast<void>(find_command(words_for(0, what.words), what.shell)); // or it would fail later
+    shard_supervisor s{what};
+    return s.run();
+}
+
+} // namespace colock::cli
