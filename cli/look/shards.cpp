@@ -177,7 +177,7 @@ void add_shards(program& p)
          .description =
              "Tells of the shards at PATH, which `colock run --shards` and programs with "
              "colock::shards\nspread: how many there are, how many have an owner, how many move; "
-             "each member with what it\nowns, what it shall own, and its part by weight; each "
+             "each member with what\nit owns, what it shall own, and its part by weight; each "
              "shard "
              "that moves, has no owner, or is\nlocked by somebody who is no member. It is even "
              "when "
