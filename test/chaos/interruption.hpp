@@ -3,6 +3,7 @@
 #define COLOCK_TEST_CHAOS_INTERRUPTION_HPP
 
 #include <csignal>
+#include <initializer_list>
 
 namespace chaos {
 

@@ -7,9 +7,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <list>
 #include <sstream>
 #include <system_error>
@@ -45,7 +47,9 @@ fenced_register::~fenced_register()
 std::vector<register_entry> fenced_register::accepted() const
 {
     const std::lock_guard lock{mutex_};
-    return accepted_;
+    std::vector<register_entry> all;
+    std::ranges::copy_if(entries_, std::back_inserter(all), &register_entry::accepted);
+    return all;
 }
 
 std::string fenced_register::last_writer(const std::string& lock) const
@@ -106,19 +110,22 @@ bool fenced_register::serve(connection& c)
 
 std::string fenced_register::decide(const std::string& line)
 {
-    register_entry e;
-    if (!(std::istringstream{line} >> e.lock >> e.process >> e.turn >> e.token)) {
+    register_entry e{.at = now()};
+    std::istringstream in{line};
+    if (!(in >> e.lock >> e.process >> e.turn >> e.token)) {
         return "malformed\n";
     }
+    std::getline(in >> std::ws, e.note);
     auto& greatest = greatest_[e.lock];
-    if (e.token < greatest) {
-        return "rejected\n";
-    }
-    greatest = e.token;
+    e.accepted = e.token >= greatest;
+    const std::string answer = e.accepted ? "accepted\n" : "rejected\n";
     const std::lock_guard lock{mutex_};
-    writers_[e.lock] = e.process;
-    accepted_.push_back(std::move(e));
-    return "accepted\n";
+    if (e.accepted) {
+        greatest = e.token;
+        writers_[e.lock] = e.process;
+    }
+    entries_.push_back(std::move(e));
+    return answer;
 }
 
 } // namespace chaos
