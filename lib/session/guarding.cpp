@@ -64,6 +64,7 @@ void guarding::session_ended()
         helper_->send(none, {}); // if it is lost, the guard finds that there is no such session
     }
     known_ = nullptr;
+    watcher_ = nullptr; // else the executor would have work after the client is closed
 }
 
 void guarding::session_left()
@@ -73,12 +74,13 @@ void guarding::session_left()
         helper_->send(*known_, tls_.text);
     }
     known_ = nullptr;
+    watcher_ = nullptr;
 }
 
 void guarding::tell()
 {
     retry_.stop();
-    auto why = helper_ ? std::string{} : start();
+    auto why = watcher_ ? std::string{} : start();
     if (helper_ && !helper_->send(*known_, tls_.text)) {
         why = "it does not take what it is told";
     }
@@ -90,20 +92,23 @@ void guarding::tell()
 
 std::string guarding::start()
 {
-    const auto& o = basics_.options.session_guard;
-    auto found = guard::find_helper(o.helper, o.consent);
-    if (!found.process) {
-        return std::move(found.fault);
+    if (!helper_) {
+        const auto& o = basics_.options.session_guard;
+        auto found = guard::find_helper(o.helper, o.consent);
+        if (!found.process) {
+            return std::move(found.fault);
+        }
+        helper_ = std::move(found.process);
     }
-    watcher_ = found.process->watch(*basics_.strand, [client = basics_.strand.client(), this] {
+    watcher_ = helper_->watch(*basics_.strand, [client = basics_.strand.client(), this] {
         if (const auto alive = client.lock()) {
             died();
         }
     });
     if (!watcher_) {
+        helper_ = nullptr;
         return "no descriptor for it";
     }
-    helper_ = std::move(found.process);
     return {};
 }
 

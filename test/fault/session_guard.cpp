@@ -203,6 +203,31 @@ BOOST_AUTO_TEST_CASE(all_clients_of_a_process_share_one)
         60s));
 }
 
+BOOST_AUTO_TEST_CASE(run_returns_when_the_client_is_closed)
+{
+    own_helper helper;
+    zookeeper_server server{link_servers()};
+    asio::io_context io;
+    client_options options;
+    options.hosts = link_hosts(server);
+    options.session_guard = {helper.path};
+    for (int i = 0; i != 2; ++i) {
+        client zk{io, link_client(options)};
+        const outcome<> connected, closed;
+        zk.async_connect(connected.handler());
+        run_until(io, [&] { return connected.done(); });
+        BOOST_REQUIRE(!connected.error());
+        BOOST_TEST(zk.stats().session_guarded);
+        zk.async_close(closed.handler());
+        io.restart();
+        const auto end = clock_type::now() + 30s;
+        while (clock_type::now() < end && io.run_one_until(end) != 0) {
+        }
+        BOOST_TEST(closed.done());
+        BOOST_TEST(io.stopped());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_holder_that_is_stopped_keeps_its_lock_for_its_session)
 {
     scene s;
