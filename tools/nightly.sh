@@ -20,6 +20,7 @@ checks=(
     "world       world --jobs 2 --seeds 20000 --from $((10#$(date +%j) * 20000 + 1))"
     "chaos       chaos --minutes 20 --seed $(date +%Y%m%d)"
     "endurance   endurance"
+    "shards      shards --seed $(date +%Y%m%d)"
     "fuzz        fuzz --seconds 600"
     "coverage    coverage"
     "packages    packages --check"

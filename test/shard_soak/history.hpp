@@ -4,16 +4,15 @@
 #ifndef COLOCK_TEST_SHARD_SOAK_HISTORY_HPP
 #define COLOCK_TEST_SHARD_SOAK_HISTORY_HPP
 
-#include <chaos/journal.hpp>
-
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace soak {
 
-using chaos::nanoseconds;
+using nanoseconds = std::int64_t;
 
 // A body of a shard, from its beginning to its end.
 struct turn {
@@ -32,9 +31,9 @@ struct interval {
 struct process {
     std::string name;
     std::vector<turn> turns = {};
-    std::vector<interval> stops = {};         // SIGSTOP until SIGCONT
-    std::optional<nanoseconds> killed = {};   // SIGKILL
-    std::optional<nanoseconds> told_to = {};  // end: SIGTERM
+    std::vector<interval> stops = {};        // SIGSTOP until SIGCONT
+    std::optional<nanoseconds> killed = {};  // SIGKILL
+    std::optional<nanoseconds> told_to = {}; // end: SIGTERM
 };
 
 // A write that the store received.
@@ -53,7 +52,7 @@ struct history {
     nanoseconds from = 0; // all shards were owned, evenly, and the faults began
     nanoseconds to = 0;   // all faults were over, and what they did was repaired
     std::vector<process> processes = {};
-    std::vector<write> writes = {}; // in the order in which they came
+    std::vector<write> writes = {};     // in the order in which they came
     std::vector<interval> outages = {}; // no server served
 };
 

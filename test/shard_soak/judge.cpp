@@ -69,7 +69,8 @@ private:
         std::map<std::size_t, std::string> greatest;
         std::map<std::pair<std::size_t, std::string>, std::string> owners;
         for (const auto& w : history_.writes) {
-            const auto who = w.process + ", shard " + std::to_string(w.shard) + ", token " + w.token;
+            const auto who =
+                w.process + ", shard " + std::to_string(w.shard) + ", token " + w.token;
             if (owners.emplace(std::pair{w.shard, w.token}, w.process).first->second != w.process) {
                 violation(who + ": another process has the same token");
             }
@@ -163,11 +164,11 @@ private:
         }
         const bool in_stop = t.lost && stop != nullptr;
         const auto from = in_stop ? std::min(stop->from, then) : std::min(*end, then);
-        const auto why = !t.ended      ? cause::killed
-                         : in_stop     ? cause::stopped
-                         : t.lost      ? cause::cut_off
+        const auto why = !t.ended                                  ? cause::killed
+                         : in_stop                                 ? cause::stopped
+                         : t.lost                                  ? cause::cut_off
                          : o.by->told_to && *o.by->told_to <= *end ? cause::left
-                                       : cause::moved;
+                                                                   : cause::moved;
         look_at_gap(o, why, from, then);
     }
 

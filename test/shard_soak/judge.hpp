@@ -37,10 +37,10 @@ struct findings {
     std::map<kind_of_gap, std::vector<nanoseconds>> gaps; // of one shard each
     // From the kill of a process until all its shards were owned again, alone or not.
     std::map<bool, std::vector<nanoseconds>> recoveries;
-    nanoseconds longest = 0;       // gap
-    std::string longest_of;        // which, and what it may be
-    std::vector<write> refused;    // by the fence
-    std::size_t late = 0;          // writes after their bound, of processes that were stopped
+    nanoseconds longest = 0;    // gap
+    std::string longest_of;     // which, and what it may be
+    std::vector<write> refused; // by the fence
+    std::size_t late = 0;       // writes after their bound, of processes that were stopped
     std::size_t turns = 0;
     std::size_t writes = 0;
 };

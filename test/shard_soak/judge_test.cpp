@@ -26,9 +26,8 @@ history sound()
 bool finds(const history& h, const std::string& text)
 {
     const auto found = judge(h, bounds);
-    return std::ranges::any_of(found.violations, [&](const auto& each) {
-        return each.find(text) != std::string::npos;
-    });
+    return std::ranges::any_of(
+        found.violations, [&](const auto& each) { return each.find(text) != std::string::npos; });
 }
 
 } // namespace

@@ -1,5 +1,4 @@
 // Shards among processes that are killed, stopped and told to end, and whose server is restarted: for minutes.
-#include <chaos/interruption.hpp>
 #include <support/figures.hpp>
 
 #include "judge.hpp"
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chaos/interruption.hpp>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -44,7 +44,8 @@ constexpr limits bounds{.lease = std::chrono::nanoseconds{session + tick}.count(
 std::string in_ms(nanoseconds time)
 {
     std::ostringstream text;
-    text << std::setprecision(time < 100'000'000 ? 3 : 4) << static_cast<double>(time) / 1e6 << " ms";
+    text << std::setprecision(time < 100'000'000 ? 3 : 4) << static_cast<double>(time) / 1e6
+         << " ms";
     return text.str();
 }
 
@@ -158,13 +159,12 @@ private:
 
     void print(const findings& found, std::size_t left)
     {
-        std::cout << "\nfigure: " << std::left << std::setw(66) << "time without an owner" << std::right
-                  << std::setw(7) << "number" << std::setw(12) << "median" << std::setw(12) << "max"
-                  << '\n';
+        std::cout << "\nfigure: " << std::left << std::setw(66) << "time without an owner"
+                  << std::right << std::setw(7) << "number" << std::setw(12) << "median"
+                  << std::setw(12) << "max" << '\n';
         const auto recovered = of(found.recoveries, true);
         const auto handed_on = of(found.gaps, kind_of_gap{cause::left, true});
-        row("kill -9, until all shards of the process are owned again", recovered,
-            "at most 1 s");
+        row("kill -9, until all shards of the process are owned again", recovered, "at most 1 s");
         row("the same, while others are stopped or the server is away",
             of(found.recoveries, false));
         row("SIGTERM, of a shard", handed_on, "median at most 20 ms");
@@ -183,11 +183,12 @@ private:
         std::ranges::copy(of(found.gaps, kind_of_gap{cause::cut_off, true}),
                           std::back_inserter(cut_off));
         row("no answer from the server, of a shard", cut_off);
-        std::cout << "the longest: " << found.longest_of
-                  << "\nthe bound is the session's time-out and a tick of the server for each fault, "
-                  << seconds(session + tick) << ": for so long the server waits for a process that is "
-                  << "stopped; and " << seconds(std::chrono::nanoseconds{bounds.slack})
-                  << ", and as long as the server is away\n";
+        std::cout
+            << "the longest: " << found.longest_of
+            << "\nthe bound is the session's time-out and a tick of the server for each fault, "
+            << seconds(session + tick) << ": for so long the server waits for a process that is "
+            << "stopped; and " << seconds(std::chrono::nanoseconds{bounds.slack})
+            << ", and as long as the server is away\n";
         for (const auto& w : found.refused) {
             std::cout << "refused by the fence: shard " << w.shard << ", " << w.process
                       << ", which was stopped: " << in_ms(w.at - w.bound) << " after its bound\n";
@@ -199,15 +200,16 @@ private:
         }
         std::cout << "figure: " << found.turns << " turns; " << writes(found) << '\n';
         // A machine that does other work misses them.
-        const bool met = (recovered.empty() || std::ranges::max(recovered) <= 1'000'000'000) &&
-                         (handed_on.empty() ||
-                          colock::test::quantile(
-                              std::vector<double>(handed_on.begin(), handed_on.end()), 0.5) <= 20e6);
-        std::cout << (met ? "" : "MISSED a target of time\n") << "shards: "
-                  << settings_.scene.shards << " shards, " << settings_.scene.processes
-                  << " processes, " << settings_.minutes << " minutes, " << faults << " faults, "
-                  << violations_ << " violations, " << left << " left behind: "
-                  << (violations_ == 0 && left == 0 ? "held" : "NOT HELD")
+        const bool met =
+            (recovered.empty() || std::ranges::max(recovered) <= 1'000'000'000) &&
+            (handed_on.empty() ||
+             colock::test::quantile(std::vector<double>(handed_on.begin(), handed_on.end()), 0.5) <=
+                 20e6);
+        std::cout << (met ? "" : "MISSED a target of time\n")
+                  << "shards: " << settings_.scene.shards << " shards, "
+                  << settings_.scene.processes << " processes, " << settings_.minutes
+                  << " minutes, " << faults << " faults, " << violations_ << " violations, " << left
+                  << " left behind: " << (violations_ == 0 && left == 0 ? "held" : "NOT HELD")
                   << (met ? ", targets met" : ", targets missed") << std::endl;
     }
 
@@ -234,10 +236,10 @@ int main(int argc, char** argv)
         "shards: 512 shards among 20 processes that are killed, stopped and told to end, and whose "
         "server is restarted\n\nusage: ./dev shards [--minutes N] [...]\n"};
     options.add_options()("help", "prints this")(
-        "minutes", po::value(&s.minutes)->default_value(10), "how long there are faults")(
-        "seed", po::value(&s.seed)->default_value(1), "of the faults")(
-        "shards", po::value(&s.scene.shards)->default_value(512), "how many")(
-        "processes", po::value(&s.scene.processes)->default_value(20), "how many")(
+        "minutes", po::value(&s.minutes)->default_value(10),
+        "how long there are faults")("seed", po::value(&s.seed)->default_value(1), "of the faults")(
+        "shards", po::value(&s.scene.shards)->default_value(512),
+        "how many")("processes", po::value(&s.scene.processes)->default_value(20), "how many")(
         "faults-a-minute", po::value(&s.faults_a_minute)->default_value(10), "how many")(
         "keep", po::value(&s.keep), "a directory for journals; without it, only of a failure");
     try {
@@ -245,9 +247,10 @@ int main(int argc, char** argv)
         po::store(po::parse_command_line(argc, argv, options), given);
         po::notify(given);
         if (given.count("help") != 0) {
-            std::cout << options
-                      << "\nPrints a line for each fault, then a table. The status is 0 when nothing "
-                         "was violated, and nothing is left. Times are no part of that.\n";
+            std::cout
+                << options
+                << "\nPrints a line for each fault, then a table. The status is 0 when nothing "
+                   "was violated, and nothing is left. Times are no part of that.\n";
             return 0;
         }
         if (!(s.minutes > 0) || !(s.faults_a_minute > 0) || s.scene.shards == 0 ||

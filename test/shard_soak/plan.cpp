@@ -40,9 +40,8 @@ std::vector<fault> plan(std::uint64_t seed, milliseconds time, double faults_a_m
     const auto draw = [&](std::int64_t least, std::int64_t most) {
         return std::uniform_int_distribution<std::int64_t>{least, most}(random);
     };
-    const auto number =
-        std::max<std::int64_t>(1, static_cast<std::int64_t>(faults_a_minute *
-                                                            static_cast<double>(time / 1s) / 60));
+    const auto number = std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(faults_a_minute * static_cast<double>(time / 1s) / 60));
     std::vector<fault> faults;
     for (std::int64_t i = 0; i != number; ++i) {
         auto chosen = draw(1, 22);

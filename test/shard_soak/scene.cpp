@@ -1,9 +1,10 @@
 #include "scene.hpp"
 
-#include <chaos/interruption.hpp>
 #include <support/wait_until.hpp>
 
 #include <algorithm>
+#include <chaos/interruption.hpp>
+#include <chaos/journal.hpp>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -76,7 +77,8 @@ std::string scene::file_of(const std::string& name) const
 void scene::start(place& p)
 {
     const auto at = std::ranges::find_if(places_, [&](const auto& each) { return &each == &p; });
-    const auto name = 'p' + std::to_string(at - places_.begin()) + '.' + std::to_string(++p.launches);
+    const auto name =
+        'p' + std::to_string(at - places_.begin()) + '.' + std::to_string(++p.launches);
     processes_.push_back({.name = name});
     p.last = &processes_.back();
     const std::vector<std::string> line{settings_.worker,
@@ -117,9 +119,9 @@ void scene::watch(place& p)
     if (p.condition == condition::runs && !p.process->running()) {
         const auto status = p.process->wait();
         p.last->killed = now();
-        complain(p, "ended by itself, with " +
-                        (status.signal != 0 ? "signal " + std::to_string(status.signal)
-                                            : "status " + std::to_string(status.code)));
+        complain(p, "ended by itself, with " + (status.signal != 0
+                                                    ? "signal " + std::to_string(status.signal)
+                                                    : "status " + std::to_string(status.code)));
         start_later(p, 1s);
     } else if (p.condition == condition::ending && !p.process->running()) {
         // The signal may have come before it was awaited.

@@ -2,8 +2,6 @@
 #ifndef COLOCK_TEST_SHARD_SOAK_SCENE_HPP
 #define COLOCK_TEST_SHARD_SOAK_SCENE_HPP
 
-#include <chaos/register.hpp>
-#include <fault/own_helper.hpp>
 #include <support/subprocess.hpp>
 #include <support/temporary_directory.hpp>
 #include <support/zookeeper_server.hpp>
@@ -11,9 +9,11 @@
 #include "history.hpp"
 #include "plan.hpp"
 
+#include <chaos/register.hpp>
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <fault/own_helper.hpp>
 #include <functional>
 #include <map>
 #include <memory>
@@ -67,7 +67,7 @@ private:
         scene::condition condition = condition::down;
         soak::process* last = nullptr; // of the process
         int launches = 0;
-        clock::time_point deadline{}; // of its end
+        clock::time_point deadline{};       // of its end
         std::chrono::milliseconds pause{0}; // after it
     };
 

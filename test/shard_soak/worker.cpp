@@ -5,8 +5,6 @@
 // HELPER is that of session guards. At SIGTERM it hands its shards on, and returns 0.
 #include <colock/colock.hpp>
 
-#include <chaos/journal.hpp>
-
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
@@ -23,6 +21,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chaos/journal.hpp>
 #include <chrono>
 #include <csignal>
 #include <exception>
@@ -106,16 +105,15 @@ public:
 private:
     [[nodiscard]] colock::client_options options() const
     {
-        return {.hosts = settings_.hosts,
-                .session_timeout = settings_.session,
-                .connect_timeout = milliseconds::max(),
-                .tick = settings_.tick,
-                .session_guard = {settings_.helper},
-                .log =
-                    [](colock::log_level, std::string_view line) {
-                        std::cerr << now() << ' ' << line << std::endl;
-                    },
-                .log_threshold = colock::log_level::warning};
+        return {
+            .hosts = settings_.hosts,
+            .session_timeout = settings_.session,
+            .connect_timeout = milliseconds::max(),
+            .tick = settings_.tick,
+            .session_guard = {settings_.helper},
+            .log = [](colock::log_level,
+                      std::string_view line) { std::cerr << now() << ' ' << line << std::endl; },
+            .log_threshold = colock::log_level::warning};
     }
 
     [[nodiscard]] colock::shards_options what() const
