@@ -37,7 +37,7 @@ constexpr std::string_view help =
 usage: ./dev bench [options]
 
   --only SCENARIO  one of uncontended, handover, in_process, linger, many_locks,
-                   readers, herd, requests, costs, memory, deep_queue, failover, idle
+                   readers, herd, requests, costs, memory, deep_queue, failover, shards, idle
   --quick          shorter, for a first look
   --full           longer: more round trips and hold times, servers away for a minute
   --rounds N       rounds of each measurement (5; with --quick 3); what takes long, or
@@ -78,6 +78,7 @@ constexpr scenario scenarios[] = {{"uncontended", &bench::uncontended},
                                   {"memory", &bench::memory},
                                   {"deep_queue", &bench::deep_queue},
                                   {"failover", &bench::failover},
+                                  {"shards", &bench::shards},
                                   {"idle", &bench::idle}};
 
 bool runs_over_tls(std::string_view scenario)

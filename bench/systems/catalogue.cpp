@@ -8,7 +8,7 @@ namespace bench {
 
 std::vector<std::string> launch_command(const lock_system& s, const std::string& self)
 {
-    const std::string name{s.name};
+    const std::string name{s.program};
     if (s.own) {
         return {self, "--serve", name};
     }

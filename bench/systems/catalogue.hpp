@@ -13,6 +13,7 @@ struct lock_system {
     std::string_view name;
     bool own = false; // of this program, else a peer
     server_kind server = server_kind::zookeeper;
+    std::string_view program = name; // which is started
 };
 
 inline constexpr lock_system colock_system{"colock", true};
@@ -26,9 +27,13 @@ inline constexpr lock_system herd_holder{"herd-holder", true};
 inline constexpr lock_system curator_system{"curator"};
 inline constexpr lock_system etcd_system{"etcd", false, server_kind::etcd};
 
+inline constexpr lock_system kazoo_system{"kazoo"};
+// Whose SetPartitioner waits for a second, instead of 30 by default.
+inline constexpr lock_system kazoo_quick{"kazoo-1s", false, server_kind::zookeeper, "kazoo"};
+
 // The peers; some may not have been built.
 inline constexpr lock_system peers[] = {
-    {"curator"}, {"kazoo"}, {"go-zookeeper"}, {"zookeeper-recipe"}, etcd_system};
+    {"curator"}, kazoo_system, {"go-zookeeper"}, {"zookeeper-recipe"}, etcd_system};
 
 // What begins a process of the system, before HOSTS and SESSION_TIMEOUT_MS; empty when it cannot be
 // started here. `self` is the path of this program.

@@ -9,9 +9,14 @@
 
 #include <boost/asio/redirect_error.hpp>
 
+#include <unistd.h>
+
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
+#include <fstream>
 #include <limits>
+#include <optional>
 #include <random>
 
 namespace bench {
@@ -24,6 +29,7 @@ public:
 
     ~colock_system() override
     {
+        leave();
         close(); // nobody waits any longer but the one who holds
         io_.start(give_way()).get();
         for (auto& waiter : queue_) {
@@ -69,7 +75,62 @@ public:
         return clock::now() - begin;
     }
 
+    void share(const std::string& path, int shards, int members, const std::string& file) override
+    {
+        connect(members);
+        log_.open(file, std::ios::app);
+        for (int i = 0; i != members; ++i) {
+            auto& m = sharing_.emplace_back(
+                member{.name = std::to_string(::getpid()) + '-' + std::to_string(i)});
+            colock::shards_options what;
+            what.count = static_cast<std::size_t>(shards);
+            what.member = m.name;
+            m.shards.emplace(clients_[static_cast<std::size_t>(i)], path, what);
+            m.run = io_.start(own_shards(m));
+        }
+    }
+
+    void leave() override
+    {
+        std::vector<std::future<void>> pending;
+        for (auto& m : sharing_) {
+            pending.push_back(m.shards->async_leave(std::chrono::seconds{30}, asio::use_future));
+        }
+        for (auto& p : pending) {
+            p.wait();
+        }
+        for (auto& m : sharing_) {
+            m.run.get();
+        }
+        sharing_.clear();
+    }
+
 private:
+    struct member {
+        std::string name;
+        std::optional<colock::shards> shards = {};
+        std::future<void> run = {};
+    };
+
+    asio::awaitable<void> own_shards(member& m)
+    {
+        const auto body = [&](const colock::owned_shard& mine) -> asio::awaitable<void> {
+            struct noted {
+                std::ofstream& log;
+                std::string rest;
+                void write(const char* what)
+                {
+                    log << clock::now().time_since_epoch().count() << what << rest << std::flush;
+                }
+                ~noted() { write(" ended "); }
+            } note{log_, mine.name() + ' ' + m.name + '\n'};
+            note.write(" began ");
+            asio::steady_timer forever{io_.context(), asio::steady_timer::time_point::max()};
+            co_await forever.async_wait(asio::use_awaitable);
+        };
+        co_await m.shards->async_run(body);
+    }
+
     static asio::awaitable<long> read_and_write(colock::shared_mutex m, clock::time_point end,
                                                 int read_percent)
     {
@@ -126,6 +187,8 @@ private:
         co_await changed_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     }
 
+    std::ofstream log_; // on the context's thread
+    std::deque<member> sharing_;
     std::vector<std::future<void>> queue_;
     int waiting_ = 0;
     long granted_ = 0;

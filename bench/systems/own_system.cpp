@@ -47,6 +47,16 @@ clock::duration own_system::drain(const std::string&, int)
     throw not_supported{};
 }
 
+void own_system::share(const std::string&, int, int, const std::string&)
+{
+    throw not_supported{};
+}
+
+void own_system::leave()
+{
+    throw not_supported{};
+}
+
 std::unique_ptr<own_system> make(std::string_view name, const std::string& hosts,
                                  std::chrono::milliseconds timeout)
 {

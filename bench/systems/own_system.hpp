@@ -57,6 +57,11 @@ public:
     // the queue. Nobody releases before `drain`, which returns when so many more have been granted.
     virtual void queue_up(const std::string& path, int waiters);
     virtual clock::duration drain(const std::string& path, int grants);
+
+    // So many members, each of a session of its own, begin to share so many shards; the file gets a line "TIME began SHARD
+    // MEMBER" or "TIME ended SHARD MEMBER" for each, in nanoseconds of CLOCK_MONOTONIC. And all of them leave.
+    virtual void share(const std::string& path, int shards, int members, const std::string& file);
+    virtual void leave();
 };
 
 // Connected when they return.

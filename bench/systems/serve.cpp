@@ -91,7 +91,18 @@ std::string carry_out(own_system& system, const std::string& line)
     if (what == "reads") {
         return reads(system, rest.number());
     }
+    if (what == "leave") {
+        system.leave();
+        return "left";
+    }
     const auto path = rest.text();
+    if (what == "share") {
+        const int shards = rest.number();
+        const int members = rest.number();
+        rest.number(); // it settles for as long as it does by default
+        system.share(path, shards, members, rest.text());
+        return "sharing";
+    }
     if (what == "cycles") {
         return cycles(system, path, rest.number());
     }

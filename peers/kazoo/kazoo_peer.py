@@ -76,6 +76,32 @@ def in_threads(makers, milliseconds, hold=0.0):
     return f"turns {sum(counts)}"
 
 
+def share(make, end, log, identifier):
+    """The loop of SetPartitioner's documentation, woken by its event instead of running all the time. The log has a line
+    for each shard that is owned, or not any more, with the time."""
+
+    def note(what, shards):
+        now = time.monotonic_ns()
+        log.write("".join(f"{now} {what} {shard} {identifier}\n" for shard in shards))
+
+    changed, partitioner = make()
+    while not end.is_set():
+        if partitioner.failed:
+            changed, partitioner = make()
+        elif partitioner.release:
+            partitioner.release_set()
+        elif partitioner.acquired:
+            owned = list(partitioner)
+            note("began", owned)
+            while partitioner.acquired and not end.is_set():
+                changed.wait(0.05)
+                changed.clear()
+            note("ended", owned)
+        else:
+            partitioner.wait_for_acquire(1)
+    partitioner.finish()
+
+
 def median(times):
     return sorted(times)[len(times) // 2]
 
@@ -91,6 +117,7 @@ class Peer:
         # waiting twice with one would never end.
         self.held = {}
         self.leases = {}
+        self.sharing = []  # of each member: what ends it, and its thread
         self.commands = {
             "lock": ("PATH", lambda path: self.lock(zk.Lock, path)),
             "try": ("PATH MS", lambda path, ms: self.lock(zk.Lock, path, number(ms) / 1e3)),
@@ -109,6 +136,8 @@ class Peer:
             "release": ("PATH", self.release),
             "pattern": ("TEXT", self.pattern),
             "queue": ("PATH", self.queue),
+            "share": ("PATH COUNT MEMBERS SETTLE_MS FILE", self.share),
+            "leave": ("", self.leave),
         }
 
     def serve(self):
@@ -239,6 +268,34 @@ class Peer:
             raise Refused(f"none acquired at {path}")
         self.leases[path].pop().release()
         return "released"
+
+    def share(self, path, count, members, settle, file):
+        names = [str(i) for i in range(positive(count))]
+        sessions = self.clients(positive(members))
+        log = open(file, "a", buffering=1)
+        for i, zk in enumerate(sessions):
+            identifier = f"{os.getpid()}-{i}"
+
+            def make(zk=zk, identifier=identifier):
+                # By default SetPartitioner waits for 30 s.
+                boundary = {"time_boundary": number(settle) / 1e3} if number(settle) else {}
+                changed = zk.handler.event_object()
+                return changed, zk.SetPartitioner(
+                    path, set=names, identifier=identifier, state_change_event=changed, **boundary)
+
+            end = threading.Event()
+            thread = threading.Thread(target=share, args=(make, end, log, identifier), daemon=True)
+            thread.start()
+            self.sharing.append((end, thread))
+        return "sharing"
+
+    def leave(self):
+        for end, _ in self.sharing:
+            end.set()
+        for _, thread in self.sharing:
+            thread.join()
+        self.sharing = []
+        return "left"
 
     def pattern(self, text):
         self.patterns = [text]
