@@ -56,6 +56,14 @@ struct loss_stats {
     std::uint64_t client_closed = 0;     ///< `errc::client_closed`
 };
 
+/// Shards of `shards`. A move is taken by one client, and given up by another one.
+struct shard_stats {
+    std::uint64_t owned = 0;    ///< Now.
+    std::uint64_t taken = 0;    ///< Times that this client became the owner of one.
+    std::uint64_t given_up = 0; ///< The shard moved, or its body or the run ended.
+    std::uint64_t lost = 0;     ///< The lock was lost.
+};
+
 /// Times; counted with `client_options::histograms`, else empty.
 struct time_stats {
     histogram
@@ -65,6 +73,9 @@ struct time_stats {
     histogram margin;
     histogram
         heartbeat; ///< Round trips of heartbeats. A client sends some only while it sends nothing else.
+    /// Of shards that this client took or gave up: how long they were without an owner, see `shard_start::gap` and
+    /// `shard_end::gap`.
+    histogram shard_gap;
 };
 
 /// Counters since the client was made, and figures of the moment.
@@ -98,6 +109,7 @@ struct client_stats {
     loss_stats losses = {};              ///< `locks_lost`, by reason.
     acquisition_stats acquisitions = {}; ///< By outcome.
     time_stats times = {};               ///< With `client_options::histograms`.
+    shard_stats shards = {};             ///< Of `shards`.
     /// A session guard knows the session: see `session_guard_options`.
     bool session_guarded = false;
     /// How long the session is safe from now on if the servers stay silent, as far as the client knows; 0 when it

@@ -1,4 +1,4 @@
-// An observer is notified of each acquisition, of each hold, and of heartbeats: for metrics and for tracing.
+// An observer is notified of each acquisition, of each hold, of shards and of heartbeats: for metrics and for tracing.
 #ifndef COLOCK_OBSERVER_HPP
 #define COLOCK_OBSERVER_HPP
 
@@ -148,6 +148,33 @@ struct heartbeat_answer {
     std::chrono::nanoseconds margin{0};
 };
 
+/// A shard of a `shards`.
+struct shard_info {
+    std::string_view path = {}; ///< Of the `shards`; without the chroot.
+    std::uint32_t index = 0;    ///< From 0.
+    std::string_view name = {}; ///< As in `shards_options::names`, or the number as text.
+};
+
+/// This client owns a shard: it was granted the shard's lock, and the body is about to begin.
+struct shard_start {
+    shard_info what; ///< Which one.
+    /// How long the shard was without an owner, as far as this client knows: since it was assigned to this client, when
+    /// nobody held its lock. Else zero: the last owner's client counts it, see `shard_end::gap`.
+    std::chrono::nanoseconds gap{0};
+};
+
+/// This client owns a shard no more.
+struct shard_end {
+    shard_info what; ///< Which one.
+    /// Since it owned it.
+    std::chrono::nanoseconds owned{0};
+    /// The shard's lock was lost. The `hold_end` of that says why.
+    bool lost = false;
+    /// How long nobody worked on the shard: from when its body was cancelled until its lock was released. Zero when the
+    /// lock was lost, or the body has ended by itself.
+    std::chrono::nanoseconds gap{0};
+};
+
 /// Is notified of the outcomes of a client's acquisitions, and of its heartbeats. Derive from it, override the functions
 /// that you need, and set `client_options::observer`. docs/metrics.md has examples for Prometheus and OpenTelemetry.
 ///
@@ -169,7 +196,8 @@ struct heartbeat_answer {
 /// does not run it. `heartbeat_answered` is called on the client's strand. Of one acquisition, `acquisition_began` returns
 /// before `acquisition_ended` is called, and that returns before the handler can run. `hold_ended` is called before the
 /// lock's next holder in this client is notified of its grant; when a lock is lost at once, perhaps while `acquisition_ended`
-/// still runs on another thread, or before that is called.
+/// still runs on another thread, or before that is called. `shard_began` is called on a thread of the body, before it;
+/// `shard_ended` on the client's strand, and not at all when the execution context is destroyed.
 ///
 /// **What a function may do.** It is called in the middle of releases and grants, with no lock of the library held. It must
 /// not throw, and should return soon. It may start operations, also of this client, and may release guards: work for
@@ -190,6 +218,10 @@ public:
     virtual void hold_ended(const hold_end& /*event*/) noexcept {}
     /// A server has answered a heartbeat.
     virtual void heartbeat_answered(const heartbeat_answer& /*event*/) noexcept {}
+    /// This client owns a shard.
+    virtual void shard_began(const shard_start& /*event*/) noexcept {}
+    /// This client owns a shard no more.
+    virtual void shard_ended(const shard_end& /*event*/) noexcept {}
 
 protected:
     observer() = default;

@@ -3,6 +3,7 @@
 #define COLOCK_SHARDS_HPP
 
 #include <colock/client.hpp>
+#include <colock/detail/deadline.hpp>
 #include <colock/detail/initiate.hpp>
 #include <colock/detail/made_once.hpp>
 #include <colock/detail/start_operation.hpp>
@@ -68,8 +69,8 @@ struct shards_options {
     /// Runs before this process owns a shard, while the old owner still works; after it took the shard's lock where there
     /// is no owner. What it throws is treated as the end of a body.
     std::function<boost::asio::awaitable<void>(const shard_id&)> prepare = {};
-    /// After so long `prepare` is cancelled, and the move goes on, whether it has ended or not. Under the lock there is no
-    /// limit.
+    /// After so long `prepare` is cancelled, and the move goes on, whether it has ended or not: under the lock, the body
+    /// begins.
     std::chrono::milliseconds prepare_limit = std::chrono::seconds{30};
     /// A member that has not taken a shard so long after `prepare_limit` loses it to another one.
     std::chrono::milliseconds take_limit = std::chrono::minutes{1};
@@ -209,7 +210,7 @@ struct COLOCK_DECL shards_place {
                           operation_ptr<std::exception_ptr> op, std::shared_ptr<shards_place> place,
                           std::unique_ptr<shard_bodies> bodies);
     static void start_leave(const std::shared_ptr<client_core>& core, operation_ptr<error_code> op,
-                            std::shared_ptr<shards_place> place, std::chrono::nanoseconds limit);
+                            std::shared_ptr<shards_place> place, deadline limit);
     static void start_owners(const std::shared_ptr<client_core>& core,
                              operation_ptr<error_code, std::vector<shard_owner>> op,
                              std::shared_ptr<shards_place> place);
@@ -307,7 +308,8 @@ public:
     /// Completion signature: `void(std::exception_ptr failure)`.
     /// Errors, as `system_error`:
     ///  - `errc::invalid_path`, `errc::invalid_option`: correct what the diagnostics name (`bind_diagnostics`).
-    ///  - `errc::conflicting_use`: another number, or other names, of shards are written; or this object runs already.
+    ///  - `errc::conflicting_use`: another number, or other names, of shards are written; or this client runs the shards of
+    ///    this path already.
     ///  - `errc::name_in_use`: another member has the name.
     ///  - `errc::session_full`: one session could not hold all shards, if the other members died. The diagnostics name the
     ///    budget. Have fewer shards, or raise `client_options::max_session_size`.
@@ -348,7 +350,7 @@ public:
     {
         return detail::start_operation<CompletionToken, void(error_code)>(
             detail::initiate<error_code>{place_->core}, token, &detail::shards_place::start_leave,
-            place_, std::chrono::duration_cast<std::chrono::nanoseconds>(limit));
+            place_, detail::after(limit));
     }
 
     /// Asks who owns what: for each shard who holds its lock, and to whom it is assigned. Also for programs that only look:

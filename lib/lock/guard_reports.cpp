@@ -61,14 +61,14 @@ void refuse(error_code& ec, Guard& held, diagnostics* told)
 template <class Guard>
 void count_cancelled(const Guard& held)
 {
-    access::core(held)->count.bodies_cancelled.fetch_add(1, std::memory_order_relaxed);
+    access::core(held)->count.bodies.cancelled.fetch_add(1, std::memory_order_relaxed);
 }
 
 template <class Guard>
 void report_overdue(const Guard& held, std::string what, std::chrono::milliseconds grace)
 {
     const auto& core = access::core(held);
-    core->count.bodies_overdue.fetch_add(1, std::memory_order_relaxed);
+    core->count.bodies.overdue.fetch_add(1, std::memory_order_relaxed);
     core->dispatch([core, what = std::move(what), grace = grace.count()] {
         core->log(log_level::warning, what + ": its body goes on, " + std::to_string(grace) +
                                           " ms after it was cancelled");

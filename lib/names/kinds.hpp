@@ -136,6 +136,11 @@ inline constexpr lock_kind named{
     .words = "named lock",
 };
 
+// No lock, but a path for which a client has one owner of what is there.
+inline constexpr lock_kind shards{
+    .name = "shards",
+};
+
 // Those that can be told by what is on the servers. Where a name fits several, the first one counts.
 inline constexpr std::array seen{
     &mutex, &shared_mutex, &election, &semaphore, &kazoo, &recipe, &named, &single_node_mutex,

@@ -26,14 +26,24 @@ struct loss_counters {
     }
 };
 
+struct body_counters {
+    counter cancelled{0}, overdue{0};
+};
+
+struct shard_counters {
+    counter taken{0}, given_up{0}, lost{0};
+};
+
 // Any thread. Grants are in two of them: those of an acquisition of the user, and those that only an acquisition knows.
 struct counters {
     counter connect_attempts{0}, connections{0}, sessions{0}, expirations{0}, requests{0},
         heartbeats{0}, replies{0}, watch_events{0}, wakeups{0}, locks_granted{0}, locks_released{0},
-        bodies_cancelled{0}, bodies_overdue{0}, granted_by_servers{0}, granted_inside{0};
+        granted_by_servers{0}, granted_inside{0};
     std::atomic<std::size_t> in_flight{0}, waiting{0}, contenders{0};
     std::atomic<bool> session_guarded{false};
     loss_counters lost;
+    body_counters bodies;
+    shard_counters shards;
 };
 
 } // namespace colock::detail

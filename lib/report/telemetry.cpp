@@ -151,7 +151,8 @@ void telemetry::add_to(client_stats& s, std::uint64_t granted) const noexcept
         s.times = {.wait = wait_.read(),
                    .hold = hold_.read(),
                    .margin = margin_.read(),
-                   .heartbeat = heartbeat_.read()};
+                   .heartbeat = heartbeat_.read(),
+                   .shard_gap = shard_gap_.read()};
     }
 }
 
@@ -162,6 +163,27 @@ void telemetry::answered(const heartbeat_answer& a) noexcept
     }
     if (told_) {
         tell([&](observer& to) { to.heartbeat_answered(a); });
+    }
+}
+
+// A gap is counted by one of the two clients.
+void telemetry::began(const shard_start& s) noexcept
+{
+    if (keeps_times_ && s.gap != s.gap.zero()) {
+        shard_gap_.add(s.gap);
+    }
+    if (told_) {
+        tell([&](observer& to) { to.shard_began(s); });
+    }
+}
+
+void telemetry::ended(const shard_end& s) noexcept
+{
+    if (keeps_times_ && s.gap != s.gap.zero()) {
+        shard_gap_.add(s.gap);
+    }
+    if (told_) {
+        tell([&](observer& to) { to.shard_ended(s); });
     }
 }
 

@@ -64,6 +64,8 @@ public:
                   std::chrono::nanoseconds now, const error_code& loss,
                   std::chrono::nanoseconds margin) noexcept;
     void answered(const heartbeat_answer& a) noexcept;
+    void began(const shard_start& s) noexcept;
+    void ended(const shard_end& s) noexcept;
 
     // After the other counters: so there are no more ends than beginnings. `granted`: so many were.
     void add_to(client_stats& s, std::uint64_t granted) const noexcept;
@@ -102,7 +104,7 @@ private:
     std::atomic<std::uint64_t> joint_{0};
     std::atomic<std::uint64_t> busy_{0}, timed_out_{0}, cancelled_{0}, failed_{0}, dropped_{0},
         handed_over_{0};
-    times wait_, hold_, margin_, heartbeat_;
+    times wait_, hold_, margin_, heartbeat_, shard_gap_;
 };
 
 } // namespace colock::detail

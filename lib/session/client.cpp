@@ -414,6 +414,9 @@ client_stats client::stats() const
     const std::uint64_t released = c.locks_released;
     const std::uint64_t lost = c.lost.all;
     const std::uint64_t granted = c.locks_granted;
+    const std::uint64_t given_up = c.shards.given_up;
+    const std::uint64_t lost_shards = c.shards.lost;
+    const std::uint64_t taken = c.shards.taken;
     client_stats s{.connect_attempts = c.connect_attempts,
                    .connections = c.connections,
                    .sessions = c.sessions,
@@ -426,8 +429,8 @@ client_stats client::stats() const
                    .locks_granted = granted + c.granted_inside,
                    .locks_released = released,
                    .locks_lost = lost,
-                   .bodies_cancelled = c.bodies_cancelled,
-                   .bodies_overdue = c.bodies_overdue,
+                   .bodies_cancelled = c.bodies.cancelled,
+                   .bodies_overdue = c.bodies.overdue,
                    .in_flight = c.in_flight,
                    .waiting = c.waiting,
                    .contenders = c.contenders,
@@ -436,6 +439,10 @@ client_stats client::stats() const
                               .node_deleted = c.lost.node_deleted,
                               .safe_until_passed = c.lost.safe_until_passed,
                               .client_closed = c.lost.client_closed},
+                   .shards = {.owned = taken - given_up - lost_shards,
+                              .taken = taken,
+                              .given_up = given_up,
+                              .lost = lost_shards},
                    .session_guarded = c.session_guarded,
                    .safe_for = std::max(core_->safe_until() - detail::boot_clock::now(),
                                         std::chrono::nanoseconds{0})};

@@ -1,149 +1,10 @@
 // Shards among several clients of one process, against a real server.
-#include <colock/shards.hpp>
-#include <support/lock_scene.hpp>
-
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/test/unit_test.hpp>
-
-#include <algorithm>
-#include <deque>
-#include <map>
-#include <optional>
-#include <set>
-#include <stdexcept>
-#include <string>
-#include <vector>
+#include "shard_scene.hpp"
 
 using namespace colock;
 using namespace colock::test;
 
-namespace {
-
-// All bodies of a case: nobody else has the shard, and tokens grow.
-struct ownership {
-    std::map<std::uint32_t, std::string> owners;
-    std::map<std::uint32_t, fencing_token> tokens;
-    std::size_t moves = 0; // from one member to another
-    std::map<std::uint32_t, std::string> last;
-
-    void begin(std::uint32_t shard, const std::string& who, const fencing_token& token)
-    {
-        BOOST_TEST(owners.emplace(shard, who).second, "two own shard " << shard);
-        BOOST_TEST((tokens[shard] < token));
-        tokens[shard] = token;
-        auto& before = last[shard];
-        moves += !before.empty() && before != who ? 1u : 0u;
-        before = who;
-    }
-    void end(std::uint32_t shard) { owners.erase(shard); }
-    [[nodiscard]] std::size_t of(const std::string& who) const
-    {
-        return static_cast<std::size_t>(
-            std::ranges::count_if(owners, [&](const auto& o) { return o.second == who; }));
-    }
-};
-
-struct member {
-    member(client& zk, const std::string& path, shards_options o) : options{o}, pieces{zk, path, o}
-    {
-    }
-
-    shards_options options;
-    colock::shards pieces;
-    asio::cancellation_signal stop;
-    unsigned ends = 0;
-    std::exception_ptr why;
-    std::map<std::uint32_t, std::string> throws; // by the bodies of these shards
-    unsigned bodies = 0;
-
-    [[nodiscard]] error_code code() const
-    {
-        if (!why) {
-            return {};
-        }
-        try {
-            std::rethrow_exception(why);
-        } catch (const boost::system::system_error& e) {
-            return e.code();
-        } catch (...) {
-            return errc::lock_lost; // of no case
-        }
-    }
-};
-
-struct scene : lock_scene {
-    ~scene()
-    {
-        for (auto& m : members) {
-            m.stop.emit(asio::cancellation_type::terminal);
-        }
-        try {
-            until(
-                [&] { return std::ranges::all_of(members, [](auto& m) { return m.ends == 1; }); });
-        } catch (...) {
-        }
-    }
-
-    shards_options usual(std::string name)
-    {
-        shards_options o;
-        o.count = 12;
-        o.member = std::move(name);
-        o.settle = 0ms;
-        return o;
-    }
-    member& run(client& c, shards_options o)
-    {
-        auto& m = members.emplace_back(c, directory, std::move(o));
-        m.pieces.async_run(
-            [this, &m](const owned_shard& mine) -> asio::awaitable<void> {
-                const auto shard = mine.index();
-                ++m.bodies;
-                all.begin(shard, m.options.member, mine.token());
-                struct leaving {
-                    ownership& of;
-                    std::uint32_t shard;
-                    ~leaving() { of.end(shard); }
-                } ends{all, shard};
-                if (const auto at = m.throws.find(shard); at != m.throws.end()) {
-                    throw std::runtime_error{at->second};
-                }
-                asio::steady_timer forever{co_await asio::this_coro::executor};
-                forever.expires_at(asio::steady_timer::time_point::max());
-                co_await forever.async_wait(asio::use_awaitable);
-            },
-            asio::bind_cancellation_slot(m.stop.slot(), [&m](std::exception_ptr e) {
-                ++m.ends;
-                m.why = e;
-            }));
-        return m;
-    }
-    bool has(const member& m, std::size_t n)
-    {
-        return until([&] { return all.of(m.options.member) == n; });
-    }
-    bool ended(const member& m)
-    {
-        return until([&] { return m.ends == 1; });
-    }
-    std::vector<shard_owner> owners(client& c, shards_options o)
-    {
-        outcome<std::vector<shard_owner>> found;
-        colock::shards{c, directory, std::move(o)}.async_owners(found.handler());
-        return value_of(io, found);
-    }
-
-    std::deque<member> members;
-    ownership all;
-};
-
-} // namespace
-
-BOOST_FIXTURE_TEST_SUITE(shards_cases, scene)
+BOOST_FIXTURE_TEST_SUITE(shards_cases, shard_scene)
 
 BOOST_AUTO_TEST_CASE(one_member_owns_all)
 {
@@ -333,49 +194,80 @@ BOOST_AUTO_TEST_CASE(a_body_that_ends_is_started_again_after_a_pause)
     BOOST_TEST(ann.ends == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(the_next_owner_prepares_while_the_old_one_works)
+BOOST_AUTO_TEST_CASE(a_client_runs_the_shards_of_a_path_once)
 {
-    auto& ann = run(connect(), usual("ann"));
+    auto& c = connect();
+    auto& ann = run(c, usual("ann"));
+    auto& again = run(c, usual("bob")); // at once
+    BOOST_TEST(ended(again));
+    BOOST_TEST(again.code() == errc::conflicting_use);
     BOOST_TEST(has(ann, 12));
-    std::set<std::uint32_t> prepared;
-    auto o = usual("bob");
-    o.prepare = [&](const shard_id& shard) -> asio::awaitable<void> {
-        BOOST_TEST(all.owners.contains(shard.index));
-        prepared.insert(shard.index);
-        asio::steady_timer moment{co_await asio::this_coro::executor, 20ms};
-        co_await moment.async_wait(asio::use_awaitable);
-        BOOST_TEST(all.owners.contains(shard.index));
-    };
-    auto& bob = run(connect(), o);
-    BOOST_TEST(has(bob, 6));
-    BOOST_TEST(prepared.size() == 6u);
-    // Where there is no owner, the lock is taken first.
+    diagnostics why;
+    bool refused = false;
+    ann.pieces.async_run(
+        [](const owned_shard&) -> asio::awaitable<void> { co_return; },
+        bind_diagnostics(why, [&](std::exception_ptr e) { refused = static_cast<bool>(e); }));
+    BOOST_TEST(until([&] { return refused; }));
+    BOOST_TEST(why.message().find("this client runs them already") != std::string::npos,
+               why.message());
+    outcome<unique_lock> locked;
+    mutex{c, directory}.async_try_lock(locked.handler());
+    BOOST_TEST(code_of(io, locked) == errc::conflicting_use);
+
     ann.stop.emit(asio::cancellation_type::terminal);
-    bob.options.prepare = {};
     BOOST_TEST(ended(ann));
+    auto& later = run(c, usual("cid"));
+    BOOST_TEST(has(later, 12));
 }
 
-BOOST_AUTO_TEST_CASE(a_preparation_that_does_not_end)
+BOOST_AUTO_TEST_CASE(a_limit_without_end)
 {
     auto& ann = run(connect(), usual("ann"));
+    auto& bob = run(connect(), usual("bob"));
+    BOOST_TEST(until([&] { return all.of("ann") == 6 && all.of("bob") == 6; }));
+    const auto moved = all.moves;
+    outcome<> left;
+    ann.pieces.async_leave(std::chrono::hours::max(), left.handler());
+    BOOST_TEST(!code_of(io, left));
+    BOOST_TEST(has(bob, 12));
+    BOOST_TEST(ann.ends == 1u);
+    BOOST_TEST(all.moves == moved + 6); // handed on, and not just dropped
+}
+
+BOOST_AUTO_TEST_CASE(what_moves_is_observed)
+{
+    client_options observed;
+    const auto heard = std::make_shared<recorder>();
+    heard->shards = directory;
+    observed.observer = heard;
+    observed.histograms = true;
+    auto& a = connect(observed);
+    auto& ann = run(a, usual("ann"));
     BOOST_TEST(has(ann, 12));
-    auto o = usual("bob");
-    o.prepare_limit = 50ms;
-    unsigned cancelled = 0;
-    o.prepare = [&](const shard_id&) -> asio::awaitable<void> {
-        asio::steady_timer forever{co_await asio::this_coro::executor};
-        forever.expires_at(asio::steady_timer::time_point::max());
-        try {
-            co_await forever.async_wait(asio::use_awaitable);
-        } catch (...) {
-            ++cancelled;
-            throw;
-        }
-    };
-    auto& bob = run(connect(), o);
-    BOOST_TEST(has(bob, 6));
-    BOOST_TEST(until([&] { return cancelled == 6; }));
-    BOOST_TEST(bob.ends == 0u);
+    BOOST_TEST(a.stats().shards.owned == 12u);
+    BOOST_TEST(a.stats().shards.taken == 12u);
+    for (const auto& gap : heard->shard_gaps()) {
+        BOOST_TEST((gap > 0ns)); // nobody had it
+    }
+    auto& bob = run(connect(), usual("bob"));
+    BOOST_TEST(until([&] { return all.of("bob") == 6 && a.stats().shards.given_up == 6; }));
+    for (const auto& each : heard->shard_ends()) {
+        BOOST_TEST(!each.lost);
+        BOOST_TEST((each.gap > 0ns && each.gap < each.owned));
+    }
+    BOOST_TEST(a.stats().times.shard_gap.count == 18u);
+    bob.stop.emit(asio::cancellation_type::terminal);
+    BOOST_TEST(until([&] { return a.stats().shards.owned == 12; }));
+    BOOST_REQUIRE(!kill_session(server.connect_string(), a.session_id(), password_of(a)));
+    BOOST_TEST(until([&] { return a.stats().shards.lost == 12 && all.of("ann") == 12; }));
+    ann.stop.emit(asio::cancellation_type::terminal);
+    BOOST_TEST(ended(ann));
+    const auto s = a.stats().shards;
+    BOOST_TEST(s.taken == s.given_up + s.lost);
+    BOOST_TEST(s.owned == 0u);
+    BOOST_TEST(heard->shard_gaps().size() == s.taken);
+    BOOST_TEST(heard->shard_ends().size() == s.taken);
+    BOOST_TEST(heard->add_up().faults == 0);
 }
 
 BOOST_AUTO_TEST_CASE(bad_options_are_refused)

@@ -96,6 +96,43 @@ public:
         call();
     }
 
+    void shard_began(const shard_start& e) noexcept override
+    {
+        {
+            const std::lock_guard lock{mutex_};
+            shard_gaps_.push_back(e.gap);
+            faults_ += owned_[e.what.index]++ == 0 && e.what.path == shards ? 0 : 1;
+        }
+        call();
+    }
+    void shard_ended(const shard_end& e) noexcept override
+    {
+        {
+            const std::lock_guard lock{mutex_};
+            shard_ends_.push_back({std::string{e.what.name}, e.owned, e.lost, e.gap});
+            faults_ += --owned_[e.what.index] == 0 && e.what.path == shards ? 0 : 1;
+        }
+        call();
+    }
+
+    struct shard_end_heard {
+        std::string name;
+        std::chrono::nanoseconds owned;
+        bool lost;
+        std::chrono::nanoseconds gap;
+    };
+    std::string shards; ///< The path of all that it hears of.
+    [[nodiscard]] std::vector<std::chrono::nanoseconds> shard_gaps() const
+    {
+        const std::lock_guard lock{mutex_};
+        return shard_gaps_;
+    }
+    [[nodiscard]] std::vector<shard_end_heard> shard_ends() const
+    {
+        const std::lock_guard lock{mutex_};
+        return shard_ends_;
+    }
+
     /// In the order in which they began.
     [[nodiscard]] std::vector<acquisition> all() const
     {
@@ -162,6 +199,9 @@ private:
     mutable std::mutex mutex_;
     std::map<std::uint64_t, acquisition> all_;
     std::vector<heartbeat_answer> beats_;
+    std::map<std::uint32_t, int> owned_;
+    std::vector<std::chrono::nanoseconds> shard_gaps_;
+    std::vector<shard_end_heard> shard_ends_;
     int faults_ = 0;
 };
 

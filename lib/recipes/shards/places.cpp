@@ -37,8 +37,8 @@ std::vector<shard_id> shards_of(const shards_options& o)
     return all;
 }
 
-shards_config::shards_config(const std::string& path, const shards_options& o)
-    : options{o}, paths{shard_paths_of(path)}, shards{shards_of(o)}, name{member_of(o)}
+shards_config::shards_config(const std::string& root, const shards_options& o)
+    : options{o}, path{root}, paths{shard_paths_of(root)}, shards{shards_of(o)}, name{member_of(o)}
 {
 }
 

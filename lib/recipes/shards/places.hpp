@@ -25,9 +25,10 @@ struct shard_paths {
 
 // What one run is made of. Immutable.
 struct shards_config {
-    explicit shards_config(const std::string& path, const shards_options& o);
+    explicit shards_config(const std::string& root, const shards_options& o);
 
     const shards_options options;
+    const std::string path;
     const shard_paths paths;
     const std::vector<shard_id> shards;
     const std::string name; // of the member

@@ -9,11 +9,11 @@
 
 namespace colock::detail {
 
-shards_run::shards_run(std::shared_ptr<client_core> core,
+shards_run::shards_run(std::shared_ptr<client_core> core, std::shared_ptr<shards_in_client> place,
                        std::shared_ptr<const shards_config> config,
                        std::shared_ptr<shard_bodies> bodies, operation_ptr<std::exception_ptr> op)
-    : core_{std::move(core)}, config_{std::move(config)}, bodies_{std::move(bodies)},
-      op_{std::move(op)}, limit_{core_->strand()}
+    : core_{std::move(core)}, place_{std::move(place)}, config_{std::move(config)},
+      bodies_{std::move(bodies)}, op_{std::move(op)}, limit_{core_->strand()}
 {
 }
 
@@ -358,7 +358,7 @@ void shards_run::tell_weight()
 
 // ---- the end
 
-void shards_run::leave(operation_ptr<error_code> op, std::chrono::nanoseconds limit)
+void shards_run::leave(operation_ptr<error_code> op, deadline limit)
 {
     if (!op_) {
         op.complete(errc::not_held);
@@ -373,7 +373,7 @@ void shards_run::leave(operation_ptr<error_code> op, std::chrono::nanoseconds li
         end({});
         return;
     }
-    limit_.expires_after(limit);
+    limit_.expires_at(limit);
     limit_.async_wait(on_strand<>([this](const error_code& ec) {
         if (!ec) {
             end({});

@@ -6,6 +6,7 @@
 #include <colock/shards.hpp>
 #include <colock/shared_mutex.hpp>
 
+#include "names/kinds.hpp"
 #include "recipes/shards/leading.hpp"
 #include "recipes/shards/work.hpp"
 #include "session/borrowed_client.hpp"
@@ -22,8 +23,34 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace colock::detail {
+
+class shards_run;
+
+// The runs of one path in one client, where only one may be: two would have one place in the queue of each lock, so that
+// neither would see that the other waits.
+class shards_in_client final : public path_entry {
+public:
+    shards_in_client(std::shared_ptr<client_core> core, std::string path)
+        : core_{std::move(core)}, path_{std::move(path)}
+    {
+    }
+    shards_in_client(const shards_in_client&) = delete;
+    shards_in_client& operator=(const shards_in_client&) = delete;
+    ~shards_in_client() override { core_->forget_path(path_); }
+
+    [[nodiscard]] const lock_kind& kind() const noexcept override { return kinds::shards; }
+    [[nodiscard]] const lock_options& options() const noexcept override { return none_; }
+
+    std::weak_ptr<shards_run> run; // on the strand
+
+private:
+    const std::shared_ptr<client_core> core_;
+    const std::string path_;
+    const lock_options none_;
+};
 
 // On the strand. What is under way keeps it alive.
 //
@@ -31,11 +58,12 @@ namespace colock::detail {
 // with its session, it ends all bodies, and begins anew.
 class shards_run final : public std::enable_shared_from_this<shards_run> {
 public:
-    shards_run(std::shared_ptr<client_core> core, std::shared_ptr<const shards_config> config,
-               std::shared_ptr<shard_bodies> bodies, operation_ptr<std::exception_ptr> op);
+    shards_run(std::shared_ptr<client_core> core, std::shared_ptr<shards_in_client> place,
+               std::shared_ptr<const shards_config> config, std::shared_ptr<shard_bodies> bodies,
+               operation_ptr<std::exception_ptr> op);
 
     void start();
-    void leave(operation_ptr<error_code> op, std::chrono::nanoseconds limit);
+    void leave(operation_ptr<error_code> op, deadline limit);
     [[nodiscard]] bool is_over() const noexcept { return !op_; }
 
 private:
@@ -71,6 +99,7 @@ private:
 
     const std::shared_ptr<client_core> core_;
     borrowed_client client_{core_};
+    const std::shared_ptr<shards_in_client> place_;
     const std::shared_ptr<const shards_config> config_;
     const std::shared_ptr<shard_bodies> bodies_;
     operation_ptr<std::exception_ptr> op_;

@@ -1,6 +1,7 @@
 #include <colock/detail/access.hpp>
 #include <colock/shards.hpp>
 
+#include "lock/option_faults.hpp"
 #include "names/contender_name.hpp"
 #include "names/path.hpp"
 #include "recipes/shards/assignment.hpp"
@@ -180,23 +181,31 @@ void shards_place::start_run(const std::shared_ptr<client_core>& core,
         if (refused(*place, op, false, [&](const error_code& ec) { op.complete(failure(ec)); })) {
             return;
         }
-        if (const auto other = place->current.lock(); other && !other->is_over()) {
-            op->explain(errc::conflicting_use,
-                        "the shards " + place->path + ": this object runs already");
+        const auto entry = core->find_path(
+            place->path, [&] { return std::make_shared<shards_in_client>(core, place->path); });
+        auto what = conflict(*entry, lock_options{}, kinds::shards).detail;
+        std::shared_ptr<shards_in_client> here;
+        if (what.empty()) {
+            here = std::static_pointer_cast<shards_in_client>(entry);
+            const auto other = here->run.lock();
+            what = other && !other->is_over() ? "this client runs them already" : "";
+        }
+        if (!what.empty()) {
+            op->explain(errc::conflicting_use, "the shards " + place->path + ": " + what);
             op.complete(failure(errc::conflicting_use));
             return;
         }
         const auto run = std::make_shared<shards_run>(
-            core, std::make_shared<shards_config>(place->path, place->options), std::move(bodies),
-            std::move(op));
-        place->current = run;
+            core, here, std::make_shared<shards_config>(place->path, place->options),
+            std::move(bodies), std::move(op));
+        here->run = place->current = run;
         run->start();
     });
 }
 
 void shards_place::start_leave(const std::shared_ptr<client_core>& core,
                                operation_ptr<error_code> op, std::shared_ptr<shards_place> place,
-                               std::chrono::nanoseconds limit)
+                               deadline limit)
 {
     core->dispatch([op = std::move(op), place = std::move(place), limit]() mutable {
         if (const auto run = place->current.lock()) {

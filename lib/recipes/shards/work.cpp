@@ -1,13 +1,12 @@
 #include "recipes/shards/work.hpp"
 
 #include "names/contender_name.hpp"
+#include "report/boot_clock.hpp"
+#include "session/growing_pause.hpp"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/strand.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
@@ -17,8 +16,8 @@ namespace colock::detail {
 
 namespace {
 
-constexpr std::chrono::nanoseconds first_pause = std::chrono::milliseconds{100};
-constexpr std::chrono::nanoseconds longest_pause = std::chrono::seconds{30};
+constexpr std::chrono::milliseconds first_pause{200};
+constexpr std::chrono::seconds longest_pause{30};
 
 // Of what a turn has thrown; none when it is no system_error.
 error_code code_of(const std::exception_ptr& e)
@@ -36,11 +35,6 @@ error_code code_of(const std::exception_ptr& e)
 
 shard_work::part::part(const asio::any_io_executor& client, const asio::any_io_executor& bodies)
     : strand{asio::make_strand(bodies)}, timer{client}
-{
-}
-
-shard_work::preparation::preparation(const asio::any_io_executor& bodies)
-    : strand{asio::make_strand(bodies)}
 {
 }
 
@@ -129,62 +123,46 @@ void shard_work::perform(const command& c)
 
 void shard_work::look(shard_index shard)
 {
-    client_->async_children(
-        lock_path_of(config_->paths, config_->shards[shard]),
-        on_strand<children_result>([this, shard](const error_code&, children_result&& r) {
-            // What cannot be read is found out when it is locked.
-            const bool is_free = protocol::contenders(curator_layout(), r.names).empty();
-            feed([&](auto& m, auto& out) { m.looked(shard, is_free, out); });
-        }));
+    client_->async_children(lock_path_of(config_->paths, config_->shards[shard]),
+                            on_strand<children_result>([this, shard, asked = boot_clock::now()](
+                                                           const error_code&, children_result&& r) {
+                                // What cannot be read is found out when it is locked.
+                                const bool is_free =
+                                    protocol::contenders(curator_layout(), r.names).empty();
+                                at(shard).free = is_free ? asked : asked.zero();
+                                feed([&](auto& m, auto& out) { m.looked(shard, is_free, out); });
+                            }));
 }
 
-asio::awaitable<void> shard_work::prepare_of(std::shared_ptr<shard_work> self, shard_index shard)
-{
-    co_await self->config_->options.prepare(self->config_->shards[shard]);
-}
-
-// At its limit it is told to end, and waited for no more.
 void shard_work::prepare(shard_index shard)
 {
     auto& p = at(shard);
-    const auto own = p.preparing = std::make_shared<preparation>(bodies_->executor());
-    const auto once = std::make_shared<bool>(false);
-    const auto prepared = [this, shard, own, once](const std::exception_ptr& e) {
-        if (std::exchange(*once, true)) {
-            return;
+    p.preparing = std::make_shared<preparation>(config_, shard, bodies_->executor());
+    p.preparing->start([weak = weak_from_this(), shard](const std::exception_ptr& e) {
+        if (const auto self = weak.lock()) {
+            self->core_->post([self, shard, e] { self->prepared(shard, e); });
         }
-        at(shard).timer.cancel();
-        if (e && !own->told && !stopped_) {
-            body_over(shard, e);
-            ended_after(shard);
-        } else {
-            feed([&](auto& m, auto& out) { m.prepared(shard, out); });
-        }
-    };
-    p.timer.expires_after(config_->options.prepare_limit);
-    p.timer.async_wait(on_strand<>([this, shard, prepared, once](const error_code& ec) {
-        if (!ec && !*once) {
-            stop_preparing(shard);
-            prepared({});
-        }
-    }));
-    asio::dispatch(own->strand, [self = shared_from_this(), shard, own, prepared] {
-        asio::co_spawn(
-            own->strand, prepare_of(self, shard),
-            asio::bind_executor(own->strand,
-                                asio::bind_cancellation_slot(
-                                    own->stop.slot(), [self, own, prepared](std::exception_ptr e) {
-                                        self->core_->post(
-                                            [self, prepared, e = std::move(e)] { prepared(e); });
-                                    })));
     });
+}
+
+void shard_work::prepared(shard_index shard, const std::exception_ptr& e)
+{
+    if (e && !stopped_) {
+        body_over(shard, e);
+        ended_after(shard);
+    } else {
+        feed([&](auto& m, auto& out) { m.prepared(shard, out); });
+    }
 }
 
 void shard_work::stop_preparing(shard_index shard)
 {
-    const auto own = at(shard).preparing;
-    own->told = true;
-    asio::dispatch(own->strand, [own] { own->stop.emit(asio::cancellation_type::terminal); });
+    auto& p = at(shard);
+    if (p.is_pausing) { // since it has thrown
+        end_pause(shard);
+    } else {
+        p.preparing->stop();
+    }
 }
 
 void shard_work::take(shard_index shard, bool prepares)
@@ -193,16 +171,28 @@ void shard_work::take(shard_index shard, bool prepares)
     const auto& o = config_->options;
     const auto turn = ++p.turn;
     p.runs = true;
-    p.began = p.stopped = false;
+    p.since.reset();
+    p.stopped.reset();
     const auto self = shared_from_this();
     const auto each = std::make_shared<shard_bodies::turn>();
     each->shard = config_->shards[shard];
-    each->prepare = prepares ? o.prepare : nullptr;
-    each->began = [self, shard, turn] {
-        self->core_->post([self, shard, turn] {
+    if (prepares) {
+        each->prepare = [self, shard](const shard_id&) {
+            return preparation::within(
+                std::make_shared<preparation>(self->config_, shard, self->bodies_->executor()));
+        };
+    }
+    each->began = [self, shard, turn, free = p.free] {
+        const auto now = boot_clock::now();
+        self->core_->count.shards.taken.fetch_add(1, std::memory_order_relaxed);
+        if (auto* const to = self->core_->telemetry()) {
+            to->began(
+                {.what = self->info_of(shard), .gap = free == free.zero() ? free : now - free});
+        }
+        self->core_->post([self, shard, turn, now] {
             auto& of = self->at(shard);
             if (of.turn == turn && of.runs) {
-                of.began = true;
+                of.since = now;
                 self->feed([&](auto& m, auto&) { m.began(shard); });
             }
         });
@@ -228,14 +218,45 @@ void shard_work::end(shard_index shard)
 {
     auto& p = at(shard);
     if (!p.runs) { // it pauses before it is taken again
-        p.is_pausing = false;
-        p.timer.cancel();
-        feed([&](auto& m, auto& out) { m.ended(shard, out); });
+        end_pause(shard);
         return;
     }
-    p.stopped = true;
+    p.stopped = boot_clock::now();
     asio::dispatch(p.strand,
                    [of = parts_[shard]] { of->stop.emit(asio::cancellation_type::terminal); });
+}
+
+void shard_work::end_pause(shard_index shard)
+{
+    auto& p = at(shard);
+    p.is_pausing = false;
+    p.timer.cancel();
+    feed([&](auto& m, auto& out) { m.ended(shard, out); });
+}
+
+shard_info shard_work::info_of(shard_index shard) const
+{
+    return {.path = config_->path, .index = shard, .name = config_->shards[shard].name};
+}
+
+void shard_work::report_end(shard_index shard, bool lost)
+{
+    auto& p = at(shard);
+    if (!p.since) {
+        return;
+    }
+    const auto now = boot_clock::now();
+    auto& ends = lost ? core_->count.shards.lost : core_->count.shards.given_up;
+    ends.fetch_add(1, std::memory_order_relaxed);
+    if (auto* const to = core_->telemetry()) {
+        to->ended({.what = info_of(shard),
+                   .owned = now - *p.since,
+                   .lost = lost,
+                   .gap = p.stopped && !lost ? now - *p.stopped : std::chrono::nanoseconds{0}});
+    }
+    if (now - *p.since > longest_pause) {
+        p.restarts = 0;
+    }
 }
 
 void shard_work::turn_over(shard_index shard, std::exception_ptr e, bool body_threw)
@@ -244,11 +265,12 @@ void shard_work::turn_over(shard_index shard, std::exception_ptr e, bool body_th
     p.runs = false;
     const auto ec = e ? code_of(e) : error_code{};
     const bool lost = ec == condition::lock_lost && !body_threw;
+    report_end(shard, lost);
     if (p.stopped || stopped_) {
-        feed([&](auto& m, auto& out) { m.ended(shard, out); });
         if (body_threw && ec != asio::error::operation_aborted && !stopped_) {
             body_over(shard, e); // it was told to end, and has thrown something of its own
         }
+        feed([&](auto& m, auto& out) { m.ended(shard, out); });
     } else if (lost) {
         p.is_pausing = true;
         p.pace.after_event(*core_, [self = shared_from_this(), shard, turn = p.turn] {
@@ -257,7 +279,7 @@ void shard_work::turn_over(shard_index shard, std::exception_ptr e, bool body_th
                 self->feed([&](auto& m, auto& out) { m.ended(shard, out); });
             }
         });
-    } else if (!p.began) {
+    } else if (!p.since) {
         feed([&](auto& m, auto& out) { m.ended(shard, out); });
         tell_({event::kind::failed, e});
     } else {
@@ -271,7 +293,9 @@ void shard_work::body_over(shard_index shard, std::exception_ptr e)
     auto& p = at(shard);
     switch (config_->options.when_body_ends) {
     case body_end::fail: tell_({event::kind::failed, std::move(e)}); break;
-    case body_end::restart: p.pause = std::clamp(2 * p.pause, first_pause, longest_pause); break;
+    case body_end::restart:
+        p.pause = protocol::growing_pause(p.restarts++, first_pause, longest_pause, random_);
+        break;
     case body_end::release: {
         machine_.refuse(shard);
         const auto place = std::ranges::lower_bound(refused_, shard);

@@ -1,14 +1,17 @@
 // What a member does for its shards: locks, bodies, preparations, and looks at the locks' queues.
 #pragma once
 
+#include <colock/observer.hpp>
 #include <colock/shards.hpp>
 
 #include "recipes/shards/member.hpp"
 #include "recipes/shards/places.hpp"
+#include "recipes/shards/preparation.hpp"
 #include "session/borrowed_client.hpp"
 #include "session/core.hpp"
 #include "session/machine_runner.hpp"
 #include "session/pauses.hpp"
+#include "zk/entropy.hpp"
 
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -20,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string_view>
 #include <vector>
 
@@ -63,14 +67,6 @@ private:
     using command = protocol::shard_member::command;
     using shard_index = protocol::shard_index;
 
-    // Of the executor of the bodies. It may go on when it is waited for no more.
-    struct preparation {
-        explicit preparation(const asio::any_io_executor& bodies);
-
-        const asio::any_io_executor strand;
-        asio::cancellation_signal stop; // on that strand
-        bool told = false;              // to stop; on the client's
-    };
     // One shard, while something is under way for it.
     struct part {
         explicit part(const asio::any_io_executor& client, const asio::any_io_executor& bodies);
@@ -79,16 +75,17 @@ private:
         const asio::any_io_executor strand;
         asio::cancellation_signal stop;
         std::shared_ptr<preparation> preparing; // the last one
-        asio::steady_timer
-            timer;   // ends the preparation, or the pause before the shard is taken again
-        watch queue; // of the lock
+        asio::steady_timer timer;               // the pause before the shard is taken again
+        watch queue;                            // of the lock
         pauses pace;
         std::chrono::nanoseconds pause{0}; // before the last restart
+        std::chrono::nanoseconds free{0};  // since then, of the boot_clock; or 0
+        unsigned restarts = 0;
         std::uint64_t turn = 0;
-        bool runs = false;       // a turn is under way
-        bool began = false;      // and has the lock
-        bool stopped = false;    // and was told to end
-        bool watches = false;    // the lock's queue
+        std::optional<std::chrono::nanoseconds> since; // then it was granted the lock in this turn
+        std::optional<std::chrono::nanoseconds> stopped; // then it was told to end
+        bool runs = false;                               // a turn is under way
+        bool watches = false;                            // the lock's queue
         bool is_pausing = false; // before the machine is told that a turn is over
     };
 
@@ -99,7 +96,10 @@ private:
     void prepare(shard_index shard);
     void take(shard_index shard, bool prepares);
     void stop_preparing(shard_index shard);
-    static asio::awaitable<void> prepare_of(std::shared_ptr<shard_work> self, shard_index shard);
+    void prepared(shard_index shard, const std::exception_ptr& e);
+    [[nodiscard]] shard_info info_of(shard_index shard) const;
+    void report_end(shard_index shard, bool lost);
+    void end_pause(shard_index shard);
     void turn_over(shard_index shard, std::exception_ptr e, bool body_threw);
     void body_over(shard_index shard, std::exception_ptr e);
     void end(shard_index shard);
@@ -119,6 +119,7 @@ private:
     machine_runner<command> runner_;
     std::map<shard_index, std::shared_ptr<part>> parts_;
     std::vector<shard_index> refused_; // ascending
+    std::minstd_rand random_{zk::random_seed()};
     bool stopped_ = false;
     bool is_idle_ = false; // as was told
 };
