@@ -59,9 +59,9 @@ const char* text(errc e) noexcept
                "own";
     case errc::too_many_permits: return "more permits were asked for than the semaphore has";
     case errc::conflicting_maximum:
-        return "another client uses the semaphore with another number of permits; give all of them "
-               "the same, "
-               "or delete the semaphore's directory when nobody uses it";
+        return "others give the semaphore, latch or barrier another number; give all of them the "
+               "same, "
+               "or delete its directory when nobody uses it";
     case errc::invalid_counter:
         return "the counter's node does not hold a number of four bytes, as Curator's SharedCount "
                "writes it";

@@ -2,6 +2,7 @@
 #ifndef COLOCK_COLOCK_HPP
 #define COLOCK_COLOCK_HPP
 
+#include <colock/barrier.hpp>
 #include <colock/body.hpp>
 #include <colock/client.hpp>
 #include <colock/client_options.hpp>
@@ -13,6 +14,7 @@
 #include <colock/group.hpp>
 #include <colock/held_lock.hpp>
 #include <colock/histogram.hpp>
+#include <colock/latch.hpp>
 #include <colock/layout.hpp>
 #include <colock/leadership.hpp>
 #include <colock/lock_options.hpp>

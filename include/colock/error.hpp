@@ -77,7 +77,7 @@ enum class errc {
     unlock_out_of_order,
     /// More permits of a `semaphore` were asked for than there are.
     too_many_permits,
-    /// Others have permits of the `semaphore`, which has another number of them there.
+    /// Others have permits of the `semaphore`, or take part in the `latch` or `barrier`, with another number.
     conflicting_maximum,
     /// The node of a `counter_node` does not hold a number of four bytes.
     invalid_counter,

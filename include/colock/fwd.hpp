@@ -7,6 +7,7 @@ namespace colock {
 struct acquisition_end;
 struct acquisition_info;
 struct acquisition_start;
+class barrier;
 class client;
 struct client_options;
 struct client_stats;
@@ -21,6 +22,7 @@ class held_lock;
 struct heartbeat_answer;
 struct histogram;
 struct hold_end;
+class latch;
 struct layout;
 class leadership;
 class lock_entry;

@@ -462,6 +462,27 @@ by=session_walk/the_client_is_closed:contract \
     plant "a broken connection is an end" lib/session/reconnect_connections.cpp \
     "$(in_function broken 's/is_over = why == loss::expired/is_over = true/')"
 
+# ---- latches and barriers
+
+by=rendezvous/two_arrive:"a phase ends before" \
+    plant "ends a phase before all have arrived" lib/recipes/rendezvous/arrival.cpp \
+    "$(in_function take_part 's/now.arrivals.size\(\) >= rules_.count/now.arrivals.size() + 1 >= rules_.count/')"
+by=rendezvous/two_arrive:"G4" \
+    plant "does not count itself when it arrives" lib/recipes/rendezvous/arrival.cpp \
+    "$(in_function take_part 's/now.arrivals.size\(\) >= rules_.count/now.arrivals.size() > rules_.count/')"
+by=rendezvous/two_count_down:"G4" \
+    plant "begins the first phase twice" lib/recipes/rendezvous/arrival.cpp \
+    "$(in_function begin_first 's/if \(!now.has_begun\)/if (false)/')"
+by=rendezvous/one_waits_and_one_counts_down:"G4" \
+    plant "counts down for as long as its session lives" lib/recipes/rendezvous/arrival.cpp \
+    "$(in_function take_part 's/else if \(rules_.what == role::count_down\) \{/else if (rules_.what == role::count_down) { finish({.type = kind::done}, out); return;/')"
+by=rendezvous/one_is_cancelled:"G3" \
+    plant "leaves the arrival of one that was cancelled" lib/recipes/rendezvous/arrival.cpp \
+    "$(in_function listed 's/remove_own\(now, \{kind::cancelled\}, out\);/finish({kind::cancelled}, out);/')"
+by=rendezvous/a_barrier_of_two:"goes" \
+    plant "goes on when it has arrived" lib/recipes/rendezvous/arrival.cpp \
+    "$(in_function found 's/phase_ \&\& \*phase_ < phase/phase_ \&\& *phase_ <= phase/')"
+
 # ---- shards
 
 by=shards/three_members:"gives up" \

@@ -1,0 +1,86 @@
+// A barrier among processes.
+#ifndef COLOCK_BARRIER_HPP
+#define COLOCK_BARRIER_HPP
+
+#include <colock/client.hpp>
+#include <colock/detail/gathering_place.hpp>
+#include <colock/detail/initiate.hpp>
+#include <colock/detail/start_operation.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace colock {
+
+/// A barrier among all processes that use the same path of the same ensemble: a phase is over when `count` of them have
+/// arrived, and the next one begins. As `std::barrier`.
+///
+/// ```cpp
+/// colock::barrier step{zk, "/barriers/simulation", 8};
+/// for (auto phase = co_await step.async_phase(); phase != last;) {
+///     compute(phase);
+///     phase = co_await step.async_arrive_and_wait() + 1;
+/// }
+/// ```
+///
+/// **Who dies**: a process counts from its arrival until the phase is over, as long as its session lives. If it dies before, it is
+/// counted out: the others wait until it, or another one in its place, has arrived. One that begins in the place of another asks
+/// for the phase first. When a session expires whose process lives, it arrives again by itself.
+///
+/// **What is guaranteed**: a phase ends in one transaction with `count` arrivals, of which each is there at that moment, and
+/// nobody goes on before. Nobody is a phase ahead of the others, unless more than `count` take part, or an operator creates or
+/// deletes nodes. An arrival is counted once, also when its answer was lost.
+///
+/// Errors, executor, thread safety and lifetime are those of `latch`.
+class COLOCK_DECL barrier {
+public:
+    using executor_type = boost::asio::any_io_executor;
+
+    /// The barrier at `path`, for `count` arrivals in each phase, from 1 to 1,000.
+    barrier(client& zk, std::string path, std::uint32_t count);
+
+    /// The executor of the client.
+    [[nodiscard]] executor_type get_executor() const noexcept;
+    /// The path of the constructor.
+    [[nodiscard]] const std::string& path() const noexcept { return place_.path; }
+
+    /// Arrives, and waits until the phase is over. At completion it is, and `phase` is its number; the first one is 0.
+    ///
+    /// Completion signature: `void(error_code, std::uint64_t phase)`.
+    /// Errors: those of `latch`.
+    /// Cancellation: the arrival is taken back, unless the phase is over by then. Terminal, partial: completes at once. Total:
+    /// completes when no trace is left.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_arrive_and_wait(CompletionToken&& token = CompletionToken())
+    {
+        return detail::start_operation<CompletionToken, void(error_code, std::uint64_t)>(
+            detail::initiate<error_code, std::uint64_t>{place_.core}, token, &start_arrive, place_);
+    }
+
+    /// Asks for the number of the phase that is under way. One read, which may lag a little; of one who has not arrived in it
+    /// the phase does not end meanwhile.
+    ///
+    /// Completion signature: `void(error_code, std::uint64_t phase)`.
+    /// Errors: those of `latch`.
+    /// Cancellation: terminal, partial, total: completes at once.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_phase(CompletionToken&& token = CompletionToken()) const
+    {
+        return detail::start_operation<CompletionToken, void(error_code, std::uint64_t)>(
+            detail::initiate<error_code, std::uint64_t>{place_.core}, token, &start_phase, place_);
+    }
+
+private:
+    static void start_arrive(const std::shared_ptr<detail::client_core>&,
+                             detail::operation_ptr<error_code, std::uint64_t> op,
+                             detail::gathering_place place);
+    static void start_phase(const std::shared_ptr<detail::client_core>&,
+                            detail::operation_ptr<error_code, std::uint64_t> op,
+                            detail::gathering_place place);
+
+    detail::gathering_place place_;
+};
+
+} // namespace colock
+
+#endif

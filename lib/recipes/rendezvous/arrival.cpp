@@ -1,0 +1,309 @@
+#include "recipes/rendezvous/arrival.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace colock::protocol {
+
+namespace {
+
+constexpr std::string_view begun = "begun";
+constexpr std::string_view phase_prefix = "phase-";
+constexpr std::string_view waiting_prefix = "arrival-";
+constexpr std::string_view counted_prefix = "counted-";
+
+// Ten digits at least.
+std::string padded(std::uint64_t n)
+{
+    auto text = std::to_string(n);
+    return text.size() < 10 ? std::string(10 - text.size(), '0') + text : text;
+}
+
+// Takes a number from the front of a text.
+std::optional<std::uint64_t> take_phase_number(std::string_view& text)
+{
+    std::uint64_t n = 0;
+    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
+    if (ec != std::errc{}) {
+        return {};
+    }
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return n;
+}
+
+bool take_prefix(std::string_view& text, std::string_view prefix)
+{
+    const bool has = text.starts_with(prefix);
+    text.remove_prefix(has ? prefix.size() : 0);
+    return has;
+}
+
+struct phase_name {
+    std::uint64_t phase;
+    std::uint64_t count;
+};
+
+std::string name_of(const phase_name& p)
+{
+    return std::string{phase_prefix} + padded(p.phase) + "-of-" + std::to_string(p.count);
+}
+
+std::optional<phase_name> phase_in(std::string_view name)
+{
+    if (!take_prefix(name, phase_prefix)) {
+        return {};
+    }
+    const auto phase = take_phase_number(name);
+    if (!phase || !take_prefix(name, "-of-")) {
+        return {};
+    }
+    const auto count = take_phase_number(name);
+    return count && name.empty() ? std::optional{phase_name{*phase, *count}} : std::nullopt;
+}
+
+bool is_arrival_of(std::string_view name, std::uint64_t phase)
+{
+    return (take_prefix(name, waiting_prefix) || take_prefix(name, counted_prefix)) &&
+           take_phase_number(name) == phase && name.starts_with('-');
+}
+
+bool is_passing(const error_code& ec)
+{
+    return is_retryable(ec) || outcome_unknown(ec);
+}
+
+} // namespace
+
+// What a list shows.
+struct arrival::view {
+    std::optional<phase_name> phase; // the highest
+    bool has_begun = false;          // ever
+    names arrivals;                  // in the phase
+    bool waits = false;              // its own nodes
+    bool is_counted = false;
+};
+
+void arrival::listed(const error_code& ec, const names& children, commands& out)
+{
+    if (at_ != at::listing) {
+        return; // it was cut short
+    }
+    if (ec && ec != zookeeper_errc::no_node) {
+        if (is_left() && !phase_) {
+            finish({kind::cancelled}, out);
+        } else if (is_passing(ec)) {
+            pause(out);
+        } else {
+            phase_.reset(); // nothing can be done about its node
+            fail(ec, out);
+        }
+        return;
+    }
+    view now;
+    for (const auto& name : children) {
+        const auto p = phase_in(name);
+        if (p && (!now.phase || now.phase->phase < p->phase)) {
+            now.phase = p;
+        }
+        now.has_begun |= name == begun;
+    }
+    if (now.phase) {
+        std::ranges::copy_if(children, std::back_inserter(now.arrivals), [&](const auto& name) {
+            return is_arrival_of(name, now.phase->phase);
+        });
+    }
+    if (phase_) {
+        now.waits =
+            std::ranges::find(children, own_name(waiting_prefix, *phase_)) != children.end();
+        now.is_counted =
+            std::ranges::find(children, own_name(counted_prefix, *phase_)) != children.end();
+    }
+    if (is_left()) {
+        remove_own(now, {kind::cancelled}, out);
+    } else if (rules_.what == role::look) {
+        finish({.type = kind::done, .phase = now.phase ? now.phase->phase : 0}, out);
+    } else if (ec) {
+        at_ = at::making_directory;
+        out.push_back({kind::make_directory});
+    } else if (!now.phase) {
+        begin_first(now, out);
+    } else {
+        found(now, out);
+    }
+}
+
+// Who is late to begin does not begin again.
+void arrival::begin_first(const view& now, commands& out)
+{
+    std::vector<step> steps{{step::kind::create, name_of({0, rules_.count})}};
+    if (!now.has_begun) { // else somebody has deleted the phase
+        steps.push_back({step::kind::create, std::string{begun}});
+    }
+    write(at::beginning, std::move(steps), out);
+}
+
+void arrival::found(const view& now, commands& out)
+{
+    const auto phase = now.phase->phase;
+    if (phase_ && *phase_ > phase) {
+        phase_.reset(); // somebody has deleted the directory, and it has begun anew
+    }
+    // One that is not there any more was counted, or has expired after all were there: there is nobody else to take its part.
+    const bool is_over = rules_.reusable ? phase_ && *phase_ < phase : phase > 0;
+    if (is_over) {
+        remove_own(now, {.type = kind::done, .phase = phase_.value_or(0)}, out);
+    } else if (now.phase->count != rules_.count) {
+        fail(errc::conflicting_maximum, out, now.phase->count);
+    } else if (rules_.what == role::wait) {
+        watch(name_of(*now.phase), out);
+    } else {
+        take_part(now, out);
+    }
+}
+
+void arrival::take_part(const view& now, commands& out)
+{
+    if (!now.waits && !now.is_counted) {
+        phase_ = now.phase->phase;
+        write(at::arriving, {{step::kind::create_ephemeral, own_name(waiting_prefix, *phase_)}},
+              out);
+    } else if (now.arrivals.size() >= rules_.count) {
+        end_phase(now, out);
+    } else if (now.is_counted) {
+        finish({.type = kind::done, .phase = *phase_}, out);
+    } else if (rules_.what == role::count_down) {
+        write(at::keeping,
+              {{step::kind::remove, own_name(waiting_prefix, *phase_)},
+               {step::kind::create, own_name(counted_prefix, *phase_)}},
+              out);
+    } else {
+        watch(own_name(waiting_prefix, *phase_), out);
+    }
+}
+
+void arrival::end_phase(const view& now, commands& out)
+{
+    std::vector<step> steps{{step::kind::remove, name_of(*now.phase)}};
+    for (const auto& name : now.arrivals) {
+        steps.push_back({step::kind::remove, name});
+    }
+    steps.push_back({step::kind::create, name_of({now.phase->phase + 1, rules_.count})});
+    write(at::ending_phase, std::move(steps), out);
+}
+
+void arrival::answered(const error_code& ec, commands& out)
+{
+    const auto from = at_;
+    if (from == at::removing && (!ec || ec == zookeeper_errc::no_node || !is_passing(ec))) {
+        finish(std::move(outcome_), out);
+        return;
+    }
+    if (from == at::arriving && ec && !is_passing(ec)) {
+        phase_.reset(); // it has not arrived
+    }
+    if (is_left() && !phase_) {
+        finish({kind::cancelled}, out);
+    } else if (!ec || ec == zookeeper_errc::node_exists ||
+               (is_left() && (from == at::watching || from == at::pausing))) {
+        list(out);
+    } else if (is_passing(ec) || ec == zookeeper_errc::no_node) {
+        pause(out);
+    } else {
+        fail(ec, out);
+    }
+}
+
+void arrival::cancel(bool at_once, commands& out)
+{
+    if (told_) {
+        return;
+    }
+    const bool is_first = !std::exchange(leaves_, true);
+    if (at_once) {
+        told_ = true;
+        out.push_back({kind::cancelled});
+    }
+    if (is_first &&
+        (at_ == at::watching || at_ == at::pausing || (at_ == at::listing && !phase_))) {
+        out.push_back({kind::cut_short});
+    }
+}
+
+// ---- what it asks for
+
+void arrival::list(commands& out)
+{
+    at_ = at::listing;
+    out.push_back({kind::list});
+}
+
+void arrival::pause(commands& out)
+{
+    at_ = at::pausing;
+    out.push_back({kind::pause});
+}
+
+void arrival::watch(std::string name, commands& out)
+{
+    at_ = at::watching;
+    out.push_back({.type = kind::watch, .name = std::move(name)});
+}
+
+void arrival::write(at next, std::vector<step> steps, commands& out)
+{
+    at_ = next;
+    out.push_back({.type = kind::write, .steps = std::move(steps)});
+}
+
+// ---- the end
+
+// One that is counted stays: it was here.
+void arrival::remove_own(const view& now, command outcome, commands& out)
+{
+    const bool is_late = now.is_counted && now.phase && now.phase->phase > *phase_;
+    if (!now.waits && !is_late) {
+        finish(std::move(outcome), out);
+        return;
+    }
+    outcome_ = std::move(outcome);
+    write(at::removing,
+          {{step::kind::remove, own_name(now.waits ? waiting_prefix : counted_prefix, *phase_)}},
+          out);
+}
+
+void arrival::fail(const error_code& ec, commands& out, std::uint64_t count)
+{
+    command why{.type = kind::failed, .phase = count, .error = ec};
+    if (!phase_) {
+        finish(std::move(why), out);
+        return;
+    }
+    outcome_ = std::move(why);
+    write(at::removing, {{step::kind::remove, own_name(waiting_prefix, *phase_)}}, out);
+}
+
+void arrival::finish(command outcome, commands& out)
+{
+    at_ = at::gone;
+    if (!std::exchange(told_, true)) {
+        out.push_back(std::move(outcome));
+    }
+    out.push_back({kind::gone});
+}
+
+std::string arrival::own_name(std::string_view prefix, std::uint64_t phase) const
+{
+    auto name = std::string{prefix} + padded(phase) + "-";
+    append(name, own_);
+    return name;
+}
+
+std::string arrival::fingerprint() const
+{
+    return std::to_string(static_cast<int>(at_)) + (leaves_ ? 'l' : '-') + (told_ ? 't' : '-') +
+           std::to_string(static_cast<int>(outcome_.type)) +
+           (phase_ ? own_name(waiting_prefix, *phase_) : own_name({}, 0));
+}
+
+} // namespace colock::protocol

@@ -1,0 +1,235 @@
+// Runs one protocol::arrival on a client: carries out its commands, tells it the answers.
+#pragma once
+
+#include <colock/client.hpp>
+#include <colock/detail/gathering_place.hpp>
+#include <colock/detail/operation.hpp>
+
+#include "names/path.hpp"
+#include "queue/random_guid.hpp"
+#include "recipes/rendezvous/arrival.hpp"
+#include "session/borrowed_client.hpp"
+#include "session/core.hpp"
+#include "session/machine_runner.hpp"
+#include "session/pauses.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace colock::detail {
+
+// On the strand, from start() on. What is under way keeps it alive.
+template <class... Results>
+class gathering final : public std::enable_shared_from_this<gathering<Results...>> {
+public:
+    gathering(gathering_place place, protocol::arrival::rules rules,
+              operation_ptr<error_code, Results...> op)
+        : core_{std::move(place.core)}, path_{std::move(place.path)}, count_{rules.count},
+          op_{std::move(op)}, machine_{rules, random_guid()}
+    {
+    }
+
+    void start()
+    {
+        if (count_ == 0 || count_ > protocol::most_participants) {
+            refuse(errc::invalid_option, "it is for " + std::to_string(count_) +
+                                             " processes; the count is from 1 to 1,000");
+            return;
+        }
+        if (const auto link = op_.cancellation()) {
+            link->bind([this](asio::cancellation_type type) {
+                feed([&](commands& out) { machine_.cancel(ends_at_once(type), out); });
+            });
+        }
+        if (op_) { // else it was cancelled before
+            feed([this](commands& out) { machine_.begin(out); });
+        }
+    }
+
+private:
+    using command = protocol::arrival::command;
+    using commands = protocol::arrival::commands;
+    using kind = command::kind;
+    using step = protocol::arrival::step;
+
+    template <class Input>
+    void feed(Input input)
+    {
+        const auto self = this->shared_from_this();
+        input(runner_.decided());
+        runner_.run([this](const command& c) { perform(c); });
+    }
+
+    void perform(const command& c)
+    {
+        switch (c.type) {
+        case kind::list: list(); break;
+        case kind::make_directory:
+            client_->async_create(path_, "", {.parents = true},
+                                  answer<create_result>(asio::cancellation_slot{}));
+            break;
+        case kind::write:
+            client_->async_multi(transaction_of(c.steps), answer<std::vector<transaction_result>>(
+                                                              asio::cancellation_slot{}));
+            break;
+        case kind::watch: watch_node(protocol::join_path(path_, c.name)); break;
+        case kind::pause: pause(); break;
+        case kind::cut_short: cut_short(); break;
+        case kind::done: done(c); break;
+        case kind::cancelled: complete(asio::error::operation_aborted, Results{}...); break;
+        case kind::failed: failed(c); break;
+        case kind::gone: break;
+        }
+    }
+
+    // A handler on the strand for what the machine waits for.
+    template <class Answer>
+    auto answer(asio::cancellation_slot slot)
+    {
+        return asio::bind_executor(
+            core_->strand(),
+            asio::bind_cancellation_slot(
+                slot, [self = this->shared_from_this()](const error_code& ec, const Answer&) {
+                    self->answered(ec);
+                }));
+    }
+    void answered(const error_code& ec)
+    {
+        feed([&](commands& out) { machine_.answered(ec, out); });
+    }
+
+    void list()
+    {
+        client_->async_children(
+            path_,
+            asio::bind_executor(
+                core_->strand(),
+                asio::bind_cancellation_slot(
+                    inner_.slot(), [self = this->shared_from_this()](const error_code& ec,
+                                                                     const children_result& r) {
+                        self->feed([&](commands& out) { self->machine_.listed(ec, r.names, out); });
+                    })));
+    }
+
+    void watch_node(std::string node)
+    {
+        using found = watched<std::optional<node_stat>>;
+        client_->async_watch_exists(
+            std::move(node),
+            asio::bind_executor(
+                core_->strand(),
+                asio::bind_cancellation_slot(inner_.slot(), [self = this->shared_from_this()](
+                                                                const error_code& ec, found r) {
+                    if (ec || !r.value) {
+                        self->answered(ec);
+                        return;
+                    }
+                    self->changes_ = std::move(r.changes);
+                    self->changes_.async_wait(
+                        self->template answer<watch_event>(self->inner_.slot()));
+                })));
+    }
+
+    void pause()
+    {
+        const auto id = ++pause_;
+        pace_.after_refusal(*core_, [self = this->shared_from_this(), id] {
+            if (id == self->pause_) { // else it was cut short
+                ++self->pause_;
+                self->answered({});
+            }
+        });
+        pausing_ = id;
+    }
+
+    void cut_short()
+    {
+        if (pausing_ == pause_ && pause_ != 0) {
+            ++pause_;
+            core_->post([self = this->shared_from_this()] { self->answered({}); });
+        } else {
+            inner_.emit(asio::cancellation_type::terminal);
+        }
+    }
+
+    [[nodiscard]] std::vector<transaction_op> transaction_of(const std::vector<step>& steps) const
+    {
+        std::vector<transaction_op> all;
+        for (const auto& each : steps) {
+            auto node = protocol::join_path(path_, each.name);
+            switch (each.type) {
+            case step::kind::create: all.push_back(create_op(std::move(node), "", {})); break;
+            case step::kind::create_ephemeral:
+                all.push_back(create_op(std::move(node), "", {.mode = create_mode::ephemeral}));
+                break;
+            case step::kind::remove: all.push_back(remove_op(std::move(node))); break;
+            }
+        }
+        return all;
+    }
+
+    // ---- the outcome
+
+    void done(const command& c)
+    {
+        if constexpr (sizeof...(Results) == 0) {
+            complete({});
+        } else {
+            complete({}, static_cast<Results>(c.phase)...); // of a latch: whether it is open
+        }
+    }
+    void failed(const command& c)
+    {
+        if (c.error == errc::conflicting_maximum) {
+            refuse(c.error, "it is for " + std::to_string(count_) + " processes here, and for " +
+                                std::to_string(c.phase) + " for the others");
+        } else {
+            complete(c.error, Results{}...);
+        }
+    }
+    void refuse(const error_code& ec, const std::string& why)
+    {
+        const auto words = path_ + ": " + why;
+        op_->explain(ec, words);
+        core_->note_error(words);
+        complete(ec, Results{}...);
+    }
+    void complete(const error_code& ec, Results... results)
+    {
+        changes_ = {};
+        std::exchange(op_, {}).complete(ec, std::move(results)...);
+    }
+
+    const std::shared_ptr<client_core> core_;
+    borrowed_client client_{core_};
+    const std::string path_;
+    const std::uint32_t count_;
+    operation_ptr<error_code, Results...> op_;
+    protocol::arrival machine_;
+    machine_runner<command> runner_;
+    asio::cancellation_signal inner_; // of reads and waits
+    watch changes_;                   // of the node that is waited for
+    pauses pace_;
+    std::uint64_t pause_ = 0; // the number of the last one, and one more when it is over
+    std::uint64_t pausing_ = 0;
+};
+
+// Begins one, from any thread.
+template <class... Results>
+void gather(const std::shared_ptr<client_core>& core, operation_ptr<error_code, Results...> op,
+            gathering_place place, protocol::arrival::role what, bool reusable)
+{
+    const protocol::arrival::rules rules{.what = what, .count = place.count, .reusable = reusable};
+    core->dispatch([it = std::make_shared<gathering<Results...>>(std::move(place), rules,
+                                                                 std::move(op))] { it->start(); });
+}
+
+} // namespace colock::detail

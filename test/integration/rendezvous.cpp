@@ -1,0 +1,259 @@
+// Latches and barriers, against a real server.
+#include <colock/barrier.hpp>
+#include <colock/latch.hpp>
+#include <support/lock_scene.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <list>
+#include <string>
+#include <vector>
+
+using namespace colock;
+using colock::barrier; // not that of the standard
+using colock::latch;
+using namespace colock::test;
+
+namespace {
+
+struct scene : lock_scene {
+    outcome<> arrive(client& c, std::uint32_t count)
+    {
+        outcome<> o;
+        latch{c, directory, count}.async_arrive_and_wait(o.handler());
+        return o;
+    }
+    outcome<> count_down(client& c, std::uint32_t count)
+    {
+        outcome<> o;
+        latch{c, directory, count}.async_count_down(o.handler());
+        return o;
+    }
+    outcome<> wait(client& c, std::uint32_t count)
+    {
+        outcome<> o;
+        latch{c, directory, count}.async_wait(o.handler());
+        return o;
+    }
+    bool is_open(client& c, std::uint32_t count)
+    {
+        outcome<bool> o;
+        latch{c, directory, count}.async_try_wait(o.handler());
+        return value_of(io, o);
+    }
+    outcome<std::uint64_t> step(client& c, std::uint32_t count)
+    {
+        outcome<std::uint64_t> o;
+        barrier{c, directory, count}.async_arrive_and_wait(o.handler());
+        return o;
+    }
+    std::uint64_t phase(client& c, std::uint32_t count)
+    {
+        outcome<std::uint64_t> o;
+        barrier{c, directory, count}.async_phase(o.handler());
+        return value_of(io, o);
+    }
+    std::size_t arrivals()
+    {
+        if (!admin.exists(directory)) {
+            return 0;
+        }
+        std::size_t n = 0;
+        for (const auto& name : admin.children(directory)) {
+            n += name.starts_with("arrival-") || name.starts_with("counted-") ? 1u : 0u;
+        }
+        return n;
+    }
+    void check_no_arrival()
+    {
+        BOOST_TEST(until([&] { return arrivals() == 0; }));
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(rendezvous_cases, scene)
+
+BOOST_AUTO_TEST_CASE(a_latch_opens_when_all_have_arrived)
+{
+    auto& a = connect();
+    auto& b = connect();
+    auto& c = connect();
+    BOOST_TEST(!is_open(a, 3));
+    const auto looks_on = wait(c, 3);
+    const auto first = arrive(a, 3);
+    const auto second = arrive(b, 3);
+    BOOST_TEST(until([&] { return arrivals() == 2; }));
+    go_on(io, 50ms);
+    BOOST_TEST(!first.done());
+    BOOST_TEST(!second.done());
+    BOOST_TEST(!looks_on.done());
+    BOOST_TEST(!is_open(c, 3));
+
+    BOOST_TEST(!code_of(io, count_down(c, 3)));
+    BOOST_TEST(!code_of(io, first));
+    BOOST_TEST(!code_of(io, second));
+    BOOST_TEST(!code_of(io, looks_on));
+    BOOST_TEST(is_open(a, 3));
+    check_no_arrival();
+
+    // It stays open, and who comes late leaves nothing.
+    BOOST_TEST(!code_of(io, arrive(a, 3)));
+    BOOST_TEST(!code_of(io, count_down(b, 3)));
+    BOOST_TEST(!code_of(io, wait(c, 3)));
+    check_no_arrival();
+}
+
+BOOST_AUTO_TEST_CASE(what_has_counted_down_may_end)
+{
+    auto& a = connect();
+    auto& b = connect();
+    auto& c = connect();
+    BOOST_TEST(!code_of(io, count_down(b, 2)));
+    outcome<> closed;
+    b.async_close(closed.handler());
+    BOOST_TEST(!code_of(io, closed));
+    BOOST_TEST(!is_open(c, 2));
+    BOOST_TEST(!code_of(io, arrive(a, 2)));
+    check_no_arrival();
+}
+
+BOOST_AUTO_TEST_CASE(one_that_dies_while_it_waits_is_counted_out)
+{
+    auto& a = connect();
+    auto& b = connect();
+    auto& c = connect();
+    const auto first = arrive(a, 2);
+    BOOST_TEST(until([&] { return arrivals() == 1; }));
+    outcome<> closed;
+    a.async_close(closed.handler());
+    BOOST_TEST(!code_of(io, closed));
+    BOOST_TEST(code_of(io, first) == errc::client_closed);
+    BOOST_TEST(arrivals() == 0u);
+
+    const auto second = arrive(b, 2);
+    BOOST_TEST(until([&] { return arrivals() == 1; }));
+    go_on(io, 50ms);
+    BOOST_TEST(!second.done());
+    BOOST_TEST(!code_of(io, arrive(c, 2)));
+    BOOST_TEST(!code_of(io, second));
+}
+
+BOOST_AUTO_TEST_CASE(one_arrives_again_after_its_session)
+{
+    auto& a = connect();
+    auto& b = connect();
+    const auto first = arrive(a, 2);
+    BOOST_TEST(until([&] { return arrivals() == 1; }));
+    const auto before = a.session_id();
+    BOOST_REQUIRE(!kill_session(server.connect_string(), before, password_of(a)).has_value());
+    BOOST_TEST(until([&] { return a.session_id() != before && arrivals() == 1; }));
+    BOOST_TEST(!first.done());
+    BOOST_TEST(!code_of(io, arrive(b, 2)));
+    BOOST_TEST(!code_of(io, first));
+    check_no_arrival();
+}
+
+BOOST_AUTO_TEST_CASE(a_cancellation_takes_the_arrival_back)
+{
+    for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::total}) {
+        auto& a = connect();
+        asio::cancellation_signal stop;
+        outcome<> o;
+        latch{a, directory, 2}.async_arrive_and_wait(
+            asio::bind_cancellation_slot(stop.slot(), o.handler()));
+        BOOST_TEST(until([&] { return arrivals() == 1; }));
+        stop.emit(type);
+        BOOST_TEST(code_of(io, o) == asio::error::operation_aborted);
+        if (type == asio::cancellation_type::total) {
+            BOOST_TEST(arrivals() == 0u);
+        }
+        check_no_arrival();
+        BOOST_TEST(!is_open(a, 2));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_barrier_has_many_phases)
+{
+    std::list<client*> all{&connect(), &connect(), &connect()};
+    BOOST_TEST(phase(*all.front(), 3) == 0u);
+    for (std::uint64_t n = 0; n != 20; ++n) {
+        std::vector<outcome<std::uint64_t>> under_way;
+        for (auto* const each : all) {
+            if (each != all.back()) {
+                under_way.push_back(step(*each, 3));
+            }
+        }
+        BOOST_TEST(until([&] { return arrivals() == 2; }));
+        BOOST_TEST(!under_way[0].done());
+        BOOST_TEST(!under_way[1].done());
+        BOOST_TEST(value_of(io, step(*all.back(), 3)) == n);
+        BOOST_TEST(value_of(io, under_way[0]) == n);
+        BOOST_TEST(value_of(io, under_way[1]) == n);
+        BOOST_TEST(phase(*all.front(), 3) == n + 1);
+    }
+    check_no_arrival();
+}
+
+BOOST_AUTO_TEST_CASE(many_on_one_client)
+{
+    auto& a = connect();
+    std::vector<outcome<std::uint64_t>> all;
+    for (int i = 0; i != 200; ++i) {
+        all.push_back(step(a, 200));
+    }
+    for (auto& each : all) {
+        BOOST_TEST(value_of(io, each) == 0u);
+    }
+    check_no_arrival();
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_that_is_there_already)
+{
+    admin.create(directory, "for the latch");
+    auto& a = connect();
+    BOOST_TEST(!is_open(a, 1));
+    BOOST_TEST(!code_of(io, arrive(a, 1)));
+    BOOST_TEST(is_open(a, 1));
+    BOOST_TEST(admin.get(directory) == "for the latch");
+}
+
+BOOST_AUTO_TEST_CASE(bad_input_is_refused)
+{
+    auto& a = connect();
+    BOOST_TEST(code_of(io, arrive(a, 0)) == errc::invalid_option);
+    BOOST_TEST(code_of(io, arrive(a, 1'001)) == errc::invalid_option);
+    outcome<> o;
+    latch{a, "no/path", 1}.async_wait(o.handler());
+    BOOST_TEST(code_of(io, o) == errc::invalid_path);
+
+    const auto first = arrive(a, 2);
+    BOOST_TEST(until([&] { return arrivals() == 1; }));
+    BOOST_TEST(code_of(io, arrive(a, 3)) == errc::conflicting_maximum);
+    BOOST_TEST(!code_of(io, count_down(a, 2)));
+    BOOST_TEST(!code_of(io, first));
+}
+
+BOOST_AUTO_TEST_CASE(names_of_others_count_for_nothing)
+{
+    auto& a = connect();
+    const auto first = arrive(a, 2);
+    BOOST_TEST(until([&] { return arrivals() == 1; }));
+    for (const auto* name : {"arrival-", "arrival-0000000001-x", "arrival-0000000000", "counted-0",
+                             "phase-", "phase-9", "phase-9-of-", "phase-9-of-2x", "phase--1-of-2",
+                             "phase-99999999999999999999-of-2", "phase-x-of-2", "x"}) {
+        admin.create(directory + '/' + name);
+    }
+    const auto looks_on = wait(a, 2);
+    go_on(io, 50ms);
+    BOOST_TEST(!first.done());
+    BOOST_TEST(!looks_on.done());
+    BOOST_TEST(!code_of(io, count_down(a, 2)));
+    BOOST_TEST(!code_of(io, first));
+    BOOST_TEST(!code_of(io, looks_on));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
