@@ -179,6 +179,9 @@ public:
             try {
                 if (t->prepare) {
                     co_await t->prepare(t->shard);
+                    if (held.loss_reason()) {
+                        throw boost::system::system_error{errc::lock_lost, "async_run"};
+                    }
                 }
                 co_await body_(mine);
             } catch (...) { // what comes of a loss is a loss

@@ -73,8 +73,10 @@ auto member_node::guarded(Then then)
 
 void member_node::enter()
 {
-    mutex_.emplace(*client_, path_,
-                   lock_options{.acl = acl_, .owner_data = protocol::text_of(said_)});
+    // No node that another member of this client has made, with what that one says.
+    mutex_.emplace(
+        *client_, path_,
+        lock_options{.acl = acl_, .owner_data = protocol::text_of(said_), .max_local_grants = 0});
     // A node of this name may be that of a process that has died.
     const auto limit = std::max({core_->session_timeout(), core_->options().session_timeout});
     mutex_->async_try_lock_for(limit, guarded<unique_lock>([this](error_code ec, unique_lock held) {

@@ -23,9 +23,11 @@ preparation::preparation(std::shared_ptr<const shards_config> config, protocol::
 {
 }
 
-void preparation::start(std::function<void(const std::exception_ptr&)> then)
+void preparation::start(std::function<void(const std::exception_ptr&)> then,
+                        std::shared_ptr<const void> keep)
 {
-    asio::dispatch(strand_, [self = shared_from_this(), then = std::move(then)]() mutable {
+    asio::dispatch(strand_, [self = shared_from_this(), keep = std::move(keep),
+                             then = std::move(then)]() mutable {
         self->then_ = std::move(then);
         if (self->stopped_) {
             self->over({});
@@ -38,12 +40,12 @@ void preparation::start(std::function<void(const std::exception_ptr&)> then)
                 self->over({});
             }
         });
-        asio::co_spawn(self->strand_, run(self),
-                       asio::bind_executor(self->strand_, asio::bind_cancellation_slot(
-                                                              self->stop_.slot(),
-                                                              [self](const std::exception_ptr& e) {
-                                                                  self->over(e);
-                                                              })));
+        asio::co_spawn(
+            self->strand_, run(self),
+            asio::bind_executor(self->strand_,
+                                asio::bind_cancellation_slot(
+                                    self->stop_.slot(),
+                                    [self, keep](const std::exception_ptr& e) { self->over(e); })));
     });
 }
 

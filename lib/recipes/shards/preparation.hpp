@@ -24,8 +24,9 @@ public:
     preparation(std::shared_ptr<const shards_config> config, protocol::shard_index shard,
                 const asio::any_io_executor& bodies);
 
-    // Any thread. `then` is called once, on that strand: with what was thrown, or at the limit.
-    void start(std::function<void(const std::exception_ptr&)> then);
+    // Any thread. `then` is called once, on that strand: with what was thrown, or at the limit. `keep` lives until it has ended.
+    void start(std::function<void(const std::exception_ptr&)> then,
+               std::shared_ptr<const void> keep = {});
     // Any thread. It shall end, and what it throws from now on does not count.
     void stop();
 

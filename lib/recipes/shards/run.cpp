@@ -180,13 +180,13 @@ void shards_run::join()
                 fail(ec, "the member " + config_->name);
             } else {
                 here_ = std::move(here);
-                work_ =
-                    std::make_shared<shard_work>(core_, config_, bodies_, refused_,
-                                                 [weak = weak_from_this()](shard_work::event&& e) {
-                                                     if (const auto self = weak.lock()) {
-                                                         self->work_says(std::move(e));
-                                                     }
-                                                 });
+                work_ = std::make_shared<shard_work>(
+                    core_, config_, bodies_, refused_, weak_from_this(),
+                    [weak = weak_from_this()](shard_work::event&& e) {
+                        if (const auto self = weak.lock()) {
+                            self->work_says(std::move(e));
+                        }
+                    });
                 if (!using_) {
                     work_->stop();
                     return;

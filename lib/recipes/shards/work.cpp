@@ -41,10 +41,10 @@ shard_work::part::part(const asio::any_io_executor& client, const asio::any_io_e
 shard_work::shard_work(std::shared_ptr<client_core> core,
                        std::shared_ptr<const shards_config> config,
                        std::shared_ptr<shard_bodies> bodies, std::vector<shard_index> refused,
-                       std::function<void(event)> tell)
+                       std::weak_ptr<const void> owner, std::function<void(event)> tell)
     : core_{std::move(core)}, config_{std::move(config)}, bodies_{std::move(bodies)},
-      tell_{std::move(tell)}, machine_{config_->name, config_->shards.size(),
-                                       static_cast<bool>(config_->options.prepare)},
+      owner_{std::move(owner)}, tell_{std::move(tell)},
+      machine_{config_->name, config_->shards.size(), static_cast<bool>(config_->options.prepare)},
       refused_{std::move(refused)}
 {
 }
@@ -138,11 +138,13 @@ void shard_work::prepare(shard_index shard)
 {
     auto& p = at(shard);
     p.preparing = std::make_shared<preparation>(config_, shard, bodies_->executor());
-    p.preparing->start([weak = weak_from_this(), shard](const std::exception_ptr& e) {
-        if (const auto self = weak.lock()) {
-            self->core_->post([self, shard, e] { self->prepared(shard, e); });
-        }
-    });
+    p.preparing->start(
+        [weak = weak_from_this(), shard](const std::exception_ptr& e) {
+            if (const auto self = weak.lock()) {
+                self->core_->post([self, shard, e] { self->prepared(shard, e); });
+            }
+        },
+        owner_.lock());
 }
 
 void shard_work::prepared(shard_index shard, const std::exception_ptr& e)
@@ -197,8 +199,8 @@ void shard_work::take(shard_index shard, bool prepares)
             }
         });
     };
-    each->ended = [self, shard, raw = each.get()](std::exception_ptr e) {
-        self->core_->post([self, shard, e = std::move(e), threw = raw->body_threw] {
+    each->ended = [self, owner = owner_.lock(), shard, raw = each.get()](std::exception_ptr e) {
+        self->core_->post([self, owner, shard, e = std::move(e), threw = raw->body_threw] {
             self->turn_over(shard, e, threw);
         });
     };

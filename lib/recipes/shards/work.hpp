@@ -46,7 +46,7 @@ public:
 
     shard_work(std::shared_ptr<client_core> core, std::shared_ptr<const shards_config> config,
                std::shared_ptr<shard_bodies> bodies, std::vector<protocol::shard_index> refused,
-               std::function<void(event)> tell);
+               std::weak_ptr<const void> owner, std::function<void(event)> tell);
 
     void assigned(protocol::shard_owners owners, bool confirmed);
     // Ends everything; then `idle` comes, perhaps from within.
@@ -114,6 +114,8 @@ private:
     borrowed_client client_{core_};
     const std::shared_ptr<const shards_config> config_;
     const std::shared_ptr<shard_bodies> bodies_;
+    const std::weak_ptr<const void>
+        owner_; // turns and preparations keep it: it waits for their end
     const std::function<void(event)> tell_;
     protocol::shard_member machine_;
     machine_runner<command> runner_;
