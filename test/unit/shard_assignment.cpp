@@ -246,9 +246,13 @@ BOOST_AUTO_TEST_CASE(other_texts_are_refused)
                                    "2 shards\n\n",
                                    "2 shards\nmoving 0 a\n",
                                    "2 shards\nmoving \n",
+                                   "2 shards\nmoving 0\nmoving 1\n",
+                                   "2 shards\n0 a/b\n",
+                                   "2 shards\n0 a\x1b[2J\n",
                                    "2 shards\n0-4294967295 a\n"}) {
         BOOST_TEST(!shard_table_in(text), text);
     }
+    BOOST_TEST(!shard_table_in("2 shards\n0 " + std::string(256, 'a') + "\n"));
 }
 
 // ---- the leader

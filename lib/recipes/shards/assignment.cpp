@@ -1,5 +1,7 @@
 #include "recipes/shards/assignment.hpp"
 
+#include "recipes/group/member_text.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -261,12 +263,18 @@ std::optional<shard_table> shard_table_in(std::string_view text)
             return std::nullopt;
         }
         if (is_moving) {
+            if (!table.moving.empty()) {
+                return std::nullopt;
+            }
             table.moving = *numbers;
             continue;
         }
         line.remove_prefix(1);
+        if (!member_name_fault(line).empty()) {
+            return std::nullopt;
+        }
         for (const auto s : *numbers) {
-            if (line.empty() || !table.owners[s].empty()) {
+            if (!table.owners[s].empty()) {
                 return std::nullopt;
             }
             table.owners[s] = line;
