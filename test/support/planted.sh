@@ -181,7 +181,7 @@ run_case() # FOLDER NAME
 
 plant_one() # FOLDER PROGRAM NAME FILE SCRIPT UNIT...
 {
-    local folder=$1 program=$2 name=$3 file=$4 script=$5 link unit original object
+    local folder=$1 program=$2 name=$3 file=$4 script=$5 link unit original object compiled=' '
     shift 5
     has_place "$name" "$file" "$script" || return 0
     mkdir -p "$folder/tree/test"
@@ -196,6 +196,8 @@ plant_one() # FOLDER PROGRAM NAME FILE SCRIPT UNIT...
             grep -m 3 error: "$folder/errors" || true
             return
         fi
+        [[ $compiled != *" $original "* ]] || continue # with another unit
+        compiled+="$original "
         # Of a library, only what nothing before it has is linked.
         link=${link/ -o bin\/$program / $object -o bin\/$program }
         link=${link/ $original / }

@@ -224,6 +224,10 @@ void shards_run::stand()
                 if (work != work_ || !here_) { // the term is over
                     return;
                 }
+                if (ec && ec != condition::lock_lost) {
+                    fail(ec, "the leader of " + config_->paths.leader);
+                    return;
+                }
                 if (ec) {
                     pace_.after_refusal(*core_, [self = shared_from_this(), work] {
                         if (work == self->work_ && self->here_) {
@@ -257,15 +261,28 @@ void shards_run::watch_table()
         config_->paths.assignment,
         on_strand<watched<std::optional<node_stat>>>(
             [this, work = work_](const error_code& ec, watched<std::optional<node_stat>>&& r) {
-                if (ec || work != work_ || !here_) {
+                if (work != work_ || !here_) {
+                    return;
+                }
+                if (ec) {
+                    fail(ec, config_->paths.assignment);
                     return;
                 }
                 table_changes_ = std::move(r.changes);
                 table_changes_.async_wait(
                     on_strand<watch_event>([this, work](const error_code& stopped, watch_event&&) {
-                        if (!stopped && work == work_ && here_) {
-                            watch_table();
+                        if (work != work_ || !here_ || stopped == asio::error::operation_aborted) {
+                            return;
                         }
+                        if (stopped) {
+                            fail(stopped, config_->paths.assignment);
+                            return;
+                        }
+                        pace_.after_event(*core_, [self = shared_from_this(), work] {
+                            if (work == self->work_ && self->here_) {
+                                self->watch_table();
+                            }
+                        });
                     }));
                 if (!r.value) {
                     return;
@@ -282,17 +299,20 @@ void shards_run::watch_table()
 
 void shards_run::read_after_sync()
 {
-    client_->async_sync(config_->paths.assignment, on_strand<>([](const error_code&) {}));
+    // A read that is repeated on another connection is not behind this sync.
+    const auto synced = std::make_shared<bool>(false);
+    client_->async_sync(config_->paths.assignment,
+                        on_strand<>([synced](const error_code& ec) { *synced = !ec; }));
     client_->async_get(
         config_->paths.assignment,
-        on_strand<get_result>([this, work = work_](const error_code& ec, get_result&& r) {
+        on_strand<get_result>([this, synced, work = work_](const error_code& ec, get_result&& r) {
             if (work != work_) {
                 return;
             }
             if (ec == errc::client_closed || ec == asio::error::operation_aborted) {
                 return; // the locks are lost, and nothing is left to confirm
             }
-            if (ec) { // nobody has written one
+            if (ec || !*synced) { // or nobody has written one
                 pace_.after_refusal(*core_, [self = shared_from_this(), work] {
                     if (work == self->work_) {
                         self->read_after_sync();

@@ -131,9 +131,11 @@ plant "ignores a revocation" lib/queue/contender_driver.cpp \
 plant "does not see a revocation" lib/queue/contender_requests.cpp \
     "$(in_function node_read 's/now.asked_for = own_.read\(.*//')"
 plant "never watches the node of a holder" lib/session/own_watches.hpp \
-    's/listener->own_watch_due\(\);//' lib/session/core.cpp
+    's/listener->own_watch_due\(\);//' \
+    lib/session/core.cpp lib/queue/contender_driver.cpp lib/recipes/semaphore/permit_lease.cpp
 rare=together plant "watches the nodes of the first holders only" lib/session/own_watches.hpp \
-    's/^ +wait\(std::max.*//' lib/session/core.cpp
+    's/^ +wait\(std::max.*//' \
+    lib/session/core.cpp lib/queue/contender_driver.cpp lib/recipes/semaphore/permit_lease.cpp
 plant "does not claim the node of a single_node_mutex" lib/queue/running_contender.hpp \
     's/facts_->claimed.claim\(.*//' lib/queue/contender_requests.cpp
 plant "keeps its watch when nobody wants it any more" lib/queue/contender_requests.cpp \
@@ -145,7 +147,7 @@ plant "lets others be admitted to a lock that is not released" lib/lock/local_us
     "$(in_function end_turn 's/const auto v = cohort_.release\(now\);/const cohort::actions v;/')"
 plant "hands a lock on that is lost" lib/lock/local_queue.cpp \
     "$(in_function drop_lost_holder 's/holder->lost\(now\)/false/'); $(in_function end_turn 's/static_cast<bool>\(why\)/false/');
-     $(in_function lost 's/holder\(\).get\(\) == \&driver/false/')"
+     $(in_function lost 's/users_.holder\(\).get\(\) ==$/nullptr ==/')"
 plant "counts a waiter that was cancelled" lib/lock/local_users.cpp \
     "$(in_function withdraw 's/const auto v = cohort_.withdraw\(\);/const cohort::actions v;/')"
 plant "does not end a wait at its deadline" lib/lock/local_queue.cpp \
