@@ -37,7 +37,6 @@ public:
 protected:
     guardian_socket() = default;
 
-    [[nodiscard]] bool is_open() const noexcept { return socket_ >= 0; }
     void open(int socket) noexcept { socket_ = socket; }
     void close() noexcept;
     // The other end is open: the guardian lives, or is about to.

@@ -232,8 +232,8 @@ public:
     {
         return has_other_end() ? static_cast<pid_t>(bound_.guardian()) : 0;
     }
-    // It is there, or was not yet forked, or was killed by us.
-    [[nodiscard]] bool is_there() const noexcept { return !is_open() || has_other_end(); }
+    // It is there, or was not yet forked. What one that was killed leaves may be a child of this process by now.
+    [[nodiscard]] bool is_there() const noexcept { return has_other_end(); }
 
     void keep_going() override
     {

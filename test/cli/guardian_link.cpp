@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(the_supervisor_sees_that_it_works)
     BOOST_TEST(s.bound.work_done() == 0);
     BOOST_TEST(s.link->tell({message_kind::kill}));
     BOOST_REQUIRE(s.next()->kind == message_kind::ended);
-    BOOST_TEST(s.bound.work_done() > 0);
+    BOOST_TEST(wait_until([&] { return s.bound.work_done() > 0; }, patience));
 }
 
 // Children of the program that became colock are none of the command, and neither is what they leave behind.
