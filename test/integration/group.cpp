@@ -127,6 +127,22 @@ BOOST_AUTO_TEST_CASE(a_second_member_of_a_name_is_refused)
     BOOST_TEST((names(b) == list_of_names{"ann"}));
 }
 
+BOOST_AUTO_TEST_CASE(the_next_member_of_a_client_says_its_own)
+{
+    auto& a = connect();
+    auto first = join(a, "ann", "first", 2);
+    const auto second = start_join(a, {.name = "ann", .data = "second"});
+    go_on(io, 50ms);
+    BOOST_TEST(!second.done());
+    outcome<> left;
+    first.async_leave(left.handler());
+    const auto here = value_of(io, second);
+    BOOST_TEST(until([&] {
+        const auto all = list(a);
+        return all.size() == 1 && all[0].data == "second" && all[0].weight == 1;
+    }));
+}
+
 BOOST_AUTO_TEST_CASE(the_node_of_a_dead_process_is_waited_for)
 {
     auto& a = connect();

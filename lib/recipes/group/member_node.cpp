@@ -116,9 +116,7 @@ void member_node::entered(const error_code& ec, unique_lock&& held)
                 .complete({}, access::make<membership>(core_, shared_from_this()));
         }
         rejoining_.complete_all({}, joins_);
-        if (updated_) {
-            write(); // what it was made with may be what it said before
-        }
+        write(); // the node may say what this member, or one of its name before it, said earlier
     }
 }
 
@@ -148,7 +146,6 @@ void member_node::update(operation_ptr<error_code> op, std::string data, std::ui
         return;
     }
     said_ = {.data = std::move(data), .weight = weight};
-    updated_ = true;
     updating_.add(std::move(op));
     write();
 }

@@ -68,7 +68,6 @@ private:
     operation_ptr<error_code, membership> joining_;
     waiting_list<std::uint64_t> rejoining_;
     waiting_list<> updating_;
-    bool updated_ = false; // since it was made
     bool writing_ = false;
 
     std::atomic<bool> is_member_{false};
