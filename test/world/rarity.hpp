@@ -25,6 +25,7 @@ enum class rarity {
     bodies,    // users run bodies, and operators delete nodes of holders and of those that are next
     throttled, // servers answer some of all requests that they have too much to do
     writes,    // operators write to nodes of all kinds, and clients do not wait between requests
+    shards,    // most programs own shards, and join a group
 };
 
 [[nodiscard]] inline rarity draw_rarity(std::uint64_t seed)
@@ -44,7 +45,7 @@ enum class rarity {
 {
     constexpr std::string_view names[] = {"none",    "uneven", "together",  "permissions",
                                           "watches", "guards", "stalls",    "late",
-                                          "alone",   "bodies", "throttled", "writes"};
+                                          "alone",   "bodies", "throttled", "writes", "shards"};
     const auto* const at = std::ranges::find(names, name);
     return at == std::end(names) ? std::nullopt
                                  : std::optional{static_cast<rarity>(at - std::begin(names))};

@@ -63,6 +63,7 @@ void trouble::favour(rarity r)
         break;
     case rarity::throttled:
     case rarity::permissions:
+    case rarity::shards:
     case rarity::none: break;
     }
 }

@@ -5,8 +5,10 @@
 #include "check/counter.hpp"
 #include "check/guards.hpp"
 #include "check/holds.hpp"
+#include "check/members.hpp"
 #include "check/operations.hpp"
 #include "check/queues.hpp"
+#include "check/shards.hpp"
 #include "check/watches.hpp"
 #include "ensemble/ensemble.hpp"
 #include "limits.hpp"
@@ -82,8 +84,9 @@ ensemble_options draw_ensemble(random& chance, rarity rare)
 // In times of trouble a server tells connections, too, that their clients have given up: those wake nobody.
 class listener final : public observer {
 public:
-    listener(check::queues& to, check::holds& and_to, check::guards& of_sessions) noexcept
-        : queues_{to}, holds_{and_to}, guards_{of_sessions}
+    listener(check::queues& to, check::holds& and_to, check::guards& of_sessions,
+             check::shards& of_shards, check::members& of_group) noexcept
+        : queues_{to}, holds_{and_to}, guards_{of_sessions}, shards_{of_shards}, members_{of_group}
     {
     }
 
@@ -94,7 +97,9 @@ public:
         } else if (t.what == transaction::kind::close_session && t.is_carried_out()) {
             guards_.session_over(t.session);
         }
+        shards_.committed(t);
         queues_.committed(t);
+        members_.committed(t);
     }
     void counted(std::int64_t session, std::chrono::milliseconds timeout) override
     {
@@ -114,6 +119,8 @@ private:
     check::queues& queues_;
     check::holds& holds_;
     check::guards& guards_;
+    check::shards& shards_;
+    check::members& members_;
 };
 
 } // namespace
@@ -125,8 +132,10 @@ struct simulation::parts {
           net{time, chance.branch()}, servers{time, net, chance.branch(), draw_servers()},
           queues{time, found, notes, cloud}, operations{time, found, notes},
           holds{time, found, notes, queues}, watches{time, found, notes, servers},
-          guards{time, found, notes, queues}, all{time,   found, notes,   operations,
-                                                  queues, holds, watches, guards}
+          guards{time, found, notes, queues}, shards{time, found, notes, queues},
+          members{time, found, notes, queues},
+          all{time,  found,   notes,  operations, queues,
+              holds, watches, guards, shards,     members}
     {
         all.rare = rare;
         all.hosts = servers.hosts();
@@ -176,6 +185,7 @@ struct simulation::parts {
         draw_places();
         draw_ends();
         draw_programs();
+        draw_shared_work();
         troubles = std::make_unique<trouble>(
             time, net, servers, programs, queues, holds, notes, server_names, chance.branch(),
             std::chrono::duration_cast<std::chrono::milliseconds>(all.most_timeout));
@@ -188,6 +198,7 @@ struct simulation::parts {
     [[nodiscard]] ensemble_options draw_servers();
     void draw_places();
     void draw_programs();
+    void draw_shared_work();
     void draw_ends();
     void make_by_hand(const std::string& path, const std::string& data = {},
                       colock::create_mode mode = colock::create_mode::persistent);
@@ -213,7 +224,9 @@ struct simulation::parts {
     check::holds holds;
     check::watches watches;
     check::guards guards;
-    listener ear{queues, holds, guards};
+    check::shards shards;
+    check::members members;
+    listener ear{queues, holds, guards, shards, members};
     workload::scene all;
     std::vector<check::journal::actor> server_names;
     std::vector<std::unique_ptr<machine>> machines;
@@ -325,6 +338,64 @@ void simulation::parts::draw_programs()
         programs.push_back(std::make_unique<workload::program>(
             all, *machines.back(), net, notes.add_actor(name), chance.branch(), h));
     }
+}
+
+// One world in three has shards, or a group, or both. Drawn apart, so that the others keep their histories.
+void simulation::parts::draw_shared_work()
+{
+    random own{options.seed ^ 0x7368617265640000u};
+    const bool apt = !options.too_small_ticks && programs.size() < 10 &&
+                     (rare == rarity::none || rare == rarity::uneven || rare == rarity::together ||
+                      rare == rarity::watches || rare == rarity::guards);
+    const auto drawn = own.below(100);
+    if (rare != rarity::shards && (!apt || drawn >= 33)) {
+        return;
+    }
+    if (drawn % 3 != 0 || rare == rarity::shards) {
+        all.group = base + std::string{"/group"};
+        members.add(all.group);
+    }
+    if (drawn % 3 == 1) {
+        return;
+    }
+    workload::shared_work w;
+    w.path = base + std::string{"/shards"};
+    w.settle = std::chrono::milliseconds{own.between(0, 1000)};
+    w.prepare_limit = std::chrono::milliseconds{own.between(50, 300)};
+    w.take_limit = std::chrono::milliseconds{own.between(1000, 1500)};
+    w.safety_margin =
+        std::chrono::milliseconds{own.per_mille(700) ? 0 : all.least_timeout.count() / 5};
+    constexpr std::size_t moves[] = {1, 2, 16};
+    w.moves_at_a_time = moves[own.below(3)];
+    w.bodies_end = own.per_mille(300);
+    check::shards::place p;
+    for (auto count = own.between(2, 6); count > 0; --count) {
+        check::queues::place q;
+        q.path = w.path + "/locks/" + std::to_string(w.locks.size());
+        q.marker = colock::curator_layout().marker;
+        q.has_onlookers = true;
+        w.locks.push_back(queues.add(std::move(q)));
+    }
+    check::queues::place leader;
+    leader.path = w.path + "/leader";
+    leader.marker = colock::curator_latch_layout().marker;
+    leader.has_onlookers = leader.silent = true;
+    p.leader = queues.add(std::move(leader));
+    check::queues::place use;
+    use.path = w.path + "/use";
+    use.marker = colock::curator_shared_layout().marker;
+    use.shared_marker = colock::curator_shared_layout().shared_marker;
+    use.silent = true;
+    queues.add(std::move(use));
+    p.path = w.path;
+    p.locks = w.locks;
+    p.settle = w.settle;
+    p.prepare = w.prepare_limit;
+    p.take = w.take_limit;
+    p.moves_at_a_time = w.moves_at_a_time;
+    p.bodies_end = w.bodies_end;
+    shards.add(std::move(p));
+    all.shared = std::move(w);
 }
 
 // Seldom one of the directories is so old that its numbers come to their end.
@@ -444,6 +515,7 @@ void simulation::parts::live()
     }
     troubles->end();
     all.calm = true;
+    const auto trouble_ended = time.now();
     // Sessions of processes that were killed expire, and the others settle.
     const auto settled = time.now() + 2 * std::chrono::nanoseconds{all.most_timeout};
     while (time.now() < settled) {
@@ -452,6 +524,8 @@ void simulation::parts::live()
             lists->tidy(1s, all.may_leave_nodes);
         }
     }
+    shards.calm(trouble_ended);
+    members.calm();
     calm();
     come_to_an_end();
 }
@@ -470,6 +544,8 @@ void simulation::parts::calm()
         }
         time.run_until(time.now() + 1s);
         watches.look(5s);
+        shards.look();
+        members.look();
         if (lists) {
             lists->tidy(1s, all.may_leave_nodes);
         }

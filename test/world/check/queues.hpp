@@ -36,6 +36,7 @@ public:
         std::string written = {};
         // Others than contenders have watches there, and are woken too.
         bool has_onlookers = false;
+        bool silent = false; // nobody tells of its holders
     };
 
     // Is told behind the queues.
@@ -168,7 +169,7 @@ void queues::report_waiting(std::chrono::nanoseconds limit, Holds&& holds)
             }
             continue;
         }
-        if (p.contenders.empty() || time_.now() - p.moved < limit) {
+        if (p.what.silent || p.contenders.empty() || time_.now() - p.moved < limit) {
             continue;
         }
         if (const auto& first = p.contenders.begin()->second; !holds(first.path)) {

@@ -43,15 +43,34 @@ ticket::ticket(customer& by, std::size_t place, check::mode how, const colock::h
     check::holds::grant g;
     g.place = by.at(place).queue;
     g.how = how;
+    g.lead = by.options(place).safety_margin;
+    g.local_grants = by.options(place).max_local_grants;
+    g.local_time = by.options(place).max_local_time;
+    granted(by, std::move(g), guard);
+}
+
+ticket::ticket(customer& by, std::size_t queue, std::chrono::milliseconds margin,
+               const colock::unique_lock& guard)
+    : all_{&by.all.holds}
+{
+    const colock::lock_options usual;
+    check::holds::grant g;
+    g.place = queue;
+    g.lead = margin;
+    g.local_grants = usual.max_local_grants;
+    g.local_time = std::chrono::duration_cast<std::chrono::milliseconds>(usual.max_local_time);
+    granted(by, std::move(g), guard);
+}
+
+void ticket::granted(customer& by, check::holds::grant g, const colock::held_lock& guard)
+{
     g.who = by.who;
     g.owner = by.life;
     g.where = &by.home.on();
     g.session = by.zk ? by.zk->session_id() : 0;
     g.nodes = {by.whole(guard.node())};
     g.token = guard.token();
-    g.lead = by.options(place).safety_margin;
-    g.local_grants = by.options(place).max_local_grants;
-    g.local_time = by.options(place).max_local_time;
+    const auto queue = g.place;
     g.remaining = [&guard, &home = by.home] {
         return home.look([&] { return guard ? guard.remaining() : 0ns; });
     };
@@ -61,7 +80,7 @@ ticket::ticket(customer& by, std::size_t place, check::mode how, const colock::h
     // Between the grant and its handler the client may be destroyed, or the node be deleted by hand.
     if (guard.loss_reason() == colock::errc::safe_until_passed) {
         by.all.found.add("G5 lost already", by.all.journal.name_of(by.who) + " is granted " +
-                                                by.at(place).path + ", which is lost");
+                                                by.all.queues.of(queue).path + ", which is lost");
     }
 }
 

@@ -21,6 +21,9 @@ public:
     ticket() noexcept = default;
     ticket(customer& by, std::size_t place, check::mode how, const colock::held_lock& guard);
     ticket(customer& by, std::size_t place, const colock::permit& guard);
+    // Of a mutex that is no place of the scene, with the default options but for this margin.
+    ticket(customer& by, std::size_t queue, std::chrono::milliseconds margin,
+           const colock::unique_lock& guard);
     ticket(ticket&& other) noexcept;
     ticket& operator=(ticket&& other) noexcept;
     ~ticket() { close(); }
@@ -31,6 +34,7 @@ public:
     [[nodiscard]] check::holds::number number() const noexcept { return number_; }
 
 private:
+    void granted(customer& by, check::holds::grant g, const colock::held_lock& guard);
     template <class Guard>
     void watch_any(customer& by, const Guard& guard);
 

@@ -97,6 +97,8 @@ void program::over()
     if (!std::exchange(life_->over, true)) {
         life_->ended = all_.time.now();
         all_.holds.process_over(*life_);
+        all_.shards.process_over(*life_);
+        all_.members.process_over(*life_);
     }
 }
 
@@ -244,6 +246,38 @@ void program::engage(customer& c, random& chance)
     for (std::size_t i = 0; i < habits_.users; ++i) {
         const auto place = chance.below(all_.places.size());
         c.engage(some_user(c, place, chance));
+    }
+    if (all_.shared) {
+        engage_for_shards(c, chance);
+    }
+    if (!all_.group.empty()) {
+        engage_for_group(c, chance);
+    }
+}
+
+// A client runs the shards of a path once. Those without credentials could lead, but not read who the others are.
+void program::engage_for_shards(customer& c, random& chance)
+{
+    const auto me = c.shared_from_this();
+    const auto drawn = chance.below(100);
+    if (drawn < 60 && !c.foreign) {
+        c.engage(sharer(me, chance.branch()));
+    } else if (drawn >= 90) {
+        c.engage(stranger(me, chance.branch()));
+    }
+    if (!c.foreign && chance.per_mille(150)) {
+        c.engage(looks_at_shards(me));
+    }
+}
+
+void program::engage_for_group(customer& c, random& chance)
+{
+    const auto me = c.shared_from_this();
+    if (!c.foreign && chance.per_mille(600)) {
+        c.engage(joiner(me, chance.branch()));
+    }
+    if (!c.foreign && chance.per_mille(300)) {
+        c.engage(looks_at_group(me, chance.branch()));
     }
 }
 

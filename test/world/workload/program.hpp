@@ -65,6 +65,8 @@ private:
     [[nodiscard]] static std::shared_ptr<std::optional<colock::error_code>>
     last_request(customer& c);
     void engage(customer& c, random& chance);
+    void engage_for_shards(customer& c, random& chance);
+    void engage_for_group(customer& c, random& chance);
     [[nodiscard]] asio::awaitable<void> some_user(customer& c, std::size_t at, random& chance);
 
     scene& all_;

@@ -8,8 +8,10 @@
 #include "../check/guards.hpp"
 #include "../check/holds.hpp"
 #include "../check/journal.hpp"
+#include "../check/members.hpp"
 #include "../check/operations.hpp"
 #include "../check/queues.hpp"
+#include "../check/shards.hpp"
 #include "../check/watches.hpp"
 #include "../rarity.hpp"
 #include "../timeline.hpp"
@@ -17,6 +19,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -47,6 +50,18 @@ struct place {
     std::string written = {}; // a node whose data are the token of the last holder that wrote it
 };
 
+// The shards of a world. Their members have these options in common.
+struct shared_work {
+    std::string path;
+    std::vector<std::size_t> locks; // of check::queues, one for each shard
+    std::chrono::milliseconds settle;
+    std::chrono::milliseconds prepare_limit;
+    std::chrono::milliseconds take_limit;
+    std::chrono::milliseconds safety_margin;
+    std::size_t moves_at_a_time;
+    bool bodies_end; // by themselves, now and then
+};
+
 struct scene {
     timeline& time;
     check::findings& found;
@@ -56,6 +71,8 @@ struct scene {
     check::holds& holds;
     check::watches& watches;
     check::guards& guards;
+    check::shards& shards;
+    check::members& members;
     std::string hosts;
     std::string chroot; // below which all places are
     std::chrono::milliseconds tick;
@@ -73,6 +90,8 @@ struct scene {
     bool guarded = false; // what programs create is for those with their credentials only
     std::set<const customer*> customers = {};
     std::vector<place> places;
+    std::optional<shared_work> shared = {};
+    std::string group = {}; // the path, where programs join one
     std::vector<colock::errc> expected; // which say elsewhere that a program is wrong
     bool calm = false;                  // no more trouble, and nobody holds a lock for long
     bool draining = false;              // programs end what they do, and begin nothing

@@ -38,4 +38,19 @@ namespace world::workload {
 // Takes a mutex as Apache Curator does, by the client's operations on nodes.
 [[nodiscard]] asio::awaitable<void> peer(customer::ptr me, std::size_t place, random chance);
 
+// Owns shards, in one run after the other.
+[[nodiscard]] asio::awaitable<void> sharer(customer::ptr me, random chance);
+
+// Takes the lock of a shard as an operator does, by a mutex of its own.
+[[nodiscard]] asio::awaitable<void> stranger(customer::ptr me, random chance);
+
+// Asks who owns what.
+[[nodiscard]] asio::awaitable<void> looks_at_shards(customer::ptr me);
+
+// Joins a group and leaves it, again and again.
+[[nodiscard]] asio::awaitable<void> joiner(customer::ptr me, random chance);
+
+// Asks who the members are, waits for changes, and seldom removes one.
+[[nodiscard]] asio::awaitable<void> looks_at_group(customer::ptr me, random chance);
+
 } // namespace world::workload
