@@ -373,7 +373,7 @@ void simulation::parts::draw_shared_work()
         check::queues::place q;
         q.path = w.path + "/locks/" + std::to_string(w.locks.size());
         q.marker = colock::curator_layout().marker;
-        q.has_onlookers = true;
+        q.has_onlookers = q.silent = true; // a body may run for long
         w.locks.push_back(queues.add(std::move(q)));
     }
     check::queues::place leader;

@@ -48,6 +48,7 @@ void members::joined_again(number n, std::int64_t session)
         journal_.note(deed::remark, j.who, 1, [&] { return "joins again as " + j.is.name; });
         j.is.session = session;
         j.since = time_.now();
+        j.is_out = false;
         look_at_node(j, "joins again");
     }
 }
@@ -55,6 +56,9 @@ void members::joined_again(number n, std::int64_t session)
 void members::updates(number n, words said)
 {
     if (const auto at = joined_.find(n); at != joined_.end()) {
+        journal_.note(deed::remark, at->second.who, 2, [&] {
+            return "wants to say '" + said.data + "', with the weight " + std::to_string(said.weight);
+        });
         at->second.next.push_back(std::move(said));
     }
 }
@@ -64,6 +68,7 @@ void members::updated(number n)
     if (const auto at = joined_.find(n); at != joined_.end()) {
         auto& j = at->second;
         j.is.said = j.next.back();
+        journal_.note(deed::remark, j.who, 3, [&] { return "says '" + j.is.said.data + "'"; });
         j.next.clear();
         const auto node = nodes_.find(j.is.name);
         if (node != nodes_.end() && node->second.session == j.is.session &&
@@ -162,9 +167,15 @@ void members::committed(const transaction& t)
             at->until = time_.now();
             session = before->second.session;
         }
+        journal_.note(deed::node_changed, 0, t.session, [&] {
+            return c.path + (c.what == change::kind::remove ? " is removed" : ": " + c.data);
+        });
         if (c.what == change::kind::remove) {
             if (t.session != session) {
                 removed_[name] = session;
+                for (auto& [n, j] : joined_) {
+                    j.is_out |= j.is.name == name && j.is.session == session;
+                }
             }
             nodes_.erase(before);
             continue;
@@ -193,17 +204,11 @@ void members::look()
     }
     for (auto& [n, j] : joined_) {
         const auto node = nodes_.find(j.is.name);
-        if (time_.now() - std::max(j.since, *calm_) < 3s || !j.next.empty()) {
+        if (j.is_out || !queues_.lives(j.is.session) || !j.next.empty() ||
+            time_.now() - std::max(j.since, *calm_) < 3s) {
             continue;
         }
         if (node == nodes_.end() || node->second != j.is) {
-            // It has lost its node, and does not know yet: it joins again.
-            if (const auto at = removed_.find(j.is.name);
-                at != removed_.end() && at->second == j.is.session) {
-                j.since = time_.now();
-                removed_.erase(at);
-                continue;
-            }
             found_.add("group node", text_of(j) + " is a member since " + check::text_of(j.since) +
                                          ", but the servers have " +
                                          (node == nodes_.end() ? "none of the name"

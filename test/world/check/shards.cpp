@@ -224,6 +224,14 @@ std::size_t shards::least_moves() const
     return over - std::min(weights == 0 ? 0 : left, keep);
 }
 
+bool shards::all_take_part() const
+{
+    return std::ranges::all_of(members_, [&](const auto& each) {
+        return std::ranges::any_of(runs_,
+                                   [&](const auto& r) { return r.second.name == each.first; });
+    });
+}
+
 bool shards::anybody_refuses() const
 {
     return std::ranges::any_of(members_, [](const auto& each) { return each.second.refuses; });
@@ -249,8 +257,9 @@ void shards::written(const std::string& data, std::int64_t session)
         return;
     }
     const auto since = time_.now() - std::max(changed_, calm_);
-    if (since < news) {
-        allowed_ = moved_ + least_moves(); // it may be what was decided before
+    // It may be what was decided before. A dead member does not take its shards, and loses them to others.
+    if (since < news || !all_take_part()) {
+        allowed_ = moved_ + least_moves();
         return;
     }
     moved_ += moved;

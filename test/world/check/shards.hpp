@@ -103,6 +103,7 @@ private:
     void written(const std::string& data, std::int64_t session);
     [[nodiscard]] std::size_t moves(const owners& from, const owners& to) const;
     [[nodiscard]] std::size_t least_moves() const;
+    [[nodiscard]] bool all_take_part() const;
     [[nodiscard]] bool anybody_refuses() const;
     [[nodiscard]] bool is_stable() const;
     void look_whether_owned();

@@ -132,8 +132,11 @@ asio::awaitable<void> looks_at_group(customer::ptr me, random chance)
                 me->all.members.listed(me->who, asked, views_of(listed));
             }
         } else if (!seen.empty() && chance.per_mille(50)) { // an operator takes somebody out
-            const auto& name = seen[chance.below(seen.size())].name;
-            auto [ec] = co_await me->zk->async_remove(me->path(me->all.group + "/" + name),
+            const auto& whom = seen[chance.below(seen.size())];
+            if (whom.own) {
+                continue;
+            }
+            auto [ec] = co_await me->zk->async_remove(me->path(me->all.group + "/" + whom.name),
                                                       colock::any_version,
                                                       me->tuple("async_remove"));
             if (ec) {

@@ -110,10 +110,12 @@ asio::awaitable<void> own(customer::ptr me, check::shards::number run, const col
 
 asio::awaitable<void> get_ready(customer::ptr me, std::chrono::nanoseconds time, bool stubborn)
 {
-    if (stubborn) { // it does not listen
-        co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    co_await asio::this_coro::throw_if_cancelled(!stubborn);
+    const bool cancelled = !co_await wait(me->home, time);
+    if (cancelled && stubborn) {
+        co_await wait(me->home, time);
     }
-    co_await wait(me->home, time);
+    co_await asio::this_coro::throw_if_cancelled(true);
 }
 
 colock::shards_options draw_options(customer& me, const std::string& name, random& chance)
