@@ -43,9 +43,9 @@ enum class rarity {
 // Nothing when there is none of this name.
 [[nodiscard]] inline std::optional<rarity> rarity_named(std::string_view name)
 {
-    constexpr std::string_view names[] = {"none",    "uneven", "together",  "permissions",
-                                          "watches", "guards", "stalls",    "late",
-                                          "alone",   "bodies", "throttled", "writes", "shards"};
+    constexpr std::string_view names[] = {
+        "none", "uneven", "together", "permissions", "watches", "guards", "stalls",
+        "late", "alone",  "bodies",   "throttled",   "writes",  "shards"};
     const auto* const at = std::ranges::find(names, name);
     return at == std::end(names) ? std::nullopt
                                  : std::optional{static_cast<rarity>(at - std::begin(names))};

@@ -36,7 +36,8 @@ members::number members::joined(journal::actor who, std::shared_ptr<const life> 
 {
     journal_.note(deed::remark, who, 0, [&] { return "joins as " + as.name; });
     const auto at =
-        joined_.emplace(++last_, joining{who, std::move(owner), std::move(as), {}, time_.now()}).first;
+        joined_.emplace(++last_, joining{who, std::move(owner), std::move(as), {}, time_.now()})
+            .first;
     look_at_node(at->second, "joins");
     return last_;
 }
@@ -57,7 +58,8 @@ void members::updates(number n, words said)
 {
     if (const auto at = joined_.find(n); at != joined_.end()) {
         journal_.note(deed::remark, at->second.who, 2, [&] {
-            return "wants to say '" + said.data + "', with the weight " + std::to_string(said.weight);
+            return "wants to say '" + said.data + "', with the weight " +
+                   std::to_string(said.weight);
         });
         at->second.next.push_back(std::move(said));
     }
@@ -73,8 +75,8 @@ void members::updated(number n)
         const auto node = nodes_.find(j.is.name);
         if (node != nodes_.end() && node->second.session == j.is.session &&
             node->second.said != j.is.said) {
-            found_.add("group update", text_of(j) + " has said so, but the servers have " +
-                                           describe(node->second));
+            found_.add("group update",
+                       text_of(j) + " has said so, but the servers have " + describe(node->second));
         }
     }
 }
@@ -121,7 +123,8 @@ void members::listed(journal::actor by, instant asked, const std::vector<view>& 
         }
     }
     for (const auto& h : history_) {
-        if (h.from < from && h.until == instant::max() && std::ranges::find(all, h.is) == all.end()) {
+        if (h.from < from && h.until == instant::max() &&
+            std::ranges::find(all, h.is) == all.end()) {
             found_.add("group listed", journal_.name_of(by) + " is not told of the member " +
                                            describe(h.is) + ", who is there since " +
                                            check::text_of(h.from));
@@ -209,10 +212,10 @@ void members::look()
             continue;
         }
         if (node == nodes_.end() || node->second != j.is) {
-            found_.add("group node", text_of(j) + " is a member since " + check::text_of(j.since) +
-                                         ", but the servers have " +
-                                         (node == nodes_.end() ? "none of the name"
-                                                               : describe(node->second)));
+            found_.add("group node",
+                       text_of(j) + " is a member since " + check::text_of(j.since) +
+                           ", but the servers have " +
+                           (node == nodes_.end() ? "none of the name" : describe(node->second)));
             j.since = time_.now(); // tell it once
         }
     }

@@ -72,7 +72,8 @@ private:
         view is;
         std::vector<words> next = {}; // it may say one of these by now
         instant since{};
-        bool is_out = false; // somebody has removed its node: it joins again, or another one has the name
+        bool is_out =
+            false; // somebody has removed its node: it joins again, or another one has the name
     };
     struct waiter {
         journal::actor who = 0;

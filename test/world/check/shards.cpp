@@ -43,7 +43,8 @@ shards::number shards::runs(run r)
 void shards::leaves(number n)
 {
     if (const auto at = runs_.find(n); at != runs_.end()) {
-        journal_.note(deed::remark, at->second.who, 1, [] { return std::string{"takes its leave"}; });
+        journal_.note(deed::remark, at->second.who, 1,
+                      [] { return std::string{"takes its leave"}; });
         at->second.leaves = true;
     }
 }
@@ -54,10 +55,12 @@ void shards::over(number n)
     if (at == runs_.end()) {
         return;
     }
-    journal_.note(deed::remark, at->second.who, 2, [] { return std::string{"takes part no more"}; });
+    journal_.note(deed::remark, at->second.who, 2,
+                  [] { return std::string{"takes part no more"}; });
     for (const auto& [other, b] : bodies_) {
         if (b.of == n) {
-            found_.add("shards one body", at->second.name + " takes part no more, but its body of shard " +
+            found_.add("shards one body", at->second.name +
+                                              " takes part no more, but its body of shard " +
                                               std::to_string(b.shard) + " goes on");
         }
     }
@@ -130,11 +133,10 @@ void shards::seen(journal::actor by, const std::vector<owner>& all)
         const auto& [holder, assigned] = all.at(b.shard);
         // It may have moved a moment ago.
         if (time_.now() - b.since > 1s && (holder != name || assigned != name)) {
-            found_.add("shards owners", journal_.name_of(by) + " is told that shard " +
-                                            std::to_string(b.shard) + " is " +
-                                            holder.value_or("nobody's") + " and assigned to " +
-                                            assigned.value_or("nobody") + ", but " + name +
-                                            " owns it");
+            found_.add("shards owners",
+                       journal_.name_of(by) + " is told that shard " + std::to_string(b.shard) +
+                           " is " + holder.value_or("nobody's") + " and assigned to " +
+                           assigned.value_or("nobody") + ", but " + name + " owns it");
         }
     }
 }
@@ -210,8 +212,8 @@ std::size_t shards::least_moves() const
         weights += m.weight;
     }
     const auto all = table_.size();
-    std::size_t over = 0;     // the parts that are rounded down
-    std::size_t keep = 0;     // one more each, at most
+    std::size_t over = 0;   // the parts that are rounded down
+    std::size_t keep = 0;   // one more each, at most
     std::size_t left = all; // to round up with
     for (const auto& [name, m] : members_) {
         const auto has = static_cast<std::size_t>(std::ranges::count(table_, name));
@@ -247,8 +249,8 @@ void shards::written(const std::string& data, std::int64_t session)
     }
     const auto table = colock::protocol::shard_table_in(data);
     if (!table || table->owners.size() != table_.size()) {
-        found_.add("shards leader", "session " + std::to_string(session) +
-                                        " writes what is no assignment: " + data);
+        found_.add("shards leader",
+                   "session " + std::to_string(session) + " writes what is no assignment: " + data);
         return;
     }
     const auto moved = moves(table_, table->owners);
@@ -310,17 +312,18 @@ void shards::look()
 void shards::look_at_members()
 {
     for (const auto& [n, r] : runs_) {
-        if (!r.leaves && time_.now() - std::max(r.since, calm_) > 8s && !members_.contains(r.name)) {
-            found_.add("shards member", r.name + " takes part since " + text_of(r.since) +
-                                            ", and is no member");
+        if (!r.leaves && time_.now() - std::max(r.since, calm_) > 8s &&
+            !members_.contains(r.name)) {
+            found_.add("shards member",
+                       r.name + " takes part since " + text_of(r.since) + ", and is no member");
         }
     }
     for (const auto& [name, m] : members_) {
-        const bool takes_part =
-            std::ranges::any_of(runs_, [&, &who = name](const auto& r) { return r.second.name == who; });
+        const bool takes_part = std::ranges::any_of(
+            runs_, [&, &who = name](const auto& r) { return r.second.name == who; });
         if (!takes_part && time_.now() - std::max({m.since, changed_, calm_}) > 8s) {
-            found_.add("shards member", name + " is a member since " + text_of(m.since) +
-                                            ", and takes no part");
+            found_.add("shards member",
+                       name + " is a member since " + text_of(m.since) + ", and takes no part");
         }
     }
 }
@@ -333,11 +336,10 @@ void shards::look_whether_owned()
     });
     for (std::size_t i = 0; i < unowned_.size(); ++i) {
         const auto* const first = queues_.at(what_.locks[i], 0);
-        const bool excused = what_.bodies_end || anybody_refuses() || !somebody ||
-                             (first != nullptr && dead_.contains(first->session)) ||
-                             std::ranges::any_of(bodies_, [&](const auto& each) {
-                                 return each.second.shard == i;
-                             });
+        const bool excused =
+            what_.bodies_end || anybody_refuses() || !somebody ||
+            (first != nullptr && dead_.contains(first->session)) ||
+            std::ranges::any_of(bodies_, [&](const auto& each) { return each.second.shard == i; });
         if (excused) {
             unowned_[i] = time_.now();
         } else if (time_.now() - unowned_[i] > limit) {
@@ -355,10 +357,11 @@ bool shards::is_stable() const
     if (!ended_ || what_.path.empty() || anybody_refuses()) {
         return false;
     }
-    const auto steps = static_cast<std::int64_t>(
-        (table_.size() + what_.moves_at_a_time - 1) / what_.moves_at_a_time);
+    const auto steps = static_cast<std::int64_t>((table_.size() + what_.moves_at_a_time - 1) /
+                                                 what_.moves_at_a_time);
     const auto rest = what_.settle + steps * (what_.prepare + 500ms) + 2s;
-    const bool forgotten = changed_ > *ended_ || time_.now() - *ended_ > 11 * (what_.prepare + what_.take);
+    const bool forgotten =
+        changed_ > *ended_ || time_.now() - *ended_ > 11 * (what_.prepare + what_.take);
     return forgotten && time_.now() - std::max(changed_, calm_) > rest &&
            members_.size() == runs_.size() && std::ranges::all_of(runs_, [&](const auto& r) {
                return !r.second.leaves && members_.contains(r.second.name);
@@ -376,13 +379,14 @@ void shards::look_whether_even()
     }
     for (const auto& [n, r] : runs_) {
         const auto weight = members_.at(r.name).weight;
-        const auto has = static_cast<std::uint64_t>(
-            std::ranges::count_if(bodies_, [&, of = n](const auto& b) { return b.second.of == of; }));
+        const auto has = static_cast<std::uint64_t>(std::ranges::count_if(
+            bodies_, [&, of = n](const auto& b) { return b.second.of == of; }));
         const auto whole = table_.size() * weight;
         if (weight != r.weight || has < whole / weights || has > (whole + weights - 1) / weights) {
             found_.add("shards even", r.name + " runs " + std::to_string(has) + " of " +
-                                          std::to_string(table_.size()) + " shards, with the weight " +
-                                          std::to_string(weight) + " of " + std::to_string(weights));
+                                          std::to_string(table_.size()) +
+                                          " shards, with the weight " + std::to_string(weight) +
+                                          " of " + std::to_string(weights));
         }
     }
 }

@@ -26,7 +26,7 @@ public:
     using number = std::uint64_t;
 
     struct place {
-        std::string path; // of all of them; empty: this world has no shards
+        std::string path;                    // of all of them; empty: this world has no shards
         std::vector<std::size_t> locks = {}; // one for each shard, of the queues
         std::size_t leader = 0;              // likewise
         std::chrono::nanoseconds settle{0};  // as the members' options say
@@ -119,13 +119,13 @@ private:
     number changes_ = 0;
     std::map<number, running> runs_;
     std::map<number, working> bodies_;
-    std::vector<instant> unowned_;         // since then, as long as nobody runs a body
-    std::set<std::int64_t> dead_;          // sessions whose process was killed
-    std::set<std::string> removed_;        // nodes of locks that operators have deleted
+    std::vector<instant> unowned_;  // since then, as long as nobody runs a body
+    std::set<std::int64_t> dead_;   // sessions whose process was killed
+    std::set<std::string> removed_; // nodes of locks that operators have deleted
     std::map<std::string, member> members_;
     owners table_;
-    instant changed_{};         // the members, or what they say
-    std::size_t allowed_ = 0;   // moves, since then
+    instant changed_{};       // the members, or what they say
+    std::size_t allowed_ = 0; // moves, since then
     std::size_t moved_ = 0;
     std::optional<instant> ended_; // the trouble
     instant calm_{};

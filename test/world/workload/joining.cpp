@@ -27,11 +27,13 @@ check::members::words some_words(random& chance)
 }
 
 // Until it has left.
-asio::awaitable<void> hear_of_joins(customer::ptr me, std::shared_ptr<const colock::membership> here,
+asio::awaitable<void> hear_of_joins(customer::ptr me,
+                                    std::shared_ptr<const colock::membership> here,
                                     check::members::number number)
 {
     for (std::uint64_t seen = 1;;) {
-        const auto [ec, now] = co_await here->async_wait_rejoin(seen, me->tuple("async_wait_rejoin"));
+        const auto [ec, now] =
+            co_await here->async_wait_rejoin(seen, me->tuple("async_wait_rejoin"));
         if (ec) {
             me->all.members.left(number);
             co_return;
@@ -136,9 +138,9 @@ asio::awaitable<void> looks_at_group(customer::ptr me, random chance)
             if (whom.own) {
                 continue;
             }
-            auto [ec] = co_await me->zk->async_remove(me->path(me->all.group + "/" + whom.name),
-                                                      colock::any_version,
-                                                      me->tuple("async_remove"));
+            auto [ec] =
+                co_await me->zk->async_remove(me->path(me->all.group + "/" + whom.name),
+                                              colock::any_version, me->tuple("async_remove"));
             if (ec) {
                 me->ended("async_remove", ec);
             }

@@ -91,7 +91,7 @@ struct scene {
     std::set<const customer*> customers = {};
     std::vector<place> places;
     std::optional<shared_work> shared = {};
-    std::string group = {}; // the path, where programs join one
+    std::string group = {};             // the path, where programs join one
     std::vector<colock::errc> expected; // which say elsewhere that a program is wrong
     bool calm = false;                  // no more trouble, and nobody holds a lock for long
     bool draining = false;              // programs end what they do, and begin nothing

@@ -30,8 +30,8 @@ struct term {
 class owning {
 public:
     owning(customer& by, check::shards::number run, const colock::owned_shard& mine)
-        : all_{by.all.shards},
-          held_{by, by.all.shared->locks[mine.index()], by.all.shared->safety_margin, mine.lock()}
+        : all_{by.all.shards}, held_{by, by.all.shared->locks[mine.index()],
+                                     by.all.shared->safety_margin, mine.lock()}
     {
         check::shards::body b;
         b.of = run;
@@ -72,8 +72,8 @@ asio::awaitable<bool> wait(process& home, std::chrono::nanoseconds time)
 }
 
 // Everything that it needs is its own: it may be destroyed behind its caller.
-asio::awaitable<void> own(customer::ptr me, check::shards::number run, const colock::owned_shard& mine,
-                          random chance)
+asio::awaitable<void> own(customer::ptr me, check::shards::number run,
+                          const colock::owned_shard& mine, random chance)
 {
     const owning its{*me, run, mine};
     const auto& guard = mine.lock();
@@ -210,8 +210,8 @@ asio::awaitable<void> sharer(customer::ptr me, random chance)
                 return own(me, t->number, mine, chance.branch());
             };
             co_await all.async_run(
-                body, me->counted("async_run",
-                                  asio::bind_cancellation_slot(t->stop.slot(), asio::use_awaitable)));
+                body, me->counted("async_run", asio::bind_cancellation_slot(t->stop.slot(),
+                                                                            asio::use_awaitable)));
         } catch (...) {
             failure = std::current_exception();
         }
@@ -226,8 +226,7 @@ asio::awaitable<void> sharer(customer::ptr me, random chance)
 asio::awaitable<void> stranger(customer::ptr me, random chance)
 {
     const auto number = chance.below(me->all.shared->locks.size());
-    const auto path =
-        me->path(me->all.shared->path) + "/locks/" + std::to_string(number);
+    const auto path = me->path(me->all.shared->path) + "/locks/" + std::to_string(number);
     while (!me->is_over()) {
         co_await me->pause(100ms, 3s);
         if (me->is_over()) {

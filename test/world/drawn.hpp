@@ -1,0 +1,26 @@
+// What the parts of a world are like.
+#pragma once
+
+#include "check/queues.hpp"
+#include "check/shards.hpp"
+#include "ensemble/ensemble.hpp"
+#include "random.hpp"
+#include "rarity.hpp"
+#include "workload/scene.hpp"
+
+#include <chrono>
+#include <string>
+
+namespace world {
+
+// Clocks run at rates that differ by less than a hundredth.
+[[nodiscard]] int some_drift(random& chance);
+
+[[nodiscard]] ensemble_options draw_ensemble(random& chance, rarity rare);
+
+[[nodiscard]] workload::shared_work draw_shards(std::string path,
+                                                std::chrono::milliseconds least_timeout,
+                                                random& own, check::queues& queues,
+                                                check::shards& shards);
+
+} // namespace world
