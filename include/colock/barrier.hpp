@@ -17,8 +17,8 @@ namespace colock {
 ///
 /// ```cpp
 /// colock::barrier step{zk, "/barriers/simulation", 8};
-/// for (auto phase = co_await step.async_phase(); phase != last;) {
-///     compute(phase);
+/// for (auto phase = co_await step.async_phase(); phase < 1'000;) {
+///     // ... the work of this phase
 ///     phase = co_await step.async_arrive_and_wait() + 1;
 /// }
 /// ```
