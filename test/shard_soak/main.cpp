@@ -44,8 +44,8 @@ constexpr limits bounds{.lease = std::chrono::nanoseconds{session + tick}.count(
 std::string in_ms(nanoseconds time)
 {
     std::ostringstream text;
-    text << std::setprecision(time < 100'000'000 ? 3 : 4) << static_cast<double>(time) / 1e6
-         << " ms";
+    const auto ms = static_cast<double>(time) / 1e6;
+    text << std::fixed << std::setprecision(ms < 100 ? 1 : 0) << ms << " ms";
     return text.str();
 }
 
