@@ -100,6 +100,8 @@ const char* text(errc e) noexcept
         return "no answer had come when the time was over, so nobody knows whether the lock is "
                "busy; try again later";
     case errc::name_in_use: return "another member of the group has this name; use another name";
+    case errc::fenced:
+        return "the store refuses this token: a later holder of the lock has been there";
     case errc::nothing_to_lock: return "a multi_lock names no lock; give it at least one";
     case errc::forked:
         return "the client belongs to the parent of this forked process; make a client of its own "
@@ -254,7 +256,8 @@ public:
         switch (static_cast<condition>(value)) {
         case condition::lock_lost:
             return ec == errc::lock_lost || ec == errc::session_expired ||
-                   ec == errc::node_deleted || ec == errc::safe_until_passed || ec == errc::forked;
+                   ec == errc::node_deleted || ec == errc::safe_until_passed ||
+                   ec == errc::fenced || ec == errc::forked;
         case condition::revoked: return ec == errc::revoked;
         case condition::outcome_unknown: return outcome_unknown(ec);
         case condition::misuse: return is_misuse(ec);

@@ -119,6 +119,9 @@ enum class errc {
     no_answer,
     /// Another member of the group has this name, and did not leave for as long as a session lasts. Use another name.
     name_in_use,
+    /// A store has refused the token of this grant: it has seen the token of a later one, so the lock was lost. Nothing was
+    /// written. See `fenced`, colock/fence/fenced.hpp.
+    fenced,
 };
 
 /// ZooKeeper's own codes, with ZooKeeper's own numbers. No operation completes with `session_expired` of these: it is
@@ -179,7 +182,7 @@ enum class zookeeper_errc {
 /// `zookeeper_errc::no_node`.
 enum class condition {
     /// The lock is no longer held, though nobody has released it: stop what needs it, acquire it again. Codes:
-    /// `errc::lock_lost`, `session_expired`, `node_deleted`, `safe_until_passed`, `forked`.
+    /// `errc::lock_lost`, `session_expired`, `node_deleted`, `safe_until_passed`, `fenced`, `forked`.
     lock_lost = 1,
     /// Another client has asked for the lock, and `cancel_when_revoked` has cancelled the body. The lock was held until
     /// the body ended: acquire it again when the work may go on. Code: `errc::revoked`.

@@ -3,6 +3,9 @@
 #define COLOCK_TEST_SNIPPETS_SURROUNDINGS_HPP
 
 #include <colock/colock.hpp>
+#include <colock/fence/fenced.hpp>
+#include <colock/fence/file.hpp>
+#include <colock/fence/statements.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -50,6 +53,7 @@ struct surroundings {
     asio::awaitable<void> work();
     asio::awaitable<void> work(const std::string& what);
     asio::awaitable<void> write(const colock::fencing_token& token, const std::string& what);
+    bool run(const char* statement, const std::vector<std::string>& values);
     void show(std::size_t position);
     void show(const std::optional<std::string>& leader);
 };

@@ -17,7 +17,7 @@ using colock::is_session_fatal;
 using colock::outcome_unknown;
 using colock::zookeeper_errc;
 
-constexpr int last_errc = static_cast<int>(errc::name_in_use);
+constexpr int last_errc = static_cast<int>(errc::fenced);
 constexpr int zookeeper_codes[] = {-1,   -2,   -3,   -4,   -5,   -6,   -7,   -8,   -9,
                                    -13,  -14,  -15,  -100, -101, -102, -103, -108, -110,
                                    -111, -112, -113, -114, -115, -116, -117, -118, -119,
@@ -112,6 +112,7 @@ BOOST_AUTO_TEST_CASE(a_program_compares_with_conditions)
         {errc::session_expired, {lock_lost, condition::outcome_unknown}},
         {errc::node_deleted, {lock_lost}},
         {errc::safe_until_passed, {lock_lost}},
+        {errc::fenced, {lock_lost}},
         {errc::conflicting_use, {misuse}},
         {errc::conflicting_kind, {misuse}},
         {errc::owner_waits, {misuse}},

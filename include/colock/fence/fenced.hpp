@@ -1,0 +1,107 @@
+// What a store refuses when it has seen a greater token. docs/fencing.md has the statements for each store, and why.
+#ifndef COLOCK_FENCE_FENCED_HPP
+#define COLOCK_FENCE_FENCED_HPP
+
+#include <colock/error.hpp>
+#include <colock/fencing_token.hpp>
+#include <colock/node.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace colock {
+
+/// What stores do with tokens, as text and small functions.
+namespace fence {
+
+/// Whether a store that has this token accepts the other one: equal and greater ones pass. No text is the token of a thing
+/// that nobody has written yet. Text that is no token refuses all.
+[[nodiscard]] inline bool accepts(std::string_view seen, const fencing_token& token) noexcept
+{
+    const auto known = fencing_token::parse(seen);
+    return known ? *known <= token : seen.empty();
+}
+
+/// Of a transaction that `guarded()` has made, what its answer means: `errc::fenced` when the lock was lost, and so nothing
+/// was carried out. Else the answer itself.
+[[nodiscard]] inline error_code code_of(const error_code& answer,
+                                        const std::vector<transaction_result>& results)
+{
+    const bool lost = answer == zookeeper_errc::no_node && !results.empty() &&
+                      results.front().error == zookeeper_errc::no_node;
+    return lost ? errc::fenced : answer;
+}
+
+} // namespace fence
+
+namespace detail {
+
+inline void require_accepted(bool accepted, const std::string& token)
+{
+    if (!accepted) {
+        throw boost::system::system_error{errc::fenced, "token " + token};
+    }
+}
+
+template <class Result>
+concept later_result = requires
+{
+    typename Result::value_type;
+    typename Result::executor_type;
+};
+
+template <class Result, class Write>
+boost::asio::awaitable<void, typename Result::executor_type> write_fenced_later(std::string token,
+                                                                                Write write)
+{
+    const bool accepted = static_cast<bool>(co_await write(std::as_const(token)));
+    require_accepted(accepted, token);
+}
+
+} // namespace detail
+
+/// Calls `write` with the token of a held lock as text, 32 hexadecimal digits. `write` gives it to the store, and returns
+/// whether the store has accepted it: a `bool`, or how many rows were written. Throws `boost::system::system_error` with
+/// `errc::fenced` when not, and with `errc::not_held` when `held` holds nothing.
+///
+/// ```cpp
+/// colock::fenced(held, [&](const std::string& token) {
+///     return run(colock::fence::postgresql::present, {held.path(), token});
+/// });
+/// ```
+///
+/// When `write` returns an awaitable, so does this function: `co_await` it. `write` is kept until that is done; what it
+/// refers to has to live as long.
+template <class Held, class Write>
+    requires requires(const Held& held)
+    {
+        {
+            held.token()
+            } -> std::convertible_to<fencing_token>;
+    } && std::invocable < std::decay_t<Write>
+&, const std::string& > auto fenced(const Held& held, Write&& write)
+{
+    using result = std::invoke_result_t<std::decay_t<Write>&, const std::string&>;
+    const fencing_token mine = held.token();
+    if (mine == fencing_token{}) {
+        throw boost::system::system_error{errc::not_held, "fenced"};
+    }
+    std::string token = to_string(mine);
+    if constexpr (detail::later_result<result>) {
+        return detail::write_fenced_later<result>(std::move(token),
+                                                  std::decay_t<Write>{std::forward<Write>(write)});
+    } else {
+        detail::require_accepted(static_cast<bool>(write(std::as_const(token))), token);
+    }
+}
+
+} // namespace colock
+
+#endif

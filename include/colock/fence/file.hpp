@@ -1,0 +1,128 @@
+// Files that refuse what an earlier holder of a lock writes.
+#ifndef COLOCK_FENCE_FILE_HPP
+#define COLOCK_FENCE_FILE_HPP
+
+#include <colock/fence/fenced.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <system_error>
+
+/// A file `F` has two others beside it: `F.token`, the greatest token that was presented, and `F.fence`, which is locked by
+/// `flock` while that is compared and written. All throw `std::system_error` when the system refuses something. When another
+/// process is at it, that is EWOULDBLOCK: try again later. They do not wait for anything but the disk. On Linux and
+/// other POSIX systems; docs/fencing.md says what NFS does to it.
+namespace colock::fence::file {
+
+namespace detail {
+
+class descriptor {
+public:
+    descriptor(const std::string& path, int flags)
+        : number_{::open(path.c_str(), flags | O_CLOEXEC, 0666)}
+    {
+    }
+    descriptor(const descriptor&) = delete;
+    descriptor& operator=(const descriptor&) = delete;
+    ~descriptor()
+    {
+        if (number_ >= 0) {
+            ::close(number_);
+        }
+    }
+
+    [[nodiscard]] int number() const noexcept { return number_; }
+
+private:
+    int number_;
+};
+
+inline void check(bool good, const std::string& what)
+{
+    if (!good) {
+        throw std::system_error{errno, std::generic_category(), what};
+    }
+}
+
+// All of the file, which is replaced at once. The caller excludes other writers.
+inline void replace(const std::string& path, const std::string& content)
+{
+    const std::string next = path + ".next";
+    {
+        const descriptor out{next, O_WRONLY | O_CREAT | O_TRUNC};
+        check(out.number() >= 0, next);
+        for (std::size_t done = 0; done != content.size();) {
+            const auto n = ::write(out.number(), content.data() + done, content.size() - done);
+            check(n >= 0 || errno == EINTR, next);
+            done += n < 0 ? 0 : static_cast<std::size_t>(n);
+        }
+        check(::fsync(out.number()) == 0, next);
+    }
+    check(::rename(next.c_str(), path.c_str()) == 0, path);
+    const auto slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    const descriptor in{folder, O_RDONLY | O_DIRECTORY};
+    check(in.number() >= 0 && ::fsync(in.number()) == 0, folder);
+}
+
+// Whether the token was accepted; it is on the disk then.
+inline bool present(const std::string& path, const std::string& token)
+{
+    std::string seen(33, '\0'); // one more than a token has
+    {
+        const descriptor in{path + ".token", O_RDONLY};
+        check(in.number() >= 0 || errno == ENOENT, path + ".token");
+        const auto n = in.number() < 0 ? 0 : ::read(in.number(), seen.data(), seen.size());
+        check(n >= 0, path + ".token");
+        seen.resize(static_cast<std::size_t>(n));
+    }
+    const auto mine = fencing_token::parse(token);
+    if (!mine || !accepts(seen, *mine)) {
+        return false;
+    }
+    if (seen != token) {
+        replace(path + ".token", token);
+    }
+    return true;
+}
+
+inline descriptor locked(const std::string& path)
+{
+    return {path + ".fence", O_RDWR | O_CREAT};
+}
+
+inline void lock(const descriptor& fence, const std::string& path)
+{
+    check(fence.number() >= 0 && ::flock(fence.number(), LOCK_EX | LOCK_NB) == 0, path + ".fence");
+}
+
+} // namespace detail
+
+/// Returns whether the token was accepted, before the holder reads the file `path`.
+inline bool present(const std::string& path, const std::string& token)
+{
+    const detail::descriptor fence = detail::locked(path);
+    detail::lock(fence, path);
+    return detail::present(path, token);
+}
+
+/// Gives the file `path` this content, all at once and durably, if the token is accepted; returns whether it was.
+inline bool replace(const std::string& path, const std::string& token, const std::string& content)
+{
+    const detail::descriptor fence = detail::locked(path);
+    detail::lock(fence, path);
+    const bool accepted = detail::present(path, token);
+    if (accepted) {
+        detail::replace(path, content);
+    }
+    return accepted;
+}
+
+} // namespace colock::fence::file
+
+#endif

@@ -1,0 +1,159 @@
+// What a store refuses, and how a program hears of it.
+#include <colock/fence/fenced.hpp>
+#include <colock/fence/file.hpp>
+#include <colock/fence/statements.hpp>
+#include <support/temporary_directory.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace {
+
+namespace asio = boost::asio;
+namespace file = colock::fence::file;
+using colock::errc;
+using colock::error_code;
+using colock::fencing_token;
+using colock::transaction_result;
+using colock::zookeeper_errc;
+using colock::fence::accepts;
+using colock::fence::code_of;
+
+// A guard, or what else has a token.
+struct guard {
+    fencing_token mine;
+    [[nodiscard]] fencing_token token() const { return mine; }
+};
+
+auto has_code(error_code ec)
+{
+    return [ec](const boost::system::system_error& e) { return e.code() == ec; };
+}
+
+std::string content_of(const std::string& path)
+{
+    std::ifstream in{path};
+    return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(fence_functions)
+
+BOOST_AUTO_TEST_CASE(equal_and_greater_tokens_pass)
+{
+    const fencing_token mine{7, 2};
+    BOOST_TEST(accepts("", mine));
+    BOOST_TEST(accepts(to_string(fencing_token{}), mine));
+    BOOST_TEST(accepts(to_string(fencing_token{7, 1}), mine));
+    BOOST_TEST(accepts(to_string(mine), mine));
+    BOOST_TEST(!accepts(to_string(fencing_token{7, 3}), mine));
+    BOOST_TEST(!accepts(to_string(fencing_token{0x8000000000000000, 0}), mine));
+    BOOST_TEST(!accepts("7", mine));
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_is_an_error_of_a_lost_lock)
+{
+    const guard held{{7, 2}};
+    std::string seen;
+    colock::fenced(held, [&](const std::string& token) {
+        seen = token;
+        return 1; // row
+    });
+    BOOST_TEST(seen == "00000000000000070000000000000002");
+    BOOST_CHECK_EXCEPTION(colock::fenced(held, [](const std::string&) { return false; }),
+                          boost::system::system_error, has_code(errc::fenced));
+    BOOST_TEST((error_code{errc::fenced} == colock::condition::lock_lost));
+    BOOST_CHECK_EXCEPTION(colock::fenced(guard{}, [](const std::string&) { return true; }),
+                          boost::system::system_error, has_code(errc::not_held));
+}
+
+BOOST_AUTO_TEST_CASE(an_asynchronous_store_is_awaited)
+{
+    asio::io_context io;
+    const guard held{{7, 2}};
+    std::string seen;
+    const auto write = [&](bool accepted) {
+        return asio::co_spawn(
+            io,
+            colock::fenced(held,
+                           [&seen, accepted](std::string token) -> asio::awaitable<bool> {
+                               seen = token;
+                               co_return accepted;
+                           }),
+            asio::use_future);
+    };
+    auto good = write(true);
+    auto bad = write(false);
+    io.run();
+    good.get();
+    BOOST_TEST(seen == to_string(held.mine));
+    BOOST_CHECK_EXCEPTION(bad.get(), boost::system::system_error, has_code(errc::fenced));
+}
+
+BOOST_AUTO_TEST_CASE(a_guarded_transaction_is_refused_at_its_first_step)
+{
+    const std::vector<transaction_result> lost{{zookeeper_errc::no_node, {}, {}},
+                                               {zookeeper_errc::runtime_inconsistency, {}, {}}};
+    const std::vector<transaction_result> missing{{{}, {}, {}}, {zookeeper_errc::no_node, {}, {}}};
+    BOOST_TEST((code_of(zookeeper_errc::no_node, lost) == errc::fenced));
+    BOOST_TEST((code_of(zookeeper_errc::no_node, missing) == zookeeper_errc::no_node));
+    BOOST_TEST((code_of(zookeeper_errc::connection_loss, {}) == zookeeper_errc::connection_loss));
+    BOOST_TEST((code_of({}, {}) == error_code{}));
+}
+
+BOOST_AUTO_TEST_CASE(a_script_says_that_it_has_refused)
+{
+    BOOST_TEST(colock::fence::redis::refused("FENCED by 00000000000000070000000000000002"));
+    BOOST_TEST(!colock::fence::redis::refused("OOM command not allowed"));
+}
+
+BOOST_AUTO_TEST_CASE(a_file_keeps_what_the_greatest_token_wrote)
+{
+    const colock::test::temporary_directory directory;
+    const auto path = directory.path() + "/note";
+    const auto first = to_string(fencing_token{7, 1});
+    const auto next = to_string(fencing_token{8, 0});
+    BOOST_TEST(file::replace(path, first, "the first one's"));
+    BOOST_TEST(file::replace(path, first, "once more"));
+    BOOST_TEST(content_of(path) == "once more");
+    BOOST_TEST(file::present(path, next));
+    BOOST_TEST(!file::replace(path, first, "late"));
+    BOOST_TEST(!file::present(path, first));
+    BOOST_TEST(!file::replace(path, "no token", "wrong"));
+    BOOST_TEST(content_of(path) == "once more");
+    BOOST_TEST(file::replace(path, next, std::string(100'000, 'x')));
+    BOOST_TEST(content_of(path).size() == 100'000);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_another_one_writes_is_not_waited_for)
+{
+    const colock::test::temporary_directory directory;
+    const auto path = directory.path() + "/note";
+    const int other = ::open((path + ".fence").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    BOOST_REQUIRE(::flock(other, LOCK_EX) == 0);
+    const auto token = to_string(fencing_token{7, 1});
+    BOOST_CHECK_EXCEPTION(file::replace(path, token, "x"), std::system_error,
+                          [](const auto& e) { return e.code().value() == EWOULDBLOCK; });
+    ::close(other);
+    BOOST_TEST(file::replace(path, token, "x"));
+    BOOST_CHECK_EXCEPTION(file::replace(directory.path() + "/none/note", token, "x"),
+                          std::system_error,
+                          [](const auto& e) { return e.code().value() == ENOENT; });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
