@@ -109,6 +109,7 @@ void member_node::entered(const error_code& ec, unique_lock&& held)
                 lost(stopped ? stopped : why);
             }
         }));
+        lost_.clear();
         is_member_ = true;
         ++joins_;
         if (joining_) {
@@ -123,6 +124,7 @@ void member_node::entered(const error_code& ec, unique_lock&& held)
 void member_node::lost(const error_code& why)
 {
     held_ = {};
+    lost_ = why;
     mutex_.reset();
     // One that is not sent would go into the node of the next member of this name.
     write_.emit(asio::cancellation_type::terminal);
@@ -205,10 +207,10 @@ void member_node::leave(operation_ptr<error_code> op)
 {
     auto held = std::move(held_);
     over(errc::not_held);
-    if (op && held) {
+    if (op && held.loss_reason() != errc::not_held) { // a loss may not have been told yet
         access::start_release<held_lock>(core_, std::move(op), std::move(held));
     } else if (op) {
-        op.complete({});
+        op.complete(lost_); // what it had, or would have by now, goes in the background
     }
 }
 

@@ -61,6 +61,7 @@ private:
     std::optional<single_node_mutex> mutex_;
     unique_lock held_;
     error_code why_;                  // it is a member no more
+    error_code lost_;                 // its node was lost, and it has not joined again
     asio::cancellation_signal inner_; // of what waits for the node, or for its loss
     asio::cancellation_signal write_;
     pauses pace_;
