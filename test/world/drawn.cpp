@@ -59,7 +59,8 @@ workload::shared_work draw_shards(std::string path, std::chrono::milliseconds le
 {
     workload::shared_work w;
     w.path = std::move(path);
-    w.settle = std::chrono::milliseconds{own.between(0, 1000)};
+    w.settle = std::chrono::milliseconds{own.per_mille(750) ? own.between(0, 1000)
+                                                            : own.between(3000, 5000)};
     w.prepare_limit = std::chrono::milliseconds{own.between(50, 300)};
     w.take_limit = std::chrono::milliseconds{own.between(1000, 1500)};
     w.safety_margin = std::chrono::milliseconds{own.per_mille(700) ? 0 : least_timeout.count() / 5};
@@ -94,6 +95,13 @@ workload::shared_work draw_shards(std::string path, std::chrono::milliseconds le
     p.bodies_end = w.bodies_end;
     shards.add(std::move(p));
     return w;
+}
+
+check::rendezvous::place draw_meeting(const std::string& base, random& own)
+{
+    return {.latches = base + "/latches",
+            .barrier = base + "/barrier",
+            .count = static_cast<std::size_t>(own.per_mille(100) ? 1 : own.between(2, 4))};
 }
 
 } // namespace world

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "check/queues.hpp"
+#include "check/rendezvous.hpp"
 #include "check/shards.hpp"
 #include "ensemble/ensemble.hpp"
 #include "random.hpp"
@@ -22,5 +23,7 @@ namespace world {
                                                 std::chrono::milliseconds least_timeout,
                                                 random& own, check::queues& queues,
                                                 check::shards& shards);
+
+[[nodiscard]] check::rendezvous::place draw_meeting(const std::string& base, random& own);
 
 } // namespace world

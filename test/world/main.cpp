@@ -215,7 +215,7 @@ int main(int argc, char** argv)
             ("too-small-ticks", "clients expect shorter ticks than the servers have")          //
             ("rare", po::value<std::string>(),
              "only worlds with this: none, uneven, together, watches, permissions, guards, stalls, "
-             "late, alone, bodies, throttled, writes, shards")                            //
+             "late, alone, bodies, throttled, writes, shards, rendezvous")                //
             ("regressions", po::value<std::string>(), "run the seeds of this list")       //
             ("jobs", po::value<unsigned>()->default_value(1), "so many at the same time") //
             ("verbose", "print the figures of each seed")                                 //

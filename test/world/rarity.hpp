@@ -1,5 +1,5 @@
 // What only a few worlds have. Which of them is drawn apart from all else: the other worlds are as they would be without.
-// The last six are never drawn, but chosen by their names, so that the seeds keep their histories.
+// The last eight are never drawn, but chosen by their names, so that the seeds keep their histories.
 #pragma once
 
 #include "random.hpp"
@@ -26,6 +26,7 @@ enum class rarity {
     throttled, // servers answer some of all requests that they have too much to do
     writes,    // operators write to nodes of all kinds, and clients do not wait between requests
     shards,    // most programs own shards, and join a group
+    rendezvous, // most programs meet at latches and at a barrier
 };
 
 [[nodiscard]] inline rarity draw_rarity(std::uint64_t seed)
@@ -45,7 +46,7 @@ enum class rarity {
 {
     constexpr std::string_view names[] = {
         "none", "uneven", "together", "permissions", "watches", "guards", "stalls",
-        "late", "alone",  "bodies",   "throttled",   "writes",  "shards"};
+        "late", "alone",  "bodies",   "throttled",   "writes",  "shards", "rendezvous"};
     const auto* const at = std::ranges::find(names, name);
     return at == std::end(names) ? std::nullopt
                                  : std::optional{static_cast<rarity>(at - std::begin(names))};

@@ -64,6 +64,7 @@ void trouble::favour(rarity r)
     case rarity::throttled:
     case rarity::permissions:
     case rarity::shards:
+    case rarity::rendezvous:
     case rarity::none: break;
     }
 }

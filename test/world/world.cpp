@@ -8,6 +8,7 @@
 #include "check/members.hpp"
 #include "check/operations.hpp"
 #include "check/queues.hpp"
+#include "check/rendezvous.hpp"
 #include "check/shards.hpp"
 #include "check/watches.hpp"
 #include "drawn.hpp"
@@ -42,8 +43,10 @@ constexpr const char* base = "/w"; // all is below it: some clients have it as t
 class listener final : public observer {
 public:
     listener(check::queues& to, check::holds& and_to, check::guards& of_sessions,
-             check::shards& of_shards, check::members& of_group) noexcept
-        : queues_{to}, holds_{and_to}, guards_{of_sessions}, shards_{of_shards}, members_{of_group}
+             check::shards& of_shards, check::members& of_group,
+             check::rendezvous& of_meetings) noexcept
+        : queues_{to}, holds_{and_to}, guards_{of_sessions}, shards_{of_shards}, members_{of_group},
+          rendezvous_{of_meetings}
     {
     }
 
@@ -57,6 +60,7 @@ public:
         shards_.committed(t);
         queues_.committed(t);
         members_.committed(t);
+        rendezvous_.committed(t);
     }
     void counted(std::int64_t session, std::chrono::milliseconds timeout) override
     {
@@ -78,6 +82,7 @@ private:
     check::guards& guards_;
     check::shards& shards_;
     check::members& members_;
+    check::rendezvous& rendezvous_;
 };
 
 } // namespace
@@ -87,11 +92,12 @@ struct simulation::parts {
         : options{o}, rare{o.rare ? *o.rare : draw_rarity(o.seed)}, chance{o.seed},
           notes{time, o.keeps_journal}, found{time}, cloud{notes.add_actor("ensemble")},
           net{time, chance.branch()}, servers{time, net, chance.branch(), draw_servers()},
-          queues{time, found, notes, cloud}, operations{time, found, notes},
-          holds{time, found, notes, queues}, watches{time, found, notes, servers},
-          guards{time, found, notes, queues}, shards{time, found, notes, queues},
-          members{time, found, notes, queues}, all{time,  found,   notes,  operations, queues,
-                                                   holds, watches, guards, shards,     members}
+          queues{time, found, notes, cloud}, operations{time, found, notes}, holds{time, found,
+                                                                                   notes, queues},
+          watches{time, found, notes, servers}, guards{time, found, notes, queues},
+          shards{time, found, notes, queues}, members{time, found, notes, queues},
+          rendezvous{time, found, notes}, all{time,    found,  notes,  operations, queues,    holds,
+                                              watches, guards, shards, members,    rendezvous}
     {
         all.rare = rare;
         all.hosts = servers.hosts();
@@ -142,6 +148,7 @@ struct simulation::parts {
         draw_ends();
         draw_programs();
         draw_shared_work();
+        draw_rendezvous();
         troubles = std::make_unique<trouble>(
             time, net, servers, programs, queues, holds, notes, server_names, chance.branch(),
             std::chrono::duration_cast<std::chrono::milliseconds>(all.most_timeout));
@@ -155,6 +162,8 @@ struct simulation::parts {
     void draw_places();
     void draw_programs();
     void draw_shared_work();
+    void draw_rendezvous();
+    [[nodiscard]] bool is_apt_for_more() const;
     void draw_ends();
     void make_by_hand(const std::string& path, const std::string& data = {},
                       colock::create_mode mode = colock::create_mode::persistent);
@@ -182,7 +191,8 @@ struct simulation::parts {
     check::guards guards;
     check::shards shards;
     check::members members;
-    listener ear{queues, holds, guards, shards, members};
+    check::rendezvous rendezvous;
+    listener ear{queues, holds, guards, shards, members, rendezvous};
     workload::scene all;
     std::vector<check::journal::actor> server_names;
     std::vector<std::unique_ptr<machine>> machines;
@@ -296,15 +306,19 @@ void simulation::parts::draw_programs()
     }
 }
 
+bool simulation::parts::is_apt_for_more() const
+{
+    return !options.too_small_ticks && programs.size() < 10 &&
+           (rare == rarity::none || rare == rarity::uneven || rare == rarity::together ||
+            rare == rarity::watches || rare == rarity::guards);
+}
+
 // One world in three has shards, or a group, or both. Drawn apart, so that the others keep their histories.
 void simulation::parts::draw_shared_work()
 {
     random own{options.seed ^ 0x7368617265640000u};
-    const bool apt = !options.too_small_ticks && programs.size() < 10 &&
-                     (rare == rarity::none || rare == rarity::uneven || rare == rarity::together ||
-                      rare == rarity::watches || rare == rarity::guards);
     const auto drawn = own.below(100);
-    if (rare != rarity::shards && (!apt || drawn >= 33)) {
+    if (rare != rarity::shards && (!is_apt_for_more() || drawn >= 33)) {
         return;
     }
     if (drawn % 3 != 0 || rare == rarity::shards) {
@@ -315,6 +329,16 @@ void simulation::parts::draw_shared_work()
         return;
     }
     all.shared = draw_shards(base + std::string{"/shards"}, all.least_timeout, own, queues, shards);
+}
+
+// One world in six has latches and a barrier.
+void simulation::parts::draw_rendezvous()
+{
+    random own{options.seed ^ 0x72656e64657a0000u};
+    if (rare == rarity::rendezvous || (is_apt_for_more() && own.below(6) == 0)) {
+        all.meeting = draw_meeting(base, own);
+        rendezvous.add(*all.meeting);
+    }
 }
 
 // Seldom one of the directories is so old that its numbers come to their end.
@@ -445,6 +469,7 @@ void simulation::parts::live()
     }
     shards.calm(trouble_ended);
     members.calm();
+    rendezvous.calm();
     calm();
     come_to_an_end();
 }
@@ -465,6 +490,7 @@ void simulation::parts::calm()
         watches.look(5s);
         shards.look();
         members.look();
+        rendezvous.look();
         if (lists) {
             lists->tidy(1s, all.may_leave_nodes);
         }

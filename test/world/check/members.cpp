@@ -49,7 +49,6 @@ void members::joined_again(number n, std::int64_t session)
         journal_.note(deed::remark, j.who, 1, [&] { return "joins again as " + j.is.name; });
         j.is.session = session;
         j.since = time_.now();
-        j.is_out = false;
         look_at_node(j, "joins again");
     }
 }
@@ -84,6 +83,14 @@ void members::updated(number n)
 void members::left(number n)
 {
     joined_.erase(n);
+}
+
+void members::has_left(const view& as)
+{
+    const auto node = nodes_.find(as.name);
+    if (node != nodes_.end() && node->second.session == as.session) {
+        found_.add("group leave", describe(node->second) + " has left, and its node is there");
+    }
 }
 
 void members::process_over(const life& of)
@@ -176,15 +183,17 @@ void members::committed(const transaction& t)
         if (c.what == change::kind::remove) {
             if (t.session != session) {
                 removed_[name] = session;
-                for (auto& [n, j] : joined_) {
-                    j.is_out |= j.is.name == name && j.is.session == session;
-                }
             }
             nodes_.erase(before);
             continue;
         }
         view is{.name = name, .said = words_in(c.data), .session = session};
         nodes_.insert_or_assign(name, is);
+        for (auto& [n, j] : joined_) {
+            if (j.is.name == name) {
+                j.missing.reset();
+            }
+        }
         history_.push_back({std::move(is), time_.now()});
     }
 }
@@ -200,24 +209,33 @@ std::vector<members::view> members::now() const
     return all;
 }
 
+// A member whose node is gone joins again, unless another one has the name by now.
+void members::look_at_member(joining& j)
+{
+    const auto node = nodes_.find(j.is.name);
+    if (node == nodes_.end()) {
+        if (!j.missing) {
+            j.missing = time_.now();
+        } else if (time_.now() - *j.missing > 3s) {
+            found_.add("group node", text_of(j) + " has no node since " +
+                                         check::text_of(*j.missing) + ", and does not join again");
+            j.missing = time_.now(); // tell it once
+        }
+    } else if (node->second.session == j.is.session && node->second != j.is && j.next.empty() &&
+               time_.now() - std::max(j.since, *calm_) > 3s) {
+        found_.add("group node", text_of(j) + " is a member since " + check::text_of(j.since) +
+                                     ", but the servers have " + describe(node->second));
+        j.since = time_.now();
+    }
+}
+
 void members::look()
 {
     if (path_.empty() || !calm_) {
         return;
     }
     for (auto& [n, j] : joined_) {
-        const auto node = nodes_.find(j.is.name);
-        if (j.is_out || !queues_.lives(j.is.session) || !j.next.empty() ||
-            time_.now() - std::max(j.since, *calm_) < 3s) {
-            continue;
-        }
-        if (node == nodes_.end() || node->second != j.is) {
-            found_.add("group node",
-                       text_of(j) + " is a member since " + check::text_of(j.since) +
-                           ", but the servers have " +
-                           (node == nodes_.end() ? "none of the name" : describe(node->second)));
-            j.since = time_.now(); // tell it once
-        }
+        look_at_member(j);
     }
     const auto present = now();
     for (auto& [n, w] : waiting_) {

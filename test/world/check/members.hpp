@@ -51,6 +51,7 @@ public:
     void updates(number n, words said); // from now on it may say this
     void updated(number n);             // and it does
     void left(number n);                // or is about to
+    void has_left(const view& as);      // its node is gone
     void process_over(const life& of);
     // An answer to a question that was asked then.
     void listed(journal::actor by, instant asked, const std::vector<view>& all);
@@ -72,8 +73,7 @@ private:
         view is;
         std::vector<words> next = {}; // it may say one of these by now
         instant since{};
-        bool is_out =
-            false; // somebody has removed its node: it joins again, or another one has the name
+        std::optional<instant> missing = {}; // since then no node has the name
     };
     struct waiter {
         journal::actor who = 0;
@@ -89,6 +89,7 @@ private:
     };
 
     void look_at_node(const joining& j, const char* what);
+    void look_at_member(joining& j);
     [[nodiscard]] std::vector<view> now() const;
     [[nodiscard]] std::string text_of(const joining& j) const;
 

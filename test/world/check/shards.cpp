@@ -28,6 +28,8 @@ void shards::add(place p)
 {
     what_ = std::move(p);
     unowned_.resize(what_.locks.size());
+    unassigned_.resize(what_.locks.size());
+    assigned_.resize(what_.locks.size());
     table_.resize(what_.locks.size());
 }
 
@@ -104,11 +106,27 @@ void shards::ended(number n)
         return;
     }
     const auto shard = at->second.shard;
-    journal_.note(deed::remark, at->second.who, shard,
+    const auto& b = at->second;
+    journal_.note(deed::remark, b.who, shard,
                   [&] { return "ends the body of shard " + std::to_string(shard); });
+    const auto of = runs_.find(b.of);
+    if (ended_ && !what_.bodies_end && of != runs_.end() && !of->second.leaves &&
+        table_[shard] == b.name && time_.now() - std::max(assigned_[shard], calm_) > 1s &&
+        queues_.lives(b.session) && !removed_.contains(b.node) && !b.is_lost()) {
+        found_.add("shards given up", b.name + " gives up shard " + std::to_string(shard) +
+                                          ", which is its own since " + text_of(assigned_[shard]));
+    }
     bodies_.erase(at);
     ++changes_;
     unowned_[shard] = time_.now();
+}
+
+void shards::ended_alone(number n)
+{
+    const auto at = runs_.find(n);
+    if (at != runs_.end() && !at->second.leaves && !what_.bodies_end) {
+        found_.add("shards member", at->second.name + " takes part no more, without a reason");
+    }
 }
 
 void shards::process_over(const life& of)
@@ -255,6 +273,11 @@ void shards::written(const std::string& data, std::int64_t session)
     }
     const auto moved = moves(table_, table->owners);
     const auto before = std::exchange(table_, table->owners);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+        if (before[i] != table_[i]) {
+            assigned_[i] = time_.now();
+        }
+    }
     if (!ended_ || anybody_refuses()) {
         return;
     }
@@ -293,8 +316,10 @@ void shards::calm(instant trouble_ended)
     calm_ = time_.now();
     moved_ = 0;
     allowed_ = least_moves();
-    for (auto& each : unowned_) {
-        each = std::max(each, calm_);
+    for (auto* all : {&unowned_, &unassigned_}) {
+        for (auto& each : *all) {
+            each = std::max(each, calm_);
+        }
     }
 }
 
@@ -304,6 +329,7 @@ void shards::look()
         return;
     }
     look_at_members();
+    look_whether_assigned();
     look_whether_owned();
     look_whether_even();
 }
@@ -324,6 +350,29 @@ void shards::look_at_members()
         if (!takes_part && time_.now() - std::max({m.since, changed_, calm_}) > 8s) {
             found_.add("shards member",
                        name + " is a member since " + text_of(m.since) + ", and takes no part");
+        }
+    }
+}
+
+// No shard without an owner waits until the group has settled.
+void shards::look_whether_assigned()
+{
+    constexpr auto limit = 2s;
+    const auto* const leader = queues_.at(what_.leader, 0);
+    const bool excused =
+        anybody_refuses() || !is_nobody_late() || leader == nullptr ||
+        dead_.contains(leader->session) || time_.now() - queues_.moved(what_.leader) < limit ||
+        std::ranges::none_of(members_, [&](const auto& each) {
+            return each.second.weight != 0 && time_.now() - each.second.since > limit;
+        });
+    for (std::size_t i = 0; i < unassigned_.size(); ++i) {
+        if (excused || members_.contains(table_[i])) {
+            unassigned_[i] = time_.now();
+        } else if (time_.now() - unassigned_[i] > limit) {
+            found_.add("shards assigned", "shard " + std::to_string(i) + " is assigned to '" +
+                                              table_[i] + "', who is not there, since " +
+                                              text_of(unassigned_[i]));
+            unassigned_[i] = time_.now(); // tell it once
         }
     }
 }
@@ -351,7 +400,14 @@ void shards::look_whether_owned()
     }
 }
 
-// Since then everything had the time to come to rest. A leader remembers for a while who was too late.
+// A leader remembers for a while who was too late.
+bool shards::is_nobody_late() const
+{
+    return ended_ &&
+           (changed_ > *ended_ || time_.now() - *ended_ > 11 * (what_.prepare + what_.take));
+}
+
+// Everything had the time to come to rest.
 bool shards::is_stable() const
 {
     if (!ended_ || what_.path.empty() || anybody_refuses()) {
@@ -360,9 +416,7 @@ bool shards::is_stable() const
     const auto steps = static_cast<std::int64_t>((table_.size() + what_.moves_at_a_time - 1) /
                                                  what_.moves_at_a_time);
     const auto rest = what_.settle + steps * (what_.prepare + 500ms) + 2s;
-    const bool forgotten =
-        changed_ > *ended_ || time_.now() - *ended_ > 11 * (what_.prepare + what_.take);
-    return forgotten && time_.now() - std::max(changed_, calm_) > rest &&
+    return is_nobody_late() && time_.now() - std::max(changed_, calm_) > rest &&
            members_.size() == runs_.size() && std::ranges::all_of(runs_, [&](const auto& r) {
                return !r.second.leaves && members_.contains(r.second.name);
            });

@@ -63,6 +63,8 @@ public:
     void over(number n);
     number began(body b);
     void ended(number n);
+    // The run has ended by itself, and nothing has failed.
+    void ended_alone(number n);
     void process_over(const life& of);
     // How often bodies have begun or ended.
     [[nodiscard]] number changes() const noexcept { return changes_; }
@@ -105,7 +107,9 @@ private:
     [[nodiscard]] std::size_t least_moves() const;
     [[nodiscard]] bool all_take_part() const;
     [[nodiscard]] bool anybody_refuses() const;
+    [[nodiscard]] bool is_nobody_late() const;
     [[nodiscard]] bool is_stable() const;
+    void look_whether_assigned();
     void look_whether_owned();
     void look_whether_even();
     void look_at_members();
@@ -119,7 +123,10 @@ private:
     number changes_ = 0;
     std::map<number, running> runs_;
     std::map<number, working> bodies_;
-    std::vector<instant> unowned_;  // since then, as long as nobody runs a body
+    std::vector<instant> unowned_; // since then, as long as nobody runs a body
+    std::vector<instant>
+        unassigned_;                // since then, as long as it is assigned to nobody who is there
+    std::vector<instant> assigned_; // since then to the same one
     std::set<std::int64_t> dead_;   // sessions whose process was killed
     std::set<std::string> removed_; // nodes of locks that operators have deleted
     std::map<std::string, member> members_;

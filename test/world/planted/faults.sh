@@ -221,3 +221,70 @@ plant "completes within the function that starts it" include/colock/detail/opera
 plant "never gives the memory of an operation back" include/colock/detail/operation.hpp \
     's/^        free\(allocator_of\(bound.get_allocator\(\)\)\);//' \
     test/world/workload/crowd.cpp
+
+# ---- groups
+
+rare=shards plant "takes a second member of one name in" lib/recipes/group/member_node.cpp \
+    "$(in_function entered 's/!ec \&\& !held \? error_code\{errc::name_in_use\} : ec/ec/')"
+rare=shards plant "does not wait until the node of a dead member has gone" lib/recipes/group/member_node.cpp \
+    "$(in_function enter 's/async_try_lock_for\(limit, /async_try_lock_for(std::chrono::milliseconds{1}, /')"
+rare=shards plant "does not join a group again" lib/recipes/group/member_node.cpp \
+    "$(in_function lost 's/self->enter\(\);/(void)self;/')"
+rare=shards plant "gives its membership up when the session has expired" lib/recipes/group/member_node.cpp \
+    "$(in_function lost 's/if \(why == errc::client_closed .*/if (true) {/')"
+rare=shards plant "completes an update before it is written" lib/recipes/group/member_node.cpp \
+    "$(in_function update 's/^    write\(\);/    written({});/')"
+rare=shards plant "takes an update for written whose answer was lost" lib/recipes/group/member_node.cpp \
+    "$(in_function written 's/pace_.after_refusal\(/updating_.complete_all({}); if (false) pace_.after_refusal(/')"
+rare=shards plant "completes a leave before the member's node is gone" lib/recipes/group/member_node.cpp \
+    "$(in_function leave 's/if \(op \&\& held.*/if (false) {/')"
+rare=shards plant "does not watch who joins a group" lib/recipes/group/group.cpp \
+    's/watches_.push_back\(std::move\(all.changes\)\);/(void)all;/'
+rare=shards plant "does not list members that have said something else" lib/recipes/group/group.cpp \
+    's/if \(!one.error\)/if (!one.error \&\& one.stat.version < 2)/'
+
+# ---- shards
+
+rare=shards plant "does not cancel the body of a shard that is lost" include/colock/detail/supervised_lock.hpp \
+    's/^( +)self->stop\(asio::cancellation_type::all\);/\1(void)self;/' test/world/workload/sharing.cpp
+rare=shards plant "completes a run of shards before its bodies have ended" lib/recipes/shards/run.cpp \
+    "$(in_function end 's/work_->stop\(\);/work_->stop(); depart();/')"
+rare=shards plant "takes a shard again whose body has not ended" lib/recipes/shards/member.cpp \
+    "$(in_function end 's/shards_\[at\].is = state::ending;/shards_[at].is = state::absent;/')"
+rare=shards plant "does not look whether somebody waits for its shard" lib/recipes/shards/work.cpp \
+    "$(in_function look_at_queue 's/r.value.names\).size\(\) > 1/r.value.names).size() > 100/')"
+rare=shards plant "looks once whether somebody waits for its shard" lib/recipes/shards/work.cpp \
+    "$(in_function look_at_queue 's/self->look_at_queue\(shard\);/(void)self;/')"
+rare=shards plant "reads the assignment once" lib/recipes/shards/run.cpp \
+    "$(in_function watch_table 's/self->watch_table\(\);/(void)self;/')"
+rare=shards plant "writes the assignment when its term is over" lib/recipes/shards/leading.cpp \
+    "$(in_function write 's/term_.guarded\(std::move\(step\)\)/std::vector<transaction_op>{step}/')"
+rare=shards plant "ignores the assignment of the leader before it" lib/recipes/shards/leading.cpp \
+    "$(in_function found 's/if \(!written \|\| .*/if (true) {/')"
+rare=shards plant "does not stand again when its term is over" lib/recipes/shards/run.cpp \
+    "$(in_function stand 's/self->stand\(\);/(void)self;/')"
+rare=shards plant "lets the shards of a dead member wait until the group has settled" lib/recipes/shards/assignment.cpp \
+    's/if \(owner\[s\] == nobody\)/if (owner[s] == nobody \&\& settled)/'
+rare=shards plant "ignores the weight of members" lib/recipes/shards/leading.cpp \
+    's/\.weight = m.weight,/.weight = 1,/'
+rare=shards plant "assigns shards to members that have left" lib/recipes/shards/leader.cpp \
+    "$(in_function members 's/if \(all != members_\)/for (const auto\& m : members_) { if (!std::ranges::binary_search(all, m.name, {}, \&shard_taker::name)) { all.insert(std::ranges::lower_bound(all, m.name, {}, \&shard_taker::name), m); } }\n    if (all != members_)/')"
+rare=shards plant "does not see that a shard is taken" lib/recipes/shards/leading.cpp \
+    "$(in_function note_taken 's/leader_->taken\(m.first\);/(void)0;/')"
+rare=shards plant "ignores the limit of a leave" lib/recipes/shards/run.cpp \
+    "$(in_function leave 's/limit_.expires_at\(limit\);/limit_.expires_at(limit + std::chrono::hours{1});/')"
+rare=shards plant "waits for what prepares a shard without a limit" lib/recipes/shards/preparation.cpp \
+    "$(in_function start 's/expires_after\(self->config_->options.prepare_limit\)/expires_after(std::chrono::hours{1})/')"
+
+# ---- latches and barriers
+
+rare=rendezvous plant "takes an arrival that was deleted for the end of its phase" lib/recipes/rendezvous/arrival.cpp \
+    "$(in_function found 's/phase_ \&\& \*phase_ < phase :/phase_ \&\& !now.waits :/')"
+rare=rendezvous plant "does not arrive again when its session has expired" lib/recipes/rendezvous/arrival.cpp \
+    "$(in_function take_part 's/if \(!now.waits \&\& !now.is_counted\)/if (!phase_)/')"
+rare=rendezvous plant "leaves the arrival of a dead process for ever" lib/recipes/rendezvous/gathering.hpp \
+    's/\{\.mode = create_mode::ephemeral\}/{.mode = create_mode::persistent}/' lib/recipes/rendezvous/{barrier,latch}.cpp
+rare=rendezvous plant "does not end a wait for others that is cancelled" lib/recipes/rendezvous/gathering.hpp \
+    's/case kind::cut_short: cut_short\(\); break;/case kind::cut_short: break;/' lib/recipes/rendezvous/{barrier,latch}.cpp
+rare=rendezvous plant "watches the node of an arrival that is gone" lib/recipes/rendezvous/gathering.hpp \
+    's/if \(ec \|\| !r.value\)/if (ec)/' lib/recipes/rendezvous/{barrier,latch}.cpp

@@ -1,5 +1,6 @@
 #include "workloads.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -36,6 +37,13 @@ asio::awaitable<void> hear_of_joins(customer::ptr me,
             co_await here->async_wait_rejoin(seen, me->tuple("async_wait_rejoin"));
         if (ec) {
             me->all.members.left(number);
+            constexpr colock::errc expected[] = {
+                colock::errc::not_held, colock::errc::client_closed, colock::errc::name_in_use};
+            if (ec != asio::error::operation_aborted &&
+                std::ranges::none_of(expected, [why = ec](colock::errc e) { return why == e; })) {
+                me->all.found.add("group node", me->all.journal.name_of(me->who) +
+                                                    " is a member no more: " + ec.message());
+            }
             co_return;
         }
         if (now <= seen) {
@@ -68,9 +76,12 @@ asio::awaitable<void> be_a_member(customer::ptr me, std::shared_ptr<colock::memb
     me->all.members.left(number);
     colock::membership gone{std::move(*here)};
     if (me->zk && chance.per_mille(500)) {
+        const check::members::view was{.name = gone.name(), .session = me->zk->session_id()};
         auto [ec] = co_await gone.async_leave(me->tuple("async_leave"));
         if (ec) {
             me->ended("async_leave", ec);
+        } else {
+            me->all.members.has_left(was);
         }
     }
 }
@@ -98,10 +109,18 @@ asio::awaitable<void> joiner(customer::ptr me, random chance)
         const check::members::view as{.name = o.name, .said = said};
         canceller stop{*me, chance};
         stop.perhaps(150);
+        const auto began = me->all.time.now();
         auto [ec, here] =
             co_await all.async_join(std::move(o), me->tuple("async_join", stop.slot()));
         if (ec) {
             me->ended("async_join", ec);
+            // The node may be one that a dead process has left. Clocks differ by a hundredth.
+            if (ec == colock::errc::name_in_use &&
+                me->all.time.now() - began < me->all.least_timeout * 98 / 100) {
+                me->all.found.add("group name", me->all.journal.name_of(me->who) +
+                                                    " is refused the name " + as.name +
+                                                    " before the session of another may be over");
+            }
             continue;
         }
         auto known = as;

@@ -99,6 +99,7 @@ void program::over()
         all_.holds.process_over(*life_);
         all_.shards.process_over(*life_);
         all_.members.process_over(*life_);
+        all_.rendezvous.process_over(*life_);
     }
 }
 
@@ -253,6 +254,9 @@ void program::engage(customer& c, random& chance)
     if (!all_.group.empty()) {
         engage_for_group(c, chance);
     }
+    if (all_.meeting) {
+        engage_for_rendezvous(c, chance);
+    }
 }
 
 // A client runs the shards of a path once. Those without credentials could lead, but not read who the others are.
@@ -278,6 +282,20 @@ void program::engage_for_group(customer& c, random& chance)
     }
     if (!c.foreign && chance.per_mille(300)) {
         c.engage(looks_at_group(me, chance.branch()));
+    }
+}
+
+void program::engage_for_rendezvous(customer& c, random& chance)
+{
+    const auto me = c.shared_from_this();
+    if (!c.foreign && chance.per_mille(600)) {
+        c.engage(goes_through_phases(me, chance.branch()));
+    }
+    if (!c.foreign && chance.per_mille(500)) {
+        c.engage(meets_at_latches(me, chance.branch()));
+    }
+    if (!c.foreign && chance.per_mille(100)) {
+        c.engage(takes_arrivals_out(me, chance.branch()));
     }
 }
 

@@ -67,6 +67,7 @@ private:
     void engage(customer& c, random& chance);
     void engage_for_shards(customer& c, random& chance);
     void engage_for_group(customer& c, random& chance);
+    void engage_for_rendezvous(customer& c, random& chance);
     [[nodiscard]] asio::awaitable<void> some_user(customer& c, std::size_t at, random& chance);
 
     scene& all_;

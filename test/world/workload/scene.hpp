@@ -11,6 +11,7 @@
 #include "../check/members.hpp"
 #include "../check/operations.hpp"
 #include "../check/queues.hpp"
+#include "../check/rendezvous.hpp"
 #include "../check/shards.hpp"
 #include "../check/watches.hpp"
 #include "../rarity.hpp"
@@ -73,6 +74,7 @@ struct scene {
     check::guards& guards;
     check::shards& shards;
     check::members& members;
+    check::rendezvous& rendezvous;
     std::string hosts;
     std::string chroot; // below which all places are
     std::chrono::milliseconds tick;
@@ -91,7 +93,8 @@ struct scene {
     std::set<const customer*> customers = {};
     std::vector<place> places;
     std::optional<shared_work> shared = {};
-    std::string group = {};             // the path, where programs join one
+    std::string group = {}; // the path, where programs join one
+    std::optional<check::rendezvous::place> meeting = {};
     std::vector<colock::errc> expected; // which say elsewhere that a program is wrong
     bool calm = false;                  // no more trouble, and nobody holds a lock for long
     bool draining = false;              // programs end what they do, and begin nothing

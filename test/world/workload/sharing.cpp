@@ -134,7 +134,11 @@ colock::shards_options draw_options(customer& me, const std::string& name, rando
         o.prepare = [me = me.shared_from_this(), own = chance.branch(),
                      most = s.prepare_limit](const colock::shard_id&) mutable {
             const bool late = own.per_mille(100);
-            return get_ready(me, late ? 2 * most : own.between(0ns, most), own.per_mille(100));
+            const bool stubborn = own.per_mille(100);
+            const std::chrono::nanoseconds needs = !late      ? own.between(0ns, most)
+                                                   : stubborn ? 2 * most
+                                                              : 1h;
+            return get_ready(me, needs, stubborn);
         };
     }
     constexpr colock::body_end ends[] = {colock::body_end::fail, colock::body_end::restart,
@@ -172,6 +176,17 @@ asio::awaitable<void> end_run(customer::ptr me, colock::shards all, std::shared_
                                               " leaves with a limit of " + check::text_of(limit) +
                                               " s, and needs " +
                                               check::text_of(me->all.time.now() - since));
+    }
+}
+
+bool is_aborted(const std::exception_ptr& e)
+{
+    try {
+        std::rethrow_exception(e);
+    } catch (const boost::system::system_error& failure) {
+        return failure.code() == asio::error::operation_aborted;
+    } catch (...) {
+        return false;
     }
 }
 
@@ -216,6 +231,9 @@ asio::awaitable<void> sharer(customer::ptr me, random chance)
             failure = std::current_exception();
         }
         t->over = true;
+        if (!failure || (is_aborted(failure) && me->zk && !me->is_over())) {
+            me->all.shards.ended_alone(t->number);
+        }
         me->all.shards.over(t->number);
         if (failure) {
             judge(*me, failure);

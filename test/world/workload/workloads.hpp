@@ -53,4 +53,13 @@ namespace world::workload {
 // Asks who the members are, waits for changes, and seldom removes one.
 [[nodiscard]] asio::awaitable<void> looks_at_group(customer::ptr me, random chance);
 
+// Waits for others at a barrier, phase after phase.
+[[nodiscard]] asio::awaitable<void> goes_through_phases(customer::ptr me, random chance);
+
+// Arrives at latches, waits there, and counts them down.
+[[nodiscard]] asio::awaitable<void> meets_at_latches(customer::ptr me, random chance);
+
+// Deletes the nodes of some who have arrived, as an operator does.
+[[nodiscard]] asio::awaitable<void> takes_arrivals_out(customer::ptr me, random chance);
+
 } // namespace world::workload
