@@ -63,6 +63,8 @@ rule(cli/run "\"(look|change|health)/")
 rule(cli/look "\"(run|change|health)/")
 rule(cli/change "\"(run|health)/")
 rule(cli/health "\"(run|look|change)/")
+# What stands in for ZooKeeper in tests needs neither the library nor Asio.
+rule(testing/ensemble "[<\"](zookeeper|boost/asio)" ${internal} "\"(colock|cli|test)/")
 rule(examples "[<\"]zookeeper/" ${internal})
 
 if(faults)

@@ -25,7 +25,7 @@ function(limit most)
     set(faults ${faults} PARENT_SCOPE)
 endfunction()
 
-limit(600 include lib test bench examples)
+limit(600 include lib test testing bench examples)
 
 if(faults)
     message(FATAL_ERROR "${faults} file(s) with more than one subject: see CONTRIBUTING.md")

@@ -5,8 +5,8 @@
 #include "check/journal.hpp"
 #include "check/queues.hpp"
 #include "ensemble/ensemble.hpp"
-#include "random.hpp"
-#include "timeline.hpp"
+#include "ensemble/random.hpp"
+#include "ensemble/timeline.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -5,7 +5,6 @@
 namespace world {
 
 using namespace std::chrono_literals;
-using colock::zk::opcode;
 
 void changing_nodes::begin(const std::vector<std::string>& paths)
 {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "ensemble/ensemble.hpp"
-#include "random.hpp"
-#include "timeline.hpp"
+#include "ensemble/random.hpp"
+#include "ensemble/timeline.hpp"
 
 #include <string>
 #include <vector>

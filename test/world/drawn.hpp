@@ -5,7 +5,7 @@
 #include "check/rendezvous.hpp"
 #include "check/shards.hpp"
 #include "ensemble/ensemble.hpp"
-#include "random.hpp"
+#include "ensemble/random.hpp"
 #include "rarity.hpp"
 #include "workload/scene.hpp"
 

@@ -46,7 +46,6 @@ void limits::look(const counter& c)
 
 void limits::write(const std::string& node, const std::string& data)
 {
-    using colock::zk::opcode;
     const auto op = servers_.decided().find(node) == nullptr ? opcode::create : opcode::set;
     servers_.by_hand({.op = op, .path = node, .data = data, .acl = colock::open_acl()});
 }

@@ -3,8 +3,8 @@
 
 #include "check/journal.hpp"
 #include "ensemble/ensemble.hpp"
-#include "random.hpp"
-#include "timeline.hpp"
+#include "ensemble/random.hpp"
+#include "ensemble/timeline.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,11 +1,11 @@
 // A program on a machine, with its io_context.
 #pragma once
 
+#include "ensemble/machine.hpp"
+#include "ensemble/network.hpp"
+#include "ensemble/random.hpp"
 #include "guard/helper.hpp"
 #include "kernel.hpp"
-#include "machine.hpp"
-#include "network.hpp"
-#include "random.hpp"
 
 #include <boost/asio/io_context.hpp>
 

@@ -405,7 +405,7 @@ void trouble::write_by_hand()
         return;
     }
     const auto path = queues_.at(place, random_.below(queues_.count(place)))->path;
-    servers_.by_hand({.op = colock::zk::opcode::set, .path = path, .data = "by hand"});
+    servers_.by_hand({.op = opcode::set, .path = path, .data = "by hand"});
     if (queues_.of(place).type != check::queues::kind::single_node && random_.per_mille(500)) {
         time_.after(random_.between(50ms, 500ms), [this, path] {
             if (!over_) {

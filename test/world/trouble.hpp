@@ -5,10 +5,10 @@
 #include "check/journal.hpp"
 #include "check/queues.hpp"
 #include "ensemble/ensemble.hpp"
-#include "network.hpp"
-#include "random.hpp"
+#include "ensemble/network.hpp"
+#include "ensemble/random.hpp"
+#include "ensemble/timeline.hpp"
 #include "rarity.hpp"
-#include "timeline.hpp"
 #include "workload/program.hpp"
 
 #include <chrono>

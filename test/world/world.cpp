@@ -13,12 +13,12 @@
 #include "check/watches.hpp"
 #include "drawn.hpp"
 #include "ensemble/ensemble.hpp"
+#include "ensemble/machine.hpp"
+#include "ensemble/network.hpp"
+#include "ensemble/random.hpp"
+#include "ensemble/timeline.hpp"
 #include "limits.hpp"
-#include "machine.hpp"
 #include "names/contender_name.hpp"
-#include "network.hpp"
-#include "random.hpp"
-#include "timeline.hpp"
 #include "trouble.hpp"
 #include "workload/customer.hpp"
 #include "workload/program.hpp"
@@ -371,7 +371,7 @@ void simulation::parts::bring_to_the_end()
     servers.set_counter(old->path, old->next);
     // What is created now has the new number in all logs.
     const auto first = old->path + "/first-";
-    servers.by_hand({.op = colock::zk::opcode::create,
+    servers.by_hand({.op = opcode::create,
                      .path = first,
                      .mode = colock::create_mode::persistent_sequential,
                      .acl = colock::open_acl()});
@@ -384,7 +384,7 @@ void simulation::parts::make_by_hand(const std::string& path, const std::string&
                                      colock::create_mode mode)
 {
     while (servers.decided().find(path) == nullptr) {
-        servers.by_hand({.op = colock::zk::opcode::create,
+        servers.by_hand({.op = opcode::create,
                          .path = path,
                          .data = data,
                          .mode = mode,

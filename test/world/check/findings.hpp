@@ -1,7 +1,7 @@
 // What a check has found wrong.
 #pragma once
 
-#include "../timeline.hpp"
+#include "ensemble/timeline.hpp"
 
 #include <string>
 #include <utility>

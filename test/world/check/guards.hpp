@@ -1,8 +1,8 @@
 // Session guards: whose sessions they resume and end, and when.
 #pragma once
 
-#include "../machine.hpp"
-#include "../network.hpp"
+#include "ensemble/machine.hpp"
+#include "ensemble/network.hpp"
 #include "findings.hpp"
 #include "journal.hpp"
 #include "operations.hpp"

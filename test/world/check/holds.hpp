@@ -4,7 +4,7 @@
 #include <colock/error.hpp>
 #include <colock/fencing_token.hpp>
 
-#include "../machine.hpp"
+#include "ensemble/machine.hpp"
 #include "findings.hpp"
 #include "journal.hpp"
 #include "operations.hpp"

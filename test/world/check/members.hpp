@@ -1,7 +1,7 @@
 // A group: who has joined it, and who is listed.
 #pragma once
 
-#include "../ensemble/transaction.hpp"
+#include "ensemble/transaction.hpp"
 #include "findings.hpp"
 #include "journal.hpp"
 #include "operations.hpp"

@@ -1,7 +1,7 @@
 // Shards: whose bodies run, who takes part, and who shall own what.
 #pragma once
 
-#include "../ensemble/transaction.hpp"
+#include "ensemble/transaction.hpp"
 #include "findings.hpp"
 #include "journal.hpp"
 #include "operations.hpp"

@@ -3,8 +3,8 @@
 
 #include <colock/node.hpp>
 
-#include "../ensemble/ensemble.hpp"
-#include "../timeline.hpp"
+#include "ensemble/ensemble.hpp"
+#include "ensemble/timeline.hpp"
 #include "findings.hpp"
 #include "journal.hpp"
 #include "operations.hpp"

@@ -1,6 +1,6 @@
 #include "script.hpp"
 
-#include "../random.hpp"
+#include "ensemble/random.hpp"
 
 #include <algorithm>
 #include <array>

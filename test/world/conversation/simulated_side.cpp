@@ -1,6 +1,7 @@
-#include "../ensemble/ensemble.hpp"
-#include "../network.hpp"
+#include "ensemble/ensemble.hpp"
+#include "ensemble/network.hpp"
 #include "side.hpp"
+#include "zk/translation.hpp"
 
 #include <deque>
 #include <stdexcept>
@@ -33,8 +34,7 @@ public:
             return true;
         });
         for (const auto& [path, counter] : o.from) {
-            servers_.by_hand(
-                {.op = colock::zk::opcode::create, .path = path, .acl = colock::open_acl()});
+            servers_.by_hand({.op = opcode::create, .path = path, .acl = colock::open_acl()});
             wait([this, &path = path] { return servers_.decided().find(path) != nullptr; });
             time_.run_until(time_.now() + 100ms);
             servers_.set_counter(path, counter);
@@ -53,9 +53,9 @@ public:
             host_, servers_.address(server),
             {.connected =
                  [&s, as, credentials] {
-                     s.link->send(connect_request{as, session_timeout});
+                     s.link->send(connect_request{to_servers(as), session_timeout});
                      for (const auto& c : credentials) {
-                         s.link->send(auth_request{c});
+                         s.link->send(to_servers(c));
                      }
                  },
              .received = [this, session](message&& m) { received(session, std::move(m)); },
@@ -70,7 +70,7 @@ public:
         auto& s = sessions_[session];
         for (const auto& c : calls) {
             s.unanswered.push_back(number);
-            s.link->send(request{static_cast<std::int32_t>(number++), c});
+            s.link->send(request{static_cast<std::int32_t>(number++), to_servers(c)});
         }
         if (s.ended) {
             ended(session);
@@ -115,8 +115,8 @@ public:
     {
         auto& s = sessions_[operators_session];
         s.unanswered.push_back(0);
-        s.link->send(request{
-            0, {.op = colock::zk::opcode::set_acl, .path = path, .version = version, .acl = acl}});
+        s.link->send(
+            request{0, {.op = opcode::set_acl, .path = path, .version = version, .acl = acl}});
         wait([&s] { return s.unanswered.empty(); });
         auto body = std::get<answer>(heard_.back().what).body;
         heard_.pop_back();
@@ -150,10 +150,10 @@ private:
     void received(std::size_t session, message&& m)
     {
         if (const auto* r = std::get_if<connect_reply>(&m)) {
-            sessions_[session].identity = r->session;
+            sessions_[session].identity = to_library(r->session);
         } else if (auto* a = std::get_if<reply>(&m)) {
-            heard_.push_back(
-                {session, answer{static_cast<std::size_t>(a->number), std::move(a->body)}});
+            heard_.push_back({session, answer{static_cast<std::size_t>(a->number),
+                                              to_library(std::move(a->body))}});
             sessions_[session].unanswered.pop_front();
         } else if (auto* e = std::get_if<event>(&m)) {
             heard_.push_back({session, std::move(e->what)});

@@ -4,7 +4,7 @@
 #include <colock/colock.hpp>
 
 #include "../process.hpp"
-#include "../random.hpp"
+#include "ensemble/random.hpp"
 #include "scene.hpp"
 
 #include <boost/asio/as_tuple.hpp>

@@ -1,10 +1,10 @@
 // What runs on one machine: processes that come and go, their clients, and those who use them.
 #pragma once
 
-#include "../machine.hpp"
-#include "../network.hpp"
 #include "../process.hpp"
-#include "../random.hpp"
+#include "ensemble/machine.hpp"
+#include "ensemble/network.hpp"
+#include "ensemble/random.hpp"
 #include "scene.hpp"
 
 #include <boost/asio/awaitable.hpp>

@@ -4,6 +4,7 @@
 #include "../process.hpp"
 #include "chroot.hpp"
 #include "old_stream.hpp"
+#include "translation.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -225,7 +226,7 @@ void simulated_connection::process_connected()
     }
     wakeups_.fetch_add(1, std::memory_order_relaxed);
     last_sent_ = clock::now();
-    stream_->send(connect_request{session_, timeout_});
+    stream_->send(connect_request{to_servers(session_), timeout_});
     observer_.offered();
     step();
 }
@@ -266,7 +267,7 @@ void simulated_connection::understand(message&& m)
         }
         unanswered_since_ = clock::now();
         const auto to = outstanding_.pop();
-        to.to->answered(shown(to.op, std::move(answer->body), root_));
+        to.to->answered(shown(to.op, to_library(std::move(answer->body)), root_));
     } else if (auto* fired = std::get_if<event>(&m)) {
         root_.strip(fired->what.path);
         watches_->watch_fired(std::move(fired->what));
@@ -281,12 +282,12 @@ void simulated_connection::understand(message&& m)
                       "the server sent the server takes the session over under another number");
             return;
         }
-        session_ = accepted->session;
+        session_ = to_library(accepted->session);
         timeout_ = accepted->timeout;
         state_ = status::connected;
         for (auto& c : credentials_) {
             last_sent_ = clock::now();
-            stream_->send(auth_request{std::move(c)});
+            stream_->send(to_servers(std::move(c)));
         }
     } else if (const auto* checked = std::get_if<auth_reply>(&m); checked && checked->error) {
         break_off(status::auth_failed, zookeeper_errc::auth_failed, "");
@@ -344,7 +345,7 @@ error_code simulated_connection::send(const zk::call& c, zk::receiver& to)
         unanswered_since_ = clock::now();
     }
     outstanding_.push({++numbers_, c.op, &to});
-    held_back_.push_back(request{numbers_, root_.whole(c)});
+    held_back_.push_back(request{numbers_, to_servers(root_.whole(c))});
     last_sent_ = clock::now();
     return {};
 }
@@ -354,7 +355,7 @@ bool simulated_connection::authenticate(const colock::credential& c)
     if (!open_ || close_requested_ || end_sent_ || in_library_ || state_ != status::connected) {
         return false;
     }
-    held_back_.push_back(auth_request{c});
+    held_back_.push_back(to_servers(c));
     last_sent_ = clock::now();
     return true;
 }

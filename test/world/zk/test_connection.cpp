@@ -147,7 +147,7 @@ struct scene : zk::connection::observer, zk::watch_receiver {
             hear("close");
         }
     }
-    void answer(std::int32_t number, zk::reply body)
+    void answer(std::int32_t number, response body)
     {
         accepted->send(reply{.number = number, .body = std::move(body)});
     }

@@ -5,8 +5,8 @@
 #include "check/journal.hpp"
 #include "check/operations.hpp"
 #include "check/queues.hpp"
-#include "machine.hpp"
-#include "timeline.hpp"
+#include "ensemble/machine.hpp"
+#include "ensemble/timeline.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>

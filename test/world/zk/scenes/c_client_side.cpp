@@ -21,7 +21,6 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using colock::test::jute_reader;
 using colock::test::jute_writer;
-using colock::zk::opcode;
 
 // ZooKeeper's numbers of the requests that the scenes send.
 enum wire_opcode { get_data = 4, ping = 11, check = 13, multi = 14, create2 = 15, auth = 100 };
@@ -204,7 +203,7 @@ private:
         }
         return out.bytes();
     }
-    static void header(jute_writer& out, std::int32_t xid, const colock::error_code& error)
+    static void header(jute_writer& out, std::int32_t xid, status error)
     {
         out.integer(xid).longer(1).integer(error.value());
     }

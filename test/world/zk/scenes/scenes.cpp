@@ -179,7 +179,7 @@ zk::call watched(std::string path)
     return {.op = zk::opcode::get, .path = std::move(path), .watch = true};
 }
 
-reply answer(std::int32_t number, zk::reply body)
+reply answer(std::int32_t number, response body)
 {
     return {.number = number, .body = std::move(body)};
 }

@@ -1,9 +1,7 @@
 // What clients and servers say to each other: ZooKeeper's protocol as data.
 #pragma once
 
-#include <colock/client_options.hpp>
-
-#include "zk/call.hpp"
+#include "operation.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -16,15 +14,20 @@ namespace world {
 // ---- from the client. Paths are whole: the client's end puts the chroot before them.
 
 struct connect_request {
-    colock::zk::session_identity session; // id 0: a new one
+    session_identity session; // id 0: a new one
     std::chrono::milliseconds timeout{};
 };
+// Who a client says that it is.
+struct claim {
+    std::string scheme = {};
+    std::string secret = {};
+};
 struct auth_request {
-    colock::credential credential;
+    claim credential;
 };
 struct request {
     std::int32_t number = 0; // xid
-    colock::zk::call call;
+    operation call;
 };
 struct ping_request {};
 struct close_request {};
@@ -32,16 +35,16 @@ struct close_request {};
 // ---- from the server
 
 struct connect_reply {
-    colock::zk::session_identity session; // id 0: there is no such session any more
+    session_identity session; // id 0: there is no such session any more
     std::chrono::milliseconds timeout{};
 };
 struct auth_reply {
-    colock::error_code error;
+    status error;
 };
 struct reply {
     std::int32_t number = 0;
     std::int64_t transaction = 0; // zxid: the last one that the server has carried out
-    colock::zk::reply body;
+    response body;
 };
 struct event {
     colock::watch_event what;

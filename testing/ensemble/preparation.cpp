@@ -8,7 +8,6 @@ namespace world {
 
 namespace {
 
-using colock::error_code;
 using colock::zookeeper_errc;
 
 // A client has checked most of this.
@@ -73,7 +72,7 @@ std::int32_t successor(std::int32_t n)
 } // namespace
 
 transaction preparation::prepare(const submitted& request, std::int64_t zxid, std::int64_t time,
-                                 error_code session_error)
+                                 status session_error)
 {
     transaction t;
     t.zxid = zxid;
@@ -85,7 +84,7 @@ transaction preparation::prepare(const submitted& request, std::int64_t zxid, st
     const auto& who = request.who ? *request.who : nobody;
     const auto& c = request.call;
     journal_.clear();
-    error_code error;
+    status error;
     switch (request.what) {
     case submitted::kind::open_session:
         t.what = transaction::kind::open_session;
@@ -100,13 +99,13 @@ transaction preparation::prepare(const submitted& request, std::int64_t zxid, st
     case submitted::kind::ping: break;
     case submitted::kind::by_hand:
     case submitted::kind::call:
-        if (c.op == colock::zk::opcode::multi) {
+        if (c.op == opcode::multi) {
             t.what = transaction::kind::multi;
             multi(c, who, session_error, t);
             break;
         }
         switch (c.op) {
-        case colock::zk::opcode::create:
+        case opcode::create:
             // The server looks at the mode before it looks at the session.
             if (has_ttl(c.mode) && !extended_types_) {
                 error = zookeeper_errc::unimplemented;
@@ -118,10 +117,10 @@ transaction preparation::prepare(const submitted& request, std::int64_t zxid, st
                 error = create(c.path, c.data, c.mode, c.ttl, c.acl, who, t);
             }
             break;
-        case colock::zk::opcode::remove:
+        case opcode::remove:
             error = session_error ? session_error : remove(c.path, c.version, who, t);
             break;
-        case colock::zk::opcode::set_acl:
+        case opcode::set_acl:
             error = session_error ? session_error : set_acl(c.path, c.acl, c.version, who, t);
             break;
         default:
@@ -189,10 +188,10 @@ void preparation::applied(std::int64_t zxid)
     }
 }
 
-error_code preparation::create(const std::string& path, const std::string& data,
-                               colock::create_mode mode, std::chrono::milliseconds ttl,
-                               const colock::access_control_list& acl, const identities& who,
-                               transaction& t)
+status preparation::create(const std::string& path, const std::string& data,
+                           colock::create_mode mode, std::chrono::milliseconds ttl,
+                           const colock::access_control_list& acl, const identities& who,
+                           transaction& t)
 {
     if (path.rfind('/') == std::string::npos) {
         return zookeeper_errc::bad_arguments;
@@ -243,8 +242,8 @@ error_code preparation::create(const std::string& path, const std::string& data,
     return {};
 }
 
-error_code preparation::remove(const std::string& path, std::int32_t version, const identities& who,
-                               transaction& t)
+status preparation::remove(const std::string& path, std::int32_t version, const identities& who,
+                           transaction& t)
 {
     if (path.rfind('/') == std::string::npos || is_special(path)) {
         return zookeeper_errc::bad_arguments;
@@ -275,7 +274,7 @@ error_code preparation::remove(const std::string& path, std::int32_t version, co
     return {};
 }
 
-error_code preparation::tidy(const std::string& path, transaction& t)
+status preparation::tidy(const std::string& path, transaction& t)
 {
     const auto node = find(path);
     if (!node) {
@@ -290,8 +289,8 @@ error_code preparation::tidy(const std::string& path, transaction& t)
     return remove(path, colock::any_version, {{"super", ""}}, t);
 }
 
-error_code preparation::set(const std::string& path, const std::string& data, std::int32_t version,
-                            const identities& who, transaction& t)
+status preparation::set(const std::string& path, const std::string& data, std::int32_t version,
+                        const identities& who, transaction& t)
 {
     if (!is_valid(path)) {
         return zookeeper_errc::bad_arguments;
@@ -315,8 +314,8 @@ error_code preparation::set(const std::string& path, const std::string& data, st
 }
 
 // As in the server, what is prepared before this is carried out is held against the list before.
-error_code preparation::set_acl(const std::string& path, const colock::access_control_list& acl,
-                                std::int32_t version, const identities& who, transaction& t)
+status preparation::set_acl(const std::string& path, const colock::access_control_list& acl,
+                            std::int32_t version, const identities& who, transaction& t)
 {
     if (!is_valid(path)) {
         return zookeeper_errc::bad_arguments;
@@ -345,8 +344,8 @@ error_code preparation::set_acl(const std::string& path, const colock::access_co
     return {};
 }
 
-error_code preparation::check(const std::string& path, std::int32_t version, const identities& who,
-                              transaction& t)
+status preparation::check(const std::string& path, std::int32_t version, const identities& who,
+                          transaction& t)
 {
     if (!is_valid(path)) {
         return zookeeper_errc::bad_arguments;
@@ -365,13 +364,13 @@ error_code preparation::check(const std::string& path, std::int32_t version, con
     return {};
 }
 
-void preparation::multi(const colock::zk::call& c, const identities& who, error_code session_error,
+void preparation::multi(const operation& c, const identities& who, status session_error,
                         transaction& t)
 {
     using kind = colock::transaction_op::kind;
     for (std::size_t i = 0; i != c.ops.size(); ++i) {
         const auto& op = c.ops[i];
-        error_code error = session_error;
+        status error = session_error;
         if (op.type == kind::create && has_ttl(op.create.mode)) {
             // The request of a step has no room for the time.
             error = extended_types_ ? zookeeper_errc::bad_arguments : zookeeper_errc::unimplemented;
@@ -393,7 +392,7 @@ void preparation::multi(const colock::zk::call& c, const identities& who, error_
             t.refusals.resize(c.ops.size());
             t.refusals[i] = error;
             std::fill(t.refusals.begin() + static_cast<std::ptrdiff_t>(i) + 1, t.refusals.end(),
-                      error_code{zookeeper_errc::runtime_inconsistency});
+                      status{zookeeper_errc::runtime_inconsistency});
             return;
         }
     }

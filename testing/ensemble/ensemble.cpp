@@ -117,7 +117,7 @@ std::size_t ensemble::connections() const
     return sum;
 }
 
-bool ensemble::by_hand(colock::zk::call c)
+bool ensemble::by_hand(operation c)
 {
     const auto i = leader();
     return i && machine_of(*i).is_running() && impl_->servers[*i]->role()->by_hand(std::move(c));
@@ -125,8 +125,7 @@ bool ensemble::by_hand(colock::zk::call c)
 
 bool ensemble::set_acl_by_hand(std::string path, colock::access_control_list acl)
 {
-    return by_hand(
-        {.op = colock::zk::opcode::set_acl, .path = std::move(path), .acl = std::move(acl)});
+    return by_hand({.op = opcode::set_acl, .path = std::move(path), .acl = std::move(acl)});
 }
 
 void ensemble::set_counter(const std::string& path, std::int32_t next)

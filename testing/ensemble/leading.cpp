@@ -53,7 +53,7 @@ public:
     std::int64_t epoch() const noexcept override { return epoch_; }
     void accept_follower(std::shared_ptr<stream> link) override;
     void flushed(std::int64_t zxid) override;
-    bool by_hand(colock::zk::call c) override;
+    bool by_hand(operation c) override;
 
     // ---- of its own clients
 
@@ -427,7 +427,7 @@ void leading::remove_next_container()
     after(between_removals, [](leading& self) { self.remove_next_container(); });
 }
 
-bool leading::by_hand(colock::zk::call c)
+bool leading::by_hand(operation c)
 {
     if (!clients_) {
         return false;
@@ -494,8 +494,7 @@ void leading::prepare(asked a)
         return;
     }
     const bool of_session = r.what == submitted::kind::call || r.what == submitted::kind::ping;
-    const auto error =
-        of_session && !r.throttled ? sessions_->check(r.session, a.who) : colock::error_code{};
+    const auto error = of_session && !r.throttled ? sessions_->check(r.session, a.who) : status{};
     if (!r.is_write() || r.throttled) {
         clients_->enqueue(std::move(a.request), error);
         return;

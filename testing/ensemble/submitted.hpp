@@ -2,7 +2,7 @@
 #pragma once
 
 #include "access.hpp"
-#include "zk/call.hpp"
+#include "operation.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -26,7 +26,7 @@ struct submitted {
     std::uint64_t origin = 0; // one number for each, of all servers
     std::int64_t session = 0;
     std::int32_t number = 0; // the client's
-    colock::zk::call call = {};
+    operation call = {};
     std::chrono::milliseconds timeout{}; // of a session to open
     shared_identities who = {};
     bool throttled = false;              // it has waited for too long
@@ -36,14 +36,13 @@ struct submitted {
     // It goes through the leader's order of transactions.
     [[nodiscard]] bool is_write() const noexcept
     {
-        using colock::zk::opcode;
         return what != kind::ping &&
                (what != kind::call || call.op == opcode::create || call.op == opcode::remove ||
                 call.op == opcode::set || call.op == opcode::set_acl || call.op == opcode::multi);
     }
     [[nodiscard]] bool is_sync() const noexcept
     {
-        return what == kind::call && call.op == colock::zk::opcode::sync;
+        return what == kind::call && call.op == opcode::sync;
     }
 };
 

@@ -3,7 +3,7 @@
 
 #include "ensemble/access.hpp"
 #include "ensemble/ensemble.hpp"
-#include "network.hpp"
+#include "ensemble/network.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -17,8 +17,6 @@
 namespace world::test {
 
 using namespace std::chrono_literals;
-using colock::zk::opcode;
-
 // Three servers and what they stand on.
 struct scene {
     explicit scene(ensemble_options options = {}, std::uint64_t seed = 1)
@@ -71,7 +69,7 @@ public:
     }
 
     // Does not wait.
-    void connect(std::size_t server, colock::zk::session_identity as = {},
+    void connect(std::size_t server, session_identity as = {},
                  std::chrono::milliseconds wanted = 10s)
     {
         hang_up();
@@ -87,8 +85,7 @@ public:
                                    .ended = [this] { ended = true; }});
     }
     // With a session.
-    bool open(std::size_t server, colock::zk::session_identity as = {},
-              std::chrono::milliseconds wanted = 10s)
+    bool open(std::size_t server, session_identity as = {}, std::chrono::milliseconds wanted = 10s)
     {
         connect(server, as, wanted);
         return scene_.wait(30s, [this] { return established || ended; }) && established;
@@ -101,7 +98,7 @@ public:
         }
     }
 
-    std::int32_t send(colock::zk::call c)
+    std::int32_t send(operation c)
     {
         link->send(request{++number_, std::move(c)});
         return number_;
@@ -109,8 +106,8 @@ public:
     void ping() { link->send(ping_request{}); }
 
     // The answer; an error that no server gives when there is none.
-    colock::zk::reply call(colock::zk::call c) { return answer(send(std::move(c))); }
-    colock::zk::reply answer(std::int32_t number)
+    response call(operation c) { return answer(send(std::move(c))); }
+    response answer(std::int32_t number)
     {
         const reply* found = nullptr;
         scene_.wait(60s, [&] {
@@ -120,12 +117,10 @@ public:
             }
             return found != nullptr || ended;
         });
-        return found != nullptr ? found->body
-                                : colock::zk::reply{.error = colock::zookeeper_errc::closing};
+        return found != nullptr ? found->body : response{.error = colock::zookeeper_errc::closing};
     }
-    colock::zk::reply create(std::string path,
-                             colock::create_mode mode = colock::create_mode::persistent,
-                             std::string data = {})
+    response create(std::string path, colock::create_mode mode = colock::create_mode::persistent,
+                    std::string data = {})
     {
         return call({.op = opcode::create,
                      .path = std::move(path),
@@ -133,7 +128,7 @@ public:
                      .mode = mode,
                      .acl = colock::open_acl()});
     }
-    colock::zk::reply exists(std::string path, bool watch = false)
+    response exists(std::string path, bool watch = false)
     {
         return call({.op = opcode::exists, .path = std::move(path), .watch = watch});
     }
@@ -148,7 +143,7 @@ public:
         return all;
     }
 
-    colock::zk::session_identity session;
+    session_identity session;
     std::chrono::milliseconds timeout{};
     bool established = false;
     bool ended = false;

@@ -1,11 +1,11 @@
 // The part of a server that clients see: connections, the order of answers, watches.
 #pragma once
 
-#include "../machine.hpp"
-#include "../network.hpp"
-#include "../random.hpp"
 #include "disk.hpp"
 #include "ensemble.hpp"
+#include "machine.hpp"
+#include "network.hpp"
+#include "random.hpp"
 #include "stage.hpp"
 #include "submitted.hpp"
 #include "watches.hpp"
@@ -78,7 +78,7 @@ public:
     void end(); // closes all connections
 
     // A request that the role has seen. `refused`: a reader's session is not what it should be.
-    void enqueue(shared_request r, colock::error_code refused = {});
+    void enqueue(shared_request r, status refused = {});
     // All up to this is decided, and logged here.
     void commit(std::int64_t zxid);
     // The leader has answered the next `sync`, behind all that it had told to commit.
@@ -95,14 +95,14 @@ private:
     using shared_connection = std::shared_ptr<connection>;
     struct pending {
         shared_request request;
-        colock::error_code refused;
+        status refused;
     };
 
     void received(const shared_connection& c, message&& m);
     void handle(const shared_connection& c, message&& m);
     void connect(const shared_connection& c, const connect_request& m);
     void submit(const shared_connection& c, submitted::kind what, std::int32_t number,
-                colock::zk::call&& call);
+                operation&& call);
     void finish_session(const shared_connection& c, bool valid);
     void close(const shared_connection& c);
     void close_session_of(std::int64_t session);
@@ -113,12 +113,12 @@ private:
     void apply(std::int64_t zxid);
     void answer_sync();
     void go_on(std::int64_t session);
-    void finish(const submitted& r, colock::error_code error, const transaction* t,
+    void finish(const submitted& r, status error, const transaction* t,
                 std::vector<tree::result>* results);
-    [[nodiscard]] colock::zk::reply read(const submitted& r, connection& c);
-    [[nodiscard]] static colock::zk::reply read_acl(const tree::node& node, const identities& who);
-    [[nodiscard]] static colock::zk::reply written(const submitted& r, const transaction& t,
-                                                   std::vector<tree::result>& results);
+    [[nodiscard]] response read(const submitted& r, connection& c);
+    [[nodiscard]] static response read_acl(const tree::node& node, const identities& who);
+    [[nodiscard]] static response written(const submitted& r, const transaction& t,
+                                          std::vector<tree::result>& results);
 
     void created(const std::string& path, const shared_acl& own, const shared_acl& parent) override
     {

@@ -24,12 +24,11 @@ struct one_client {
         BOOST_REQUIRE(c.open(s.follower()));
     }
 
-    colock::error_code remove(std::string path, std::int32_t version = colock::any_version)
+    status remove(std::string path, std::int32_t version = colock::any_version)
     {
         return c.call({.op = opcode::remove, .path = std::move(path), .version = version}).error;
     }
-    colock::zk::reply set(std::string path, std::string data,
-                          std::int32_t version = colock::any_version)
+    response set(std::string path, std::string data, std::int32_t version = colock::any_version)
     {
         return c.call({.op = opcode::set,
                        .path = std::move(path),
@@ -111,10 +110,10 @@ BOOST_AUTO_TEST_CASE(numbers_follow_each_other_up_to_their_end)
     // The counter of the tree stands still; what is being decided counts on, below zero.
     BOOST_TEST((c.create("/d/n-", create_mode::persistent_sequential).error ==
                 zookeeper_errc::node_exists));
-    const colock::zk::call create{.op = opcode::create,
-                                  .path = "/d/m-",
-                                  .mode = create_mode::persistent_sequential,
-                                  .acl = colock::open_acl()};
+    const operation create{.op = opcode::create,
+                           .path = "/d/m-",
+                           .mode = create_mode::persistent_sequential,
+                           .acl = colock::open_acl()};
     const auto first = c.send(create), second = c.send(create);
     BOOST_TEST(c.answer(first).text == "/d/m-2147483647");
     BOOST_TEST(c.answer(second).text == "/d/m--2147483648");
@@ -223,7 +222,7 @@ BOOST_AUTO_TEST_CASE(permissions_are_checked)
     BOOST_TEST(
         !c.call({.op = opcode::create, .path = "/mine", .acl = colock::creator_acl()}).error);
     BOOST_TEST(!c.create("/mine/a").error);
-    BOOST_TEST((other.call({.op = opcode::sync, .path = "/"}).error == colock::error_code{}));
+    BOOST_TEST((other.call({.op = opcode::sync, .path = "/"}).error == status{}));
     BOOST_TEST((other.create("/mine/b").error == zookeeper_errc::no_auth));
     BOOST_TEST((other.call({.op = opcode::get, .path = "/mine"}).error == zookeeper_errc::no_auth));
     BOOST_TEST(
@@ -231,12 +230,12 @@ BOOST_AUTO_TEST_CASE(permissions_are_checked)
     BOOST_TEST(!other.exists("/mine").error);
     BOOST_TEST(
         (other.call({.op = opcode::remove, .path = "/mine/a"}).error == zookeeper_errc::no_auth));
-    const colock::zk::call list{.op = opcode::get_acl, .path = "/mine"};
+    const operation list{.op = opcode::get_acl, .path = "/mine"};
     BOOST_TEST((other.call(list).error == zookeeper_errc::no_auth));
     other.link->send(auth_request{{"digest", "me:secret"}});
     BOOST_TEST(!other.create("/mine/b").error);
     BOOST_TEST(other.call(list).acl.at(0).id == digest_of("me:secret"));
-    colock::zk::call to_all{.op = opcode::set_acl, .path = "/mine", .version = 1};
+    operation to_all{.op = opcode::set_acl, .path = "/mine", .version = 1};
     to_all.acl = {{colock::permission_all, "auth", ""},
                   {colock::permission_read, "world", "anyone"}};
     BOOST_TEST((other.call(to_all).error == zookeeper_errc::bad_version));

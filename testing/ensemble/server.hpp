@@ -1,13 +1,13 @@
 // One server: its machine and disk, and the role that its process plays.
 #pragma once
 
-#include "../machine.hpp"
-#include "../network.hpp"
-#include "../random.hpp"
 #include "disk.hpp"
 #include "ensemble.hpp"
 #include "front.hpp"
+#include "machine.hpp"
+#include "network.hpp"
 #include "peer_message.hpp"
+#include "random.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -34,7 +34,7 @@ public:
     virtual void asked(const peer_message&) {}
     // The log is on the disk up to there.
     virtual void flushed(std::int64_t) {}
-    virtual bool by_hand(colock::zk::call) { return false; }
+    virtual bool by_hand(operation) { return false; }
     // Null while clients are not served.
     [[nodiscard]] virtual front* clients() noexcept { return nullptr; }
     [[nodiscard]] virtual std::int64_t epoch() const noexcept { return 0; }

@@ -1,7 +1,7 @@
 // The leader's knowledge of which sessions live, who serves them, and when they expire.
 #pragma once
 
-#include <colock/error.hpp>
+#include "status.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -27,7 +27,7 @@ public:
                std::chrono::milliseconds now);
     void set_owner(std::int64_t session, owner who);
     // Whether this owner may write for the session. A session without an owner gets this one.
-    [[nodiscard]] colock::error_code check(std::int64_t session, owner who);
+    [[nodiscard]] status check(std::int64_t session, owner who);
     void set_closing(std::int64_t session);
     void remove(std::int64_t session);
 

@@ -56,7 +56,7 @@ std::string digest_of(const std::string& secret)
     return secret.substr(0, secret.find(':')) + ':' + base64(bytes);
 }
 
-bool authenticate(const colock::credential& c, const std::string& address, identities& to)
+bool authenticate(const claim& c, const std::string& address, identities& to)
 {
     identity known;
     if (c.scheme == "digest") {

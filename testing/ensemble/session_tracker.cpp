@@ -49,7 +49,7 @@ void session_tracker::set_owner(std::int64_t session, owner who)
     }
 }
 
-colock::error_code session_tracker::check(std::int64_t session, owner who)
+status session_tracker::check(std::int64_t session, owner who)
 {
     const auto at = sessions_.find(session);
     if (at == sessions_.end() || at->second.closing) {
@@ -60,7 +60,7 @@ colock::error_code session_tracker::check(std::int64_t session, owner who)
         e.who = who;
         e.owned = true;
     }
-    return e.who == who ? colock::error_code{} : colock::zookeeper_errc::session_moved;
+    return e.who == who ? status{} : colock::zookeeper_errc::session_moved;
 }
 
 void session_tracker::set_closing(std::int64_t session)

@@ -1,8 +1,8 @@
 // A thread of a server with its queue: it handles what comes at once, or falls behind for a while.
 #pragma once
 
-#include "../machine.hpp"
-#include "../random.hpp"
+#include "machine.hpp"
+#include "random.hpp"
 
 #include <chrono>
 #include <deque>

@@ -23,7 +23,7 @@ public:
 
     // The request of a session that may ask: an error of the session is for the caller to find, and is passed in.
     [[nodiscard]] transaction prepare(const submitted& request, std::int64_t zxid,
-                                      std::int64_t time, colock::error_code session_error);
+                                      std::int64_t time, status session_error);
 
     // The tree contains it now.
     void applied(std::int64_t zxid);
@@ -49,21 +49,19 @@ private:
     void put(const std::string& path, const record& r);
     void roll_back(std::int64_t zxid);
 
-    colock::error_code create(const std::string& path, const std::string& data,
-                              colock::create_mode mode, std::chrono::milliseconds ttl,
-                              const colock::access_control_list& acl, const identities& who,
-                              transaction& t);
-    colock::error_code remove(const std::string& path, std::int32_t version, const identities& who,
-                              transaction& t);
-    colock::error_code set(const std::string& path, const std::string& data, std::int32_t version,
-                           const identities& who, transaction& t);
-    colock::error_code set_acl(const std::string& path, const colock::access_control_list& acl,
-                               std::int32_t version, const identities& who, transaction& t);
-    colock::error_code check(const std::string& path, std::int32_t version, const identities& who,
-                             transaction& t);
-    colock::error_code tidy(const std::string& path, transaction& t);
-    void multi(const colock::zk::call& c, const identities& who, colock::error_code session_error,
-               transaction& t);
+    status create(const std::string& path, const std::string& data, colock::create_mode mode,
+                  std::chrono::milliseconds ttl, const colock::access_control_list& acl,
+                  const identities& who, transaction& t);
+    status remove(const std::string& path, std::int32_t version, const identities& who,
+                  transaction& t);
+    status set(const std::string& path, const std::string& data, std::int32_t version,
+               const identities& who, transaction& t);
+    status set_acl(const std::string& path, const colock::access_control_list& acl,
+                   std::int32_t version, const identities& who, transaction& t);
+    status check(const std::string& path, std::int32_t version, const identities& who,
+                 transaction& t);
+    status tidy(const std::string& path, transaction& t);
+    void multi(const operation& c, const identities& who, status session_error, transaction& t);
     void close(transaction& t);
 
     const tree& tree_;

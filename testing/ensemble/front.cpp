@@ -230,7 +230,7 @@ void front::finish_session(const shared_connection& c, bool valid)
 }
 
 void front::submit(const shared_connection& c, submitted::kind what, std::int32_t number,
-                   colock::zk::call&& call)
+                   operation&& call)
 {
     if (!role_.touch(c->session_, c->timeout_)) {
         return;

@@ -13,7 +13,7 @@ bool front::waits_for_commit(const submitted& r) const noexcept
 }
 
 // What a session asks for behind a write of its own waits for that.
-void front::enqueue(shared_request r, colock::error_code refused)
+void front::enqueue(shared_request r, status refused)
 {
     const bool waits = waits_for_commit(*r);
     if (r->is_sync() && waits) {
@@ -88,7 +88,7 @@ void front::go_on(std::int64_t session)
     }
 }
 
-void front::finish(const submitted& r, colock::error_code error, const transaction* t,
+void front::finish(const submitted& r, status error, const transaction* t,
                    std::vector<tree::result>* results)
 {
     const auto c = r.from.lock();
@@ -123,19 +123,18 @@ void front::finish(const submitted& r, colock::error_code error, const transacti
         answer.body = read(r, *c);
     }
     // What the C client makes of a transaction that was answered as a whole.
-    if (r.call.op == colock::zk::opcode::multi && answer.body.error &&
-        answer.body.results.empty() && !colock::outcome_unknown(answer.body.error)) {
+    if (r.call.op == opcode::multi && answer.body.error && answer.body.results.empty()) {
         answer.body.results.assign(r.call.ops.size(), {answer.body.error, {}, {}});
     }
     c->link_->send(std::move(answer));
 }
 
-colock::zk::reply front::written(const submitted& r, const transaction& t,
-                                 std::vector<tree::result>& results)
+response front::written(const submitted& r, const transaction& t,
+                        std::vector<tree::result>& results)
 {
-    colock::zk::reply made;
+    response made;
     made.error = t.error;
-    if (r.call.op == colock::zk::opcode::multi) {
+    if (r.call.op == opcode::multi) {
         made.results.resize(r.call.ops.size());
         for (std::size_t i = 0; i != made.results.size(); ++i) {
             auto& step = made.results[i];
@@ -148,7 +147,7 @@ colock::zk::reply front::written(const submitted& r, const transaction& t,
             }
         }
     } else if (!t.error) {
-        if (r.call.op == colock::zk::opcode::create) {
+        if (r.call.op == opcode::create) {
             made.text = std::move(results.front().path);
         }
         made.stat = results.front().stat;
@@ -156,17 +155,16 @@ colock::zk::reply front::written(const submitted& r, const transaction& t,
     return made;
 }
 
-colock::zk::reply front::read(const submitted& r, connection& c)
+response front::read(const submitted& r, connection& c)
 {
-    using colock::zk::opcode;
     const auto& call = r.call;
-    colock::zk::reply made;
+    response made;
     if (call.op == opcode::sync) {
         return made;
     }
     if (call.op == opcode::forget_watches) {
-        const auto kind = call.kind == colock::zk::watch_kind::data ? watches::kind::data
-                                                                    : watches::kind::children;
+        const auto kind =
+            call.kind == watch_kind::data ? watches::kind::data : watches::kind::children;
         if (!watches_.remove(kind, call.path, c)) {
             made.error = zookeeper_errc::no_watcher;
         }
@@ -213,13 +211,13 @@ colock::zk::reply front::read(const submitted& r, connection& c)
 }
 
 // Whoever may not change the list does not see the secrets in it.
-colock::zk::reply front::read_acl(const tree::node& node, const identities& who)
+response front::read_acl(const tree::node& node, const identities& who)
 {
     const bool all = may(colock::permission_admin, *node.acl, who);
     if (!all && !may(colock::permission_read, *node.acl, who)) {
         return {.error = zookeeper_errc::no_auth};
     }
-    colock::zk::reply made{.stat = node.stat(), .acl = *node.acl};
+    response made{.stat = node.stat(), .acl = *node.acl};
     for (auto& entry : made.acl) {
         if (!all && entry.scheme == "digest") {
             entry.id.replace(std::min(entry.id.find(':'), entry.id.size()), std::string::npos,

@@ -28,7 +28,7 @@ struct ends : observer {
     std::map<std::int64_t, bool> expired;
 };
 
-colock::zk::call a_create(std::string path)
+operation a_create(std::string path)
 {
     return {.op = opcode::create, .path = std::move(path), .acl = colock::open_acl()};
 }

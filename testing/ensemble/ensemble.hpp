@@ -1,14 +1,14 @@
 // Three ZooKeeper servers with a leader, as the real ones are: what they say, when, and in which order.
 #pragma once
 
-#include "../machine.hpp"
-#include "../network.hpp"
-#include "../random.hpp"
-#include "../timeline.hpp"
+#include "machine.hpp"
+#include "network.hpp"
+#include "operation.hpp"
+#include "random.hpp"
 #include "stage.hpp"
+#include "timeline.hpp"
 #include "transaction.hpp"
 #include "tree.hpp"
-#include "zk/call.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -99,10 +99,10 @@ public:
 
     // An operator's request, to the leader of now, without a session and with all permissions. False when there is no
     // leader. It is carried out a little later, if at all.
-    bool by_hand(colock::zk::call c);
+    bool by_hand(operation c);
     bool remove_by_hand(std::string path)
     {
-        return by_hand({.op = colock::zk::opcode::remove, .path = std::move(path)});
+        return by_hand({.op = opcode::remove, .path = std::move(path)});
     }
     bool set_acl_by_hand(std::string path, colock::access_control_list acl);
     // At all servers at once, as if so many children had been created there. Only while no request to the node is

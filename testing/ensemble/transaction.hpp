@@ -1,8 +1,9 @@
 // What the leader decides: a change of the tree, or of the sessions, at its place in the order.
 #pragma once
 
-#include <colock/error.hpp>
 #include <colock/node.hpp>
+
+#include "status.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -43,10 +44,10 @@ struct transaction {
     std::int64_t session = 0; // which asked; 0: nobody, such as the removal of an empty container
     std::uint64_t origin = 0; // the request that it answers; 0: none
     std::vector<change> changes = {};
-    colock::error_code error = {};                 // of a refused one
-    std::vector<colock::error_code> refusals = {}; // of a refused multi, for each step; else empty
-    std::chrono::milliseconds timeout{};           // of a session that is opened
-    bool expired = false;                          // of one that is closed: the leader did it
+    status error = {};                   // of a refused one
+    std::vector<status> refusals = {};   // of a refused multi, for each step; else empty
+    std::chrono::milliseconds timeout{}; // of a session that is opened
+    bool expired = false;                // of one that is closed: the leader did it
 
     // It changes nodes, or would have: false for what was refused.
     [[nodiscard]] bool is_carried_out() const noexcept

@@ -1,11 +1,10 @@
 // ZooKeeper's access control, with the schemes "world", "digest", "auth" and "ip".
 #pragma once
 
-#include <colock/client_options.hpp>
-#include <colock/error.hpp>
 #include <colock/node.hpp>
 
 #include "transaction.hpp"
+#include "wire.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -28,8 +27,7 @@ using shared_identities = std::shared_ptr<const identities>;
 [[nodiscard]] std::string digest_of(const std::string& secret);
 
 // What a connection has said about itself is added to `to`. False when the server does not know the scheme.
-[[nodiscard]] bool authenticate(const colock::credential& c, const std::string& address,
-                                identities& to);
+[[nodiscard]] bool authenticate(const claim& c, const std::string& address, identities& to);
 
 [[nodiscard]] bool may(std::int32_t permission, const colock::access_control_list& acl,
                        const identities& who);
