@@ -15,6 +15,7 @@ int main(int argc, char** argv)
     add_break(p);
     add_doctor(p);
     add_bench(p);
+    add_serve(p);
     add_help(p);
     add_man(p);
     add_completion(p);

@@ -85,6 +85,7 @@ void add_revoke(program& p);
 void add_break(program& p);
 void add_doctor(program& p);
 void add_bench(program& p);
+void add_serve(program& p);
 void add_help(program& p);
 void add_completion(program& p);
 void add_man(program& p);

@@ -65,6 +65,9 @@ rule(cli/change "\"(run|health)/")
 rule(cli/health "\"(run|look|change)/")
 # What stands in for ZooKeeper in tests needs neither the library nor Asio.
 rule(testing/ensemble "[<\"](zookeeper|boost/asio)" ${internal} "\"(colock|cli|test)/")
+rule(testing/protocol "[<\"](zookeeper|boost/asio)" ${internal} "\"(cli|test|serve)/")
+rule(testing/serve "[<\"]zookeeper/" "[<\"]boost/asio\\.hpp" ${internal} "\"(cli|test)/")
+rule(cli/serve "\"(run|look|change|health)/")
 rule(examples "[<\"]zookeeper/" ${internal})
 
 if(faults)

@@ -1,6 +1,6 @@
 #include "access.hpp"
 
-#include <boost/uuid/detail/sha1.hpp>
+#include "sha1.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -43,17 +43,7 @@ bool is_address(const std::string& id)
 
 std::string digest_of(const std::string& secret)
 {
-    boost::uuids::detail::sha1 hash;
-    hash.process_bytes(secret.data(), secret.size());
-    boost::uuids::detail::sha1::digest_type words{};
-    hash.get_digest(words);
-    std::string bytes;
-    for (const auto word : words) {
-        for (int shift = 24; shift >= 0; shift -= 8) {
-            bytes += static_cast<char>(word >> shift & 0xffu);
-        }
-    }
-    return secret.substr(0, secret.find(':')) + ':' + base64(bytes);
+    return secret.substr(0, secret.find(':')) + ':' + base64(sha1_of(secret));
 }
 
 bool authenticate(const claim& c, const std::string& address, identities& to)

@@ -5,12 +5,6 @@
 
 namespace world {
 
-namespace {
-
-constexpr std::size_t remembered = 500; // as the real one does
-
-} // namespace
-
 std::int64_t disk::last_zxid() const noexcept
 {
     return undecided_.empty() ? applied.last_zxid() : undecided_.back()->zxid;

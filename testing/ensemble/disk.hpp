@@ -5,6 +5,7 @@
 #include "tree.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -18,6 +19,7 @@ public:
     tree applied;
     std::int64_t accepted_epoch = 0;
     std::int64_t current_epoch = 0; // of the history
+    std::size_t remembered = 500;   // of what has been applied, as the real one does
 
     // The last transaction of the history, decided or not.
     [[nodiscard]] std::int64_t last_zxid() const noexcept;

@@ -45,6 +45,16 @@ struct ensemble_options {
     // So many requests in a thousand wait for too long, and are answered `throttled_op`.
     unsigned throttled = 0;
 
+    // Of a server that is no simulation: what its clock shows at first, beginning in 1970 then; the first transaction; what
+    // nobody knows of the passwords of sessions; how much it keeps.
+    std::chrono::nanoseconds up = std::chrono::hours{1};
+    std::chrono::milliseconds since_1970{1'700'000'000'000}; // when the clock showed zero
+    std::int64_t first_transaction = 0;
+    std::string secret = {};
+    tree_limits most = {};
+    // What was decided, once more, for observers.
+    bool is_observed = true;
+
     // A number that this server gives to a new session once more; 0: none.
     std::function<std::int64_t(std::size_t server)> old_session = {};
 };

@@ -1,7 +1,8 @@
 #include "front.hpp"
 
+#include "password.hpp"
+
 #include <algorithm>
-#include <array>
 #include <type_traits>
 #include <variant>
 
@@ -24,16 +25,6 @@ std::chrono::milliseconds idle_end(const machine& m, std::chrono::milliseconds t
     return ((clock_of(m) + timeout) / idle_check + 1) * idle_check;
 }
 
-std::array<char, 16> password_of(std::int64_t session)
-{
-    random secret{static_cast<std::uint64_t>(session) ^ 0xb3415c00u};
-    std::array<char, 16> password{};
-    for (auto& c : password) {
-        c = static_cast<char>(secret() & 0xff);
-    }
-    return password;
-}
-
 } // namespace
 
 // Debian's 3.8.0 does it, and the others from 3.8.4 and 3.9.2 on: an event is for those who may read the node.
@@ -52,7 +43,7 @@ front::front(machine& host, std::size_t index, const ensemble_options& options, 
              std::uint64_t& origins, disk& store, upstream& role, bool follows)
     : host_{host}, options_{options}, random_{chance}, origins_{origins}, disk_{store}, role_{role},
       follows_{follows}, next_session_{static_cast<std::int64_t>(index + 1) << 56 |
-                                       (clock_of(host).count() + 1) << 16},
+                                       ((clock_of(host).count() + 1) & 0xff'ffff'ffff) << 16},
       apply_{host, random_.branch(), options.threads, [this](std::int64_t zxid) {
                  if (zxid == sync_answered) {
                      answer_sync();
@@ -189,7 +180,7 @@ void front::connect(const shared_connection& c, const connect_request& m)
     close_session_of(m.session.id);
     c->session_ = m.session.id;
     by_session_[c->session_] = c;
-    if (m.session.password == password_of(c->session_)) {
+    if (m.session.password == password_of(c->session_, options_.secret)) {
         revalidating_[c->session_] = c;
         role_.revalidate(c->session_, c->timeout_);
     } else {
@@ -217,7 +208,8 @@ void front::finish_session(const shared_connection& c, bool valid)
         close(c);
         return;
     }
-    c->link_->send(connect_reply{{c->session_, password_of(c->session_)}, c->timeout_});
+    c->link_->send(
+        connect_reply{{c->session_, password_of(c->session_, options_.secret)}, c->timeout_});
     c->receiving_ = true;
     while (c->receiving_ && c->link_ && !c->unread_.empty()) {
         auto m = std::move(c->unread_.front());

@@ -116,6 +116,8 @@ private:
     void finish(const submitted& r, status error, const transaction* t,
                 std::vector<tree::result>* results);
     [[nodiscard]] response read(const submitted& r, connection& c);
+    [[nodiscard]] status about_watches(const operation& call, connection& c);
+    void restore(const former_watches& all, connection& c);
     [[nodiscard]] static response read_acl(const tree::node& node, const identities& who);
     [[nodiscard]] static response written(const submitted& r, const transaction& t,
                                           std::vector<tree::result>& results);

@@ -7,6 +7,23 @@ namespace world {
 
 using colock::zookeeper_errc;
 
+namespace {
+
+std::int64_t descendants_of(const tree::node& n)
+{
+    std::int64_t count = -1;
+    std::vector<const tree::node*> left{&n};
+    while (!left.empty()) {
+        const auto* const next = left.back();
+        left.pop_back();
+        left.insert(left.end(), next->children.begin(), next->children.end());
+        ++count;
+    }
+    return count;
+}
+
+} // namespace
+
 bool front::waits_for_commit(const submitted& r) const noexcept
 {
     return !r.throttled && (r.is_write() || (follows_ && r.is_sync()));
@@ -162,13 +179,25 @@ response front::read(const submitted& r, connection& c)
     if (call.op == opcode::sync) {
         return made;
     }
-    if (call.op == opcode::forget_watches) {
-        const auto kind =
-            call.kind == watch_kind::data ? watches::kind::data : watches::kind::children;
-        if (!watches_.remove(kind, call.path, c)) {
-            made.error = zookeeper_errc::no_watcher;
+    switch (call.op) {
+    case opcode::forget_watches:
+    case opcode::look_for_watches:
+    case opcode::add_watch:
+    case opcode::restore_watches: made.error = about_watches(call, c); return made;
+    case opcode::identities:
+        for (const auto& own : *r.who) {
+            made.acl.push_back({0, own.scheme, own.id.substr(0, own.id.find(':'))});
         }
         return made;
+    case opcode::ephemerals:
+        for (auto& path : disk_.applied.ephemerals(r.session)) {
+            if (path.starts_with(call.path)) {
+                made.names.push_back(std::move(path));
+            }
+        }
+        return made;
+    case opcode::unknown: made.error = zookeeper_errc::unimplemented; return made;
+    default: break;
     }
     const auto* node = disk_.applied.find(call.path);
     if (call.op == opcode::exists) {
@@ -191,6 +220,10 @@ response front::read(const submitted& r, connection& c)
     if (call.op != opcode::exists) {
         if (!may(colock::permission_read, *node->acl, *r.who)) {
             made.error = zookeeper_errc::no_auth;
+            return made;
+        }
+        if (call.op == opcode::descendants) {
+            made.count = descendants_of(*node);
             return made;
         }
         if (call.watch) {

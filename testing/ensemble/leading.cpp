@@ -16,8 +16,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr session_tracker::owner itself = 0;
-constexpr std::int64_t year_2023 =
-    1'700'000'000'000;                 // what the clocks of the servers show at first
 constexpr auto between_removals = 6ms; // of containers
 
 // The connection of a follower.
@@ -40,7 +38,8 @@ using shared_learner = std::shared_ptr<learner>;
 class leading : public role, public upstream, public std::enable_shared_from_this<leading> {
 public:
     explicit leading(server& of)
-        : server_{of}, disk_{of.store()}, preparation_{disk_.applied, of.options().extended_types},
+        : server_{of}, disk_{of.store()}, preparation_{disk_.applied, of.options().extended_types,
+                                                       of.options().most},
           prepare_{of.host(), of.chance().branch(), of.options().threads,
                    [this](asked a) { prepare(std::move(a)); }}
     {
@@ -83,6 +82,10 @@ private:
     void accepted(const shared_learner& l, std::int64_t logged);
     void establish();
 
+    [[nodiscard]] std::int64_t since_1970() const
+    {
+        return (server_.options().since_1970 + server_.clock()).count();
+    }
     void half_tick();
     void expire_sessions();
     void look_for_containers();
@@ -335,7 +338,7 @@ void leading::establish()
     for (const auto& t : disk_.undecided()) {
         server_.shared().decide(*t);
     }
-    zxid_ = epoch_ << 32;
+    zxid_ = std::max(epoch_ << 32, server_.options().first_transaction);
     clients_ = std::make_shared<front>(server_.host(), server_.index(), server_.options(),
                                        server_.chance().branch(), server_.shared().origins, disk_,
                                        *this, false);
@@ -394,7 +397,7 @@ void leading::expire_sessions()
 
 void leading::look_for_containers()
 {
-    const auto now = year_2023 + server_.clock().count();
+    const auto now = since_1970();
     const bool idle = removals_.empty();
     for (const auto& path : disk_.applied.containers()) {
         const auto* n = disk_.applied.find(path);
@@ -499,7 +502,7 @@ void leading::prepare(asked a)
         clients_->enqueue(std::move(a.request), error);
         return;
     }
-    auto t = preparation_.prepare(r, ++zxid_, year_2023 + server_.clock().count(), error);
+    auto t = preparation_.prepare(r, ++zxid_, since_1970(), error);
     if (r.what == submitted::kind::open_session) {
         sessions_->track(r.session, r.timeout, server_.clock());
         sessions_->set_owner(r.session, a.who);

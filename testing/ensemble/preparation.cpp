@@ -120,6 +120,9 @@ transaction preparation::prepare(const submitted& request, std::int64_t zxid, st
         case opcode::remove:
             error = session_error ? session_error : remove(c.path, c.version, who, t);
             break;
+        case opcode::check:
+            error = session_error ? session_error : check(c.path, c.version, who, t);
+            break;
         case opcode::set_acl:
             error = session_error ? session_error : set_acl(c.path, c.acl, c.version, who, t);
             break;
@@ -223,6 +226,9 @@ status preparation::create(const std::string& path, const std::string& data,
     if (ephemeral_owner::type_of(parent->owner) == ephemeral_owner::type::session) {
         return zookeeper_errc::no_children_for_ephemerals;
     }
+    if (!has_room(t.changes.size() + 1, full.size() + data.size())) {
+        return zookeeper_errc::quota_exceeded;
+    }
     const auto counter = successor(parent->counter);
     const auto owner = mode == colock::create_mode::container ? ephemeral_owner::of_container
                        : has_ttl(mode)      ? ephemeral_owner::of_ttl | ttl.count()
@@ -305,6 +311,9 @@ status preparation::set(const std::string& path, const std::string& data, std::i
     if (is_other_version(node->version, version)) {
         return zookeeper_errc::bad_version;
     }
+    if (!has_room(0, data.size())) {
+        return zookeeper_errc::quota_exceeded;
+    }
     node->zxid = t.zxid;
     node->version = successor(node->version);
     t.changes.push_back(
@@ -371,14 +380,13 @@ void preparation::multi(const operation& c, const identities& who, status sessio
     for (std::size_t i = 0; i != c.ops.size(); ++i) {
         const auto& op = c.ops[i];
         status error = session_error;
-        if (op.type == kind::create && has_ttl(op.create.mode)) {
-            // The request of a step has no room for the time.
+        if (op.type == kind::create && has_ttl(op.create.mode) && op.create.ttl.count() <= 0) {
             error = extended_types_ ? zookeeper_errc::bad_arguments : zookeeper_errc::unimplemented;
         } else if (!error) {
             switch (op.type) {
             case kind::check: error = check(op.path, op.version, who, t); break;
             case kind::create:
-                error = create(op.path, op.data, op.create.mode, {},
+                error = create(op.path, op.data, op.create.mode, op.create.ttl,
                                op.create.acl ? *op.create.acl : c.acl, who, t);
                 break;
             case kind::set: error = set(op.path, op.data, op.version, who, t); break;

@@ -16,8 +16,8 @@ namespace world {
 class preparation {
 public:
     // `applied`: as far as the leader has carried out transactions; it has to live as long.
-    preparation(const tree& applied, bool extended_types)
-        : tree_{applied}, extended_types_{extended_types}
+    preparation(const tree& applied, bool extended_types, const tree_limits& most)
+        : tree_{applied}, extended_types_{extended_types}, most_{most}
     {
     }
 
@@ -45,6 +45,11 @@ private:
         std::optional<record> before;
     };
 
+    [[nodiscard]] bool has_room(std::size_t nodes, std::size_t bytes) const noexcept
+    {
+        return tree_.size() + nodes <= most_.nodes && bytes <= most_.bytes &&
+               tree_.bytes() <= most_.bytes - bytes;
+    }
     [[nodiscard]] std::optional<record> find(const std::string& path) const;
     void put(const std::string& path, const record& r);
     void roll_back(std::int64_t zxid);
@@ -66,6 +71,7 @@ private:
 
     const tree& tree_;
     bool extended_types_;
+    const tree_limits& most_;
     std::unordered_map<std::string, record> records_;
     struct entry {
         std::int64_t zxid;

@@ -38,7 +38,8 @@ struct submitted {
     {
         return what != kind::ping &&
                (what != kind::call || call.op == opcode::create || call.op == opcode::remove ||
-                call.op == opcode::set || call.op == opcode::set_acl || call.op == opcode::multi);
+                call.op == opcode::set || call.op == opcode::set_acl || call.op == opcode::multi ||
+                call.op == opcode::check);
     }
     [[nodiscard]] bool is_sync() const noexcept
     {

@@ -70,6 +70,12 @@ bool timeline::run_next()
     return true;
 }
 
+std::optional<instant> timeline::next()
+{
+    drop_cancelled();
+    return heap_.empty() ? std::nullopt : std::optional{heap_.front().when};
+}
+
 void timeline::run_until(instant when)
 {
     for (drop_cancelled(); !heap_.empty() && heap_.front().when <= when; drop_cancelled()) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace world {
@@ -41,6 +42,8 @@ public:
 
     // Moves time on to the next event, and lets it happen. False when there is none.
     bool run_next();
+    // When the next one is due.
+    [[nodiscard]] std::optional<instant> next();
     // All up to this instant, which is now afterwards.
     void run_until(instant when);
 

@@ -70,8 +70,8 @@ tree::tree()
 }
 
 tree::tree(const tree& other)
-    : last_zxid_{other.last_zxid_}, sessions_{other.sessions_}, ephemerals_{other.ephemerals_},
-      containers_{other.containers_}, with_ttl_{other.with_ttl_}
+    : last_zxid_{other.last_zxid_}, bytes_{other.bytes_}, sessions_{other.sessions_},
+      ephemerals_{other.ephemerals_}, containers_{other.containers_}, with_ttl_{other.with_ttl_}
 {
     // From the root down, so that the order of the table does not matter.
     nodes_.reserve(other.nodes_.size());
@@ -137,6 +137,7 @@ void tree::apply(const transaction& t, witness* told, std::vector<result>* resul
             break;
         case change::kind::set: {
             auto* n = const_cast<node*>(find(c.path));
+            bytes_ += c.data.size() - n->data.size();
             n->data = c.data;
             n->mtime = t.time;
             n->mzxid = t.zxid;
@@ -185,6 +186,7 @@ void tree::create(const change& c, const transaction& t)
     made->place = parent->children.size();
     parent->children.push_back(made.get());
     nodes_.emplace(c.path, std::move(made));
+    bytes_ += c.path.size() + c.data.size();
     switch (ephemeral_owner::type_of(c.owner)) {
     case ephemeral_owner::type::none: break;
     case ephemeral_owner::type::session: ephemerals_[c.owner].insert(c.path); break;
@@ -202,6 +204,7 @@ void tree::remove(const std::string& path, std::int64_t zxid)
     siblings[gone.place]->place = gone.place;
     siblings.pop_back();
     gone.parent->pzxid = std::max(gone.parent->pzxid, zxid);
+    bytes_ -= path.size() + gone.data.size();
     switch (ephemeral_owner::type_of(gone.owner)) {
     case ephemeral_owner::type::none: break;
     case ephemeral_owner::type::session:

@@ -37,6 +37,12 @@ enum class type { none, session, container, ttl };
 }
 } // namespace ephemeral_owner
 
+// How much clients may put into it.
+struct tree_limits {
+    std::size_t nodes = std::numeric_limits<std::size_t>::max();
+    std::size_t bytes = std::numeric_limits<std::size_t>::max(); // of paths and data
+};
+
 class tree {
 public:
     struct node {
@@ -92,12 +98,18 @@ public:
     [[nodiscard]] std::int64_t last_zxid() const noexcept { return last_zxid_; }
     [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); } // with the root
 
+    [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; } // of paths and data
+
     // The sessions that are open, with the time-out of each.
     [[nodiscard]] const std::map<std::int64_t, std::chrono::milliseconds>& sessions() const noexcept
     {
         return sessions_;
     }
     [[nodiscard]] std::vector<std::string> ephemerals(std::int64_t session) const;
+    [[nodiscard]] const std::map<std::int64_t, std::set<std::string>>& ephemerals() const noexcept
+    {
+        return ephemerals_;
+    }
     [[nodiscard]] const std::set<std::string>& containers() const noexcept { return containers_; }
     [[nodiscard]] const std::set<std::string>& with_ttl() const noexcept { return with_ttl_; }
 
@@ -116,6 +128,7 @@ private:
     std::unordered_map<std::string, std::unique_ptr<node>, hash, std::equal_to<>> nodes_;
     node* root_ = nullptr;
     std::int64_t last_zxid_ = 0;
+    std::size_t bytes_ = 0;
     std::map<std::int64_t, std::chrono::milliseconds> sessions_;
     std::map<std::int64_t, std::set<std::string>> ephemerals_;
     std::set<std::string> containers_;

@@ -15,7 +15,7 @@ std::string directory_of(const std::string& path)
 
 constexpr std::size_t index(watches::kind k)
 {
-    return k == watches::kind::data ? 0 : 1;
+    return static_cast<std::size_t>(k);
 }
 
 } // namespace
@@ -23,7 +23,7 @@ constexpr std::size_t index(watches::kind k)
 void watches::add(kind k, const std::string& path, watcher& w)
 {
     if (w.watched_[index(k)].insert(path).second) {
-        tables_[index(k)][path].push_back(&w);
+        table_of(k)[path].push_back(&w);
         ++size_;
     }
 }
@@ -33,18 +33,23 @@ bool watches::remove(kind k, const std::string& path, watcher& w)
     if (w.watched_[index(k)].erase(path) == 0) {
         return false;
     }
-    const auto at = tables_[index(k)].find(path);
+    const auto at = table_of(k).find(path);
     std::erase(at->second, &w);
     if (at->second.empty()) {
-        tables_[index(k)].erase(at);
+        table_of(k).erase(at);
     }
     --size_;
     return true;
 }
 
+bool watches::contains(kind k, const std::string& path, const watcher& w)
+{
+    return w.watched_[index(k)].contains(path);
+}
+
 void watches::drop(watcher& w)
 {
-    for (const auto k : {kind::data, kind::children}) {
+    for (const auto k : kinds) {
         while (!w.watched_[index(k)].empty()) {
             const std::string path = *w.watched_[index(k)].begin();
             remove(k, path, w);
@@ -54,7 +59,7 @@ void watches::drop(watcher& w)
 
 watches::watchers watches::take(kind k, const std::string& path)
 {
-    auto& from = tables_[index(k)];
+    auto& from = table_of(k);
     const auto at = from.find(path);
     if (at == from.end()) {
         return {};
@@ -68,10 +73,40 @@ watches::watchers watches::take(kind k, const std::string& path)
     return taken;
 }
 
+void watches::add_others(watchers& to, const watchers& others)
+{
+    for (auto* w : others) {
+        if (std::ranges::find(to, w) == to.end()) {
+            to.push_back(w);
+        }
+    }
+}
+
+void watches::add_lasting(watchers& to, const std::string& path, colock::watch_event_type type)
+{
+    if (const auto at = table_of(kind::lasting).find(path); at != table_of(kind::lasting).end()) {
+        add_others(to, at->second);
+    }
+    const auto& all = table_of(kind::recursive);
+    if (all.empty() || type == colock::watch_event_type::children_changed) {
+        return;
+    }
+    for (auto above = path;; above = directory_of(above)) {
+        if (const auto at = all.find(above); at != all.end()) {
+            add_others(to, at->second);
+        }
+        if (above == "/") {
+            return;
+        }
+    }
+}
+
 void watches::trigger(kind k, const std::string& path, colock::watch_event_type type,
                       const colock::access_control_list& acl)
 {
-    for (auto* w : take(k, path)) {
+    auto told = take(k, path);
+    add_lasting(told, path, type);
+    for (auto* w : told) {
         w->notify(type, path, acl);
     }
 }
@@ -86,15 +121,12 @@ void watches::created(const std::string& path, const colock::access_control_list
 void watches::removed(const std::string& path, const colock::access_control_list& own,
                       const colock::access_control_list& parent)
 {
-    const auto told = take(kind::data, path);
+    // A connection that waits for several of these is told once.
+    auto told = take(kind::data, path);
+    add_others(told, take(kind::children, path));
+    add_lasting(told, path, colock::watch_event_type::deleted);
     for (auto* w : told) {
         w->notify(colock::watch_event_type::deleted, path, own);
-    }
-    // A connection that waits for both is told once.
-    for (auto* w : take(kind::children, path)) {
-        if (std::ranges::find(told, w) == told.end()) {
-            w->notify(colock::watch_event_type::deleted, path, own);
-        }
     }
     trigger(kind::children, directory_of(path), colock::watch_event_type::children_changed, parent);
 }

@@ -1,0 +1,13 @@
+// The passwords of sessions, which each server can tell.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace world {
+
+// `secret`: of all servers; empty: anybody can tell them, too.
+[[nodiscard]] std::array<char, 16> password_of(std::int64_t session, const std::string& secret);
+
+} // namespace world

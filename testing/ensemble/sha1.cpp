@@ -1,0 +1,22 @@
+#include "sha1.hpp"
+
+#include <boost/uuid/detail/sha1.hpp>
+
+namespace world {
+
+std::string sha1_of(const std::string& bytes)
+{
+    boost::uuids::detail::sha1 hash;
+    hash.process_bytes(bytes.data(), bytes.size());
+    boost::uuids::detail::sha1::digest_type words{};
+    hash.get_digest(words);
+    std::string digest;
+    for (const auto word : words) {
+        for (int shift = 24; shift >= 0; shift -= 8) {
+            digest += static_cast<char>(word >> shift & 0xffu);
+        }
+    }
+    return digest;
+}
+
+} // namespace world

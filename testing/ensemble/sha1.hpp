@@ -1,0 +1,10 @@
+// SHA-1, by which ZooKeeper keeps the passwords of its users.
+#pragma once
+
+#include <string>
+
+namespace world {
+
+[[nodiscard]] std::string sha1_of(const std::string& bytes); // 20 bytes
+
+} // namespace world

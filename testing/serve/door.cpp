@@ -1,0 +1,235 @@
+#include "door.hpp"
+
+#include "client_port.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/write.hpp>
+
+#include <array>
+#include <random>
+#include <string>
+#include <utility>
+
+namespace colock::testing {
+
+namespace asio = boost::asio;
+using tcp = asio::ip::tcp;
+using boost::system::error_code;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string text_of(const tcp::endpoint& e)
+{
+    const auto host = e.address().to_string();
+    return (e.address().is_v6() ? '[' + host + ']' : host) + ':' + std::to_string(e.port());
+}
+
+} // namespace
+
+// A connection. It lives while something is under way on its socket.
+class door::visitor : public std::enable_shared_from_this<visitor> {
+public:
+    visitor(door& at, tcp::socket&& socket, const tcp::endpoint& from)
+        : door_{&at}, socket_{std::move(socket)}, port_{std::make_unique<client_port>(
+                                                      at.server_, from.address().to_string(),
+                                                      text_of(from))}
+    {
+    }
+
+    // What the server has to say, and what it wants to hear.
+    void go_on()
+    {
+        if (!port_) {
+            return;
+        }
+        if (!writing_ && !port_->out().empty()) {
+            write();
+        }
+        if (port_->is_over()) {
+            if (!writing_) {
+                leave();
+            }
+        } else if (!reading_ && !port_->is_held()) {
+            read();
+        }
+    }
+
+    // The server has gone, or the client.
+    void leave()
+    {
+        port_.reset();
+        error_code ignored;
+        socket_.shutdown(tcp::socket::shutdown_both, ignored);
+        socket_.close(ignored);
+        if (auto* const at = std::exchange(door_, nullptr)) {
+            at->visitors_.erase(shared_from_this());
+        }
+    }
+
+private:
+    void read()
+    {
+        reading_ = true;
+        socket_.async_read_some(asio::buffer(read_),
+                                [self = shared_from_this()](error_code ec, std::size_t size) {
+                                    self->reading_ = false;
+                                    self->heard(ec, size);
+                                });
+    }
+
+    void heard(error_code ec, std::size_t size)
+    {
+        if (!port_) {
+            return;
+        }
+        auto& at = *door_;
+        at.server_.advance(clock::now() - at.begin_);
+        if (!port_) {
+            return;
+        }
+        if (ec) {
+            port_->end();
+        } else {
+            port_->receive({read_.data(), size});
+        }
+        at.catch_up();
+    }
+
+    void write()
+    {
+        writing_ = true;
+        written_ = std::exchange(port_->out(), {});
+        port_->writing(written_.size());
+        asio::async_write(socket_, asio::buffer(written_),
+                          [self = shared_from_this()](error_code ec, std::size_t) {
+                              self->writing_ = false;
+                              self->said(ec);
+                          });
+    }
+
+    void said(error_code ec)
+    {
+        written_.clear();
+        if (!port_) {
+            return;
+        }
+        port_->writing(0);
+        auto& at = *door_;
+        at.server_.advance(clock::now() - at.begin_);
+        if (ec) {
+            port_->end();
+            port_->out().clear();
+        } else {
+            port_->work();
+        }
+        at.catch_up();
+    }
+
+    door* door_;
+    tcp::socket socket_;
+    std::unique_ptr<client_port> port_;
+    std::array<char, 16'384> read_{};
+    std::string written_; // under way
+    bool reading_ = false;
+    bool writing_ = false;
+};
+
+door::door(asio::io_context& on, const tcp::endpoint& at, server_settings settings)
+    : acceptor_{on, at}, due_{on}, recover_{on}, server_{std::move(settings)}
+{
+    accept();
+    wait();
+}
+
+door::~door()
+{
+    for (const auto& v : std::exchange(visitors_, {})) {
+        v->leave();
+    }
+}
+
+tcp::endpoint door::address() const
+{
+    return acceptor_.local_endpoint();
+}
+
+void door::accept()
+{
+    acceptor_.async_accept([this](error_code ec, tcp::socket socket) {
+        if (ec == asio::error::operation_aborted) {
+            return;
+        }
+        if (ec) { // such as too many descriptors
+            recover_.expires_after(100ms);
+            recover_.async_wait([this](error_code ended) {
+                if (!ended) {
+                    accept();
+                }
+            });
+            return;
+        }
+        accepted(std::move(socket));
+        accept();
+    });
+}
+
+void door::accepted(tcp::socket&& socket)
+{
+    error_code ec;
+    const auto from = socket.remote_endpoint(ec);
+    if (ec) {
+        return; // it has gone again
+    }
+    socket.set_option(tcp::no_delay{true}, ec);
+    server_.advance(clock::now() - begin_);
+    visitors_.insert(std::make_shared<visitor>(*this, std::move(socket), from));
+    catch_up();
+}
+
+void door::catch_up()
+{
+    // What one client has asked for may concern all of them.
+    for (auto at = visitors_.begin(); at != visitors_.end();) {
+        const auto v = *at++; // which may leave
+        v->go_on();
+    }
+    wait();
+}
+
+void door::wait()
+{
+    const auto next = server_.next();
+    const auto when = next ? begin_ + std::chrono::duration_cast<clock::duration>(*next)
+                           : clock::time_point::max();
+    if (when == due_at_) {
+        return;
+    }
+    due_at_ = when;
+    due_.expires_at(when);
+    due_.async_wait([this](error_code ec) {
+        if (!ec) {
+            due_at_ = clock::time_point::max();
+            server_.advance(clock::now() - begin_);
+            catch_up();
+        }
+    });
+}
+
+server_settings fresh_settings()
+{
+    std::random_device chance;
+    server_settings s;
+    s.since_1970 = std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::system_clock::now().time_since_epoch());
+    s.seed = std::uint64_t{chance()} << 32 | chance();
+    for (int i = 0; i != 8; ++i) {
+        const auto word = chance();
+        for (int shift = 0; shift != 32; shift += 8) {
+            s.secret += static_cast<char>(word >> shift & 0xffu);
+        }
+    }
+    return s;
+}
+
+} // namespace colock::testing

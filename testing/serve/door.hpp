@@ -1,0 +1,51 @@
+// Where clients come in: a server in memory, on a TCP socket and in real time.
+#pragma once
+
+#include "memory_server.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <memory>
+#include <set>
+
+namespace colock::testing {
+
+// All of it runs on the context, which one thread runs.
+class door {
+public:
+    // Listens at once, or throws boost::system::system_error.
+    door(boost::asio::io_context& on, const boost::asio::ip::tcp::endpoint& at,
+         server_settings settings);
+    door(const door&) = delete;
+    door& operator=(const door&) = delete;
+    ~door();
+
+    [[nodiscard]] boost::asio::ip::tcp::endpoint address() const;
+
+private:
+    class visitor;
+
+    void accept();
+    void accepted(boost::asio::ip::tcp::socket&& socket);
+    // Brings the server up to now, and everybody what it has to say.
+    void catch_up();
+    void wait();
+
+    using clock = std::chrono::steady_clock;
+
+    boost::asio::ip::tcp::acceptor acceptor_;
+    boost::asio::steady_timer due_;     // when something happens without a client
+    boost::asio::steady_timer recover_; // of descriptors
+    clock::time_point begin_ = clock::now();
+    clock::time_point due_at_ = clock::time_point::max();
+    memory_server server_;
+    std::set<std::shared_ptr<visitor>> visitors_;
+};
+
+// The time since 1970, a seed and a secret that nobody else has.
+[[nodiscard]] server_settings fresh_settings();
+
+} // namespace colock::testing

@@ -1,0 +1,72 @@
+#include "memory_server.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock::testing {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// A millisecond has room for so many transactions: the numbers of another server, which begins later, are higher.
+constexpr std::int64_t transactions_a_millisecond = 1'000'000;
+// Numbers from 1970 on would not fit for long.
+constexpr std::chrono::milliseconds year_2020{1'577'836'800'000};
+
+world::ensemble_options options_of(const server_settings& s, std::chrono::milliseconds tick)
+{
+    const auto wall = std::chrono::duration_cast<std::chrono::milliseconds>(s.since_1970);
+    const auto since_2020 = std::max(wall - year_2020, std::chrono::milliseconds{0});
+    return {.servers = 1,
+            .tick = tick,
+            .least_session = s.least_session,
+            .most_session = s.most_session,
+            .exists_needs_read = true,
+            .least_disk = 0ns,
+            .most_disk = 0ns,
+            .threads = {},
+            .up = s.since_1970,
+            .since_1970 = 0ms,
+            .first_transaction = since_2020.count() * transactions_a_millisecond,
+            .secret = s.secret,
+            .most = {s.limits.nodes, s.limits.bytes},
+            .is_observed = false};
+}
+
+} // namespace
+
+memory_server::memory_server(server_settings settings)
+    : settings_{std::move(settings)}, net_{time_, world::random{settings_.seed}},
+      servers_{time_, net_, world::random{settings_.seed + 1}, options_of(settings_, tick())}
+{
+    net_.delay_all(std::chrono::microseconds{0}, std::chrono::microseconds{0});
+    advance(0ns);
+}
+
+memory_server::~memory_server() = default;
+
+// ZooKeeper's own, unless sessions are to be shorter than it allows.
+std::chrono::milliseconds memory_server::tick() const noexcept
+{
+    return std::clamp(settings_.least_session / 2, std::chrono::milliseconds{1},
+                      std::chrono::milliseconds{2'000});
+}
+
+std::chrono::milliseconds memory_server::clock() const noexcept
+{
+    return std::chrono::duration_cast<std::chrono::milliseconds>(settings_.since_1970 + now());
+}
+
+world::machine* memory_server::host_of(const std::string& address)
+{
+    if (const auto at = hosts_.find(address); at != hosts_.end()) {
+        return &at->second;
+    }
+    if (hosts_.size() >= settings_.limits.addresses) {
+        return nullptr;
+    }
+    return &hosts_.try_emplace(address, time_, address).first->second;
+}
+
+} // namespace colock::testing
