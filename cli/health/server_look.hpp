@@ -20,6 +20,7 @@ struct server_facts {
     bool answers = false;
     std::string mode; // "leader", "follower", "observer", "standalone"; empty when it does not say
     std::string version;                   // "3.8.0"
+    bool keeps_nothing = false;            // it is `colock serve`
     std::chrono::milliseconds shortest{0}; // sessions that it grants
     std::chrono::milliseconds longest{0};
     std::optional<std::chrono::milliseconds> tick; // as far as it tells

@@ -22,6 +22,7 @@ world::ensemble_options options_of(const server_settings& s, std::chrono::millis
             .tick = tick,
             .least_session = s.least_session,
             .most_session = s.most_session,
+            .container_check = s.container_check,
             .exists_needs_read = true,
             .least_disk = 0ns,
             .most_disk = 0ns,

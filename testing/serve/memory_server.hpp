@@ -32,6 +32,7 @@ struct server_limits {
 struct server_settings {
     std::chrono::milliseconds least_session{4'000};
     std::chrono::milliseconds most_session{40'000};
+    std::chrono::milliseconds container_check{60'000};
     std::chrono::nanoseconds since_1970{}; // the time of now
     std::string secret;                    // random bytes, of which passwords are made
     std::uint64_t seed = 1;

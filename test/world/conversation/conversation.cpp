@@ -1,45 +1,17 @@
 // The same conversations with a real ZooKeeper server and with the simulated one. What both say is compared, line by
 // line.
+#include "compare.hpp"
 #include "script.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include <algorithm>
-#include <cstdlib>
-#include <fstream>
-#include <iostream>
-#include <string>
+#include <cstddef>
+#include <cstdint>
 
 using namespace world::conversation;
 using namespace std::chrono_literals;
 
 namespace {
-
-void compare(const transcript& real, const transcript& simulated)
-{
-    const auto& a = real.lines();
-    const auto& b = simulated.lines();
-    BOOST_TEST(a.size() > 20u);
-    const auto [at, other] = std::ranges::mismatch(a, b);
-    if (at == a.end() && other == b.end()) {
-        return;
-    }
-    const auto line = at - a.begin();
-    std::string before;
-    for (auto i = std::max<std::ptrdiff_t>(0, line - 6); i != line; ++i) {
-        before += "\n  " + a[static_cast<std::size_t>(i)];
-    }
-    BOOST_ERROR("line " << line << ':' << before
-                        << "\nreal:     " << (at == a.end() ? "(the end)" : *at)
-                        << "\nsimulated: " << (other == b.end() ? "(the end)" : *other));
-}
-
-// How many scripts about anything; by default as many as fit into ten seconds.
-unsigned long number_of_scripts()
-{
-    const auto* chosen = std::getenv("COLOCK_TEST_CONVERSATIONS");
-    return chosen != nullptr ? std::strtoul(chosen, nullptr, 10) : 3;
-}
 
 void talk_about_anything(const side_options& o)
 {

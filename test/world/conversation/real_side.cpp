@@ -1,8 +1,7 @@
+// Sessions of ZooKeeper's C client.
 #include <support/admin_session.hpp>
-#include <support/snapshot.hpp>
-#include <support/zookeeper_server.hpp>
 
-#include "side.hpp"
+#include "ground.hpp"
 #include "zk/handle.hpp"
 #include "zk/plain_wire.hpp"
 
@@ -12,10 +11,8 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 
 namespace world::conversation {
@@ -23,48 +20,34 @@ namespace world::conversation {
 namespace {
 
 using namespace std::chrono_literals;
-using colock::test::zookeeper_options;
-using colock::test::zookeeper_server;
 using colock::zk::handle;
 using steady = std::chrono::steady_clock;
 
-zookeeper_options options_with(const side_options& wanted)
-{
-    zookeeper_options o;
-    o.tick_time = 500ms;
-    o.extended_types = true;
-    o.container_check_interval = wanted.container_check;
-    o.jvm_flags = {"-Dzookeeper.digest.enabled=false"};
-    return o;
-}
-
 class over_c_client : public real_side {
 public:
-    explicit over_c_client(const side_options& o)
+    over_c_client(std::unique_ptr<ground> servers, const counters& from)
+        : ground_{std::move(servers)}
     {
-        if (o.servers > 1) {
-            ensemble_ =
-                std::make_unique<colock::test::zookeeper_ensemble>(options_with(o), o.servers);
-            for (std::size_t i = 0; i != o.servers; ++i) {
+        if (ground_->addresses().size() > 1) {
+            for (std::size_t i = 0; i != ground_->addresses().size(); ++i) {
                 open(first_waker + i, i, {}, {});
             }
             return;
         }
-        alone_ = std::make_unique<zookeeper_server>(options_with(o));
-        if (o.from.empty()) {
+        if (from.empty()) {
             return;
         }
         open(0, 0, {}, {});
-        for (const auto& [path, counter] : o.from) {
+        for (const auto& [path, counter] : from) {
             ask(0, {{.op = colock::zk::opcode::create, .path = path, .acl = colock::open_acl()}},
                 0);
         }
         close(0);
         static_cast<void>(take());
-        colock::test::set_sequence_counters(*alone_, o.from);
+        ground_->set_counters(from);
     }
 
-    std::size_t servers() const override { return ensemble_ ? ensemble_->size() : 1; }
+    std::size_t servers() const override { return ground_->addresses().size(); }
 
     bool open(std::size_t session, std::size_t server,
               const std::vector<colock::credential>& credentials,
@@ -72,8 +55,7 @@ public:
     {
         auto& s = sessions_[session];
         s = std::make_unique<session_state>(*this, session);
-        const auto& at = ensemble_ ? (*ensemble_)[server] : *alone_;
-        s->way = colock::zk::make_plain_wire(strand_, at.connect_string());
+        s->way = colock::zk::make_plain_wire(strand_, ground_->addresses()[server]);
         s->connection = std::make_unique<handle>(*s->way, "", session_timeout, as, credentials, *s);
         wait(
             [&] { return !s->connection || s->connection->state() != handle::status::connecting; });
@@ -142,7 +124,7 @@ public:
 
     void begin_operator() override
     {
-        operator_.emplace((ensemble_ ? (*ensemble_)[0] : *alone_).connect_string());
+        operator_.emplace(ground_->addresses().front());
         operator_->add_auth(operators_credential.scheme, operators_credential.secret);
         operator_->ping();
     }
@@ -178,16 +160,7 @@ public:
 
     std::vector<heard> take() override { return std::exchange(heard_, {}); }
 
-    bool exists_needs_read() const override
-    {
-        const auto text = (ensemble_ ? (*ensemble_)[0] : *alone_).four_letter_word("srvr");
-        int major = 0, minor = 0, patch = 0;
-        if (std::sscanf(text.c_str(), "Zookeeper version: %d.%d.%d", &major, &minor, &patch) != 3) {
-            throw std::runtime_error{"the server does not tell its version: " + text};
-        }
-        return std::tuple{major, minor} > std::tuple{3, 9} ||
-               (minor == 9 ? patch >= 2 : minor == 8 && patch >= 4);
-    }
+    bool exists_needs_read() const override { return ground_->exists_needs_read(); }
 
 private:
     struct receiver final : colock::zk::receiver {
@@ -281,7 +254,7 @@ private:
         const auto end = steady::now() + 20s;
         auto wake = steady::now() + 300ms;
         while (!until()) {
-            if (ensemble_ && steady::now() > wake) {
+            if (servers() > 1 && steady::now() > wake) {
                 wake = steady::now() + 300ms;
                 wake_servers();
             }
@@ -300,8 +273,7 @@ private:
     boost::asio::io_context io_; // that nobody runs: poll() waits
     colock::zk::strand_type strand_{
         colock::zk::strand_base{boost::asio::any_io_executor{io_.get_executor()}}};
-    std::unique_ptr<zookeeper_server> alone_; // or
-    std::unique_ptr<colock::test::zookeeper_ensemble> ensemble_;
+    std::unique_ptr<ground> ground_;
     std::optional<colock::test::admin_session> operator_;
     steady::time_point ping_{};
     std::size_t awaited_ = 0;
@@ -311,9 +283,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<real_side> make_real_side(const side_options& o)
+std::unique_ptr<real_side> make_side_on(std::unique_ptr<ground> servers, const counters& from)
 {
-    return std::make_unique<over_c_client>(o);
+    return std::make_unique<over_c_client>(std::move(servers), from);
 }
 
 } // namespace world::conversation

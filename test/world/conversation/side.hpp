@@ -82,5 +82,7 @@ public:
 
 std::unique_ptr<side> make_simulated_side(const side_options& o, bool exists_needs_read);
 std::unique_ptr<real_side> make_real_side(const side_options& o);
+// `colock serve`: one server.
+std::unique_ptr<real_side> make_served_side(const side_options& o);
 
 } // namespace world::conversation

@@ -1,0 +1,23 @@
+# What uses `colock serve`. All other tests, and all figures, are about real servers: no guarantee rests on a server of ours.
+cmake_minimum_required(VERSION 3.25)
+get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
+set(users
+    test/serve/ #
+    test/fuzz/served.cpp
+    test/world/conversation/served)
+
+set(faults 0)
+file(GLOB_RECURSE files RELATIVE "${root}" "${root}/test/*.cpp" "${root}/test/*.hpp" "${root}/test/*.sh" "${root}/bench/*")
+foreach(file IN LISTS files)
+    file(STRINGS "${root}/${file}" lines REGEX "\"serve/|\"serve\"|colock serve ")
+    list(TRANSFORM users PREPEND "^" OUTPUT_VARIABLE known)
+    list(JOIN known "|" known)
+    if(lines AND NOT file MATCHES "${known}")
+        message("${file}: ${lines}")
+        math(EXPR faults "${faults} + 1")
+    endif()
+endforeach()
+
+if(faults)
+    message(FATAL_ERROR "${faults} file(s) use the server in memory, and are not in the list")
+endif()

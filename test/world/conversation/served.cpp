@@ -1,0 +1,54 @@
+// The same conversations with `colock serve`, over the wire, and with the simulated server that it is made of. What
+// conversation.cpp says of the simulated one holds for the other, too.
+#include "compare.hpp"
+#include "script.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+using namespace world::conversation;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(served_conversation)
+
+BOOST_AUTO_TEST_CASE(about_anything)
+{
+    const auto served = make_served_side({});
+    const auto simulated = make_simulated_side({}, true);
+    std::size_t lines = 0;
+    for (std::uint64_t seed = 1; seed <= number_of_scripts(); ++seed) {
+        BOOST_TEST_CONTEXT("seed " << seed)
+        {
+            const auto said = anything(*served, seed, 150);
+            compare(said, anything(*simulated, seed, 150));
+            lines += said.lines().size();
+        }
+    }
+    BOOST_TEST_MESSAGE(lines << " lines");
+    BOOST_TEST(lines > 300 * number_of_scripts());
+}
+
+BOOST_AUTO_TEST_CASE(about_lists_that_change)
+{
+    const auto served = make_served_side({});
+    const auto simulated = make_simulated_side({}, true);
+    for (std::uint64_t seed = 1; seed <= number_of_scripts(); ++seed) {
+        BOOST_TEST_CONTEXT("seed " << seed)
+        {
+            compare(lists_that_change(*served, seed, 150),
+                    lists_that_change(*simulated, seed, 150));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(about_what_the_server_removes)
+{
+    const side_options o{.container_check = 100ms};
+    const auto served = make_served_side(o);
+    const auto simulated = make_simulated_side(o, true);
+    compare(what_the_server_removes(*served), what_the_server_removes(*simulated));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,62 @@
+// The server in memory of `colock serve`, behind a socket.
+#include "ground.hpp"
+#include "serve/door.hpp"
+
+#include <boost/asio/executor_work_guard.hpp>
+
+#include <stdexcept>
+#include <thread>
+
+namespace world::conversation {
+
+namespace {
+
+using namespace std::chrono_literals;
+namespace testing = colock::testing;
+
+testing::server_settings settings_with(const side_options& o)
+{
+    auto s = testing::fresh_settings();
+    s.least_session = 1s;
+    s.most_session = 10s;
+    s.container_check = o.container_check;
+    return s;
+}
+
+class served_ground final : public ground {
+public:
+    explicit served_ground(const side_options& o)
+        : door_{context_, {boost::asio::ip::address_v4::loopback(), 0}, settings_with(o)},
+          addresses_{"127.0.0.1:" + std::to_string(door_.address().port())}, thread_{[this] {
+              context_.run();
+          }}
+    {
+    }
+    ~served_ground() override
+    {
+        context_.stop();
+        thread_.join();
+    }
+
+    const std::vector<std::string>& addresses() const override { return addresses_; }
+    bool exists_needs_read() const override { return true; }
+    void set_counters(const counters&) override
+    {
+        throw std::logic_error{"its numbers begin at 0"};
+    }
+
+private:
+    boost::asio::io_context context_{1};
+    testing::door door_;
+    std::vector<std::string> addresses_;
+    std::thread thread_;
+};
+
+} // namespace
+
+std::unique_ptr<real_side> make_served_side(const side_options& o)
+{
+    return make_side_on(std::make_unique<served_ground>(o), {});
+}
+
+} // namespace world::conversation
