@@ -4,9 +4,7 @@
 #include "check/holds.hpp"
 #include "check/journal.hpp"
 #include "check/queues.hpp"
-#include "ensemble/ensemble.hpp"
-#include "ensemble/random.hpp"
-#include "ensemble/timeline.hpp"
+#include "simulated.hpp"
 
 #include <chrono>
 #include <cstddef>

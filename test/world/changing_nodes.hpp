@@ -2,9 +2,7 @@
 // misses the last change has nothing else to hear.
 #pragma once
 
-#include "ensemble/ensemble.hpp"
-#include "ensemble/random.hpp"
-#include "ensemble/timeline.hpp"
+#include "simulated.hpp"
 
 #include <string>
 #include <vector>

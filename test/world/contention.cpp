@@ -2,8 +2,8 @@
 #include <colock/client.hpp>
 #include <colock/mutex.hpp>
 
-#include "ensemble/ensemble.hpp"
 #include "process.hpp"
+#include "simulated.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>

@@ -4,9 +4,8 @@
 #include "check/queues.hpp"
 #include "check/rendezvous.hpp"
 #include "check/shards.hpp"
-#include "ensemble/ensemble.hpp"
-#include "ensemble/random.hpp"
 #include "rarity.hpp"
+#include "simulated.hpp"
 #include "workload/scene.hpp"
 
 #include <chrono>

@@ -4,7 +4,7 @@
 // While a kernel is the current one, they are answered by it. Otherwise they are the system's.
 #pragma once
 
-#include "ensemble/machine.hpp"
+#include "simulated.hpp"
 
 #include <sys/epoll.h>
 #include <sys/timerfd.h>

@@ -2,9 +2,7 @@
 #pragma once
 
 #include "check/journal.hpp"
-#include "ensemble/ensemble.hpp"
-#include "ensemble/random.hpp"
-#include "ensemble/timeline.hpp"
+#include "simulated.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,11 +1,9 @@
 // A program on a machine, with its io_context.
 #pragma once
 
-#include "ensemble/machine.hpp"
-#include "ensemble/network.hpp"
-#include "ensemble/random.hpp"
 #include "guard/helper.hpp"
 #include "kernel.hpp"
+#include "simulated.hpp"
 
 #include <boost/asio/io_context.hpp>
 

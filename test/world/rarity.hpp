@@ -2,7 +2,7 @@
 // The last eight are never drawn, but chosen by their names, so that the seeds keep their histories.
 #pragma once
 
-#include "ensemble/random.hpp"
+#include "simulated.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -2,8 +2,8 @@
 #include <colock/client.hpp>
 #include <colock/mutex.hpp>
 
-#include "ensemble/ensemble.hpp"
 #include "process.hpp"
+#include "simulated.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>

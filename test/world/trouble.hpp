@@ -4,11 +4,8 @@
 #include "check/holds.hpp"
 #include "check/journal.hpp"
 #include "check/queues.hpp"
-#include "ensemble/ensemble.hpp"
-#include "ensemble/network.hpp"
-#include "ensemble/random.hpp"
-#include "ensemble/timeline.hpp"
 #include "rarity.hpp"
+#include "simulated.hpp"
 #include "workload/program.hpp"
 
 #include <chrono>

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 namespace {
 
@@ -112,4 +112,4 @@ shared_acl resolve(const colock::access_control_list& acl, const identities& who
                : std::make_shared<const colock::access_control_list>(std::move(resolved));
 }
 
-} // namespace world
+} // namespace colock::simulated

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace world {
+namespace colock::simulated {
 
 struct identity {
     std::string scheme;
@@ -35,4 +35,4 @@ using shared_identities = std::shared_ptr<const identities>;
 // The list of a new node, with "auth" replaced. Empty when the server refuses the list.
 [[nodiscard]] shared_acl resolve(const colock::access_control_list& acl, const identities& who);
 
-} // namespace world
+} // namespace colock::simulated

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 // Small ones need no memory of their own. An event of the timeline has room for one of a machine, and what goes with it.
 template <std::size_t Room>
@@ -90,4 +90,4 @@ private:
 
 using action = basic_action<48>;
 
-} // namespace world
+} // namespace colock::simulated

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 std::int64_t disk::last_zxid() const noexcept
 {
@@ -70,4 +70,4 @@ void disk::replace(const tree& t)
     undecided_.clear();
 }
 
-} // namespace world
+} // namespace colock::simulated

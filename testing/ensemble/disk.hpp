@@ -10,7 +10,7 @@
 #include <deque>
 #include <vector>
 
-namespace world {
+namespace colock::simulated {
 
 class disk {
 public:
@@ -51,4 +51,4 @@ private:
     std::int64_t flushed_ = 0;
 };
 
-} // namespace world
+} // namespace colock::simulated

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 struct ensemble::impl {
     common shared;
@@ -136,4 +136,4 @@ void ensemble::set_counter(const std::string& path, std::int32_t next)
     }
 }
 
-} // namespace world
+} // namespace colock::simulated

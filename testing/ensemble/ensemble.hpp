@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace world {
+namespace colock::simulated {
 
 struct ensemble_options {
     std::size_t servers = 3;
@@ -125,4 +125,4 @@ private:
     std::unique_ptr<impl> impl_;
 };
 
-} // namespace world
+} // namespace colock::simulated

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace world {
+namespace colock::simulated {
 
 template <class T>
 class fifo {
@@ -40,4 +40,4 @@ private:
     std::size_t first_ = 0;
 };
 
-} // namespace world
+} // namespace colock::simulated

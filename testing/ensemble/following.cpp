@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 namespace {
 
@@ -263,4 +263,4 @@ std::shared_ptr<role> make_following(server& of, std::size_t leader)
     return std::make_shared<following>(of, leader);
 }
 
-} // namespace world
+} // namespace colock::simulated

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <variant>
 
-namespace world {
+namespace colock::simulated {
 
 namespace {
 
@@ -296,4 +296,4 @@ void front::look_for_idle()
     });
 }
 
-} // namespace world
+} // namespace colock::simulated

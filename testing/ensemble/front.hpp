@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace world {
+namespace colock::simulated {
 
 class upstream;
 
@@ -156,4 +156,4 @@ private:
     stage<std::int64_t> apply_;
 };
 
-} // namespace world
+} // namespace colock::simulated

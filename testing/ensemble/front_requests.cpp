@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace world {
+namespace colock::simulated {
 
 using colock::zookeeper_errc;
 
@@ -260,4 +260,4 @@ response front::read_acl(const tree::node& node, const identities& who)
     return made;
 }
 
-} // namespace world
+} // namespace colock::simulated

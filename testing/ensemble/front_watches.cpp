@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace world {
+namespace colock::simulated {
 
 using colock::zookeeper_errc;
 
@@ -81,4 +81,4 @@ void front::restore(const former_watches& all, connection& c)
     }
 }
 
-} // namespace world
+} // namespace colock::simulated

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 namespace {
 
@@ -585,4 +585,4 @@ std::shared_ptr<role> make_leading(server& of)
     return std::make_shared<leading>(of);
 }
 
-} // namespace world
+} // namespace colock::simulated

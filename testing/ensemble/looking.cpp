@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 namespace {
 
@@ -128,4 +128,4 @@ std::shared_ptr<role> make_looking(server& of)
     return std::make_shared<looking>(of);
 }
 
-} // namespace world
+} // namespace colock::simulated

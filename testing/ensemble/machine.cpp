@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 namespace {
 
@@ -121,4 +121,4 @@ timeline::event_id machine::after(std::chrono::nanoseconds delay, action what)
                     });
 }
 
-} // namespace world
+} // namespace colock::simulated

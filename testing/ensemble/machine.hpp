@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace world {
+namespace colock::simulated {
 
 // What runs on it runs between two instants of the timeline, and takes no time.
 class machine {
@@ -127,4 +127,4 @@ private:
     std::vector<std::function<void()>> on_kill_;
 };
 
-} // namespace world
+} // namespace colock::simulated

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 namespace {
 
@@ -373,4 +373,4 @@ void network::arrive_one(const std::shared_ptr<tcp>& connection, std::size_t sid
     }
 }
 
-} // namespace world
+} // namespace colock::simulated

@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace world {
+namespace colock::simulated {
 
 class network;
 struct tcp; // what the kernels of both machines know of a connection
@@ -154,4 +154,4 @@ private:
     std::vector<host> hosts_; // by the number of the machine
 };
 
-} // namespace world
+} // namespace colock::simulated

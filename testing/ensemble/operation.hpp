@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace world {
+namespace colock::simulated {
 
 enum class opcode {
     create,
@@ -93,4 +93,4 @@ struct session_identity {
     std::array<char, 16> password{};
 };
 
-} // namespace world
+} // namespace colock::simulated

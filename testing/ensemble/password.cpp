@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace world {
+namespace colock::simulated {
 
 std::array<char, 16> password_of(std::int64_t session, const std::string& secret)
 {
@@ -22,4 +22,4 @@ std::array<char, 16> password_of(std::int64_t session, const std::string& secret
     return password;
 }
 
-} // namespace world
+} // namespace colock::simulated

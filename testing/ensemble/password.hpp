@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-namespace world {
+namespace colock::simulated {
 
 // `secret`: of all servers; empty: anybody can tell them, too.
 [[nodiscard]] std::array<char, 16> password_of(std::int64_t session, const std::string& secret);
 
-} // namespace world
+} // namespace colock::simulated

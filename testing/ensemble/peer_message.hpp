@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace world {
+namespace colock::simulated {
 
 using touches = std::vector<std::pair<std::int64_t, std::chrono::milliseconds>>;
 
@@ -62,4 +62,4 @@ struct peer_message {
     std::vector<shared_transaction> records = {};
 };
 
-} // namespace world
+} // namespace colock::simulated

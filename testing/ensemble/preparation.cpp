@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 namespace {
 
@@ -423,4 +423,4 @@ void preparation::close(transaction& t)
     }
 }
 
-} // namespace world
+} // namespace colock::simulated

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace world {
+namespace colock::simulated {
 
 class preparation {
 public:
@@ -83,4 +83,4 @@ private:
     std::vector<replaced> journal_; // of the transaction that is being prepared
 };
 
-} // namespace world
+} // namespace colock::simulated

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace world {
+namespace colock::simulated {
 
 // splitmix64. The distributions are ours, too: those of the standard library differ between implementations.
 class random {
@@ -64,4 +64,4 @@ private:
     std::uint64_t state_;
 };
 
-} // namespace world
+} // namespace colock::simulated

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 namespace {
 
@@ -177,4 +177,4 @@ void server::keep(std::shared_ptr<stream> link, std::function<void(message&&)> r
     kept_.push_back(std::move(link));
 }
 
-} // namespace world
+} // namespace colock::simulated

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace world {
+namespace colock::simulated {
 
 // What a server does: it looks for a leader, follows one, or leads.
 class role {
@@ -114,4 +114,4 @@ std::shared_ptr<role> make_looking(server& of);
 std::shared_ptr<role> make_leading(server& of);
 std::shared_ptr<role> make_following(server& of, std::size_t leader);
 
-} // namespace world
+} // namespace colock::simulated

@@ -1,6 +1,6 @@
 #include "session_tracker.hpp"
 
-namespace world {
+namespace colock::simulated {
 
 session_tracker::session_tracker(std::chrono::milliseconds tick, std::chrono::milliseconds now)
     : tick_{tick}, next_{round_up(now)}
@@ -95,4 +95,4 @@ std::vector<std::int64_t> session_tracker::expire(std::chrono::milliseconds now)
     return over;
 }
 
-} // namespace world
+} // namespace colock::simulated

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace world {
+namespace colock::simulated {
 
 // Times are those of the leader's clock, in milliseconds. Sessions expire by ticks, rounded up: at the earliest a whole
 // time-out after the last touch, at the latest a tick later.
@@ -53,4 +53,4 @@ private:
     std::map<std::chrono::milliseconds, std::set<std::int64_t>> buckets_;
 };
 
-} // namespace world
+} // namespace colock::simulated

@@ -2,7 +2,7 @@
 
 #include <boost/uuid/detail/sha1.hpp>
 
-namespace world {
+namespace colock::simulated {
 
 std::string sha1_of(const std::string& bytes)
 {
@@ -19,4 +19,4 @@ std::string sha1_of(const std::string& bytes)
     return digest;
 }
 
-} // namespace world
+} // namespace colock::simulated

@@ -3,8 +3,8 @@
 
 #include <string>
 
-namespace world {
+namespace colock::simulated {
 
 [[nodiscard]] std::string sha1_of(const std::string& bytes); // 20 bytes
 
-} // namespace world
+} // namespace colock::simulated

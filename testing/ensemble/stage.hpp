@@ -10,7 +10,7 @@
 #include <memory>
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 // So many times in a thousand a thread falls behind when something comes to it, for up to so long.
 struct pauses {
@@ -78,4 +78,4 @@ private:
     std::shared_ptr<bool> life_ = std::make_shared<bool>(true);
 };
 
-} // namespace world
+} // namespace colock::simulated

@@ -3,7 +3,7 @@
 
 #include <colock/error.hpp>
 
-namespace world {
+namespace colock::simulated {
 
 // The library's status needs the library.
 class status {
@@ -20,4 +20,4 @@ private:
     colock::zookeeper_errc code_{};
 };
 
-} // namespace world
+} // namespace colock::simulated

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace world {
+namespace colock::simulated {
 
 class connection;
 
@@ -49,4 +49,4 @@ struct submitted {
 
 using shared_request = std::shared_ptr<const submitted>;
 
-} // namespace world
+} // namespace colock::simulated

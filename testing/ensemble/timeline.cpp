@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 struct timeline::later {
     bool operator()(const entry& a, const entry& b) const noexcept
@@ -84,4 +84,4 @@ void timeline::run_until(instant when)
     now_ = std::max(now_, when);
 }
 
-} // namespace world
+} // namespace colock::simulated

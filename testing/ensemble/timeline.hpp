@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace world {
+namespace colock::simulated {
 
 // True time, since the world began. Machines have clocks of their own, see machine.hpp.
 using instant = std::chrono::nanoseconds;
@@ -74,4 +74,4 @@ private:
     std::vector<std::size_t> free_;
 };
 
-} // namespace world
+} // namespace colock::simulated

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace world {
+namespace colock::simulated {
 
 using shared_acl = std::shared_ptr<const colock::access_control_list>;
 
@@ -81,4 +81,4 @@ protected:
     ~observer() = default;
 };
 
-} // namespace world
+} // namespace colock::simulated

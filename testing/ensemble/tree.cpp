@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 namespace {
 
@@ -235,4 +235,4 @@ void tree::set_counter(std::string_view path, std::int32_t next)
     }
 }
 
-} // namespace world
+} // namespace colock::simulated

@@ -18,7 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace world {
+namespace colock::simulated {
 
 // What the server keeps in place of the session that owns an ephemeral node.
 namespace ephemeral_owner {
@@ -135,4 +135,4 @@ private:
     std::set<std::string> with_ttl_;
 };
 
-} // namespace world
+} // namespace colock::simulated

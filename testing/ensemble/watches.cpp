@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 namespace {
 
@@ -136,4 +136,4 @@ void watches::changed(const std::string& path, const colock::access_control_list
     trigger(kind::data, path, colock::watch_event_type::changed, own);
 }
 
-} // namespace world
+} // namespace colock::simulated

@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace world {
+namespace colock::simulated {
 
 // Watches on data and those on the absence of a node are of one kind here, as for the server.
 class watches {
@@ -68,4 +68,4 @@ private:
     std::size_t size_ = 0;
 };
 
-} // namespace world
+} // namespace colock::simulated

@@ -9,7 +9,7 @@
 #include <string>
 #include <variant>
 
-namespace world {
+namespace colock::simulated {
 
 // ---- from the client. Paths are whole: the client's end puts the chroot before them.
 
@@ -59,4 +59,4 @@ using message = std::variant<connect_request, auth_request, request, ping_reques
                              connect_reply, auth_reply, reply, event, ping_reply, close_reply,
                              std::shared_ptr<const peer_message>>;
 
-} // namespace world
+} // namespace colock::simulated

@@ -21,7 +21,7 @@ inline constexpr std::int32_t auth = -4;
 
 // The first frame of a connection.
 struct hello {
-    world::connect_request request;
+    simulated::connect_request request;
     bool asks_for_reading = false; // newer clients do, and are told whether the server only reads
 };
 // Nothing when it is none.
@@ -35,18 +35,18 @@ struct answer_shape {
     std::string path = {};                // of a sync
 };
 struct asked {
-    world::message what;
+    simulated::message what;
     answer_shape shape; // of a request
 };
 // Nothing when it makes no sense.
 [[nodiscard]] std::optional<asked> asked_in(std::string_view frame);
 
 // A frame each, without its length.
-[[nodiscard]] std::string frame_of(const world::connect_reply& r, bool tells_reading);
-[[nodiscard]] std::string frame_of(const world::event& e);
-[[nodiscard]] std::string frame_of(const answer_shape& shape, const world::reply& r);
+[[nodiscard]] std::string frame_of(const simulated::connect_reply& r, bool tells_reading);
+[[nodiscard]] std::string frame_of(const simulated::event& e);
+[[nodiscard]] std::string frame_of(const answer_shape& shape, const simulated::reply& r);
 // Of those answers that are nothing but a header.
 [[nodiscard]] std::string header_of(std::int32_t number, std::int64_t transaction,
-                                    world::status error = {});
+                                    simulated::status error = {});
 
 } // namespace colock::testing

@@ -29,7 +29,7 @@ void put(jute_writer& out, const access_control_list& acl)
     }
 }
 
-void put_step(jute_writer& out, std::int32_t type, const world::step_result& r, bool failed)
+void put_step(jute_writer& out, std::int32_t type, const simulated::step_result& r, bool failed)
 {
     if (failed) {
         out.integer(type::error).boolean(false).integer(r.error.value()).integer(r.error.value());
@@ -49,7 +49,7 @@ void put_step(jute_writer& out, std::int32_t type, const world::step_result& r, 
     }
 }
 
-void put_steps(jute_writer& out, const answer_shape& shape, const world::response& r)
+void put_steps(jute_writer& out, const answer_shape& shape, const simulated::response& r)
 {
     for (std::size_t i = 0; i != r.results.size(); ++i) {
         put_step(out, shape.steps[i], r.results[i], bool{r.error});
@@ -57,7 +57,7 @@ void put_steps(jute_writer& out, const answer_shape& shape, const world::respons
     out.integer(type::error).boolean(true).integer(-1);
 }
 
-void put_body(jute_writer& out, const answer_shape& shape, const world::response& r)
+void put_body(jute_writer& out, const answer_shape& shape, const simulated::response& r)
 {
     switch (shape.type) {
     case type::create: out.text(r.text); break;
@@ -100,14 +100,14 @@ void put_body(jute_writer& out, const answer_shape& shape, const world::response
 
 } // namespace
 
-std::string header_of(std::int32_t number, std::int64_t transaction, world::status error)
+std::string header_of(std::int32_t number, std::int64_t transaction, simulated::status error)
 {
     std::string bytes;
     jute_writer{bytes}.integer(number).longer(transaction).integer(error.value());
     return bytes;
 }
 
-std::string frame_of(const world::connect_reply& r, bool tells_reading)
+std::string frame_of(const simulated::connect_reply& r, bool tells_reading)
 {
     std::string bytes;
     jute_writer out{bytes};
@@ -119,7 +119,7 @@ std::string frame_of(const world::connect_reply& r, bool tells_reading)
     return bytes;
 }
 
-std::string frame_of(const world::event& e)
+std::string frame_of(const simulated::event& e)
 {
     constexpr std::int32_t connected = 3;
     auto bytes = header_of(xid::event, -1);
@@ -131,10 +131,11 @@ std::string frame_of(const world::event& e)
 }
 
 // A transaction that was refused says why for each of its steps, behind a header without an error.
-std::string frame_of(const answer_shape& shape, const world::reply& r)
+std::string frame_of(const answer_shape& shape, const simulated::reply& r)
 {
     const bool is_multi = shape.type == type::multi && r.body.results.size() == shape.steps.size();
-    auto bytes = header_of(shape.number, r.transaction, is_multi ? world::status{} : r.body.error);
+    auto bytes =
+        header_of(shape.number, r.transaction, is_multi ? simulated::status{} : r.body.error);
     jute_writer out{bytes};
     if (is_multi) {
         put_steps(out, shape, r.body);

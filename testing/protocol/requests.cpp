@@ -8,9 +8,9 @@
 
 namespace colock::testing {
 
-using world::opcode;
-using world::operation;
-using world::watch_kind;
+using simulated::opcode;
+using simulated::operation;
+using simulated::watch_kind;
 
 namespace {
 
@@ -116,7 +116,7 @@ bool read_steps(jute_reader& in, operation& c, std::vector<std::int32_t>& types)
 
 operation restoring(jute_reader& in, bool lasting)
 {
-    auto all = std::make_shared<world::former_watches>();
+    auto all = std::make_shared<simulated::former_watches>();
     all->seen = in.longer();
     all->data = in.texts();
     all->absence = in.texts();
@@ -241,17 +241,17 @@ std::optional<asked> asked_in(std::string_view frame)
         return std::nullopt;
     }
     if (a.shape.type == type::ping) {
-        a.what = world::ping_request{};
+        a.what = simulated::ping_request{};
     } else if (a.shape.type == type::close) {
-        a.what = world::close_request{};
+        a.what = simulated::close_request{};
     } else if (a.shape.type == type::auth) {
         in.integer(); // of no meaning
-        world::auth_request said;
+        simulated::auth_request said;
         said.credential.scheme = in.text();
         said.credential.secret = in.text();
         a.what = std::move(said);
     } else {
-        world::request r;
+        simulated::request r;
         r.number = a.shape.number;
         if (!read_call(in, a.shape, r.call)) {
             return std::nullopt;

@@ -27,10 +27,11 @@ void client_port::open(const std::string& address)
         over_ = true;
         return;
     }
-    link_ = server_.net_.connect(*host, server_.servers_.address(0),
-                                 {.connected = {},
-                                  .received = [this](world::message&& m) { hear(std::move(m)); },
-                                  .ended = [this] { stop(); }});
+    link_ =
+        server_.net_.connect(*host, server_.servers_.address(0),
+                             {.connected = {},
+                              .received = [this](simulated::message&& m) { hear(std::move(m)); },
+                              .ended = [this] { stop(); }});
     server_.advance(server_.now());
 }
 
@@ -121,32 +122,32 @@ void client_port::understand(std::string_view frame)
         stop();
         return;
     }
-    if (std::holds_alternative<world::request>(a->what)) {
+    if (std::holds_alternative<simulated::request>(a->what)) {
         expected_.push_back(std::move(a->shape));
-    } else if (std::holds_alternative<world::close_request>(a->what)) {
+    } else if (std::holds_alternative<simulated::close_request>(a->what)) {
         closing_ = a->shape.number;
     }
     link_->send(std::move(a->what));
 }
 
-void client_port::hear(world::message&& m)
+void client_port::hear(simulated::message&& m)
 {
     const auto last = server_.nodes().last_zxid();
-    if (const auto* answer = std::get_if<world::reply>(&m); answer && !expected_.empty()) {
+    if (const auto* answer = std::get_if<simulated::reply>(&m); answer && !expected_.empty()) {
         const auto shape = std::move(expected_.front());
         expected_.pop_front();
         say(frame_of(shape, *answer));
-    } else if (const auto* e = std::get_if<world::event>(&m)) {
+    } else if (const auto* e = std::get_if<simulated::event>(&m)) {
         say(frame_of(*e));
-    } else if (const auto* c = std::get_if<world::connect_reply>(&m)) {
+    } else if (const auto* c = std::get_if<simulated::connect_reply>(&m)) {
         session_ = c->session.id;
         timeout_ = c->timeout;
         say(frame_of(*c, tells_reading_));
-    } else if (const auto* checked = std::get_if<world::auth_reply>(&m)) {
+    } else if (const auto* checked = std::get_if<simulated::auth_reply>(&m)) {
         say(header_of(xid::auth, 0, checked->error));
-    } else if (std::holds_alternative<world::ping_reply>(m)) {
+    } else if (std::holds_alternative<simulated::ping_reply>(m)) {
         say(header_of(xid::ping, last));
-    } else if (std::holds_alternative<world::close_reply>(m)) {
+    } else if (std::holds_alternative<simulated::close_reply>(m)) {
         say(header_of(closing_, last));
     }
 }

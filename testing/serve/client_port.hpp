@@ -54,14 +54,14 @@ private:
     // False while a frame is not complete.
     bool take_frame();
     void understand(std::string_view frame);
-    void hear(world::message&& m);
+    void hear(simulated::message&& m);
     void say(std::string_view frame);
     void stop();
 
     memory_server& server_;
     std::string name_;
     std::uint64_t number_;
-    std::shared_ptr<world::stream> link_; // empty once over
+    std::shared_ptr<simulated::stream> link_; // empty once over
     std::string in_;
     std::size_t taken_ = 0; // of that
     std::string out_;

@@ -14,7 +14,7 @@ constexpr std::int64_t transactions_a_millisecond = 1'000'000;
 // Numbers from 1970 on would not fit for long.
 constexpr std::chrono::milliseconds year_2020{1'577'836'800'000};
 
-world::ensemble_options options_of(const server_settings& s, std::chrono::milliseconds tick)
+simulated::ensemble_options options_of(const server_settings& s, std::chrono::milliseconds tick)
 {
     const auto wall = std::chrono::duration_cast<std::chrono::milliseconds>(s.since_1970);
     const auto since_2020 = std::max(wall - year_2020, std::chrono::milliseconds{0});
@@ -38,8 +38,8 @@ world::ensemble_options options_of(const server_settings& s, std::chrono::millis
 } // namespace
 
 memory_server::memory_server(server_settings settings)
-    : settings_{std::move(settings)}, net_{time_, world::random{settings_.seed}},
-      servers_{time_, net_, world::random{settings_.seed + 1}, options_of(settings_, tick())}
+    : settings_{std::move(settings)}, net_{time_, simulated::random{settings_.seed}},
+      servers_{time_, net_, simulated::random{settings_.seed + 1}, options_of(settings_, tick())}
 {
     net_.delay_all(std::chrono::microseconds{0}, std::chrono::microseconds{0});
     advance(0ns);
@@ -59,7 +59,7 @@ std::chrono::milliseconds memory_server::clock() const noexcept
     return std::chrono::duration_cast<std::chrono::milliseconds>(settings_.since_1970 + now());
 }
 
-world::machine* memory_server::host_of(const std::string& address)
+simulated::machine* memory_server::host_of(const std::string& address)
 {
     if (const auto at = hosts_.find(address); at != hosts_.end()) {
         return &at->second;

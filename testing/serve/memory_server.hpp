@@ -57,7 +57,7 @@ public:
 
     [[nodiscard]] const server_settings& settings() const noexcept { return settings_; }
     [[nodiscard]] std::chrono::milliseconds tick() const noexcept;
-    [[nodiscard]] const world::tree& nodes() const { return servers_.seen_by(0); }
+    [[nodiscard]] const simulated::tree& nodes() const { return servers_.seen_by(0); }
     [[nodiscard]] std::size_t watches() const { return servers_.watches(); }
     [[nodiscard]] bool has_room_for_sessions() const
     {
@@ -82,13 +82,13 @@ private:
     }
     void leave(std::uint64_t number) noexcept { ports_.erase(number); }
     // Null: there are too many.
-    [[nodiscard]] world::machine* host_of(const std::string& address);
+    [[nodiscard]] simulated::machine* host_of(const std::string& address);
 
     server_settings settings_;
-    world::timeline time_;
-    world::network net_;
-    std::map<std::string, world::machine> hosts_; // of clients, by address
-    world::ensemble servers_;
+    simulated::timeline time_;
+    simulated::network net_;
+    std::map<std::string, simulated::machine> hosts_; // of clients, by address
+    simulated::ensemble servers_;
     std::map<std::uint64_t, client_port*> ports_;
     std::uint64_t ports_made_ = 0;
 };

@@ -1,7 +1,7 @@
 // What a check has found wrong.
 #pragma once
 
-#include "ensemble/timeline.hpp"
+#include "simulated.hpp"
 
 #include <string>
 #include <utility>

@@ -1,12 +1,11 @@
 // Session guards: whose sessions they resume and end, and when.
 #pragma once
 
-#include "ensemble/machine.hpp"
-#include "ensemble/network.hpp"
 #include "findings.hpp"
 #include "journal.hpp"
 #include "operations.hpp"
 #include "queues.hpp"
+#include "simulated.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -4,11 +4,11 @@
 #include <colock/error.hpp>
 #include <colock/fencing_token.hpp>
 
-#include "ensemble/machine.hpp"
 #include "findings.hpp"
 #include "journal.hpp"
 #include "operations.hpp"
 #include "queues.hpp"
+#include "simulated.hpp"
 
 #include <chrono>
 #include <cstdint>

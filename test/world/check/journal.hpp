@@ -1,7 +1,7 @@
 // What happened, in virtual time: hashed for the comparison of two runs, and kept as text for people.
 #pragma once
 
-#include "ensemble/timeline.hpp"
+#include "simulated.hpp"
 
 #include <cstdint>
 #include <iosfwd>

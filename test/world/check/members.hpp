@@ -1,11 +1,11 @@
 // A group: who has joined it, and who is listed.
 #pragma once
 
-#include "ensemble/transaction.hpp"
 #include "findings.hpp"
 #include "journal.hpp"
 #include "operations.hpp"
 #include "queues.hpp"
+#include "simulated.hpp"
 
 #include <cstdint>
 #include <map>

@@ -1,9 +1,9 @@
 // The locks as the ensemble sees them, in ZooKeeper's order: G2, G3, G4 and G7.
 #pragma once
 
-#include "ensemble/transaction.hpp"
 #include "findings.hpp"
 #include "journal.hpp"
+#include "simulated.hpp"
 
 #include <cstdint>
 #include <deque>

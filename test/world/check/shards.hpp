@@ -1,11 +1,11 @@
 // Shards: whose bodies run, who takes part, and who shall own what.
 #pragma once
 
-#include "ensemble/transaction.hpp"
 #include "findings.hpp"
 #include "journal.hpp"
 #include "operations.hpp"
 #include "queues.hpp"
+#include "simulated.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -3,11 +3,10 @@
 
 #include <colock/node.hpp>
 
-#include "ensemble/ensemble.hpp"
-#include "ensemble/timeline.hpp"
 #include "findings.hpp"
 #include "journal.hpp"
 #include "operations.hpp"
+#include "simulated.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "script.hpp"
 
-#include "ensemble/random.hpp"
+#include "simulated.hpp"
 
 #include <algorithm>
 #include <array>

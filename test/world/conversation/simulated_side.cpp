@@ -1,6 +1,5 @@
-#include "ensemble/ensemble.hpp"
-#include "ensemble/network.hpp"
 #include "side.hpp"
+#include "simulated.hpp"
 #include "zk/translation.hpp"
 
 #include <deque>

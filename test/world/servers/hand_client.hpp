@@ -1,9 +1,7 @@
 // A client of the simulated servers, made by hand: it says what a test wants said, and keeps what it hears.
 #pragma once
 
-#include "ensemble/access.hpp"
-#include "ensemble/ensemble.hpp"
-#include "ensemble/network.hpp"
+#include "simulated.hpp"
 
 #include <chrono>
 #include <cstdint>

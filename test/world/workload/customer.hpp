@@ -4,8 +4,8 @@
 #include <colock/colock.hpp>
 
 #include "../process.hpp"
-#include "ensemble/random.hpp"
 #include "scene.hpp"
+#include "simulated.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>

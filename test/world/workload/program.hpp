@@ -2,10 +2,8 @@
 #pragma once
 
 #include "../process.hpp"
-#include "ensemble/machine.hpp"
-#include "ensemble/network.hpp"
-#include "ensemble/random.hpp"
 #include "scene.hpp"
+#include "simulated.hpp"
 
 #include <boost/asio/awaitable.hpp>
 

@@ -15,7 +15,7 @@
 #include "../check/shards.hpp"
 #include "../check/watches.hpp"
 #include "../rarity.hpp"
-#include "ensemble/timeline.hpp"
+#include "simulated.hpp"
 
 #include <chrono>
 #include <cstddef>

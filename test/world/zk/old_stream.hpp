@@ -1,7 +1,7 @@
 // A connection of the simulated world that the client has given up.
 #pragma once
 
-#include "ensemble/network.hpp"
+#include "simulated.hpp"
 #include "zk/old_sockets.hpp"
 #include "zk/strand.hpp"
 

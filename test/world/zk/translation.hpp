@@ -4,7 +4,7 @@
 #include <colock/client_options.hpp>
 #include <colock/error.hpp>
 
-#include "ensemble/wire.hpp"
+#include "simulated.hpp"
 #include "zk/call.hpp"
 
 #include <iterator>

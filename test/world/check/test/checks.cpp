@@ -5,8 +5,7 @@
 #include "check/journal.hpp"
 #include "check/operations.hpp"
 #include "check/queues.hpp"
-#include "ensemble/machine.hpp"
-#include "ensemble/timeline.hpp"
+#include "simulated.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>

@@ -1,7 +1,7 @@
 // A connection of the library, and a server that a test plays: in the simulated world, or with the C client and a socket.
 #pragma once
 
-#include "ensemble/wire.hpp"
+#include "simulated.hpp"
 #include "zk/strand.hpp"
 
 #include <functional>
