@@ -161,7 +161,10 @@ asio::awaitable<void> look_at_server(server_facts& server, const client_options&
     options.session_timeout = long_session;
     const auto longest = co_await try_session(options, found);
     if (longest.error) {
-        const auto why = options.tls ? std::string{} : co_await why_it_refuses(server.at);
+        std::string why; // see look_at_large_sessions()
+        if (!options.tls) {
+            why = co_await why_it_refuses(server.at);
+        }
         found.add(severity::error, "server",
                   shown(server.at) + " does not answer: " + longest.why + "; " +
                       (why.empty() ? "start it, or correct --servers" : why));
@@ -385,8 +388,11 @@ asio::awaitable<void> look_at_large_sessions(const std::vector<server_facts>& se
 {
     constexpr std::size_t readable = 2 * 0xfffff; // of one transaction, by servers' default
     for (const auto& server : servers) {
-        const auto dump = server.answers ? co_await ask(server.at, "dump") : std::string{};
-        found.requests += server.answers ? 1 : 0;
+        std::string dump; // GCC 12 destroys what a conditional expression awaits twice
+        if (server.answers) {
+            dump = co_await ask(server.at, "dump");
+            ++found.requests;
+        }
         if (dump.empty()) {
             continue;
         }

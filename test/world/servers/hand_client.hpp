@@ -1,7 +1,7 @@
 // A client of the simulated servers, made by hand: it says what a test wants said, and keeps what it hears.
 #pragma once
 
-#include "simulated.hpp"
+#include "../simulated.hpp"
 
 #include <chrono>
 #include <cstdint>
