@@ -1,10 +1,10 @@
 // Latches and barriers: who has arrived, who waits, and who goes on.
 #pragma once
 
-#include "../ensemble/transaction.hpp"
 #include "findings.hpp"
 #include "journal.hpp"
 #include "operations.hpp"
+#include "simulated.hpp"
 
 #include <cstddef>
 #include <cstdint>
