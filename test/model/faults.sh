@@ -515,6 +515,18 @@ by=shards/the_session_of_an_owner_expires:contract \
 by=shards/a_member_leaves:contract \
     plant "begins anew after it was stopped" lib/recipes/shards/member.cpp \
     "$(in_function stop 's/stopped_ = true;//')"
+by=shards_redefined/a_new_one_waits_for_the_old_ones:"a shard" \
+    plant "replaces the shards' definition beside members" lib/recipes/shards/entry.cpp \
+    "$(in_function found 's/return command::alone;/return command::share;/')"
+by=shards_redefined/a_session_is_lost_meanwhile:"a shard" \
+    plant "stays a member though it has lost what members hold" lib/recipes/shards/entry.cpp \
+    "$(in_function lost 's/is_ == state::inside/false/')"
+by=shards_redefined/a_session_is_lost_meanwhile:"a shard" \
+    plant "becomes a member again without what members hold" lib/recipes/shards/entry.cpp \
+    "$(in_function left 's/return begin\(\);/is_ = state::inside; return command::enter;/')"
+by=shards_redefined/the_first_ones_agree:"a shard" \
+    plant "takes its own definition for the written one" lib/recipes/shards/entry.cpp \
+    "$(in_function written 's/command::read/command::enter/')"
 by=shard_assignment/no_more_moves_than_balance_asks_for:critical \
     plant "rounds up whoever comes first" lib/recipes/shards/assignment.cpp \
     's/return keeps_a != keeps_b/return false/'

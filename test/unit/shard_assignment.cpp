@@ -1,6 +1,7 @@
 // Who gets which shard: even, the same for the same input, and no more moves than that asks for.
 #include "recipes/shards/assignment.hpp"
 #include "recipes/shards/leader.hpp"
+#include "recipes/shards/member.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -336,6 +337,19 @@ BOOST_AUTO_TEST_CASE(a_new_leader_goes_on_from_what_is_written)
     const auto table = leader.decide(10s);
     BOOST_REQUIRE(table);
     BOOST_TEST(std::ranges::count(table->owners, "b") == 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_member_does_not_take_what_it_has_refused_meanwhile)
+{
+    shard_member m{"a", 2, false};
+    shard_member::commands out;
+    m.assigned({"a", "b"}, false, out);
+    BOOST_TEST(out.size() == 1u); // it looks at the first one
+    m.refuse(0);
+    out.clear();
+    m.looked(0, true, out);
+    BOOST_TEST(out.empty());
+    BOOST_TEST(m.is_idle());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

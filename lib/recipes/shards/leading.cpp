@@ -5,7 +5,6 @@
 #include "report/boot_clock.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/bind_executor.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -14,7 +13,7 @@ namespace colock::detail {
 
 shards_leading::shards_leading(std::shared_ptr<client_core> core,
                                std::shared_ptr<const shards_config> config, leadership term)
-    : core_{std::move(core)}, config_{std::move(config)}, term_{std::move(term)},
+    : strand_object{std::move(core)}, config_{std::move(config)}, term_{std::move(term)},
       group_{*client_, config_->paths.members}, timer_{core_->strand()}
 {
 }
@@ -22,12 +21,12 @@ shards_leading::shards_leading(std::shared_ptr<client_core> core,
 template <class... Results, class Then>
 auto shards_leading::guarded(Then then)
 {
-    return asio::bind_executor(core_->strand(), [self = shared_from_this(), then = std::move(then)](
-                                                    error_code ec, Results... results) mutable {
-        if (!self->over_) {
-            then(ec, std::move(results)...);
-        }
-    });
+    return on_strand<Results...>(
+        [this, then = std::move(then)](const error_code& ec, Results... results) mutable {
+            if (!over_) {
+                then(ec, std::move(results)...);
+            }
+        });
 }
 
 void shards_leading::begin()
@@ -188,6 +187,14 @@ void shards_leading::written(const error_code& ec, std::int32_t version)
     });
 }
 
+void shards_leading::seen(std::optional<std::int32_t> version)
+{
+    if (leader_ && !writing_ && version != version_) {
+        version_ = version;
+        write(leader_->table());
+    }
+}
+
 // ---- whether the new owner of a shard has its lock
 
 void shards_leading::watch_moves()
@@ -204,7 +211,7 @@ void shards_leading::watch_moves()
 
 void shards_leading::look_at_move(protocol::shard_index shard)
 {
-    if (!moves_.contains(shard)) {
+    if (over_ || !moves_.contains(shard)) {
         return;
     }
     const auto path = lock_path_of(config_->paths, config_->shards[shard]);
@@ -215,46 +222,75 @@ void shards_leading::look_at_move(protocol::shard_index shard)
                       if (at == moves_.end()) {
                           return;
                       }
-                      const auto queue = protocol::contenders(curator_layout(), r.value.names);
-                      if (!ec && !queue.empty()) {
-                          look_at_first(shard, protocol::join_path(path, queue.front().name),
-                                        std::move(r.changes));
+                      if (ec == zookeeper_errc::no_node) {
+                          await_directory(shard, path);
                           return;
                       }
-                      at->second.pace.after_refusal(*core_, [self = shared_from_this(), shard] {
-                          if (!self->over_) {
+                      if (ec) {
+                          at->second.pace.after_refusal(*core_, [self = shared_from_this(), shard] {
                               self->look_at_move(shard);
-                          }
-                      });
+                          });
+                          return;
+                      }
+                      const auto queue = protocol::contenders(curator_layout(), r.value.names);
+                      if (queue.empty()) {
+                          await_change(shard, std::move(r.changes));
+                      } else {
+                          look_at_first(shard, protocol::join_path(path, queue.front().name),
+                                        std::move(r.changes));
+                      }
                   }));
 }
 
 void shards_leading::look_at_first(protocol::shard_index shard, const std::string& node,
                                    watch&& changes)
 {
-    client_->async_exists(
-        node, guarded<std::optional<node_stat>>([this, shard, changes = std::move(changes)](
-                                                    const error_code& ec,
-                                                    std::optional<node_stat>&& first) mutable {
-            const auto at = moves_.find(shard);
-            if (at == moves_.end()) {
-                return;
+    client_->async_exists(node,
+                          guarded<std::optional<node_stat>>(
+                              [this, shard, changes = std::move(changes)](
+                                  const error_code& ec, std::optional<node_stat>&& first) mutable {
+                                  if (const auto at = moves_.find(shard); at != moves_.end()) {
+                                      at->second.first = !ec && first ? first->ephemeral_owner : 0;
+                                      await_change(shard, std::move(changes));
+                                      decide(); // it may be the one
+                                  }
+                              }));
+}
+
+// Nobody has queued yet, or the servers have removed it, because it was empty.
+void shards_leading::await_directory(protocol::shard_index shard, const std::string& path)
+{
+    client_->async_watch_exists(
+        path, guarded<watched<std::optional<node_stat>>>(
+                  [this, shard](const error_code&, watched<std::optional<node_stat>>&& r) {
+                      const auto at = moves_.find(shard);
+                      if (at == moves_.end()) {
+                          return;
+                      }
+                      if (!r.value) {
+                          await_change(shard, std::move(r.changes));
+                          return;
+                      }
+                      at->second.pace.after_event(*core_, [self = shared_from_this(), shard] {
+                          self->look_at_move(shard);
+                      });
+                  }));
+}
+
+void shards_leading::await_change(protocol::shard_index shard, watch&& changes)
+{
+    const auto at = moves_.find(shard);
+    if (at == moves_.end()) {
+        return;
+    }
+    at->second.changes = std::move(changes);
+    at->second.changes.async_wait(
+        guarded<watch_event>([this, shard](const error_code& over, watch_event&&) {
+            const auto still = moves_.find(shard);
+            if (!over && still != moves_.end()) {
+                still->second.pace.after_event(
+                    *core_, [self = shared_from_this(), shard] { self->look_at_move(shard); });
             }
-            at->second.first = !ec && first ? first->ephemeral_owner : 0;
-            at->second.changes = std::move(changes);
-            at->second.changes.async_wait(
-                guarded<watch_event>([this, shard](const error_code& over, watch_event&&) {
-                    const auto still = moves_.find(shard);
-                    if (over || still == moves_.end()) {
-                        return;
-                    }
-                    still->second.pace.after_event(*core_, [self = shared_from_this(), shard] {
-                        if (!self->over_) {
-                            self->look_at_move(shard);
-                        }
-                    });
-                }));
-            decide(); // it may be the one
         }));
 }
 

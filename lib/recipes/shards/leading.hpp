@@ -6,9 +6,8 @@
 
 #include "recipes/shards/leader.hpp"
 #include "recipes/shards/places.hpp"
-#include "session/borrowed_client.hpp"
-#include "session/core.hpp"
 #include "session/pauses.hpp"
+#include "session/strand_object.hpp"
 
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -22,14 +21,17 @@
 
 namespace colock::detail {
 
-// One term of office. On the strand. What is under way keeps it alive; end() ends it.
-class shards_leading final : public std::enable_shared_from_this<shards_leading> {
+// One term of office; end() ends it.
+class shards_leading final : public strand_object<shards_leading> {
 public:
     shards_leading(std::shared_ptr<client_core> core, std::shared_ptr<const shards_config> config,
                    leadership term);
 
     void begin();
     void end();
+    // The version of the assignment that this process has read as a member; none when there is no such node. What others have
+    // written or deleted is replaced.
+    void seen(std::optional<std::int32_t> version);
 
 private:
     void read();
@@ -42,6 +44,8 @@ private:
     void watch_moves();
     void look_at_move(protocol::shard_index shard);
     void look_at_first(protocol::shard_index shard, const std::string& node, watch&& changes);
+    void await_directory(protocol::shard_index shard, const std::string& path);
+    void await_change(protocol::shard_index shard, watch&& changes);
     void wake_at(protocol::shard_leader::time_point when);
     template <class... Results, class Then>
     [[nodiscard]] auto guarded(Then then);
@@ -54,8 +58,6 @@ private:
         pauses pace;
     };
 
-    const std::shared_ptr<client_core> core_;
-    borrowed_client client_{core_};
     const std::shared_ptr<const shards_config> config_;
     leadership term_;
     group group_;

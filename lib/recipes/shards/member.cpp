@@ -117,11 +117,13 @@ void shard_member::confirm_next(commands& out)
 
 void shard_member::looked(shard_index at, bool is_free, commands& out)
 {
-    auto& is = shards_[at].is;
+    auto& [is, mine] = shards_[at];
     if (is != state::looking) {
         return;
     }
-    if (prepares_ && !is_free) {
+    if (!mine) {
+        is = state::absent; // it is refused since
+    } else if (prepares_ && !is_free) {
         is = state::preparing;
         out.push_back({command::kind::prepare, at});
     } else {

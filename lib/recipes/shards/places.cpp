@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <set>
 #include <string_view>
 
@@ -37,8 +38,23 @@ std::vector<shard_id> shards_of(const shards_options& o)
     return all;
 }
 
+namespace {
+
+// A multiple of the longest time can be told by all clocks.
+shards_options with_times_that_end(shards_options o)
+{
+    constexpr std::chrono::milliseconds longest = std::chrono::hours{24 * 365};
+    for (auto* const each : {&o.settle, &o.prepare_limit, &o.take_limit}) {
+        *each = std::min(*each, longest);
+    }
+    return o;
+}
+
+} // namespace
+
 shards_config::shards_config(const std::string& root, const shards_options& o)
-    : options{o}, path{root}, paths{shard_paths_of(root)}, shards{shards_of(o)}, name{member_of(o)}
+    : options{with_times_that_end(o)}, path{root}, paths{shard_paths_of(root)},
+      shards{shards_of(o)}, name{member_of(o)}
 {
 }
 

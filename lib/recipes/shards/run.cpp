@@ -1,7 +1,6 @@
 #include "recipes/shards/run.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/bind_executor.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
@@ -12,24 +11,36 @@ namespace colock::detail {
 shards_run::shards_run(std::shared_ptr<client_core> core, std::shared_ptr<shards_in_client> place,
                        std::shared_ptr<const shards_config> config,
                        std::shared_ptr<shard_bodies> bodies, operation_ptr<std::exception_ptr> op)
-    : core_{std::move(core)}, place_{std::move(place)}, config_{std::move(config)},
-      bodies_{std::move(bodies)}, op_{std::move(op)}, limit_{core_->strand()}
+    : strand_object{std::move(core)}, place_{std::move(place)}, config_{std::move(config)},
+      bodies_{std::move(bodies)}, op_{std::move(op)}, entry_{config_->options.redefine},
+      limit_{core_->strand()}
 {
-}
-
-template <class... Results, class Then>
-auto shards_run::on_strand(Then then)
-{
-    return asio::bind_executor(core_->strand(), [self = shared_from_this(), then = std::move(then)](
-                                                    error_code ec, Results... results) mutable {
-        then(ec, std::move(results)...);
-    });
 }
 
 template <class... Results, class Then>
 auto shards_run::step(Then then)
 {
-    return asio::bind_cancellation_slot(step_.slot(), on_strand<Results...>(std::move(then)));
+    return asio::bind_cancellation_slot(
+        step_.slot(), on_strand<Results...>([this, then = std::move(then)](
+                                                const error_code& ec, Results... results) mutable {
+            if (stage_ == stage::over) {
+                depart();
+            } else {
+                then(ec, std::move(results)...);
+            }
+        }));
+}
+
+template <class Then>
+void shards_run::after_pause(Then then)
+{
+    pace_.after_event(*core_, [self = shared_from_this(), then = std::move(then)] {
+        if (self->stage_ == stage::over) {
+            self->depart();
+        } else {
+            then();
+        }
+    });
 }
 
 void shards_run::start()
@@ -50,7 +61,7 @@ void shards_run::start()
                 " bytes of a session, which may have " + std::to_string(most) +
                 " (client_options::max_session_size); one member must be able to have all of them");
     } else {
-        begin();
+        go_on(entry_.begin());
     }
 }
 
@@ -62,124 +73,142 @@ shared_mutex shards_run::use()
             lock_options{.acl = config_->options.acl, .owner_data = config_->name}};
 }
 
-void shards_run::begin()
+void shards_run::go_on(entry::command c)
 {
-    if (stage_ == stage::over) {
-        depart();
-        return;
+    using command = entry::command;
+    switch (c) {
+    case command::share:
+        using_ = {};
+        after_pause([this] { share(); });
+        break;
+    case command::alone:
+        using_ = {};
+        lock_alone();
+        break;
+    case command::read: read_definition(); break;
+    case command::create: create_definition(); break;
+    case command::replace: break; // lock_alone() has the guard
+    case command::enter: join(); break;
+    case command::leave:
+        if (work_) { // else join() sees it
+            work_->stop();
+        }
+        break;
+    case command::refuse: refuse(); break;
     }
+}
+
+void shards_run::share()
+{
     use().async_lock_shared(step<shared_lock>([this](const error_code& ec, shared_lock held) {
-        if (stage_ == stage::over) {
-            depart();
-        } else if (ec == condition::lock_lost) {
-            pace_.after_event(*core_, [self = shared_from_this()] { self->begin(); });
-        } else if (ec) {
+        if (ec && ec != condition::lock_lost) {
             fail(ec, "the shards " + config_->paths.use);
+            return;
+        }
+        using_ = std::move(held);
+        const bool is_held{using_};
+        if (is_held) {
+            using_.async_wait_lost(
+                on_strand<error_code>([this](const error_code& stopped, const error_code&) {
+                    if (const auto next = stopped ? std::nullopt : entry_.lost()) {
+                        go_on(*next);
+                    }
+                }));
+        }
+        go_on(entry_.granted(is_held));
+    }));
+}
+
+void shards_run::lock_alone()
+{
+    use().async_lock(step<unique_lock>([this](const error_code& ec, unique_lock held) {
+        if (ec && ec != condition::lock_lost) {
+            fail(ec, "the shards " + config_->paths.use);
+        } else if (const auto next = entry_.granted(static_cast<bool>(held));
+                   next == entry::command::replace) {
+            replace(std::move(held));
         } else {
-            using_ = std::move(held);
-            read_definition();
+            go_on(next);
         }
     }));
+}
+
+void shards_run::replace(unique_lock held)
+{
+    auto steps = held.guarded(set_op(config_->paths.definition, definition_of(config_->options)));
+    client_->async_multi(std::move(steps),
+                         step<std::vector<transaction_result>>(
+                             [this, held = std::move(held)](const error_code& ec,
+                                                            std::vector<transaction_result>&&) {
+                                 if (ec && !outcome_unknown(ec) && ec != zookeeper_errc::no_node) {
+                                     fail(ec, config_->paths.definition);
+                                 } else {
+                                     go_on(entry_.written());
+                                 }
+                             }));
 }
 
 void shards_run::read_definition()
 {
-    if (stage_ == stage::over) {
-        depart();
-        return;
-    }
-    client_->async_get(
-        config_->paths.definition, step<get_result>([this](const error_code& ec, get_result&& r) {
-            if (stage_ == stage::over) {
-                depart();
-            } else if (!ec) {
-                compare(r.data);
-            } else if (ec != zookeeper_errc::no_node) {
-                fail(ec, config_->paths.definition);
-            } else {
-                create_options how{.acl = config_->options.acl};
-                client_->async_create(
-                    config_->paths.definition, definition_of(config_->options), std::move(how),
-                    step<create_result>([this](const error_code& made, create_result&&) {
-                        if (made && made != zookeeper_errc::node_exists && !outcome_unknown(made) &&
-                            stage_ != stage::over) {
-                            fail(made, config_->paths.definition);
-                        } else {
-                            pace_.after_event(
-                                *core_, [self = shared_from_this()] { self->read_definition(); });
-                        }
-                    }));
-            }
-        }));
+    client_->async_get(config_->paths.definition,
+                       step<get_result>([this](const error_code& ec, get_result&& r) {
+                           using definition = entry::definition;
+                           if (ec && ec != zookeeper_errc::no_node) {
+                               fail(ec, config_->paths.definition);
+                               return;
+                           }
+                           written_ = std::move(r.data);
+                           go_on(entry_.found(ec ? definition::none
+                                              : written_ == definition_of(config_->options)
+                                                  ? definition::own
+                                                  : definition::another));
+                       }));
 }
 
-void shards_run::compare(std::string_view written)
+void shards_run::create_definition()
+{
+    create_options how{.acl = config_->options.acl};
+    client_->async_create(config_->paths.definition, definition_of(config_->options),
+                          std::move(how),
+                          step<create_result>([this](const error_code& ec, create_result&&) {
+                              if (ec && ec != zookeeper_errc::node_exists && !outcome_unknown(ec)) {
+                                  fail(ec, config_->paths.definition);
+                              } else {
+                                  after_pause([this] { go_on(entry_.written()); });
+                              }
+                          }));
+}
+
+void shards_run::refuse()
 {
     const auto mine = definition_of(config_->options);
-    if (written == mine) {
-        join();
-    } else if (config_->options.redefine) {
-        redefine();
-    } else {
-        const auto first = [](std::string_view text) { return text.substr(0, text.find('\n')); };
-        fail(errc::conflicting_use,
-             config_->paths.definition + ": other members have " + std::string{first(written)} +
-                 (first(written) == first(mine) ? " with other names"
-                                                : ", and this one " + std::string{first(mine)}) +
-                 "; give all of them the same, or set shards_options::redefine");
-    }
-}
-
-// Alone: no member has a shard of the old definition then, because each holds `use` for as long.
-void shards_run::redefine()
-{
-    using_ = {};
-    use().async_lock(step<unique_lock>([this](const error_code& ec, unique_lock held) {
-        if (stage_ == stage::over) {
-            depart();
-        } else if (ec && ec != condition::lock_lost) {
-            fail(ec, "the shards " + config_->paths.use);
-        } else if (ec) {
-            pace_.after_event(*core_, [self = shared_from_this()] { self->begin(); });
-        } else {
-            auto steps =
-                held.guarded(set_op(config_->paths.definition, definition_of(config_->options)));
-            client_->async_multi(
-                std::move(steps),
-                step<std::vector<transaction_result>>([this, held = std::move(held)](
-                                                          const error_code& failed,
-                                                          std::vector<transaction_result>&&) {
-                    if (failed && !outcome_unknown(failed) && failed != zookeeper_errc::no_node &&
-                        stage_ != stage::over) {
-                        fail(failed, config_->paths.definition);
-                    } else {
-                        pace_.after_event(*core_, [self = shared_from_this()] { self->begin(); });
-                    }
-                }));
-        }
-    }));
+    const auto first = [](std::string_view text) { return text.substr(0, text.find('\n')); };
+    fail(errc::conflicting_use,
+         config_->paths.definition + ": other members have " + std::string{first(written_)} +
+             (first(written_) == first(mine) ? " with other names"
+                                             : ", and this one " + std::string{first(mine)}) +
+             "; give all of them the same, or set shards_options::redefine");
 }
 
 void shards_run::join()
 {
-    using_.async_wait_lost(on_strand<error_code>([this](const error_code& ec, const error_code&) {
-        if (!ec && work_) {
-            work_->stop(); // then it begins anew, unless it is over
-        }
-    }));
     member_options me{.name = config_->name,
                       .data = protocol::ranges_of(refused_),
                       .weight = stage_ == stage::leaving ? 0 : config_->options.weight,
                       .acl = config_->options.acl};
     group{*client_, config_->paths.members}.async_join(
-        std::move(me), step<membership>([this](const error_code& ec, membership&& here) {
-            if (stage_ == stage::over) {
+        std::move(me),
+        asio::bind_cancellation_slot(
+            step_.slot(), on_strand<membership>([this](const error_code& ec, membership&& here) {
                 here_ = std::move(here);
-                depart();
-            } else if (ec) {
-                fail(ec, "the member " + config_->name);
-            } else {
-                here_ = std::move(here);
+                if (stage_ == stage::over) {
+                    depart();
+                    return;
+                }
+                if (ec) {
+                    fail(ec, "the member " + config_->name);
+                    return;
+                }
                 work_ = std::make_shared<shard_work>(
                     core_, config_, bodies_, refused_, weak_from_this(),
                     [weak = weak_from_this()](shard_work::event&& e) {
@@ -194,8 +223,7 @@ void shards_run::join()
                 watch_membership();
                 stand();
                 watch_table();
-            }
-        }));
+            })));
 }
 
 void shards_run::watch_membership()
@@ -284,17 +312,34 @@ void shards_run::watch_table()
                             }
                         });
                     }));
-                if (!r.value) {
-                    return;
+                if (r.value) {
+                    read_table();
+                } else if (leading_) {
+                    leading_->seen({});
                 }
-                client_->async_get(
-                    config_->paths.assignment,
-                    on_strand<get_result>([this, work](const error_code& none, get_result&& read) {
-                        if (!none && work == work_) {
-                            take_table(read.data, false);
-                        }
-                    }));
             }));
+}
+
+void shards_run::read_table()
+{
+    client_->async_get(
+        config_->paths.assignment,
+        on_strand<get_result>([this, work = work_](const error_code& ec, get_result&& r) {
+            if (work != work_ || !here_) {
+                return;
+            }
+            if (ec == zookeeper_errc::no_node) {
+                return; // the watch fires
+            }
+            if (ec) {
+                fail(ec, config_->paths.assignment);
+                return;
+            }
+            if (leading_) {
+                leading_->seen(r.stat.version);
+            }
+            take_table(r.data, false);
+        }));
 }
 
 void shards_run::read_after_sync()
@@ -420,11 +465,12 @@ void shards_run::cancel()
 
 void shards_run::fail(const error_code& ec, const std::string& what)
 {
+    const bool departs = !work_; // else that has ended first
     if (stage_ != stage::over) {
         op_->explain(ec, what + ": " + ec.message());
         end(std::make_exception_ptr(boost::system::system_error{ec, what}));
     }
-    if (!work_) {
+    if (departs) {
         depart();
     }
 }
@@ -466,11 +512,11 @@ void shards_run::depart()
 
 void shards_run::over()
 {
-    using_ = {};
     if (stage_ == stage::member) {
-        pace_.after_event(*core_, [self = shared_from_this()] { self->begin(); });
+        go_on(entry_.left());
         return;
     }
+    using_ = {};
     if (op_) {
         std::exchange(op_, {}).complete(std::move(why_));
     }

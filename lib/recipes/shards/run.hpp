@@ -7,11 +7,12 @@
 #include <colock/shared_mutex.hpp>
 
 #include "names/kinds.hpp"
+#include "recipes/shards/entry.hpp"
 #include "recipes/shards/leading.hpp"
 #include "recipes/shards/work.hpp"
-#include "session/borrowed_client.hpp"
 #include "session/core.hpp"
 #include "session/pauses.hpp"
+#include "session/strand_object.hpp"
 #include "session/waiting_list.hpp"
 
 #include <boost/asio/cancellation_signal.hpp>
@@ -52,11 +53,9 @@ private:
     const lock_options none_;
 };
 
-// On the strand. What is under way keeps it alive.
-//
 // A member holds `use` with all others of the same definition, as long as it may hold a shard. When it loses that, as it does
 // with its session, it ends all bodies, and begins anew.
-class shards_run final : public std::enable_shared_from_this<shards_run> {
+class shards_run final : public strand_object<shards_run> {
 public:
     shards_run(std::shared_ptr<client_core> core, std::shared_ptr<shards_in_client> place,
                std::shared_ptr<const shards_config> config, std::shared_ptr<shard_bodies> bodies,
@@ -67,16 +66,22 @@ public:
     [[nodiscard]] bool is_over() const noexcept { return !op_; }
 
 private:
-    // Becoming a member, one after the other
-    void begin();
-    [[nodiscard]] shared_mutex use(); // see above
+    // Becoming a member, as entry_ decides
+    using entry = protocol::shard_entry;
+
+    void go_on(entry::command c);
+    void share();
+    void lock_alone();
+    void replace(unique_lock held);
     void read_definition();
-    void compare(std::string_view written);
-    void redefine();
+    void create_definition();
+    void refuse();
     void join();
+    [[nodiscard]] shared_mutex use(); // see above
     void watch_membership();
     void stand();
     void watch_table();
+    void read_table();
     void read_after_sync();
     void take_table(std::string_view text, bool confirmed);
 
@@ -91,19 +96,19 @@ private:
     void depart();
     void over();
 
-    // A handler on the strand; and one of what the beginning or the end waits for.
-    template <class... Results, class Then>
-    [[nodiscard]] auto on_strand(Then then);
+    // A handler of what the beginning waits for, which departs when the run is over; and the same after a pause.
     template <class... Results, class Then>
     [[nodiscard]] auto step(Then then);
+    template <class Then>
+    void after_pause(Then then);
 
-    const std::shared_ptr<client_core> core_;
-    borrowed_client client_{core_};
     const std::shared_ptr<shards_in_client> place_;
     const std::shared_ptr<const shards_config> config_;
     const std::shared_ptr<shard_bodies> bodies_;
     operation_ptr<std::exception_ptr> op_;
 
+    entry entry_;
+    std::string written_; // the definition that was read last
     shared_lock using_;
     membership here_;
     std::shared_ptr<shards_leading> leading_;

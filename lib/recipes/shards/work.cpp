@@ -4,7 +4,6 @@
 #include "report/boot_clock.hpp"
 #include "session/growing_pause.hpp"
 
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/system/system_error.hpp>
@@ -42,20 +41,11 @@ shard_work::shard_work(std::shared_ptr<client_core> core,
                        std::shared_ptr<const shards_config> config,
                        std::shared_ptr<shard_bodies> bodies, std::vector<shard_index> refused,
                        std::weak_ptr<const void> owner, std::function<void(event)> tell)
-    : core_{std::move(core)}, config_{std::move(config)}, bodies_{std::move(bodies)},
+    : strand_object{std::move(core)}, config_{std::move(config)}, bodies_{std::move(bodies)},
       owner_{std::move(owner)}, tell_{std::move(tell)},
       machine_{config_->name, config_->shards.size(), static_cast<bool>(config_->options.prepare)},
       refused_{std::move(refused)}
 {
-}
-
-template <class... Results, class Then>
-auto shard_work::on_strand(Then then)
-{
-    return asio::bind_executor(core_->strand(), [self = shared_from_this(), then = std::move(then)](
-                                                    error_code ec, Results... results) mutable {
-        then(ec, std::move(results)...);
-    });
 }
 
 shard_work::part& shard_work::at(shard_index shard)

@@ -7,10 +7,9 @@
 #include "recipes/shards/member.hpp"
 #include "recipes/shards/places.hpp"
 #include "recipes/shards/preparation.hpp"
-#include "session/borrowed_client.hpp"
-#include "session/core.hpp"
 #include "session/machine_runner.hpp"
 #include "session/pauses.hpp"
+#include "session/strand_object.hpp"
 #include "zk/entropy.hpp"
 
 #include <boost/asio/cancellation_signal.hpp>
@@ -29,8 +28,8 @@
 
 namespace colock::detail {
 
-// Carries out what protocol::shard_member decides. On the strand. What is under way keeps it alive.
-class shard_work final : public std::enable_shared_from_this<shard_work> {
+// Carries out what protocol::shard_member decides.
+class shard_work final : public strand_object<shard_work> {
 public:
     // What its owner is told.
     struct event {
@@ -107,11 +106,7 @@ private:
     void watch_queue(shard_index shard);
     void look_at_queue(shard_index shard);
     [[nodiscard]] part& at(shard_index shard);
-    template <class... Results, class Then>
-    [[nodiscard]] auto on_strand(Then then);
 
-    const std::shared_ptr<client_core> core_;
-    borrowed_client client_{core_};
     const std::shared_ptr<const shards_config> config_;
     const std::shared_ptr<shard_bodies> bodies_;
     const std::weak_ptr<const void>
