@@ -215,6 +215,30 @@ BOOST_AUTO_TEST_CASE(an_update_that_comes_while_it_joins_again)
     }));
 }
 
+BOOST_AUTO_TEST_CASE(what_a_lost_member_has_not_said_is_not_said_by_the_next_one)
+{
+    tcp_proxy proxy{server.connect_string()};
+    auto& a = connect_through(proxy, {.session_timeout = 4s});
+    auto& b = connect();
+    auto ann = join(a, "ann", "first");
+    proxy.refuse(true);
+    proxy.cut(cut_kind::reset);
+    BOOST_REQUIRE(until([&] { return a.state() == connection_state::suspended; }));
+    outcome<> updated;
+    ann.async_update("late", 5, updated.handler()); // cannot be sent
+    end_session_of(a);
+    const auto next = join(b, "ann", "next");
+    outcome<std::uint64_t> told;
+    ann.async_wait_rejoin(1, told.handler());
+    proxy.refuse(false);
+    BOOST_TEST(code_of(io, told) == errc::name_in_use);
+    BOOST_TEST(code_of(io, updated) == errc::name_in_use);
+    const auto all = list(b);
+    BOOST_REQUIRE(all.size() == 1u);
+    BOOST_TEST(all[0].data == "next");
+    BOOST_TEST(all[0].weight == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(changes_are_told)
 {
     auto& a = connect();

@@ -151,9 +151,15 @@ BOOST_AUTO_TEST_CASE(another_definition_is_refused)
     go_on(io, 100ms);
     BOOST_TEST(cid.bodies == 0u);
     BOOST_TEST(all.of("ann") == 12u);
+    // An old one that starts again queues after it.
+    auto& dan = run(connect(), usual("dan"));
+    go_on(io, 100ms);
+    BOOST_TEST(dan.bodies + dan.ends == 0u);
     ann.stop.emit(asio::cancellation_type::terminal);
     BOOST_TEST(ended(ann));
     BOOST_TEST(has(cid, 24));
+    BOOST_TEST(ended(dan));
+    BOOST_TEST(dan.code() == errc::conflicting_use);
     BOOST_TEST(admin.get(directory + "/definition") == "24 shards");
 }
 
@@ -178,6 +184,7 @@ BOOST_AUTO_TEST_CASE(a_body_that_ends_and_its_shard_goes_to_another_member)
     BOOST_TEST(until([&] { return all.of("bob") == 6 && all.of("ann") == 6; }));
     BOOST_TEST(all.owners[2] == "bob");
     BOOST_TEST(all.owners[3] == "bob");
+    BOOST_TEST(ann.bodies == 12u); // it took none of them a second time
     BOOST_TEST(ann.ends + bob.ends == 0u);
 }
 

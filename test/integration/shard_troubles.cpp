@@ -1,0 +1,180 @@
+// What others do to the nodes of shards, what permissions are missing, and ends at bad moments.
+#include <colock/group.hpp>
+#include <support/requests_of.hpp>
+
+#include "shard_scene.hpp"
+
+#include <string>
+#include <vector>
+
+using namespace colock;
+using colock::group; // not that of the C library
+using namespace colock::test;
+
+namespace {
+
+constexpr int no_node = -101;
+
+struct scene : shard_scene {
+    std::string assignment()
+    {
+        try {
+            return admin.get(directory + "/assignment");
+        } catch (const admin_error& e) {
+            if (e.code() != no_node) {
+                throw;
+            }
+            return {};
+        }
+    }
+    // A member that takes no shards.
+    membership join_idly(client& c, std::string name)
+    {
+        outcome<membership> o;
+        group{c, directory + "/members"}.async_join({.name = std::move(name)}, o.handler());
+        return value_of(io, o);
+    }
+    // Nothing that the members were is left.
+    void check_no_members()
+    {
+        for (const auto* const each : {"/members", "/use", "/leader"}) {
+            BOOST_TEST(until([&] { return queue_of(directory + each).empty(); }), each);
+        }
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(shard_troubles, scene)
+
+BOOST_AUTO_TEST_CASE(a_damaged_assignment_is_written_anew)
+{
+    auto& ann = run(connect(), usual("ann"));
+    BOOST_TEST(has(ann, 12));
+    auto& bob = run(connect(), usual("bob"));
+    BOOST_TEST(until([&] { return all.of("ann") == 6 && all.of("bob") == 6; }));
+    const auto written = assignment();
+    const auto moved = all.moves;
+    for (const auto* const text : {"rubbish", "24 shards\n0-23 ann\n", ""}) {
+        admin.set(directory + "/assignment", text);
+        BOOST_TEST(until([&] { return assignment() == written; }), text);
+    }
+    admin.remove(directory + "/assignment");
+    BOOST_TEST(until([&] { return assignment() == written; }));
+    BOOST_TEST(all.moves == moved);
+    // One that could be the leader's is no better.
+    admin.set(directory + "/assignment", "12 shards\n0-11 bob\n");
+    BOOST_TEST(until([&] { return assignment() == written; }));
+    BOOST_TEST(until([&] { return all.of("ann") == 6 && all.of("bob") == 6; }));
+    BOOST_TEST(ann.ends + bob.ends == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(who_may_not_read_the_assignment_fails_and_leaves_nothing)
+{
+    auto& ann = run(connect(), usual("ann"));
+    BOOST_TEST(has(ann, 12));
+    constexpr int write = 2;
+    admin.set_acl(directory + "/assignment", {{write, "world", "anyone"}});
+    tcp_proxy proxy{server.connect_string()};
+    proxy.set_delay(30ms);
+    auto& bob = run(connect_through(proxy), usual("bob"));
+    BOOST_TEST(ended(bob));
+    BOOST_TEST(bob.code() == zookeeper_errc::no_auth);
+    BOOST_TEST(bob.bodies == 0u);
+    BOOST_TEST(!admin.exists(directory + "/members/bob").has_value()); // at once
+}
+
+BOOST_AUTO_TEST_CASE(times_without_end)
+{
+    auto o = usual("ann");
+    o.settle = o.prepare_limit = o.take_limit = std::chrono::milliseconds::max();
+    o.prepare = [](const shard_id&) -> asio::awaitable<void> { co_return; };
+    auto& ann = run(connect(), o);
+    BOOST_TEST(has(ann, 12));
+    o.member = "bob";
+    auto& bob = run(connect(), o);
+    BOOST_TEST(until([&] { return queue_of(directory + "/members").size() == 2; }));
+    outcome<> left;
+    ann.pieces.async_leave(20s, left.handler());
+    BOOST_TEST(has(bob, 12));
+    BOOST_TEST(!code_of(io, left));
+    BOOST_TEST(all.moves == 12u);
+}
+
+BOOST_AUTO_TEST_CASE(leaving_while_becoming_a_member)
+{
+    auto& c = connect();
+    for (int i = 0; i != 12; ++i) {
+        auto& ann = run(c, usual("ann"));
+        go_on(io, i * 1ms);
+        outcome<> left;
+        ann.pieces.async_leave(20s, left.handler());
+        BOOST_TEST(!code_of(io, left));
+        BOOST_TEST(ended(ann));
+        BOOST_TEST(!ann.why);
+        BOOST_TEST(all.owners.empty());
+    }
+    check_no_members();
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_has_ended_watches_nothing)
+{
+    auto& ann = run(connect(), usual("ann"));
+    auto& bob = run(connect(), usual("bob"));
+    BOOST_TEST(until([&] { return all.of("ann") == 6 && all.of("bob") == 6; }));
+    outcome<> left;
+    ann.pieces.async_leave(20s, left.handler());
+    BOOST_TEST(!code_of(io, left));
+    BOOST_TEST(has(bob, 12));
+    BOOST_TEST(until([&] { return watches_of(clients.front()).empty(); }));
+    bob.stop.emit(asio::cancellation_type::terminal);
+    BOOST_TEST(ended(bob));
+    BOOST_TEST(until([&] { return server.watch_count() == 0; }));
+    check_no_members();
+}
+
+BOOST_AUTO_TEST_CASE(a_member_that_takes_nothing_loses_its_part_to_others)
+{
+    const auto idle = join_idly(connect(), "idle");
+    auto o = usual("ann");
+    o.prepare_limit = 20ms;
+    o.take_limit = 100ms;
+    auto& ann = run(connect(), o);
+    BOOST_TEST(has(ann, 12));
+    BOOST_TEST(until([&] { return assignment().starts_with("12 shards\n0-11 ann\n"); }));
+    // It is given some again later, and still nobody is without an owner.
+    BOOST_TEST(until([&] { return assignment().find(" idle\n") != std::string::npos; }));
+    BOOST_TEST(all.of("ann") == 12u);
+    BOOST_TEST(ann.bodies == 12u);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_asked_while_a_member_does_not_take_its_part)
+{
+    const auto idle = join_idly(connect(), "idle");
+    auto& a = connect();
+    auto& ann = run(a, usual("ann"));
+    BOOST_TEST(has(ann, 6));
+    // Also where the directory of a lock is there, and nobody in it.
+    unsigned free = 0;
+    for (unsigned i = 0; i != 12; ++i) {
+        if (!all.owners.contains(i)) {
+            free = i;
+        }
+    }
+    {
+        outcome<unique_lock> held;
+        mutex{connect(), directory + "/locks/" + std::to_string(free)}.async_lock(held.handler());
+        const auto gone = value_of(io, held);
+    }
+    std::uint64_t before = 0;
+    BOOST_TEST(until([&] {
+        before = requests_of(a);
+        go_on(io, 200ms);
+        return before == requests_of(a);
+    }));
+    go_on(io, 1500ms);
+    BOOST_TEST(requests_of(a) == before);
+    BOOST_TEST(all.of("ann") == 6u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
