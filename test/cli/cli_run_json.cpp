@@ -3,46 +3,18 @@
 #include <support/tcp_proxy.hpp>
 #include <support/wait_until.hpp>
 
+#include "json_events.hpp"
 #include "run_scene.hpp"
 
-#include <boost/json/parse.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include <algorithm>
 #include <csignal>
-#include <sstream>
 #include <string>
 #include <vector>
 
 using namespace colock::test;
 
 namespace {
-
-std::vector<boost::json::object> events_in(const std::string& text)
-{
-    std::vector<boost::json::object> all;
-    std::istringstream lines{text};
-    for (std::string line; std::getline(lines, line);) {
-        boost::system::error_code ec;
-        const auto value = boost::json::parse(line, ec);
-        BOOST_TEST(!ec, line);
-        if (value.is_object()) {
-            all.push_back(value.get_object());
-        }
-    }
-    return all;
-}
-
-std::string text_of(const boost::json::object& event, const char* field)
-{
-    return std::string{event.at(field).as_string()};
-}
-
-std::size_t count(const std::vector<boost::json::object>& all, const std::string& event)
-{
-    return static_cast<std::size_t>(
-        std::ranges::count_if(all, [&](const auto& e) { return text_of(e, "event") == event; }));
-}
 
 void check_end(const colock_result& r, int status, const std::string& reason)
 {

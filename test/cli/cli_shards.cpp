@@ -1,9 +1,13 @@
 // `colock run --shards`, and what `colock shards`, `ls`, `top` and `why` say of it.
+#include <support/tcp_proxy.hpp>
+
+#include "json_events.hpp"
 #include "run_scene.hpp"
 
 #include <boost/json/parse.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -30,9 +34,28 @@ struct shard_scene : scene {
                                            const std::string& number = "8",
                                            std::vector<std::string> more = {})
     {
+        return member_through(servers, name, std::move(command), number, std::move(more));
+    }
+    std::unique_ptr<colock_process> member_through(const std::string& link, const std::string& name,
+                                                   std::vector<std::string> command,
+                                                   const std::string& number,
+                                                   std::vector<std::string> more)
+    {
         std::vector<std::string> options{"--shards", number, "--member", name, "--settle", "0"};
         options.insert(options.end(), more.begin(), more.end());
-        return std::make_unique<colock_process>(servers, with(options, std::move(command)));
+        return std::make_unique<colock_process>(link, with(options, std::move(command)));
+    }
+    // Shards that were to be this one's are taken by nobody.
+    void create_idle_member(admin_session& admin)
+    {
+        admin.create(path + "/members/idle", "", admin_session::mode::ephemeral);
+    }
+    boost::json::object json_of(std::vector<std::string> arguments)
+    {
+        arguments.insert(arguments.begin() + 1, "--json");
+        const auto r = run_colock(servers, std::move(arguments));
+        BOOST_TEST(!r.out.empty(), r.err);
+        return boost::json::parse(r.out).as_object();
     }
     boost::json::object seen()
     {
@@ -168,6 +191,191 @@ BOOST_AUTO_TEST_CASE(a_guardian_that_is_killed_takes_its_command_along)
     BOOST_TEST(ann->status() == 125, ann->err());
     BOOST_TEST(has(ann->err(), "guardian of shard 0"), ann->err());
     BOOST_TEST((is_gone(files.path() + "/child0") && is_gone(files.path() + "/child1")));
+}
+
+BOOST_AUTO_TEST_CASE(commands_end_without_a_network_and_start_again_with_it)
+{
+    // It notes when the last one of this shard is still there.
+    const std::vector<std::string> command{
+        "sh", "-c",
+        "last=$(cat " + files.path() +
+            "/{} 2>/dev/null); [ -z \"$last\" ] || ! kill -0 $last || echo {} >>" + files.path() +
+            "/overlap; echo $$ >" + files.path() + "/{}; exec sleep 1000"};
+    tcp_proxy proxy{servers};
+    const std::vector<std::string> short_session{"--session-timeout", "4s",   "--tick", "500ms",
+                                                 "--grace",           "300ms"};
+    auto ann = member_through(proxy.connect_string(), "ann", command, "2", short_session);
+    BOOST_REQUIRE(owns("ann", 2));
+    auto bob = member("bob", command, "2");
+    BOOST_REQUIRE((owns("ann", 1) && owns("bob", 1)));
+    proxy.refuse(true);
+    proxy.cut(cut_kind::reset);
+    BOOST_TEST(owns("bob", 2));
+    proxy.refuse(false);
+    BOOST_TEST((owns("ann", 1) && owns("bob", 1)));
+    for (auto* const each : {ann.get(), bob.get()}) {
+        each->process().send_signal(SIGTERM);
+        BOOST_TEST(each->status() == 0, each->err());
+    }
+    BOOST_TEST(file_text(files.path() + "/overlap") == "");
+}
+
+BOOST_AUTO_TEST_CASE(without_the_nursery_the_run_fails)
+{
+    auto ann = member("ann",
+                      {"sh", "-c",
+                       "echo $PPID >" + files.path() + "/guardian{}; echo $$ >" + files.path() +
+                           "/{}; sleep 1000 & echo $! >" + files.path() + "/child{}; wait"},
+                      "2");
+    BOOST_REQUIRE((has_file("child0") && has_file("child1")));
+    ::kill(parent_of(static_cast<pid_t>(std::stol(file_text(files.path() + "/guardian0")))),
+           SIGKILL);
+    BOOST_TEST(ann->status() == 125, ann->err());
+    BOOST_TEST(has(ann->err(), "the process that starts the guardians"), ann->err());
+    for (const auto* const each : {"/0", "/1", "/child0", "/child1"}) {
+        BOOST_TEST(is_gone(files.path() + each));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_second_signal_ends_what_nobody_takes)
+{
+    auto ann = member("ann", worker(), "2", {"--leave-timeout", "1h"});
+    BOOST_REQUIRE((has_file("0") && has_file("1")));
+    admin_session admin{servers};
+    create_idle_member(admin);
+    ann->process().send_signal(SIGTERM);
+    const auto hands_on = [&] {
+        const auto all = seen();
+        return all.contains("shards") &&
+               std::ranges::all_of(all.at("shards").as_array(), [](const auto& s) {
+                   return s.at("assigned").is_string() && s.at("assigned").as_string() == "idle";
+               });
+    };
+    BOOST_REQUIRE(wait_until(hands_on, patience));
+    int status = -1;
+    BOOST_TEST(wait_until(
+        [&] { // those that come within a second are the first one once more
+            ann->process().send_signal(SIGTERM);
+            status = ann->status(100ms);
+            return status != -1;
+        },
+        patience));
+    BOOST_TEST(status == 128 + SIGTERM, ann->err());
+    BOOST_TEST((is_gone(files.path() + "/0") && is_gone(files.path() + "/1")));
+}
+
+BOOST_AUTO_TEST_CASE(what_happens_is_told_as_json)
+{
+    auto ann = member("ann", worker(), "2", {"--json"});
+    BOOST_REQUIRE((has_file("0") && has_file("1")));
+    ann->process().send_signal(SIGTERM);
+    BOOST_TEST(ann->status() == 0, ann->err());
+    auto all = events_in(ann->err());
+    for (const auto* const event : {"granted", "started", "exited"}) {
+        BOOST_TEST(count(all, event) == 2u, ann->err());
+    }
+    for (const auto& e : all) {
+        BOOST_TEST(text_of(e, "path") == path);
+        const auto what = text_of(e, "event");
+        if (!e.contains("shard")) {
+            continue;
+        }
+        const auto shard = std::to_string(e.at("shard").as_int64());
+        if (what == "granted") {
+            BOOST_TEST(text_of(e, "node").starts_with(path + "/locks/" + shard + "/"));
+            BOOST_TEST(!text_of(e, "token").empty());
+        } else if (what == "started") {
+            BOOST_TEST(std::to_string(e.at("pid").as_int64()) + "\n" ==
+                       file_text(files.path() + "/" + shard));
+        } else {
+            BOOST_TEST(!e.at("by_itself").as_bool());
+            BOOST_TEST(e.at("status").as_int64() == 128 + SIGTERM);
+        }
+    }
+    BOOST_TEST(text_of(all.back(), "event") == "ended");
+    BOOST_TEST(text_of(all.back(), "reason") == "left");
+
+    auto fails = member("bob", {"sh", "-c", "exit 7"}, "1", {"--json", "--redefine"});
+    BOOST_TEST(fails->status() == 7);
+    all = events_in(fails->err());
+    BOOST_REQUIRE(all.size() >= 4u);
+    BOOST_TEST(text_of(all[all.size() - 2], "event") == "exited");
+    BOOST_TEST(all[all.size() - 2].at("by_itself").as_bool());
+    BOOST_TEST(all[all.size() - 2].at("status").as_int64() == 7);
+    BOOST_TEST(text_of(all.back(), "reason") == "command");
+}
+
+BOOST_AUTO_TEST_CASE(groups_and_shards_as_json)
+{
+    auto ann = member("ann", worker(), "2");
+    BOOST_REQUIRE(owns("ann", 2));
+    const auto listed = [&](const std::string& what) {
+        return json_of({"ls", what}).at("locks").as_array().at(0).as_object();
+    };
+    const auto all = listed(path);
+    BOOST_TEST(text_of(all, "kind") == "shards");
+    BOOST_TEST(all.at("shards").as_int64() == 2);
+    BOOST_TEST(all.at("members").as_int64() == 1);
+    const auto members = listed(path + "/members");
+    BOOST_TEST(text_of(members, "kind") == "group");
+    BOOST_TEST(members.at("members").as_int64() == 1);
+    BOOST_TEST(!members.contains("shards"));
+    const auto why = json_of({"why", path});
+    BOOST_TEST(text_of(why, "cause") == "held");
+    BOOST_TEST(text_of(why.at("locks").as_array().at(0).as_object(), "kind") == "shards");
+    BOOST_TEST(text_of(json_of({"why", path + "/members"}), "cause") == "held");
+
+    ann->process().send_signal(SIGTERM);
+    BOOST_TEST(ann->status() == 0, ann->err());
+    BOOST_TEST(text_of(json_of({"why", path}), "cause") == "free");
+    admin_session admin{servers};
+    create_idle_member(admin);
+    BOOST_TEST(text_of(json_of({"why", path}), "cause") == "unowned");
+}
+
+BOOST_AUTO_TEST_CASE(what_others_write_is_no_command_for_a_terminal)
+{
+    const std::string evil = "\x1b]0;evil\x07\x1b[2J\n\xc2\x9b"
+                             "31m\xe2\x80\xae";
+    admin_session admin{servers};
+    admin.create_path(path + "/members");
+    admin.create_path(path + "/locks/0");
+    admin.create_path(path + "/locks/1");
+    admin.create(path + "/definition", "2 shards");
+    admin.create(path + "/assignment", "2 shards\n0 \xe2\x80\xaename\n1 " + evil);
+    const auto ephemeral = admin_session::mode::ephemeral;
+    admin.create(path + "/members/\xe2\x80\xaename", evil, ephemeral);
+    admin.create(path + "/members/weighs", "colock-member weight=4294967295\n" + evil, ephemeral);
+    admin.create(path + "/locks/0/_c_00000000-0000-4000-8000-000000000000-lock-0000000000", evil,
+                 ephemeral);
+    admin.create(path + "/named", "");
+    admin.create(path + "/named/definition", "shards:\n\xe2\x80\xae"
+                                             "evil\nother");
+    for (const auto& arguments : {std::vector<std::string>{"shards", path},
+                                  {"shards", "--long", path},
+                                  {"shards", "--long", path + "/named"},
+                                  {"ls", path},
+                                  {"ls", "-r", path},
+                                  {"ls", path + "/members"},
+                                  {"top", path},
+                                  {"why", path},
+                                  {"why", path + "/members"},
+                                  {"shards", "--json", path},
+                                  {"ls", "--json", "-r", path},
+                                  {"why", "--json", path}}) {
+        const auto r = run_colock(servers, arguments);
+        BOOST_TEST_CONTEXT(arguments[0] << ' ' << arguments[1] << ": " << r.out << r.err)
+        {
+            BOOST_TEST(r.status <= 1);
+            const auto text = r.out + r.err;
+            BOOST_TEST(text.size() > 20u);
+            BOOST_TEST(std::ranges::none_of(
+                text, [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\n'; }));
+            BOOST_TEST(!has(text, "\xc2\x9b"));
+            BOOST_TEST(!has(text, "\xe2\x80\xae"));
+            BOOST_TEST(!has(text, "\n31m"));
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(hostile_names_and_senseless_options)
