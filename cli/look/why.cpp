@@ -222,7 +222,10 @@ const std::string& description()
              " requests a path; twice that when a holder seems dead, for it looks again; and as "
              "many for each\nof up to " +
              std::to_string(most_followed) +
-             " other locks that the contenders hold or wait for. It asks the servers for their\n"
+             " other locks that the contenders hold or wait for. Of shards it reads two nodes for "
+             "each\n"
+             "shard and one for each member, and looks at the locks of four that move. It asks the "
+             "servers for their\n"
              "connections by the four-letter words cons and dump. Where zoo.cfg does not let them\n"
              "(4lw.commands.whitelist=srvr,cons,dump), or the servers speak TLS, it asks their "
              "AdminServers.\n";
