@@ -16,6 +16,13 @@ install(
 if(COLOCK_TLS)
     install(TARGETS colock_tls EXPORT colockTargets)
 endif()
+if(COLOCK_BUILD_TESTING)
+    install(
+        TARGETS colock_testing
+        EXPORT colockTargets
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
 install(EXPORT colockTargets NAMESPACE colock:: DESTINATION "${package_dir}")
 
 get_target_property(colock_type colock TYPE)

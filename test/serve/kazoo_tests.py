@@ -13,12 +13,25 @@ import sys
 import threading
 import types
 import unittest
+import warnings
 from unittest import mock
 
 MODULES = (
-    "test_barrier test_cache test_counter test_election test_lease test_lock test_partitioner "
+    "test_barrier test_client test_counter test_election test_lease test_lock test_partitioner "
     "test_party test_queue test_watchers"
 ).split()
+
+# What docs/serve.md says that it does otherwise, or has not.
+OTHERWISE = {
+    "test_create_null_data": "no data are empty data",
+    "test_set_null_data": "no data are empty data",
+    "test_add_remove_observer": "no reconfiguration",
+    "test_bad_input": "no reconfiguration",
+    "test_no_super_auth": "no reconfiguration",
+    "test_request_queuing_session_expired": "restarts the server",
+    "test_request_queuing_session_recovered": "restarts the server",
+    "test_update_host_list": "restarts the server",
+}
 
 
 class Raises:
@@ -79,6 +92,7 @@ def main(colock, wanted):
         print("skipped:", error)
         return 77
     logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
     server = subprocess.Popen(
         [colock, "serve", "--port", "0", "--quiet", "--session-timeout", "1s:60s"],
         stdout=subprocess.PIPE,
@@ -92,11 +106,16 @@ def main(colock, wanted):
             suite = unittest.defaultTestLoader.loadTestsFromName("kazoo.tests." + name)
             result = unittest.TestResult()
             suite.run(result)
-            bad = result.failures + result.errors
+            bad = [
+                (case, why)
+                for case, why in result.failures + result.errors
+                if getattr(case, "_testMethodName", "") not in OTHERWISE
+            ]
+            known = len(result.failures) + len(result.errors) - len(bad)
             failed += len(bad)
             print(
-                f"kazoo {name}: {result.testsRun - len(bad) - len(result.skipped)} passed, "
-                f"{len(result.skipped)} skipped, {len(bad)} failed",
+                f"kazoo {name}: {result.testsRun - len(bad) - known - len(result.skipped)} passed, "
+                f"{len(result.skipped)} skipped, {known} otherwise, {len(bad)} failed",
                 flush=True,
             )
             for case, why in bad:

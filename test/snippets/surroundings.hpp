@@ -6,6 +6,7 @@
 #include <colock/fence/fenced.hpp>
 #include <colock/fence/file.hpp>
 #include <colock/fence/statements.hpp>
+#include <colock/testing/server.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>

@@ -123,6 +123,12 @@ bool ensemble::by_hand(operation c)
     return i && machine_of(*i).is_running() && impl_->servers[*i]->role()->by_hand(std::move(c));
 }
 
+bool ensemble::end_session(std::int64_t id)
+{
+    const auto i = leader();
+    return i && machine_of(*i).is_running() && impl_->servers[*i]->role()->end_session(id);
+}
+
 bool ensemble::set_acl_by_hand(std::string path, colock::access_control_list acl)
 {
     return by_hand({.op = opcode::set_acl, .path = std::move(path), .acl = std::move(acl)});

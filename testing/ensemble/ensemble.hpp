@@ -115,6 +115,8 @@ public:
         return by_hand({.op = opcode::remove, .path = std::move(path)});
     }
     bool set_acl_by_hand(std::string path, colock::access_control_list acl);
+    // As if it had expired. False when there is no leader.
+    bool end_session(std::int64_t id);
     // At all servers at once, as if so many children had been created there. Only while no request to the node is
     // under way.
     void set_counter(const std::string& path, std::int32_t next);

@@ -53,6 +53,7 @@ public:
     void accept_follower(std::shared_ptr<stream> link) override;
     void flushed(std::int64_t zxid) override;
     bool by_hand(operation c) override;
+    bool end_session(std::int64_t id) override;
 
     // ---- of its own clients
 
@@ -386,13 +387,22 @@ void leading::half_tick()
 void leading::expire_sessions()
 {
     for (const auto session : sessions_->expire(server_.clock())) {
-        process(std::make_shared<const submitted>(submitted{.what = submitted::kind::close_session,
-                                                            .origin = ++server_.shared().origins,
-                                                            .session = session,
-                                                            .expired = true}));
+        end_session(session);
     }
     after(sessions_->next() - server_.host().clock(),
           [](leading& self) { self.expire_sessions(); });
+}
+
+bool leading::end_session(std::int64_t id)
+{
+    if (!clients_) {
+        return false;
+    }
+    process(std::make_shared<const submitted>(submitted{.what = submitted::kind::close_session,
+                                                        .origin = ++server_.shared().origins,
+                                                        .session = id,
+                                                        .expired = true}));
+    return true;
 }
 
 void leading::look_for_containers()

@@ -35,6 +35,7 @@ public:
     // The log is on the disk up to there.
     virtual void flushed(std::int64_t) {}
     virtual bool by_hand(operation) { return false; }
+    virtual bool end_session(std::int64_t) { return false; }
     // Null while clients are not served.
     [[nodiscard]] virtual front* clients() noexcept { return nullptr; }
     [[nodiscard]] virtual std::int64_t epoch() const noexcept { return 0; }

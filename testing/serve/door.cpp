@@ -144,9 +144,7 @@ door::door(asio::io_context& on, const tcp::endpoint& at, server_settings settin
 
 door::~door()
 {
-    for (const auto& v : std::exchange(visitors_, {})) {
-        v->leave();
-    }
+    cut();
 }
 
 tcp::endpoint door::address() const
@@ -178,13 +176,26 @@ void door::accepted(tcp::socket&& socket)
 {
     error_code ec;
     const auto from = socket.remote_endpoint(ec);
-    if (ec) {
-        return; // it has gone again
+    if (ec || refuses_) {
+        return; // it has gone again, or goes
     }
     socket.set_option(tcp::no_delay{true}, ec);
     server_.advance(clock::now() - begin_);
     visitors_.insert(std::make_shared<visitor>(*this, std::move(socket), from));
     catch_up();
+}
+
+void door::settle()
+{
+    server_.advance(clock::now() - begin_);
+    catch_up();
+}
+
+void door::cut()
+{
+    for (const auto& v : std::exchange(visitors_, {})) {
+        v->leave();
+    }
 }
 
 void door::catch_up()
@@ -210,8 +221,7 @@ void door::wait()
     due_.async_wait([this](error_code ec) {
         if (!ec) {
             due_at_ = clock::time_point::max();
-            server_.advance(clock::now() - begin_);
-            catch_up();
+            settle();
         }
     });
 }

@@ -25,12 +25,19 @@ public:
 
     [[nodiscard]] boost::asio::ip::tcp::endpoint address() const;
 
+    // ---- for tests
+
+    [[nodiscard]] memory_server& server() noexcept { return server_; }
+    // Brings the server up to now, after something was done to it, and clients what it has to say.
+    void settle();
+    void cut(); // all connections
+    void refuse(bool refuses) noexcept { refuses_ = refuses; }
+
 private:
     class visitor;
 
     void accept();
     void accepted(boost::asio::ip::tcp::socket&& socket);
-    // Brings the server up to now, and everybody what it has to say.
     void catch_up();
     void wait();
 
@@ -43,6 +50,7 @@ private:
     clock::time_point due_at_ = clock::time_point::max();
     memory_server server_;
     std::set<std::shared_ptr<visitor>> visitors_;
+    bool refuses_ = false;
 };
 
 // The time since 1970, a seed and a secret that nobody else has.

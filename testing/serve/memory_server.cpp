@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace colock::testing {
 
@@ -57,6 +58,46 @@ std::chrono::milliseconds memory_server::tick() const noexcept
 std::chrono::milliseconds memory_server::clock() const noexcept
 {
     return std::chrono::duration_cast<std::chrono::milliseconds>(settings_.since_1970 + now());
+}
+
+void memory_server::expire(std::int64_t session)
+{
+    servers_.end_session(session);
+    advance(now());
+}
+
+void memory_server::pause() noexcept
+{
+    servers_.machine_of(0).stop();
+}
+
+void memory_server::resume()
+{
+    servers_.machine_of(0).go_on();
+    advance(now());
+}
+
+void memory_server::delay(std::chrono::microseconds each_way)
+{
+    net_.delay_all(each_way, each_way);
+}
+
+void memory_server::remove(const std::string& path)
+{
+    std::vector<std::string> all;
+    if (const auto* n = nodes().find(path)) {
+        std::vector<const simulated::tree::node*> left{n};
+        while (!left.empty()) {
+            const auto* const next = left.back();
+            left.pop_back();
+            left.insert(left.end(), next->children.begin(), next->children.end());
+            all.push_back(next->path);
+        }
+    }
+    for (; !all.empty(); all.pop_back()) { // parents last
+        servers_.remove_by_hand(std::move(all.back()));
+        advance(now());
+    }
 }
 
 simulated::machine* memory_server::host_of(const std::string& address)

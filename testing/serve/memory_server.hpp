@@ -66,6 +66,14 @@ public:
     // Of now, as the servers of ZooKeeper count it in what they say of connections.
     [[nodiscard]] std::chrono::milliseconds clock() const noexcept;
 
+    // ---- for tests
+
+    void expire(std::int64_t session);
+    void pause() noexcept; // until resume(); clients find it silent
+    void resume();
+    void delay(std::chrono::microseconds each_way);
+    void remove(const std::string& path); // with all below it
+
     // The clients, by age. A port has to be closed before this ends.
     [[nodiscard]] const std::map<std::uint64_t, client_port*>& ports() const noexcept
     {

@@ -1,0 +1,121 @@
+// colock::testing::server: what a test does to it, and what a client of colock notices.
+#include <colock/client.hpp>
+#include <colock/mutex.hpp>
+#include <colock/testing/server.hpp>
+#include <support/print.hpp>
+#include <support/run.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace colock::test {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+struct scene {
+    testing::server server;
+    asio::io_context io;
+    client zk{io, options()};
+
+    client_options options() const
+    {
+        client_options o;
+        o.hosts = server.hosts();
+        o.session_timeout = 5s;
+        return o;
+    }
+    void play(const std::function<asio::awaitable<void>(mutex&)>& body)
+    {
+        mutex m{zk, "/locks/m"};
+        run(io,
+            [](scene& s, mutex& lock,
+               const std::function<asio::awaitable<void>(mutex&)>& what) -> asio::awaitable<void> {
+                co_await s.zk.async_connect();
+                co_await what(lock);
+                co_await s.zk.async_close();
+            }(*this, m, body));
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(served_kit, scene)
+
+BOOST_AUTO_TEST_CASE(an_expired_session_loses_its_locks)
+{
+    play([this](mutex& m) -> asio::awaitable<void> {
+        const auto held = co_await m.async_lock();
+        BOOST_TEST(server.sessions().size() == 1U);
+        BOOST_TEST(server.nodes("/locks/m").size() == 1U);
+        server.expire(zk.session_id());
+        BOOST_TEST(server.nodes("/locks/m").empty());
+        const auto why = co_await held.async_wait_lost();
+        BOOST_TEST((why == errc::session_expired));
+        const auto again = co_await m.async_lock();
+        BOOST_TEST(bool{again});
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_cut_costs_no_lock)
+{
+    play([this](mutex& m) -> asio::awaitable<void> {
+        const auto held = co_await m.async_lock();
+        server.cut();
+        co_await zk.async_wait_state_change(connection_state::connected);
+        while (zk.state() != connection_state::connected) {
+            co_await zk.async_wait_state_change(zk.state());
+        }
+        BOOST_TEST(!held.loss_reason());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_deleted_node_is_a_lost_lock)
+{
+    play([this](mutex& m) -> asio::awaitable<void> {
+        const auto held = co_await m.async_lock();
+        server.remove("/locks/m");
+        BOOST_TEST(server.nodes("/locks").empty());
+        const auto why = co_await held.async_wait_lost();
+        BOOST_TEST((why == errc::node_deleted));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_silent_server_is_noticed_in_time)
+{
+    play([this](mutex& m) -> asio::awaitable<void> {
+        const auto held = co_await m.async_lock();
+        server.pause();
+        const auto why = co_await held.async_wait_lost();
+        BOOST_TEST((why == errc::safe_until_passed));
+        server.resume();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_server_refuses_and_delays)
+{
+    play([this](mutex&) -> asio::awaitable<void> {
+        server.delay(50ms);
+        const auto begin = std::chrono::steady_clock::now();
+        co_await zk.async_exists("/");
+        BOOST_TEST((std::chrono::steady_clock::now() - begin >= 100ms));
+        server.delay(0ms);
+        server.refuse();
+        server.cut();
+        co_await zk.async_wait_state_change(connection_state::connected);
+        const bool back = zk.state() == connection_state::connected;
+        BOOST_TEST(!back);
+        server.refuse(false);
+        co_await zk.async_exists("/");
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test
