@@ -112,7 +112,9 @@ BOOST_AUTO_TEST_CASE(a_server_refuses_and_delays)
         const bool back = zk.state() == connection_state::connected;
         BOOST_TEST(!back);
         server.refuse(false);
-        co_await zk.async_exists("/");
+        while (zk.state() != connection_state::connected) {
+            co_await zk.async_wait_state_change(zk.state());
+        }
     });
 }
 
