@@ -31,6 +31,12 @@ struct scene {
         o.session_timeout = 5s;
         return o;
     }
+    asio::awaitable<void> connected()
+    {
+        while (zk.state() != connection_state::connected) {
+            co_await zk.async_wait_state_change(zk.state());
+        }
+    }
     void play(const std::function<asio::awaitable<void>(mutex&)>& body)
     {
         mutex m{zk, "/locks/m"};
@@ -69,9 +75,7 @@ BOOST_AUTO_TEST_CASE(a_cut_costs_no_lock)
         const auto held = co_await m.async_lock();
         server.cut();
         co_await zk.async_wait_state_change(connection_state::connected);
-        while (zk.state() != connection_state::connected) {
-            co_await zk.async_wait_state_change(zk.state());
-        }
+        co_await connected();
         BOOST_TEST(!held.loss_reason());
     });
 }
@@ -95,6 +99,7 @@ BOOST_AUTO_TEST_CASE(a_silent_server_is_noticed_in_time)
         const auto why = co_await held.async_wait_lost();
         BOOST_TEST((why == errc::safe_until_passed));
         server.resume();
+        co_await connected();
     });
 }
 
@@ -112,9 +117,7 @@ BOOST_AUTO_TEST_CASE(a_server_refuses_and_delays)
         const bool back = zk.state() == connection_state::connected;
         BOOST_TEST(!back);
         server.refuse(false);
-        while (zk.state() != connection_state::connected) {
-            co_await zk.async_wait_state_change(zk.state());
-        }
+        co_await connected();
     });
 }
 
