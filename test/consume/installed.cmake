@@ -1,6 +1,7 @@
 # Installs a build tree, finds it with CMake and with pkg-config, and runs programs.
 #   COLOCK_BUILD  the build tree
 #   TLS           whether its library has it
+#   TESTING       whether it has the component testing
 #   and what consume.cmake asks for
 include("${CMAKE_CURRENT_LIST_DIR}/consume.cmake")
 set(prefix "${WORK}/installed-prefix")
@@ -17,6 +18,10 @@ if(TLS)
     pkg_config("${prefix}" colock-tls tls)
 else()
     pkg_config("${prefix}" colock main)
+endif()
+
+if(TESTING)
+    build_and_run(find_testing "${WORK}/installed-testing" "-DCMAKE_PREFIX_PATH=${prefix}")
 endif()
 
 # Another Boost than the library's is refused, with a message that names both.
