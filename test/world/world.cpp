@@ -277,8 +277,10 @@ void simulation::parts::draw_places()
 
 void simulation::parts::draw_programs()
 {
-    // Seldom there are very many, and very seldom thousands.
-    const bool crowded = chance.per_mille(10) || options.thronged;
+    // Seldom there are very many, and very seldom thousands. Each member of a group reads what all others say.
+    const bool crowded =
+        (chance.per_mille(10) && rare != rarity::shards && rare != rarity::rendezvous) ||
+        options.thronged;
     thronged = crowded && (chance.per_mille(100) || options.thronged);
     // Each release of a single_node_mutex wakes all who wait: the square of thousands is too much.
     if (std::ranges::any_of(all.places, [](const auto& p) {

@@ -77,10 +77,10 @@ void ticket::granted(customer& by, check::holds::grant g, const colock::held_loc
     g.timeout = [&by] { return by.zk ? by.zk->session_timeout() : 0ms; };
     g.stops = g.where->stops();
     number_ = all_->granted(std::move(g));
-    // Between the grant and its handler the client may be destroyed, or the node be deleted by hand.
-    if (guard.loss_reason() == colock::errc::safe_until_passed) {
+    if (const auto why = guard.loss_reason()) {
         by.all.found.add("G5 lost already", by.all.journal.name_of(by.who) + " is granted " +
-                                                by.all.queues.of(queue).path + ", which is lost");
+                                                by.all.queues.of(queue).path +
+                                                ", which is lost: " + why.message());
     }
 }
 
