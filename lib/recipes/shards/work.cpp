@@ -131,7 +131,8 @@ void shard_work::prepare(shard_index shard)
     p.preparing->start(
         [weak = weak_from_this(), shard](const std::exception_ptr& e) {
             if (const auto self = weak.lock()) {
-                self->core_->post([self, shard, e] { self->prepared(shard, e); });
+                self->core_->post(
+                    [self, owner = self->owner_.lock(), shard, e] { self->prepared(shard, e); });
             }
         },
         owner_.lock());
