@@ -190,6 +190,9 @@ int run_list(const std::string& path)
         if (line.starts_with('#') || !(words >> options.seed >> options.minutes)) {
             continue;
         }
+        if (std::string word; words >> word && word == "--rare" && words >> word) {
+            options.rare = world::rarity_named(word);
+        }
         const auto o = run_one(options);
         describe(o);
         violations += o.violations;
