@@ -16,6 +16,7 @@ checks=(
     "tsan        test --preset tsan"
     "clang-19    test --preset clang-19"
     "soak        test soak"
+    "fence       test fence"
     "interop     test interop"
     "world       world --jobs 2 --seeds 20000 --from $((10#$(date +%j) * 20000 + 1))"
     "chaos       chaos --minutes 20 --seed $(date +%Y%m%d)"

@@ -3,19 +3,20 @@
 cmake_minimum_required(VERSION 3.25)
 get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 set(most 60)
-set(examples as_tuple callbacks curator_queue elected_leader fenced_sqlite futures hello_lock http_server logging
+set(examples as_tuple callbacks curator_queue elected_leader fence/fenced_file fence/fenced_http fence/fenced_mariadb
+             fence/fenced_postgresql fence/fenced_redis fence/fenced_sqlite fence/fenced_zookeeper futures hello_lock http_server logging
              metrics rate_limiter reader_writer_cache shards spans thread_pool timed_try tls transfer worker yield)
 set(others demo turn_taker) # they are for ./dev demo
 
 set(faults 0)
-file(GLOB files "${root}/examples/*.cpp")
+file(GLOB files RELATIVE "${root}/examples" "${root}/examples/*.cpp" "${root}/examples/fence/*.cpp")
 foreach(file IN LISTS files)
-    get_filename_component(name "${file}" NAME_WE)
+    string(REPLACE ".cpp" "" name "${file}")
     if(name IN_LIST others)
         continue()
     endif()
     list(REMOVE_ITEM examples ${name})
-    file(READ "${file}" text)
+    file(READ "${root}/examples/${file}" text)
     # CMake's lists know these characters, and a line that ends in one of them is a line all the same.
     string(REGEX REPLACE "[][;\\]" "x" text "${text}")
     string(REPLACE "\n" ";" lines "${text}")

@@ -33,7 +33,8 @@ inline constexpr const char* column =
 /// For each new connection. The server ends a transaction whose client does nothing for two seconds. So nobody waits longer
 /// than that for a holder that was stopped within one; for one that works on, nobody waits longer than three seconds.
 inline constexpr const char* limits =
-    "SET idle_in_transaction_session_timeout = '2s'; SET lock_timeout = '3s'";
+    "SELECT set_config('idle_in_transaction_session_timeout', '2s', false), "
+    "set_config('lock_timeout', '3s', false)";
 
 } // namespace postgresql
 

@@ -1,0 +1,55 @@
+// A fence in Redis: a script compares the token and writes, or does nothing.
+//
+//     fenced_redis PORT [HOST:PORT]
+//
+#include <colock/fence/statements.hpp>
+
+#include "note.hpp"
+
+#include <hiredis/hiredis.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace asio = boost::asio;
+namespace fence = colock::fence::redis;
+using connection = std::unique_ptr<redisContext, decltype(&redisFree)>;
+using reply = std::unique_ptr<void, decltype(&freeReplyObject)>;
+
+bool write(redisContext* db, const std::string& token, const std::string& text)
+{
+    // Both keys have the same hash tag, and so are on one node of a cluster.
+    const std::string script =
+        std::string{fence::present} + "return redis.call('SET', KEYS[2], ARGV[2])";
+    const reply answer{redisCommand(db, "EVAL %s 2 {note}:fence {note}:text %s %s", script.c_str(),
+                                    token.c_str(), text.c_str()),
+                       &freeReplyObject};
+    const auto* said = static_cast<const redisReply*>(answer.get());
+    if (said == nullptr) {
+        throw std::runtime_error{db->errstr};
+    }
+    if (said->type == REDIS_REPLY_ERROR && !fence::refused(said->str)) {
+        throw std::runtime_error{said->str};
+    }
+    return said->type != REDIS_REPLY_ERROR;
+}
+
+asio::awaitable<void> run(redisContext* db, const colock::unique_lock& held)
+{
+    // Who reads before he decides presents his token before he reads, in a script of its own.
+    const reply old{redisCommand(db, "GET {note}:text"), &freeReplyObject};
+    const auto* said = static_cast<const redisReply*>(old.get());
+    const std::string before = said != nullptr && said->str != nullptr ? said->str : "";
+    const auto text = note::ask("it says '" + before + "'; what shall it say?");
+    colock::fenced(held, [&](const std::string& token) { return write(db, token, text); });
+    co_return;
+}
+
+int main(int argc, char** argv)
+{
+    const connection db{redisConnect("127.0.0.1", argc > 1 ? std::stoi(argv[1]) : 6379),
+                        &redisFree};
+    return note::under_lock(argc > 2 ? argv[2] : "localhost:2181",
+                            [&](auto&, const auto& held) { return run(db.get(), held); });
+}

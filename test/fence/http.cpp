@@ -1,0 +1,106 @@
+// A store with If-Match refuses the late write of an earlier holder. The store itself knows nothing of tokens.
+#include "fence_scene.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+
+#include <atomic>
+#include <thread>
+
+using namespace colock::test;
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using tcp = asio::ip::tcp;
+
+namespace {
+
+// One object, whose ETag is a number of its version. The field Fencing-Token is kept with it.
+class object_store {
+public:
+    ~object_store()
+    {
+        ends_ = true;
+        asio::io_context io;
+        tcp::socket last{io};
+        boost::system::error_code none;
+        last.connect(acceptor_.local_endpoint(), none); // so that it sees that
+        thread_.join();
+    }
+
+    std::string address() const
+    {
+        return "127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port());
+    }
+
+private:
+    void serve()
+    {
+        while (true) {
+            tcp::socket socket{io_};
+            acceptor_.accept(socket);
+            if (ends_) {
+                return;
+            }
+            boost::beast::flat_buffer buffer;
+            http::request<http::string_body> asked;
+            boost::system::error_code ec;
+            http::read(socket, buffer, asked, ec);
+            if (!ec) {
+                http::write(socket, answer_to(asked), ec);
+            }
+        }
+    }
+
+    http::response<http::string_body> answer_to(const http::request<http::string_body>& asked)
+    {
+        const auto tag = '"' + std::to_string(version_) + '"';
+        http::response<http::string_body> answer{http::status::ok, 11};
+        if (asked.method() == http::verb::put) {
+            if (asked[http::field::if_match] != tag) {
+                answer.result(http::status::precondition_failed);
+            } else {
+                ++version_;
+                content_ = asked.body();
+                token_ = std::string{asked["Fencing-Token"]};
+            }
+        } else {
+            answer.set(http::field::etag, tag);
+            answer.set("Fencing-Token", token_);
+            answer.body() = content_;
+        }
+        answer.keep_alive(false);
+        answer.prepare_payload();
+        return answer;
+    }
+
+    asio::io_context io_;
+    tcp::acceptor acceptor_{io_, {asio::ip::make_address("127.0.0.1"), 0}};
+    std::atomic<bool> ends_ = false;
+    int version_ = 0;
+    std::string content_;
+    std::string token_;
+    std::thread thread_{[this] { serve(); }};
+};
+
+struct in_object_store {
+    const object_store store{};
+    fence_scene scene{"fenced_http", "nothing", store.address()};
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(fence_http, in_object_store)
+
+BOOST_AUTO_TEST_CASE(a_late_write_is_refused)
+{
+    scene.late_write_is_refused();
+}
+
+BOOST_AUTO_TEST_CASE(a_write_after_reading_is_refused)
+{
+    scene.write_after_reading_is_refused();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
