@@ -54,7 +54,7 @@ struct surroundings {
     asio::awaitable<void> work();
     asio::awaitable<void> work(const std::string& what);
     asio::awaitable<void> write(const colock::fencing_token& token, const std::string& what);
-    bool run(const char* statement, const std::vector<std::string>& values);
+    bool execute(const char* statement, const std::vector<std::string>& values);
     void show(std::size_t position);
     void show(const std::optional<std::string>& leader);
 };

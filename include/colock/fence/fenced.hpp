@@ -73,7 +73,7 @@ boost::asio::awaitable<void, typename Result::executor_type> write_fenced_later(
 ///
 /// ```cpp
 /// colock::fenced(held, [&](const std::string& token) {
-///     return run(colock::fence::postgresql::present, {held.path(), token});
+///     return execute(colock::fence::postgresql::present, {held.path(), token});
 /// });
 /// ```
 ///
