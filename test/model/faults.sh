@@ -521,9 +521,6 @@ by=shards_redefined/a_new_one_waits_for_the_old_ones:"a shard" \
 by=shards_redefined/a_session_is_lost_meanwhile:"a shard" \
     plant "stays a member though it has lost what members hold" lib/recipes/shards/entry.cpp \
     "$(in_function lost 's/is_ == state::inside/false/')"
-by=shards_redefined/a_session_is_lost_meanwhile:"a shard" \
-    plant "becomes a member again without what members hold" lib/recipes/shards/entry.cpp \
-    "$(in_function left 's/return begin\(\);/is_ = state::inside; return command::enter;/')"
 by=shards_redefined/the_first_ones_agree:"a shard" \
     plant "takes its own definition for the written one" lib/recipes/shards/entry.cpp \
     "$(in_function written 's/command::read/command::enter/')"
