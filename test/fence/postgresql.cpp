@@ -4,6 +4,7 @@
 #include "store_server.hpp"
 
 #include <filesystem>
+#include <map>
 
 using namespace colock::test;
 namespace sql = colock::fence::postgresql;
@@ -64,7 +65,7 @@ struct postgresql : store_server {
     {
         const std::string label = "latency average = ";
         const auto said =
-            ask({"pgbench", "-n", "-M", "prepared", "-t", "2000", "-f", script}, label);
+            ask({"pgbench", "-n", "-M", "prepared", "-t", "1000", "-f", script}, label);
         BOOST_REQUIRE(said.starts_with(label));
         return 1000 * std::stod(said.substr(label.size()));
     }
@@ -108,16 +109,23 @@ BOOST_AUTO_TEST_CASE(cost)
          file("tables", std::string{sql::table} + "; CREATE TABLE books (id int PRIMARY KEY, " +
                             "balance int, " + sql::column +
                             "); INSERT INTO books VALUES (1, 0);")});
-    const auto without = latency(file("without", "BEGIN;\n" + plain + "COMMIT;\n"));
+    const auto without = file("without", "BEGIN;\n" + plain + "COMMIT;\n");
     const auto row =
-        latency(file("row", "BEGIN;\nUPDATE books SET balance = balance + 1, token = " + token +
-                                " WHERE id = 1 AND token <= " + token + ";\nCOMMIT;\n"));
-    const auto resource =
-        latency(file("resource", "BEGIN;\n" + present + ";\n" + plain + "COMMIT;\n"));
+        file("row", "BEGIN;\nUPDATE books SET balance = balance + 1, token = " + token +
+                        " WHERE id = 1 AND token <= " + token + ";\nCOMMIT;\n");
+    const auto resource = file("resource", "BEGIN;\n" + present + ";\n" + plain + "COMMIT;\n");
+    std::map<std::string, double> best;
+    // In turn: the machine is not equally busy all the time.
+    for (int round = 0; round != 5; ++round) {
+        for (const auto& script : {without, row, resource}) {
+            const auto took = latency(script);
+            best[script] = round == 0 ? took : std::min(best[script], took);
+        }
+    }
     std::cout << "figure: PostgreSQL on this machine: a transaction that updates a row takes "
-              << without << " us, with a fence in the row " << row
-              << " us, with a fence for the resource " << resource << " us" << std::endl;
-    BOOST_TEST((without > 0 && row > 0 && resource > 0));
+              << best[without] << " us, with a fence in the row " << best[row]
+              << " us, with a fence for the resource " << best[resource] << " us" << std::endl;
+    BOOST_TEST((best[without] > 0 && best[row] > 0 && best[resource] > 0));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -39,9 +39,4 @@ BOOST_AUTO_TEST_CASE(a_stopped_transaction_is_not_waited_for)
     BOOST_TEST(scene.reads() == "old news");
 }
 
-BOOST_AUTO_TEST_CASE(a_transaction_that_goes_on_comes_first)
-{
-    colock::test::a_transaction_that_goes_on_comes_first(scene);
-}
-
 BOOST_AUTO_TEST_SUITE_END()
