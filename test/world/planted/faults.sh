@@ -259,10 +259,6 @@ rare=shards plant "reads the assignment once" lib/recipes/shards/run.cpp \
     "$(in_function watch_table 's/self->watch_table\(\);/(void)self;/')"
 rare=shards plant "writes the assignment when its term is over" lib/recipes/shards/leading.cpp \
     "$(in_function write 's/term_.guarded\(std::move\(step\)\)/std::vector<transaction_op>{step}/')"
-rare=shards plant "ignores the assignment of the leader before it" lib/recipes/shards/leading.cpp \
-    "$(in_function found 's/if \(!written \|\| .*/if (true) {/')"
-rare=shards plant "does not stand again when its term is over" lib/recipes/shards/run.cpp \
-    "$(in_function stand 's/self->stand\(\);/(void)self;/')"
 rare=shards plant "lets the shards of a dead member wait until the group has settled" lib/recipes/shards/assignment.cpp \
     's/if \(owner\[s\] == nobody\)/if (owner[s] == nobody \&\& settled)/'
 rare=shards plant "ignores the weight of members" lib/recipes/shards/leading.cpp \
@@ -271,8 +267,6 @@ rare=shards plant "assigns shards to members that have left" lib/recipes/shards/
     "$(in_function members 's/if \(all != members_\)/for (const auto\& m : members_) { if (!std::ranges::binary_search(all, m.name, {}, \&shard_taker::name)) { all.insert(std::ranges::lower_bound(all, m.name, {}, \&shard_taker::name), m); } }\n    if (all != members_)/')"
 rare=shards plant "does not see that a shard is taken" lib/recipes/shards/leading.cpp \
     "$(in_function note_taken 's/leader_->taken\(m.first\);/(void)0;/')"
-rare=shards plant "ignores the limit of a leave" lib/recipes/shards/run.cpp \
-    "$(in_function leave 's/limit_.expires_at\(limit\);/limit_.expires_at(limit + std::chrono::hours{1});/')"
 rare=shards plant "waits for what prepares a shard without a limit" lib/recipes/shards/preparation.cpp \
     "$(in_function start 's/expires_after\(self->config_->options.prepare_limit\)/expires_after(std::chrono::hours{1})/')"
 
