@@ -131,8 +131,8 @@ void add_serve(program& p)
                         "let other machines in, where --bind allows it");
     c.options
         ->add_option("--session-timeout", o->sessions,
-                     "how long sessions last, whatever clients ask for")
-        ->type_name("MIN:MAX")
+                     "how long sessions last, whatever clients ask for: MIN:MAX")
+        ->type_name("RANGE")
         ->default_str("4s:40s");
     c.options->add_flag("--quiet", o->is_quiet, "do not say what it is for");
     c.run = [o] { return run_until_signal([o] { return serve(*o); }); };
