@@ -181,7 +181,7 @@ void members::committed(const transaction& t)
             return c.path + (c.what == change::kind::remove ? " is removed" : ": " + c.data);
         });
         if (c.what == change::kind::remove) {
-            if (t.session != session) {
+            if (t.session != session || taken_out_.contains(name)) {
                 removed_[name] = session;
             }
             nodes_.erase(before);

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,8 @@ public:
     void left(number n);                // or is about to
     void has_left(const view& as);      // its node is gone
     void process_over(const life& of);
+    // An operator is about to delete this node, which may be a member's of the same session by then.
+    void takes_out(const std::string& name) { taken_out_.insert(name); }
     // An answer to a question that was asked then.
     void listed(journal::actor by, instant asked, const std::vector<view>& all);
     // Somebody waits until the members differ from these.
@@ -104,6 +107,7 @@ private:
     std::map<std::string, view> nodes_;
     std::vector<known> history_;
     std::map<std::string, std::int64_t> removed_; // by somebody else: whose node it was
+    std::set<std::string> taken_out_;
     std::optional<instant> calm_;
 };
 

@@ -157,6 +157,7 @@ asio::awaitable<void> looks_at_group(customer::ptr me, random chance)
             if (whom.own) {
                 continue;
             }
+            me->all.members.takes_out(whom.name);
             auto [ec] =
                 co_await me->zk->async_remove(me->path(me->all.group + "/" + whom.name),
                                               colock::any_version, me->tuple("async_remove"));
