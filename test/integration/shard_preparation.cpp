@@ -1,6 +1,10 @@
 // What runs before a member owns a shard: its limit, its failure, its end.
 #include "shard_scene.hpp"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+
 using namespace colock;
 using namespace colock::test;
 
@@ -99,6 +103,33 @@ BOOST_AUTO_TEST_CASE(a_preparation_under_the_lock_ends_with_the_run)
     BOOST_TEST(ended(bob));
     BOOST_TEST(under_way == 0u);
     BOOST_TEST(bob.bodies == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_context_that_is_destroyed_frees_what_it_prepares_under_the_lock)
+{
+    const auto mine = std::make_shared<int>();
+    {
+        asio::io_context own;
+        unsigned under_way = 0;
+        const auto serve = [&]() -> asio::awaitable<void> {
+            client c{own, link_client({.hosts = link_hosts(server)})};
+            co_await c.async_connect(asio::use_awaitable);
+            auto o = usual("bob");
+            o.prepare = [&, mine](const shard_id&) -> asio::awaitable<void> {
+                asio::steady_timer forever{co_await asio::this_coro::executor};
+                forever.expires_at(asio::steady_timer::time_point::max());
+                ++under_way;
+                co_await forever.async_wait(asio::use_awaitable);
+            };
+            shards pieces{c, directory, std::move(o)};
+            co_await pieces.async_run(
+                [](const owned_shard&) -> asio::awaitable<void> { co_return; },
+                asio::use_awaitable);
+        };
+        asio::co_spawn(own, serve, asio::detached);
+        run_until(own, [&] { return under_way == 12; });
+    }
+    BOOST_TEST(mine.use_count() == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_preparation_that_throws)

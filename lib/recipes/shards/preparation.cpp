@@ -74,16 +74,19 @@ void preparation::over(const std::exception_ptr& e)
 asio::awaitable<void> preparation::within(std::shared_ptr<preparation> self)
 {
     const asio::use_awaitable_t<> token;
-    const auto initiate = [&self](auto handler) {
+    // What is under way keeps the preparation, and so the handler, and so the frame of this coroutine. If that kept the
+    // preparation in turn, all of it would outlive the context.
+    auto initiate = [self = std::move(self)](auto handler) mutable {
+        const auto own = std::move(self);
         const auto waiting = std::make_shared<decltype(handler)>(std::move(handler));
         if (auto slot = asio::get_associated_cancellation_slot(*waiting); slot.is_connected()) {
-            slot.assign([weak = std::weak_ptr{self}](asio::cancellation_type) {
-                if (const auto own = weak.lock()) {
-                    own->stop();
+            slot.assign([weak = std::weak_ptr{own}](asio::cancellation_type) {
+                if (const auto still = weak.lock()) {
+                    still->stop();
                 }
             });
         }
-        self->start([waiting](const std::exception_ptr& e) {
+        own->start([waiting](const std::exception_ptr& e) {
             asio::post(asio::get_associated_executor(*waiting), [waiting, e] {
                 if (auto slot = asio::get_associated_cancellation_slot(*waiting);
                     slot.is_connected()) {
@@ -94,7 +97,7 @@ asio::awaitable<void> preparation::within(std::shared_ptr<preparation> self)
         });
     };
     auto ended = asio::async_initiate<const asio::use_awaitable_t<>&, void(std::exception_ptr)>(
-        initiate, token);
+        std::move(initiate), token);
     co_await std::move(ended);
 }
 
