@@ -66,12 +66,6 @@ void set_sessions(testing::server_settings& to, const std::string& range)
     }
 }
 
-std::string shown(const tcp::endpoint& e)
-{
-    const auto host = e.address().to_string();
-    return (e.address().is_v6() ? '[' + host + ']' : host) + ':' + std::to_string(e.port());
-}
-
 asio::awaitable<int> serve(const serve_options& o)
 {
     auto settings = testing::fresh_settings();
@@ -83,14 +77,14 @@ asio::awaitable<int> serve(const serve_options& o)
     try {
         door.emplace(context, wanted, std::move(settings));
     } catch (const boost::system::system_error& e) {
-        throw failure{usage, "cannot listen at " + shown(wanted) + ": " + e.code().message() +
-                                 "; choose another --port, or 0 for any"};
+        throw failure{usage, "cannot listen at " + testing::text_of(wanted) + ": " +
+                                 e.code().message() + "; choose another --port, or 0 for any"};
     }
     if (!o.is_quiet) {
         std::cerr << "colock serve: for development and tests: it keeps nothing when it ends, "
                      "has no replicas, and lets everybody in\n";
     }
-    std::cout << shown(door->address()) << std::endl;
+    std::cout << testing::text_of(door->address()) << std::endl;
     asio::steady_timer never{executor, asio::steady_timer::time_point::max()};
     co_await never.async_wait(asio::use_awaitable);
     co_return success;

@@ -37,7 +37,7 @@ bool write(redisContext* db, const std::string& token, const std::string& text)
 
 asio::awaitable<void> run(redisContext* db, const colock::unique_lock& held)
 {
-    // Who reads before he decides presents his token before he reads, in a script of its own.
+    // A holder that reads before it decides presents its token before it reads, in a script of its own.
     const reply old{redisCommand(db, "GET {note}:text"), &freeReplyObject};
     const auto* said = static_cast<const redisReply*>(old.get());
     const std::string before = said != nullptr && said->str != nullptr ? said->str : "";

@@ -29,6 +29,13 @@ struct shard_scene : scene {
                     "$COLOCK_TOKEN\" >" +
                     files.path() + "/env{}; exec sleep 1000"};
     }
+    // Each command has a child, and notes that, itself and its guardian.
+    std::vector<std::string> parent()
+    {
+        return {"sh", "-c",
+                "echo $PPID >" + files.path() + "/guardian{}; echo $$ >" + files.path() +
+                    "/{}; sleep 1000 & echo $! >" + files.path() + "/child{}; wait"};
+    }
     std::unique_ptr<colock_process> member(const std::string& name,
                                            std::vector<std::string> command,
                                            const std::string& number = "8",
@@ -178,11 +185,7 @@ BOOST_AUTO_TEST_CASE(a_child_that_has_left_its_group_ends_with_its_shard)
 
 BOOST_AUTO_TEST_CASE(a_guardian_that_is_killed_takes_its_command_along)
 {
-    auto ann = member("ann",
-                      {"sh", "-c",
-                       "echo $PPID >" + files.path() + "/guardian{}; echo $$ >" + files.path() +
-                           "/{}; sleep 1000 & echo $! >" + files.path() + "/child{}; wait"},
-                      "2");
+    auto ann = member("ann", parent(), "2");
     BOOST_REQUIRE((has_file("child0") && has_file("child1")));
     const auto guardian = static_cast<pid_t>(std::stol(file_text(files.path() + "/guardian0")));
     // Who has forked it does not notice, until it is told to go on: what is left meanwhile is nobody else's.
@@ -222,11 +225,7 @@ BOOST_AUTO_TEST_CASE(commands_end_without_a_network_and_start_again_with_it)
 
 BOOST_AUTO_TEST_CASE(without_the_nursery_the_run_fails)
 {
-    auto ann = member("ann",
-                      {"sh", "-c",
-                       "echo $PPID >" + files.path() + "/guardian{}; echo $$ >" + files.path() +
-                           "/{}; sleep 1000 & echo $! >" + files.path() + "/child{}; wait"},
-                      "2");
+    auto ann = member("ann", parent(), "2");
     BOOST_REQUIRE((has_file("child0") && has_file("child1")));
     ::kill(parent_of(static_cast<pid_t>(std::stol(file_text(files.path() + "/guardian0")))),
            SIGKILL);

@@ -29,34 +29,6 @@ void put(jute_writer& out, const access_control_list& acl)
     }
 }
 
-void put_step(jute_writer& out, std::int32_t type, const simulated::step_result& r, bool failed)
-{
-    if (failed) {
-        out.integer(type::error).boolean(false).integer(r.error.value()).integer(r.error.value());
-        return;
-    }
-    out.integer(type).boolean(false).integer(0);
-    switch (type) {
-    case type::create: out.text(r.path); break;
-    case type::create2:
-    case type::create_container:
-    case type::create_ttl:
-        out.text(r.path);
-        put(out, r.stat);
-        break;
-    case type::set: put(out, r.stat); break;
-    default: break; // nothing to say
-    }
-}
-
-void put_steps(jute_writer& out, const answer_shape& shape, const simulated::response& r)
-{
-    for (std::size_t i = 0; i != r.results.size(); ++i) {
-        put_step(out, shape.steps[i], r.results[i], bool{r.error});
-    }
-    out.integer(type::error).boolean(true).integer(-1);
-}
-
 void put_body(jute_writer& out, const answer_shape& shape, const simulated::response& r)
 {
     switch (shape.type) {
@@ -64,6 +36,7 @@ void put_body(jute_writer& out, const answer_shape& shape, const simulated::resp
     case type::create2:
     case type::create_container:
     case type::create_ttl:
+    case type::get:
         out.text(r.text);
         put(out, r.stat);
         break;
@@ -71,10 +44,6 @@ void put_body(jute_writer& out, const answer_shape& shape, const simulated::resp
     case type::set:
     case type::set_acl:
     case type::check: put(out, r.stat); break;
-    case type::get:
-        out.text(r.text);
-        put(out, r.stat);
-        break;
     case type::get_acl:
         put(out, r.acl);
         put(out, r.stat);
@@ -96,6 +65,26 @@ void put_body(jute_writer& out, const answer_shape& shape, const simulated::resp
         break;
     default: break; // nothing to say
     }
+}
+
+void put_step(jute_writer& out, std::int32_t type, const simulated::step_result& r, bool failed)
+{
+    if (failed) {
+        out.integer(type::error).boolean(false).integer(r.error.value()).integer(r.error.value());
+        return;
+    }
+    out.integer(type).boolean(false).integer(0);
+    if (type != type::check) { // which says more when it stands alone
+        put_body(out, {.type = type}, {.text = r.path, .stat = r.stat});
+    }
+}
+
+void put_steps(jute_writer& out, const answer_shape& shape, const simulated::response& r)
+{
+    for (std::size_t i = 0; i != r.results.size(); ++i) {
+        put_step(out, shape.steps[i], r.results[i], bool{r.error});
+    }
+    out.integer(type::error).boolean(true).integer(-1);
 }
 
 } // namespace
@@ -130,7 +119,7 @@ std::string frame_of(const simulated::event& e)
     return bytes;
 }
 
-// A transaction that was refused says why for each of its steps, behind a header without an error.
+// A transaction that was refused says why for each of its steps, after a header without an error.
 std::string frame_of(const answer_shape& shape, const simulated::reply& r)
 {
     const bool is_multi = shape.type == type::multi && r.body.results.size() == shape.steps.size();

@@ -7,7 +7,7 @@
 
 #include <array>
 #include <random>
-#include <string>
+#include <sstream>
 #include <utility>
 
 namespace colock::testing {
@@ -17,15 +17,12 @@ using tcp = asio::ip::tcp;
 using boost::system::error_code;
 using namespace std::chrono_literals;
 
-namespace {
-
 std::string text_of(const tcp::endpoint& e)
 {
-    const auto host = e.address().to_string();
-    return (e.address().is_v6() ? '[' + host + ']' : host) + ':' + std::to_string(e.port());
+    std::ostringstream text;
+    text << e;
+    return text.str();
 }
-
-} // namespace
 
 // A connection. It lives while something is under way on its socket.
 class door::visitor : public std::enable_shared_from_this<visitor> {

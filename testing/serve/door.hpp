@@ -10,6 +10,7 @@
 #include <chrono>
 #include <memory>
 #include <set>
+#include <string>
 
 namespace colock::testing {
 
@@ -52,6 +53,9 @@ private:
     std::set<std::shared_ptr<visitor>> visitors_;
     bool refuses_ = false;
 };
+
+// Such as 127.0.0.1:2181, or [::1]:2181.
+[[nodiscard]] std::string text_of(const boost::asio::ip::tcp::endpoint& e);
 
 // The time since 1970, a seed and a secret that nobody else has.
 [[nodiscard]] server_settings fresh_settings();

@@ -50,6 +50,16 @@ inline void require_accepted(bool accepted, const std::string& token)
     }
 }
 
+template <class Held>
+concept token_holder =
+    std::convertible_to<decltype(std::declval<const Held&>().token()), fencing_token>;
+
+template <class Write>
+concept token_writer = requires(std::decay_t<Write>& write, const std::string& token)
+{
+    write(token);
+};
+
 template <class Result>
 concept later_result = requires
 {
@@ -79,14 +89,8 @@ boost::asio::awaitable<void, typename Result::executor_type> write_fenced_later(
 ///
 /// When `write` returns an awaitable, so does this function: `co_await` it. `write` is kept until that is done; what it
 /// refers to has to live as long.
-template <class Held, class Write>
-    requires requires(const Held& held)
-    {
-        {
-            held.token()
-            } -> std::convertible_to<fencing_token>;
-    } && std::invocable < std::decay_t<Write>
-&, const std::string& > auto fenced(const Held& held, Write&& write)
+template <detail::token_holder Held, detail::token_writer Write>
+auto fenced(const Held& held, Write&& write)
 {
     using result = std::invoke_result_t<std::decay_t<Write>&, const std::string&>;
     const fencing_token mine = held.token();

@@ -91,31 +91,32 @@ inline bool present(const std::string& path, const std::string& token)
     return true;
 }
 
-inline descriptor locked(const std::string& path)
-{
-    return {path + ".fence", O_RDWR | O_CREAT};
-}
+// Others are kept out as long as it is there.
+class exclusion {
+public:
+    explicit exclusion(const std::string& path) : fence_{path + ".fence", O_RDWR | O_CREAT}
+    {
+        check(fence_.number() >= 0 && ::flock(fence_.number(), LOCK_EX | LOCK_NB) == 0,
+              path + ".fence");
+    }
 
-inline void lock(const descriptor& fence, const std::string& path)
-{
-    check(fence.number() >= 0 && ::flock(fence.number(), LOCK_EX | LOCK_NB) == 0, path + ".fence");
-}
+private:
+    descriptor fence_;
+};
 
 } // namespace detail
 
 /// Returns whether the token was accepted, before the holder reads the file `path`.
 inline bool present(const std::string& path, const std::string& token)
 {
-    const detail::descriptor fence = detail::locked(path);
-    detail::lock(fence, path);
+    const detail::exclusion alone{path};
     return detail::present(path, token);
 }
 
 /// Gives the file `path` this content, all at once and durably, if the token is accepted; returns whether it was.
 inline bool replace(const std::string& path, const std::string& token, const std::string& content)
 {
-    const detail::descriptor fence = detail::locked(path);
-    detail::lock(fence, path);
+    const detail::exclusion alone{path};
     const bool accepted = detail::present(path, token);
     if (accepted) {
         detail::replace(path, content);

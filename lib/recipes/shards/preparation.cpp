@@ -74,8 +74,8 @@ void preparation::over(const std::exception_ptr& e)
 asio::awaitable<void> preparation::within(std::shared_ptr<preparation> self)
 {
     const asio::use_awaitable_t<> token;
-    // What is under way keeps the preparation, and so the handler, and so the frame of this coroutine. If that kept the
-    // preparation in turn, all of it would outlive the context.
+    // The operations under way keep the preparation, which keeps the handler, which keeps the frame of this coroutine. If the
+    // frame kept the preparation in turn, all of it would outlive the context.
     auto initiate = [self = std::move(self)](auto handler) mutable {
         const auto own = std::move(self);
         const auto waiting = std::make_shared<decltype(handler)>(std::move(handler));

@@ -1,12 +1,14 @@
 // Whether two sides have said the same.
 #pragma once
 
+#include "script.hpp"
 #include "transcript.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 
@@ -36,6 +38,31 @@ inline unsigned long number_of_scripts()
 {
     const auto* chosen = std::getenv("COLOCK_TEST_CONVERSATIONS");
     return chosen != nullptr ? std::strtoul(chosen, nullptr, 10) : 3;
+}
+
+inline void compare_about_anything(side& one, side& other_one)
+{
+    std::size_t lines = 0;
+    for (std::uint64_t seed = 1; seed <= number_of_scripts(); ++seed) {
+        BOOST_TEST_CONTEXT("seed " << seed)
+        {
+            const auto said = anything(one, seed, 150);
+            compare(said, anything(other_one, seed, 150));
+            lines += said.lines().size();
+        }
+    }
+    BOOST_TEST_MESSAGE(lines << " lines");
+    BOOST_TEST(lines > 300 * number_of_scripts());
+}
+
+inline void compare_about_lists_that_change(side& one, side& other_one)
+{
+    for (std::uint64_t seed = 1; seed <= number_of_scripts(); ++seed) {
+        BOOST_TEST_CONTEXT("seed " << seed)
+        {
+            compare(lists_that_change(one, seed, 150), lists_that_change(other_one, seed, 150));
+        }
+    }
 }
 
 } // namespace world::conversation

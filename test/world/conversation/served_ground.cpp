@@ -1,11 +1,8 @@
 // The server in memory of `colock serve`, behind a socket.
 #include "ground.hpp"
-#include "serve/door.hpp"
-
-#include <boost/asio/executor_work_guard.hpp>
+#include "serve/running_door.hpp"
 
 #include <stdexcept>
-#include <thread>
 
 namespace world::conversation {
 
@@ -25,18 +22,7 @@ testing::server_settings settings_with(const side_options& o)
 
 class served_ground final : public ground {
 public:
-    explicit served_ground(const side_options& o)
-        : door_{context_, {boost::asio::ip::address_v4::loopback(), 0}, settings_with(o)},
-          addresses_{"127.0.0.1:" + std::to_string(door_.address().port())}, thread_{[this] {
-              context_.run();
-          }}
-    {
-    }
-    ~served_ground() override
-    {
-        context_.stop();
-        thread_.join();
-    }
+    explicit served_ground(const side_options& o) : server_{settings_with(o)} {}
 
     const std::vector<std::string>& addresses() const override { return addresses_; }
     bool exists_needs_read() const override { return true; }
@@ -46,10 +32,8 @@ public:
     }
 
 private:
-    boost::asio::io_context context_{1};
-    testing::door door_;
-    std::vector<std::string> addresses_;
-    std::thread thread_;
+    testing::running_door server_;
+    const std::vector<std::string> addresses_{server_.hosts};
 };
 
 } // namespace

@@ -276,7 +276,7 @@ rare=rendezvous plant "takes an arrival that was deleted for the end of its phas
     "$(in_function found 's/phase_ \&\& \*phase_ < phase :/phase_ \&\& !now.waits :/')"
 rare=rendezvous plant "does not arrive again when its session has expired" lib/recipes/rendezvous/arrival.cpp \
     "$(in_function take_part 's/if \(!now.waits \&\& !now.is_counted\)/if (!phase_)/')"
-rare=rendezvous plant "leaves the arrival of a dead process for ever" lib/recipes/rendezvous/gathering.hpp \
+rare=rendezvous plant "keeps the arrival of a dead process" lib/recipes/rendezvous/gathering.hpp \
     's/\{\.mode = create_mode::ephemeral\}/{.mode = create_mode::persistent}/' lib/recipes/rendezvous/{barrier,latch}.cpp
 rare=rendezvous plant "does not end a wait for others that is cancelled" lib/recipes/rendezvous/gathering.hpp \
     's/case kind::cut_short: cut_short\(\); break;/case kind::cut_short: break;/' lib/recipes/rendezvous/{barrier,latch}.cpp
