@@ -2,14 +2,21 @@
 #include <colock/barrier.hpp>
 #include <colock/latch.hpp>
 #include <support/lock_scene.hpp>
+#include <support/requests_of.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <list>
+#include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace colock;
@@ -254,6 +261,98 @@ BOOST_AUTO_TEST_CASE(names_of_others_count_for_nothing)
     BOOST_TEST(!code_of(io, count_down(a, 2)));
     BOOST_TEST(!code_of(io, first));
     BOOST_TEST(!code_of(io, looks_on));
+}
+
+BOOST_AUTO_TEST_CASE(a_phase_of_another_name_is_not_asked_for_without_end)
+{
+    admin.create(directory);
+    admin.create(directory + "/begun");
+    admin.create(directory + "/phase-0-of-2");
+    auto& a = connect();
+    const auto looks_on = wait(a, 2);
+    go_on(io, 500ms);
+    const auto sent = requests_of(a);
+    go_on(io, 1s);
+    BOOST_TEST(requests_of(a) - sent < 100u);
+    BOOST_TEST(!looks_on.done());
+}
+
+BOOST_AUTO_TEST_CASE(changes_of_a_node_are_looked_at_with_pauses)
+{
+    auto& a = connect();
+    const auto first = arrive(a, 2);
+    BOOST_TEST(until([&] { return arrivals() == 1; }));
+    std::string node;
+    for (const auto& name : admin.children(directory)) {
+        if (name.starts_with("arrival-")) {
+            node = directory + '/' + name;
+        }
+    }
+    std::atomic<bool> over{false};
+    std::thread noise{[&] {
+        admin_session other{server.connect_string()};
+        while (!over) {
+            other.set(node, "x");
+        }
+    }};
+    go_on(io, 300ms);
+    const auto sent = requests_of(a);
+    go_on(io, 1s);
+    const auto n = requests_of(a) - sent;
+    over = true;
+    noise.join();
+    BOOST_TEST(n < 100u);
+}
+
+BOOST_AUTO_TEST_CASE(a_cancellation_is_not_lost_among_threads)
+{
+    asio::io_context many;
+    auto work = asio::make_work_guard(many);
+    client c{many, server.connect_string()};
+    outcome<> connected;
+    c.async_connect(connected.handler());
+    BOOST_REQUIRE(!code_of(many, connected));
+    std::vector<std::thread> threads;
+    for (int i = 0; i != 3; ++i) {
+        threads.emplace_back([&] { many.run(); });
+    }
+    const auto rounds = 1'000;
+    std::minstd_rand random{7};
+    bool lost = false;
+    int at = 0;
+    const auto wait_for = [](const std::atomic<bool>& what, std::chrono::milliseconds limit) {
+        const auto end = std::chrono::steady_clock::now() + limit;
+        while (!what && std::chrono::steady_clock::now() < end) {
+            std::this_thread::yield();
+        }
+        return what.load();
+    };
+    for (; at != rounds && !lost; ++at) {
+        struct state {
+            asio::cancellation_signal stop;
+            std::atomic<bool> done{false};
+        };
+        const auto of = std::make_shared<state>();
+        const auto there = asio::make_strand(many);
+        latch it{c, directory, 2};
+        asio::post(there, [&, of] {
+            it.async_arrive_and_wait(asio::bind_cancellation_slot(
+                of->stop.slot(),
+                asio::bind_executor(there, [of](error_code) { of->done = true; })));
+        });
+        const auto until_then =
+            std::chrono::steady_clock::now() + std::chrono::microseconds{random() % 3'000};
+        while (std::chrono::steady_clock::now() < until_then) {
+        }
+        asio::post(there, [of] { of->stop.emit(asio::cancellation_type::total); });
+        lost = !wait_for(of->done, 10s);
+    }
+    BOOST_TEST(!lost);
+    work.reset();
+    many.stop();
+    for (auto& each : threads) {
+        each.join();
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -49,8 +49,10 @@ std::string name_of(const phase_name& p)
     return std::string{phase_prefix} + padded(p.phase) + "-of-" + std::to_string(p.count);
 }
 
+// Names of others that only look alike are none: their nodes cannot be found again by the number.
 std::optional<phase_name> phase_in(std::string_view name)
 {
+    const auto whole = name;
     if (!take_prefix(name, phase_prefix)) {
         return {};
     }
@@ -59,7 +61,11 @@ std::optional<phase_name> phase_in(std::string_view name)
         return {};
     }
     const auto count = take_phase_number(name);
-    return count && name.empty() ? std::optional{phase_name{*phase, *count}} : std::nullopt;
+    if (!count || !name.empty()) {
+        return {};
+    }
+    const phase_name found{*phase, *count};
+    return name_of(found) == whole ? std::optional{found} : std::nullopt;
 }
 
 bool is_arrival_of(std::string_view name, std::uint64_t phase)
@@ -83,6 +89,15 @@ struct arrival::view {
     bool waits = false;              // its own nodes
     bool is_counted = false;
 };
+
+void arrival::begin(commands& out)
+{
+    if (is_left()) { // it was cancelled before
+        finish({kind::cancelled}, out);
+    } else {
+        list(out);
+    }
+}
 
 void arrival::listed(const error_code& ec, const names& children, commands& out)
 {
@@ -199,7 +214,7 @@ void arrival::answered(const error_code& ec, commands& out)
         finish(std::move(outcome_), out);
         return;
     }
-    if (from == at::arriving && ec && !is_passing(ec)) {
+    if (from == at::arriving && ec && ec != zookeeper_errc::node_exists && !is_passing(ec)) {
         phase_.reset(); // it has not arrived
     }
     if (is_left() && !phase_) {

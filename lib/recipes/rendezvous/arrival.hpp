@@ -82,7 +82,7 @@ public:
 
     arrival(const rules& r, guid own) : rules_{r}, own_{own} {}
 
-    void begin(commands& out) { list(out); }
+    void begin(commands& out);
     void listed(const error_code& ec, const names& children, commands& out);
     void answered(const error_code& ec, commands& out);
     // `at_once`: the caller has its outcome now, and the arrival is taken back in the background. Else it has the outcome when

@@ -122,20 +122,34 @@ private:
     void watch_node(std::string node)
     {
         using found = watched<std::optional<node_stat>>;
+        cut_ = false;
         client_->async_watch_exists(
             std::move(node),
             asio::bind_executor(
                 core_->strand(),
                 asio::bind_cancellation_slot(inner_.slot(), [self = this->shared_from_this()](
                                                                 const error_code& ec, found r) {
-                    if (ec || !r.value) {
-                        self->answered(ec);
+                    if (ec || !r.value || self->cut_) {
+                        self->looked(ec);
                         return;
                     }
                     self->changes_ = std::move(r.changes);
-                    self->changes_.async_wait(
-                        self->template answer<watch_event>(self->inner_.slot()));
+                    self->changes_.async_wait(asio::bind_executor(
+                        self->core_->strand(),
+                        asio::bind_cancellation_slot(
+                            self->inner_.slot(), [self](const error_code& why, const watch_event&) {
+                                self->looked(why);
+                            })));
                 })));
+    }
+    // A node may change again and again.
+    void looked(const error_code& ec)
+    {
+        if (ec) {
+            answered(ec);
+        } else {
+            pace_.after_event(*core_, [self = this->shared_from_this()] { self->answered({}); });
+        }
     }
 
     void pause()
@@ -156,6 +170,7 @@ private:
             ++pause_;
             core_->post([self = this->shared_from_this()] { self->answered({}); });
         } else {
+            cut_ = true; // an answer may be on its way, which the signal does not reach
             inner_.emit(asio::cancellation_type::terminal);
         }
     }
@@ -217,6 +232,7 @@ private:
     machine_runner<command> runner_;
     asio::cancellation_signal inner_; // of reads and waits
     watch changes_;                   // of the node that is waited for
+    bool cut_ = false;                // the watch that is being set
     pauses pace_;
     std::uint64_t pause_ = 0; // the number of the last one, and one more when it is over
     std::uint64_t pausing_ = 0;

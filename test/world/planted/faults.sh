@@ -281,4 +281,4 @@ rare=rendezvous plant "keeps the arrival of a dead process" lib/recipes/rendezvo
 rare=rendezvous plant "does not end a wait for others that is cancelled" lib/recipes/rendezvous/gathering.hpp \
     's/case kind::cut_short: cut_short\(\); break;/case kind::cut_short: break;/' lib/recipes/rendezvous/{barrier,latch}.cpp
 rare=rendezvous plant "watches the node of an arrival that is gone" lib/recipes/rendezvous/gathering.hpp \
-    's/if \(ec \|\| !r.value\)/if (ec)/' lib/recipes/rendezvous/{barrier,latch}.cpp
+    's/if \(ec \|\| !r.value \|\| self->cut_\)/if (ec || self->cut_)/' lib/recipes/rendezvous/{barrier,latch}.cpp
