@@ -355,4 +355,22 @@ BOOST_AUTO_TEST_CASE(a_membership_outlives_its_context)
     BOOST_TEST(!ann);
 }
 
+BOOST_AUTO_TEST_CASE(an_update_that_is_refused_ends_no_membership)
+{
+    auto& a = connect();
+    auto ann = join(a, "ann", "first");
+    outcome<> updated;
+    ann.async_update(std::string(2'000'000, 'x'), 1, updated.handler());
+    BOOST_TEST(code_of(io, updated) == errc::request_too_large);
+    outcome<std::uint64_t> told;
+    ann.async_wait_rejoin(1, told.handler());
+    end_session_of(a);
+    BOOST_TEST(!code_of(io, told));
+    BOOST_TEST(static_cast<bool>(ann));
+    BOOST_TEST(until([&] {
+        const auto all = list(a);
+        return all.size() == 1 && all[0].data == "first";
+    }));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -39,9 +39,9 @@ void member_node::join(const std::shared_ptr<client_core>& core,
 
 member_node::member_node(std::shared_ptr<client_core> core, std::string path,
                          member_options options)
-    : core_{std::move(core)}, path_{protocol::join_path(path, options.name)}, name_{std::move(
-                                                                                  options.name)},
-      acl_{std::move(options.acl)}, said_{.data = std::move(options.data), .weight = options.weight}
+    : core_{std::move(core)}, path_{protocol::join_path(path, options.name)},
+      name_{std::move(options.name)}, acl_{std::move(options.acl)},
+      said_{.data = std::move(options.data), .weight = options.weight}, known_{said_}
 {
 }
 
@@ -76,7 +76,7 @@ void member_node::enter()
     // No node that another member of this client has made, with what that one says.
     mutex_.emplace(
         *client_, path_,
-        lock_options{.acl = acl_, .owner_data = protocol::text_of(said_), .max_local_grants = 0});
+        lock_options{.acl = acl_, .owner_data = protocol::text_of(known_), .max_local_grants = 0});
     // A node of this name may be that of a process that has died.
     const auto limit = std::max({core_->session_timeout(), core_->options().session_timeout});
     mutex_->async_try_lock_for(limit, guarded<unique_lock>([this](error_code ec, unique_lock held) {
@@ -164,6 +164,9 @@ void member_node::write()
             asio::bind_executor(core_->strand(), [self = shared_from_this(), said = said_](
                                                      const error_code& ec, const node_stat&) {
                 self->writing_ = false;
+                if (!ec) {
+                    self->known_ = said;
+                }
                 if (!self->why_ && !ec && self->said_ != said) {
                     self->write(); // it has changed since
                 } else {
@@ -186,6 +189,7 @@ void member_node::written(const error_code& ec)
             }
         });
     } else {
+        said_ = known_; // with what the servers refuse it could not join again
         updating_.complete_all(ec);
     }
 }

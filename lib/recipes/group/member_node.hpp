@@ -57,6 +57,7 @@ private:
     const std::string name_;
     const std::optional<access_control_list> acl_;
     protocol::member_text said_;
+    protocol::member_text known_; // the last that was not refused
 
     std::optional<single_node_mutex> mutex_;
     unique_lock held_;
