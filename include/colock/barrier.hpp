@@ -57,8 +57,8 @@ public:
             detail::initiate<error_code, std::uint64_t>{place_.core}, token, &start_arrive, place_);
     }
 
-    /// Asks for the number of the phase that is under way. One read, which may lag a little; of one who has not arrived in it
-    /// the phase does not end meanwhile.
+    /// Asks for the number of the phase that is under way. One read, which may lag a little. The phase may end before this
+    /// process arrives in it, if another one has arrived in its place, also one that has died and whose session lives on.
     ///
     /// Completion signature: `void(error_code, std::uint64_t phase)`.
     /// Errors: those of `latch`.
