@@ -26,6 +26,7 @@ DEEP = read("deep_queue.json")
 DEEP_UNSHARED = read("deep_queue_unshared.json")
 DEEP_MARKED = read("deep_queue_marked.json")
 DEEP_BEFORE = read("deep_queue_before.json")
+SHARDS = read("shards.json")
 SYSTEMS = ["colock", "curator", "kazoo", "go-zookeeper", "zookeeper-recipe", "etcd"]
 
 
@@ -118,7 +119,12 @@ def beside_peers(rows=range(len(PEERS))):
 
 
 def in_short():
-    return beside_peers([0, 2, 8])
+    def without_owner(system):
+        return shown(found(SHARDS, "leave: time without an owner, the longest", clients=20, system=system) * 1e3)
+
+    last = ["a shard moves: ms without an owner",
+            *(without_owner(s) if s in ("colock", "kazoo") else "" for s in SYSTEMS)]
+    return beside_peers([0, 2, 8]) + "\n| " + " | ".join(last) + " |"
 
 
 def beside_raw():
@@ -187,8 +193,26 @@ def memory():
     ])
 
 
-TABLES = {each.__name__: each
-          for each in (beside_peers, in_short, beside_raw, hand_over_ratios, deep_queues, queueing_up, memory)}
+def duration(seconds):
+    return f"{shown(seconds)} s" if seconds >= 1 else f"{shown(seconds * 1e3)} ms"
+
+
+def shard_moves(members=(5, 20, 100), events=("join", "leave", "kill")):
+    systems = ["colock", "colock-guarded", "kazoo", "kazoo-1s"]
+    rows = []
+    for event in events:
+        for m in members:
+            def of(system, metric):
+                return found(SHARDS, f"{event}: {metric}", clients=m, system=system)
+
+            rows.append([f"{event}, {m} members", *(
+                f"{duration(of(s, 'time without an owner, the longest'))}, "
+                f"{shown(of(s, 'shards that had no owner for a while'))}, {shown(of(s, 'requests'))}" for s in systems)])
+    return table(["", *systems], rows)
+
+
+TABLES = {each.__name__: each for each in (beside_peers, in_short, beside_raw, hand_over_ratios, deep_queues,
+                                           queueing_up, memory, shard_moves)}
 
 
 # ---- sentences
@@ -267,7 +291,7 @@ SENTENCES = {
          hand_overs("kazoo", 8, rtt=10), hand_overs("colock", 8, rtt=10)),
     ],
 }
-PAGES_WITH_TABLES = ["README.md", "docs/benchmarks/README.md"]
+PAGES_WITH_TABLES = ["README.md", "docs/benchmarks/README.md", "docs/shards.md"]
 
 
 # ---- pages
