@@ -39,6 +39,24 @@ bool is_address(const std::string& id)
            id.find_first_not_of("0123456789./") == std::string::npos;
 }
 
+// Such as "CN=orders,O=shop". ZooKeeper's server reads more closely which types of names there are.
+bool is_distinguished_name(const std::string& id)
+{
+    bool has_type = id.empty();
+    for (std::size_t at = 0; at < id.size(); ++at) {
+        if (id[at] == '\\') {
+            ++at;
+        } else if (id[at] == '=') {
+            has_type = at != 0;
+        } else if (id[at] == ',' || id[at] == '+') {
+            if (!std::exchange(has_type, false)) {
+                return false;
+            }
+        }
+    }
+    return has_type;
+}
+
 } // namespace
 
 std::string digest_of(const std::string& secret)
@@ -53,6 +71,8 @@ bool authenticate(const claim& c, const std::string& address, identities& to)
         known = {"digest", digest_of(c.secret)};
     } else if (c.scheme == "ip") {
         known = {"ip", address};
+    } else if (c.scheme == "x509") { // what its certificate has said
+        return std::ranges::find(to, c.scheme, &identity::scheme) != to.end();
     } else {
         return false;
     }
@@ -75,7 +95,8 @@ bool may(std::int32_t permission, const colock::access_control_list& acl, const 
            });
 }
 
-shared_acl resolve(const colock::access_control_list& acl, const identities& who)
+shared_acl resolve(const colock::access_control_list& acl, const identities& who,
+                   bool knows_certificates)
 {
     static const auto open =
         std::make_shared<const colock::access_control_list>(colock::open_acl());
@@ -101,7 +122,9 @@ shared_acl resolve(const colock::access_control_list& acl, const identities& who
                 return {};
             }
         } else if ((entry->scheme == "digest" && std::ranges::count(entry->id, ':') == 1) ||
-                   (entry->scheme == "ip" && is_address(entry->id))) {
+                   (entry->scheme == "ip" && is_address(entry->id)) ||
+                   (entry->scheme == "x509" && knows_certificates &&
+                    is_distinguished_name(entry->id))) {
             resolved.push_back(*entry);
         } else {
             return {};

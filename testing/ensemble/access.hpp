@@ -1,4 +1,4 @@
-// ZooKeeper's access control, with the schemes "world", "digest", "auth" and "ip".
+// ZooKeeper's access control, with the schemes "world", "digest", "auth", "ip" and "x509".
 #pragma once
 
 #include <colock/node.hpp>
@@ -33,6 +33,7 @@ using shared_identities = std::shared_ptr<const identities>;
                        const identities& who);
 
 // The list of a new node, with "auth" replaced. Empty when the server refuses the list.
-[[nodiscard]] shared_acl resolve(const colock::access_control_list& acl, const identities& who);
+[[nodiscard]] shared_acl resolve(const colock::access_control_list& acl, const identities& who,
+                                 bool knows_certificates);
 
 } // namespace colock::simulated

@@ -20,6 +20,17 @@
 
 namespace colock::simulated {
 
+// Of a server that is no simulation.
+struct actual_server {
+    std::chrono::nanoseconds up = std::chrono::hours{1};     // what its clock shows at first
+    std::chrono::milliseconds since_1970{1'700'000'000'000}; // when that showed zero
+    std::int64_t first_transaction = 0;
+    std::string secret = {}; // nobody knows it: the passwords of sessions are made of it
+    tree_limits most = {};
+    bool knows_certificates = false; // identities of the scheme "x509"
+    bool is_observed = true;         // what was decided is kept once more, for observers
+};
+
 struct ensemble_options {
     std::size_t servers = 3;
     std::chrono::milliseconds tick{2000};
@@ -45,15 +56,7 @@ struct ensemble_options {
     // So many requests in a thousand wait for too long, and are answered `throttled_op`.
     unsigned throttled = 0;
 
-    // Of a server that is no simulation: what its clock shows at first, beginning in 1970 then; the first transaction; what
-    // nobody knows of the passwords of sessions; how much it keeps.
-    std::chrono::nanoseconds up = std::chrono::hours{1};
-    std::chrono::milliseconds since_1970{1'700'000'000'000}; // when the clock showed zero
-    std::int64_t first_transaction = 0;
-    std::string secret = {};
-    tree_limits most = {};
-    // What was decided, once more, for observers.
-    bool is_observed = true;
+    actual_server actual = {};
 
     // A number that this server gives to a new session once more; 0: none.
     std::function<std::int64_t(std::size_t server)> old_session = {};

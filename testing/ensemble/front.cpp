@@ -160,6 +160,10 @@ void front::connect(const shared_connection& c, const connect_request& m)
     c->timeout_ = std::clamp(m.timeout, least, std::max(least, most));
     c->idle_until_ = idle_end(host_, c->timeout_);
     c->receiving_ = false;
+    if (m.subject) {
+        c->who_ =
+            std::make_shared<const identities>(identities{c->who_->front(), {"x509", *m.subject}});
+    }
     if (m.session.id == 0) {
         if (options_.old_session) {
             c->session_ = options_.old_session(static_cast<std::size_t>(next_session_ >> 56) - 1);
@@ -180,7 +184,7 @@ void front::connect(const shared_connection& c, const connect_request& m)
     close_session_of(m.session.id);
     c->session_ = m.session.id;
     by_session_[c->session_] = c;
-    if (m.session.password == password_of(c->session_, options_.secret)) {
+    if (m.session.password == password_of(c->session_, options_.actual.secret)) {
         revalidating_[c->session_] = c;
         role_.revalidate(c->session_, c->timeout_);
     } else {
@@ -208,8 +212,8 @@ void front::finish_session(const shared_connection& c, bool valid)
         close(c);
         return;
     }
-    c->link_->send(
-        connect_reply{{c->session_, password_of(c->session_, options_.secret)}, c->timeout_});
+    c->link_->send(connect_reply{{c->session_, password_of(c->session_, options_.actual.secret)},
+                                 c->timeout_});
     c->receiving_ = true;
     while (c->receiving_ && c->link_ && !c->unread_.empty()) {
         auto m = std::move(c->unread_.front());

@@ -80,7 +80,7 @@ public:
     // A request that the role has seen. `refused`: a reader's session is not what it should be.
     void enqueue(shared_request r, status refused = {});
     // All up to this is decided, and logged here.
-    void commit(std::int64_t zxid);
+    void commit(std::int64_t zxid) { apply_.put(zxid); }
     // The leader has answered the next `sync`, behind all that it had told to commit.
     void synced() { apply_.put(sync_answered); }
     void revalidated(std::int64_t session, bool valid);
@@ -118,9 +118,6 @@ private:
     [[nodiscard]] response read(const submitted& r, connection& c);
     [[nodiscard]] status about_watches(const operation& call, connection& c);
     void restore(const former_watches& all, connection& c);
-    [[nodiscard]] static response read_acl(const tree::node& node, const identities& who);
-    [[nodiscard]] static response written(const submitted& r, const transaction& t,
-                                          std::vector<tree::result>& results);
 
     void created(const std::string& path, const shared_acl& own, const shared_acl& parent) override
     {

@@ -22,6 +22,48 @@ std::int64_t descendants_of(const tree::node& n)
     return count;
 }
 
+response written(const submitted& r, const transaction& t, std::vector<tree::result>& results)
+{
+    response made;
+    made.error = t.error;
+    if (r.call.op == opcode::multi) {
+        made.results.resize(r.call.ops.size());
+        for (std::size_t i = 0; i != made.results.size(); ++i) {
+            auto& step = made.results[i];
+            if (!t.refusals.empty()) {
+                step.error = t.refusals[i];
+            } else if (r.call.ops[i].type == colock::transaction_op::kind::create) {
+                step.path = std::move(results[i].path);
+            } else if (r.call.ops[i].type == colock::transaction_op::kind::set) {
+                step.stat = results[i].stat;
+            }
+        }
+    } else if (!t.error) {
+        if (r.call.op == opcode::create) {
+            made.text = std::move(results.front().path);
+        }
+        made.stat = results.front().stat;
+    }
+    return made;
+}
+
+// Whoever may not change the list does not see the secrets in it.
+response read_acl(const tree::node& node, const identities& who)
+{
+    const bool all = may(colock::permission_admin, *node.acl, who);
+    if (!all && !may(colock::permission_read, *node.acl, who)) {
+        return {.error = zookeeper_errc::no_auth};
+    }
+    response made{.stat = node.stat(), .acl = *node.acl};
+    for (auto& entry : made.acl) {
+        if (!all && entry.scheme == "digest") {
+            entry.id.replace(std::min(entry.id.find(':'), entry.id.size()), std::string::npos,
+                             ":x");
+        }
+    }
+    return made;
+}
+
 } // namespace
 
 bool front::waits_for_commit(const submitted& r) const noexcept
@@ -58,11 +100,6 @@ void front::answer_sync()
         at->second.pop_front();
         go_on(r->session);
     }
-}
-
-void front::commit(std::int64_t zxid)
-{
-    apply_.put(zxid);
 }
 
 void front::apply(std::int64_t up_to)
@@ -146,32 +183,6 @@ void front::finish(const submitted& r, status error, const transaction* t,
     c->link_->send(std::move(answer));
 }
 
-response front::written(const submitted& r, const transaction& t,
-                        std::vector<tree::result>& results)
-{
-    response made;
-    made.error = t.error;
-    if (r.call.op == opcode::multi) {
-        made.results.resize(r.call.ops.size());
-        for (std::size_t i = 0; i != made.results.size(); ++i) {
-            auto& step = made.results[i];
-            if (!t.refusals.empty()) {
-                step.error = t.refusals[i];
-            } else if (r.call.ops[i].type == colock::transaction_op::kind::create) {
-                step.path = std::move(results[i].path);
-            } else if (r.call.ops[i].type == colock::transaction_op::kind::set) {
-                step.stat = results[i].stat;
-            }
-        }
-    } else if (!t.error) {
-        if (r.call.op == opcode::create) {
-            made.text = std::move(results.front().path);
-        }
-        made.stat = results.front().stat;
-    }
-    return made;
-}
-
 response front::read(const submitted& r, connection& c)
 {
     const auto& call = r.call;
@@ -186,7 +197,9 @@ response front::read(const submitted& r, connection& c)
     case opcode::restore_watches: made.error = about_watches(call, c); return made;
     case opcode::identities:
         for (const auto& own : *r.who) {
-            made.acl.push_back({0, own.scheme, own.id.substr(0, own.id.find(':'))});
+            const bool has_secret = own.scheme == "digest";
+            made.acl.push_back(
+                {0, own.scheme, has_secret ? own.id.substr(0, own.id.find(':')) : own.id});
         }
         return made;
     case opcode::ephemerals:
@@ -238,23 +251,6 @@ response front::read(const submitted& r, connection& c)
         made.names.reserve(node->children.size());
         for (const auto* child : node->children) {
             made.names.emplace_back(child->name());
-        }
-    }
-    return made;
-}
-
-// Whoever may not change the list does not see the secrets in it.
-response front::read_acl(const tree::node& node, const identities& who)
-{
-    const bool all = may(colock::permission_admin, *node.acl, who);
-    if (!all && !may(colock::permission_read, *node.acl, who)) {
-        return {.error = zookeeper_errc::no_auth};
-    }
-    response made{.stat = node.stat(), .acl = *node.acl};
-    for (auto& entry : made.acl) {
-        if (!all && entry.scheme == "digest") {
-            entry.id.replace(std::min(entry.id.find(':'), entry.id.size()), std::string::npos,
-                             ":x");
         }
     }
     return made;

@@ -39,7 +39,7 @@ class leading : public role, public upstream, public std::enable_shared_from_thi
 public:
     explicit leading(server& of)
         : server_{of}, disk_{of.store()}, preparation_{disk_.applied, of.options().extended_types,
-                                                       of.options().most},
+                                                       of.options().actual},
           prepare_{of.host(), of.chance().branch(), of.options().threads,
                    [this](asked a) { prepare(std::move(a)); }}
     {
@@ -85,7 +85,7 @@ private:
 
     [[nodiscard]] std::int64_t since_1970() const
     {
-        return (server_.options().since_1970 + server_.clock()).count();
+        return (server_.options().actual.since_1970 + server_.clock()).count();
     }
     void half_tick();
     void expire_sessions();
@@ -112,8 +112,7 @@ private:
     bool over_ = false;
     phase phase_ = phase::discovery;
     std::chrono::milliseconds began_{};
-    std::int64_t epoch_ = 0;
-    bool epoch_known_ = false;
+    std::int64_t epoch_ = 0; // not known yet
     std::uint64_t half_ticks_ = 0;
 
     std::uint64_t last_learner_ = itself;
@@ -138,7 +137,6 @@ void leading::start()
     promised_[server_.index()] = disk_.accepted_epoch;
     if (server_.shared().quorum() == 1) {
         epoch_ = disk_.accepted_epoch = disk_.accepted_epoch + 1;
-        epoch_known_ = true;
         begin_synchronisation();
     }
     if (!over_) {
@@ -251,13 +249,12 @@ void leading::introduce(const shared_learner& l, std::int64_t accepted_epoch)
 {
     l->introduced = true;
     promised_[l->index] = accepted_epoch;
-    if (epoch_known_) {
+    if (epoch_ != 0) {
         send(*l, {.what = peer_message::kind::leader_info, .epoch = epoch_});
     } else if (promised_.size() >= server_.shared().quorum()) {
         for (const auto& [index, epoch] : promised_) {
             epoch_ = std::max(epoch_, epoch + 1);
         }
-        epoch_known_ = true;
         disk_.accepted_epoch = epoch_;
         for (const auto& other : learners_) {
             if (other->introduced) {
@@ -339,7 +336,7 @@ void leading::establish()
     for (const auto& t : disk_.undecided()) {
         server_.shared().decide(*t);
     }
-    zxid_ = std::max(epoch_ << 32, server_.options().first_transaction);
+    zxid_ = std::max(epoch_ << 32, server_.options().actual.first_transaction);
     clients_ = std::make_shared<front>(server_.host(), server_.index(), server_.options(),
                                        server_.chance().branch(), server_.shared().origins, disk_,
                                        *this, false);

@@ -199,7 +199,7 @@ status preparation::create(const std::string& path, const std::string& data,
     if (path.rfind('/') == std::string::npos) {
         return zookeeper_errc::bad_arguments;
     }
-    const auto resolved = resolve(acl, who);
+    const auto resolved = resolve(acl, who, knows_certificates_);
     if (!resolved) {
         return zookeeper_errc::invalid_acl;
     }
@@ -329,7 +329,7 @@ status preparation::set_acl(const std::string& path, const colock::access_contro
     if (!is_valid(path)) {
         return zookeeper_errc::bad_arguments;
     }
-    const auto resolved = resolve(acl, who);
+    const auto resolved = resolve(acl, who, knows_certificates_);
     if (!resolved) {
         return zookeeper_errc::invalid_acl;
     }

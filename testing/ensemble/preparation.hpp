@@ -1,6 +1,7 @@
 // The leader makes transactions from requests, on top of those that are still being decided.
 #pragma once
 
+#include "ensemble.hpp"
 #include "submitted.hpp"
 #include "tree.hpp"
 
@@ -16,8 +17,9 @@ namespace colock::simulated {
 class preparation {
 public:
     // `applied`: as far as the leader has carried out transactions; it has to live as long.
-    preparation(const tree& applied, bool extended_types, const tree_limits& most)
-        : tree_{applied}, extended_types_{extended_types}, most_{most}
+    preparation(const tree& applied, bool extended_types, const actual_server& of)
+        : tree_{applied}, extended_types_{extended_types}, most_{of.most},
+          knows_certificates_{of.knows_certificates}
     {
     }
 
@@ -72,6 +74,7 @@ private:
     const tree& tree_;
     bool extended_types_;
     const tree_limits& most_;
+    bool knows_certificates_;
     std::unordered_map<std::string, record> records_;
     struct entry {
         std::int64_t zxid;

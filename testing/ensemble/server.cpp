@@ -21,7 +21,7 @@ int drift_of(const ensemble_options& options, std::size_t i)
 
 void common::decide(const transaction& t)
 {
-    if (options.is_observed && t.zxid > decided.last_zxid()) {
+    if (options.actual.is_observed && t.zxid > decided.last_zxid()) {
         decided.apply(t);
         if (told != nullptr) {
             told->committed(t);
@@ -31,10 +31,12 @@ void common::decide(const transaction& t)
 
 server::server(common& shared, std::size_t index, random chance)
     : shared_{shared}, index_{index}, host_{shared.time, "server " + std::to_string(index + 1),
-                                            drift_of(shared.options, index), shared.options.up},
+                                            drift_of(shared.options, index),
+                                            shared.options.actual.up},
       client_address_{host_address(index) + ":2181"}, random_{chance}
 {
-    disk_.accepted_epoch = std::max<std::int64_t>(0, (shared.options.first_transaction >> 32) - 1);
+    disk_.accepted_epoch =
+        std::max<std::int64_t>(0, (shared.options.actual.first_transaction >> 32) - 1);
     if (shared.options.servers == 1) {
         disk_.remembered = 0; // nobody has to catch up
     }

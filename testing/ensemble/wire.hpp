@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -16,6 +17,7 @@ namespace colock::simulated {
 struct connect_request {
     session_identity session; // id 0: a new one
     std::chrono::milliseconds timeout{};
+    std::optional<std::string> subject = {}; // the name in the client's certificate
 };
 // Who a client says that it is.
 struct claim {

@@ -8,8 +8,10 @@
 
 namespace colock::testing {
 
-client_port::client_port(memory_server& server, const std::string& address, std::string name)
-    : server_{server}, name_{std::move(name)}, number_{server.enter(*this)}
+client_port::client_port(memory_server& server, const std::string& address, std::string name,
+                         std::function<void()> stirred)
+    : server_{server}, name_{std::move(name)}, number_{server.enter(*this)}, stirred_{
+                                                                                 std::move(stirred)}
 {
     open(address);
 }
@@ -41,6 +43,14 @@ void client_port::stop()
     if (link_) {
         link_->close();
         link_ = nullptr;
+    }
+    stir();
+}
+
+void client_port::stir() const
+{
+    if (stirred_) {
+        stirred_();
     }
 }
 
@@ -100,7 +110,7 @@ bool client_port::take_frame()
         return false;
     }
     taken_ += whole;
-    ++received_;
+    ++traffic_.received;
     understand(left.substr(4, whole - 4));
     return true;
 }
@@ -114,6 +124,7 @@ void client_port::understand(std::string_view frame)
             return;
         }
         tells_reading_ = h->asks_for_reading;
+        h->request.subject = subject_;
         link_->send(std::move(h->request));
         return;
     }
@@ -155,12 +166,13 @@ void client_port::hear(simulated::message&& m)
 void client_port::say(std::string_view frame)
 {
     jute_writer{out_}.text(frame); // its length, and itself
-    ++sent_;
-    last_answer_ = server_.clock();
+    ++traffic_.sent;
+    traffic_.last_answer = server_.clock();
     if (out_.size() + under_way_ > server_.settings().limits.most_unread) {
         stop();
         out_.clear();
     }
+    stir();
 }
 
 } // namespace colock::testing

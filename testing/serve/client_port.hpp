@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,12 +20,16 @@ class memory_server;
 
 class client_port {
 public:
-    // `address`: of the client, by which access control lists know it; `name`: with its port, for people.
-    client_port(memory_server& server, const std::string& address, std::string name);
+    // `address`: of the client, by which access control lists know it; `name`: with its port, for people. `stirred` is
+    // called when there is something in out(), or all is over: for many reasons, and from within all functions.
+    client_port(memory_server& server, const std::string& address, std::string name,
+                std::function<void()> stirred = {});
     client_port(const client_port&) = delete;
     client_port& operator=(const client_port&) = delete;
     ~client_port();
 
+    // The name in the client's certificate: before it asks for a session.
+    void introduce(const std::string& subject) { subject_ = subject; }
     // What the client has sent. It is answered at the instant at which the server is.
     void receive(std::string_view bytes);
     // What has waited until the client reads.
@@ -45,9 +51,12 @@ public:
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] std::int64_t session() const noexcept { return session_; }
     [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return timeout_; }
-    [[nodiscard]] std::uint64_t received() const noexcept { return received_; }
-    [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }
-    [[nodiscard]] std::chrono::milliseconds last_answer() const noexcept { return last_answer_; }
+    struct traffic {
+        std::uint64_t received = 0; // frames
+        std::uint64_t sent = 0;
+        std::chrono::milliseconds last_answer{};
+    };
+    [[nodiscard]] const traffic& counted() const noexcept { return traffic_; }
 
 private:
     void open(const std::string& address);
@@ -57,6 +66,7 @@ private:
     void hear(simulated::message&& m);
     void say(std::string_view frame);
     void stop();
+    void stir() const;
 
     memory_server& server_;
     std::string name_;
@@ -66,6 +76,8 @@ private:
     std::size_t taken_ = 0; // of that
     std::string out_;
     std::size_t under_way_ = 0;
+    std::function<void()> stirred_; // may be empty
+    std::optional<std::string> subject_;
     bool over_ = false;
     bool greeted_ = false; // it has asked for a session
     bool tells_reading_ = false;
@@ -73,9 +85,7 @@ private:
     std::int32_t closing_ = 0; // the request that ends the session
     std::int64_t session_ = 0;
     std::chrono::milliseconds timeout_{};
-    std::uint64_t received_ = 0;
-    std::uint64_t sent_ = 0;
-    std::chrono::milliseconds last_answer_{};
+    traffic traffic_;
 };
 
 } // namespace colock::testing

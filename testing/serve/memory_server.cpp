@@ -28,12 +28,13 @@ simulated::ensemble_options options_of(const server_settings& s, std::chrono::mi
             .least_disk = 0ns,
             .most_disk = 0ns,
             .threads = {},
-            .up = s.since_1970,
-            .since_1970 = 0ms,
-            .first_transaction = since_2020.count() * transactions_a_millisecond,
-            .secret = s.secret,
-            .most = {s.limits.nodes, s.limits.bytes},
-            .is_observed = false};
+            .actual = {.up = s.since_1970,
+                       .since_1970 = 0ms,
+                       .first_transaction = since_2020.count() * transactions_a_millisecond,
+                       .secret = s.secret,
+                       .most = {s.limits.nodes, s.limits.bytes},
+                       .knows_certificates = s.knows_certificates,
+                       .is_observed = false}};
 }
 
 } // namespace

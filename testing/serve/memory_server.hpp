@@ -36,6 +36,7 @@ struct server_settings {
     std::chrono::nanoseconds since_1970{}; // the time of now
     std::string secret;                    // random bytes, of which passwords are made
     std::uint64_t seed = 1;
+    bool knows_certificates = false; // access control lists may have the scheme "x509"
     server_limits limits = {};
 };
 

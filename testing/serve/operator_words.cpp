@@ -29,7 +29,7 @@ std::string received_by(const memory_server& s)
 {
     std::uint64_t sum = 0;
     for (const auto& [number, p] : s.ports()) {
-        sum += p->received();
+        sum += p->counted().received;
     }
     return std::to_string(sum);
 }
@@ -38,7 +38,7 @@ std::string sent_by(const memory_server& s)
 {
     std::uint64_t sum = 0;
     for (const auto& [number, p] : s.ports()) {
-        sum += p->sent();
+        sum += p->counted().sent;
     }
     return std::to_string(sum);
 }
@@ -47,12 +47,12 @@ std::string connections(const memory_server& s)
 {
     std::string text;
     for (const auto& [number, p] : s.ports()) {
-        text += " /" + p->name() + "[1](queued=0,recved=" + std::to_string(p->received()) +
-                ",sent=" + std::to_string(p->sent());
+        text += " /" + p->name() + "[1](queued=0,recved=" + std::to_string(p->counted().received) +
+                ",sent=" + std::to_string(p->counted().sent);
         if (p->session() != 0) {
             text += ",sid=" + hex(p->session()) +
                     ",lop=NA,to=" + std::to_string(p->timeout().count()) +
-                    ",lresp=" + std::to_string(p->last_answer().count()) +
+                    ",lresp=" + std::to_string(p->counted().last_answer.count()) +
                     ",llat=0,minlat=0,avglat=0,maxlat=0";
         }
         text += ")\n";
