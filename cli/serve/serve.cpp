@@ -4,6 +4,7 @@
 #include "program/failure.hpp"
 #include "program/program.hpp"
 #include "serve/door.hpp"
+#include "serve/tls.hpp"
 
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -27,6 +28,7 @@ struct serve_options {
     unsigned short port = 2181;
     std::string address = "127.0.0.1";
     std::string sessions;
+    std::string tls;
     bool is_open = false;
     bool is_quiet = false;
 };
@@ -66,16 +68,34 @@ void set_sessions(testing::server_settings& to, const std::string& range)
     }
 }
 
+testing::make_wrapping wrapping_of(const serve_options& o)
+{
+    if (o.tls.empty()) {
+        return {};
+    }
+    try {
+        if (testing::make_certificates(o.tls) && !o.is_quiet) {
+            std::cerr << "colock serve: made throw-away certificates; connect with --tls-ca "
+                      << o.tls << "/ca.pem --tls-cert " << o.tls << "/client.pem --tls-key "
+                      << o.tls << "/client.key\n";
+        }
+        return testing::tls_of(o.tls);
+    } catch (const std::runtime_error& e) {
+        throw failure{usage, std::string{"--tls: "} + e.what()};
+    }
+}
+
 asio::awaitable<int> serve(const serve_options& o)
 {
     auto settings = testing::fresh_settings();
     set_sessions(settings, o.sessions);
+    settings.knows_certificates = !o.tls.empty();
     const tcp::endpoint wanted{address_of(o), o.port};
     const auto executor = co_await asio::this_coro::executor;
     auto& context = static_cast<asio::io_context&>(executor.context());
     std::optional<testing::door> door;
     try {
-        door.emplace(context, wanted, std::move(settings));
+        door.emplace(context, wanted, std::move(settings), wrapping_of(o));
     } catch (const boost::system::system_error& e) {
         throw failure{usage, "cannot listen at " + testing::text_of(wanted) + ": " +
                                  e.code().message() + "; choose another --port, or 0 for any"};
@@ -106,13 +126,18 @@ void add_serve(program& p)
              "matter need real servers. After a restart the sessions of before have expired, the "
              "tree is empty, and fencing tokens go on growing.\n\n"
              "It behaves as ZooKeeper 3.9.3 does, with containers, times to live, watches of all "
-             "kinds, transactions, access control by `digest` and `ip`, and the words `ruok`, "
-             "`srvr`, `stat`, `envi`, `conf`, `cons`, `dump`, `mntr` and `isro`. It knows neither "
-             "quotas nor reconfiguration, and keeps at most 200,000 nodes with 64 MiB.",
+             "kinds, transactions, access control by `digest`, `ip` and `x509`, and the words "
+             "`ruok`, `srvr`, `stat`, `envi`, `conf`, `cons`, `dump`, `mntr` and `isro`. It knows "
+             "neither quotas nor reconfiguration, and keeps at most 200,000 nodes with 64 MiB.\n\n"
+             "With `--tls` it speaks TLS, and nothing else. A client needs no certificate; with "
+             "one "
+             "it has the identity `x509` with the name in it.",
          .examples = {{"colock serve", "Serve at 127.0.0.1:2181."},
                       {"colock serve --port 0 --session-timeout 500ms:10s --quiet",
                        "Serve at a free port, with short sessions, for a test that reads the "
-                       "address."}},
+                       "address."},
+                      {"colock serve --tls /tmp/tls",
+                       "Serve TLS, with certificates that are made there at first."}},
          .statuses = {{"120", {}}, {"121", {}}, {"122", {}}}});
     const auto o = std::make_shared<serve_options>();
     c.options->add_option("--port", o->port, "where to listen; 0: at a free port")
@@ -128,6 +153,11 @@ void add_serve(program& p)
                      "how long sessions last, whatever clients ask for: MIN:MAX")
         ->type_name("RANGE")
         ->default_str("4s:40s");
+    c.options
+        ->add_option("--tls", o->tls,
+                     "speak TLS with the server.pem, server.key and ca.pem of this directory; they "
+                     "are made where it is empty or new")
+        ->type_name("DIRECTORY");
     c.options->add_flag("--quiet", o->is_quiet, "do not say what it is for");
     c.run = [o] { return run_until_signal([o] { return serve(*o); }); };
 }

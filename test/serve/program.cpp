@@ -3,10 +3,10 @@
 #include <colock/mutex.hpp>
 #include <support/run.hpp>
 #include <support/sanitizers.hpp>
-#include <support/subprocess.hpp>
 #include <support/wait_until.hpp>
 
 #include "colock_process.hpp"
+#include "served_program.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -30,57 +29,12 @@ using namespace boost::asio::experimental::awaitable_operators;
 
 namespace {
 
-using steady = std::chrono::steady_clock;
-
-class served {
-public:
-    explicit served(std::vector<std::string> options = {"--port", "0", "--quiet"})
-        : process_{words(std::move(options)), {.capture_output = true}}
-    {
-        address = process_.read_line(long_enough).value_or("");
-        ready = steady::now() - begin_;
-    }
-
-    void kill() { process_.kill(); }
-    [[nodiscard]] std::string port() const { return address.substr(address.rfind(':') + 1); }
-
-    // KiB that are in memory.
-    [[nodiscard]] long resident() const
-    {
-        std::ifstream status{"/proc/" + std::to_string(process_.pid()) + "/status"};
-        for (std::string word; status >> word;) {
-            if (long size = 0; word == "VmRSS:" && status >> size) {
-                return size;
-            }
-        }
-        return 0;
-    }
-
-    std::string address;
-    steady::duration ready{};
-
-private:
-    static std::vector<std::string> words(std::vector<std::string> options)
-    {
-        options.insert(options.begin(), {COLOCK_PROGRAM, "serve"});
-        return options;
-    }
-
-    steady::time_point begin_ = steady::now();
-    subprocess process_;
-};
-
 client_options to(const served& s, std::chrono::milliseconds session_timeout = 10s)
 {
     client_options o;
     o.hosts = s.address;
     o.session_timeout = session_timeout;
     return o;
-}
-
-bool has(const std::string& text, const std::string& part)
-{
-    return text.find(part) != text.npos;
 }
 
 } // namespace

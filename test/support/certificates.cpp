@@ -28,7 +28,7 @@ std::string content_of(std::string const& path)
 
 // One call makes a key and a certificate for it.
 std::vector<std::string> request(std::string const& directory, std::string const& stem,
-                                 std::string const& name)
+                                 std::string const& name, std::string const& more = {})
 {
     // The system's configuration would add what it takes for usual.
     auto const config = directory + "/request.cnf";
@@ -36,7 +36,8 @@ std::vector<std::string> request(std::string const& directory, std::string const
         write_file(config, "[req]\nprompt = no\ndistinguished_name = subject\n[subject]\n");
     std::string subject = "/CN=";
     for (char const each : name)
-        subject += (each == '/' || each == '\\' ? "\\" : "") + std::string(1, each);
+        subject += (each == '/' || each == '\\' || each == '+' ? "\\" : "") + std::string(1, each);
+    subject += more;
     return {"openssl",
             "req",
             "-x509",
@@ -47,6 +48,7 @@ std::vector<std::string> request(std::string const& directory, std::string const
             "-pkeyopt",
             "ec_paramgen_curve:P-256",
             "-nodes",
+            "-utf8",
             "-keyout",
             directory + "/" + stem + ".key",
             "-out",
@@ -152,7 +154,7 @@ certificate certificate_authority::make(certificate_subject const& subject, bool
     if (auto const number = ++issued_[stem]; number > 1)
         stem += "-" + std::to_string(number);
 
-    auto line = request(directory_, stem, subject.name);
+    auto line = request(directory_, stem, subject.name, subject.more);
     if (issued && !subject.expired)
         line.insert(line.end(), {"-CA", certificate_file(), "-CAkey", directory_ + "/ca.key"});
     line.insert(line.end(), {"-days", "30", "-addext", "basicConstraints=critical,CA:FALSE"});

@@ -22,7 +22,8 @@ struct certificate_subject {
     std::string name;                        ///< "CN", as a server's access control shows it.
     std::vector<std::string> dns_names = {}; ///< The names and addresses of a server.
     std::vector<std::string> addresses = {};
-    bool expired = false; ///< It was valid until yesterday; only if it is issued.
+    std::string more = {}; ///< Of its name, as `openssl req -subj` has it: "/O=shop".
+    bool expired = false;  ///< It was valid until yesterday; only if it is issued.
 };
 
 /// An authority that issues certificates to whom a test likes, and is forgotten with it.

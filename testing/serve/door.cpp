@@ -28,19 +28,29 @@ std::string text_of(const tcp::endpoint& e)
 class door::visitor : public std::enable_shared_from_this<visitor> {
 public:
     visitor(door& at, tcp::socket&& socket, const tcp::endpoint& from)
-        : door_{&at}, socket_{std::move(socket)}, port_{std::make_unique<client_port>(
-                                                      at.server_, from.address().to_string(),
-                                                      text_of(from))}
+        : door_{&at}, socket_{std::move(socket)}, wrapping_{at.wrap_ ? at.wrap_() : nullptr},
+          port_{std::make_unique<client_port>(at.server_, from.address().to_string(), text_of(from),
+                                              [this] { stir(); })}
     {
+    }
+
+    // It goes on before anybody waits again.
+    void stir()
+    {
+        const auto self = weak_from_this().lock();
+        if (self && door_ && !std::exchange(stirred_, true)) {
+            door_->stirred_.push_back(self);
+        }
     }
 
     // What the server has to say, and what it wants to hear.
     void go_on()
     {
+        stirred_ = false;
         if (!port_) {
             return;
         }
-        if (!writing_ && !port_->out().empty()) {
+        if (!writing_) {
             write();
         }
         if (port_->is_over()) {
@@ -55,11 +65,12 @@ public:
     // The server has gone, or the client.
     void leave()
     {
+        auto* const at = std::exchange(door_, nullptr);
         port_.reset();
         error_code ignored;
         socket_.shutdown(tcp::socket::shutdown_both, ignored);
         socket_.close(ignored);
-        if (auto* const at = std::exchange(door_, nullptr)) {
+        if (at) {
             at->visitors_.erase(shared_from_this());
         }
     }
@@ -88,15 +99,39 @@ private:
         if (ec) {
             port_->end();
         } else {
-            port_->receive({read_.data(), size});
+            receive({read_.data(), size});
         }
+        stir();
         at.catch_up();
+    }
+
+    void receive(std::string_view bytes)
+    {
+        if (!wrapping_) {
+            port_->receive(bytes);
+            return;
+        }
+        const auto said = wrapping_->unwrap(bytes);
+        if (wrapping_->subject()) {
+            port_->introduce(*wrapping_->subject());
+        }
+        port_->writing(written_.size() + wrapping_->unsent());
+        port_->receive(said);
+        if (wrapping_->is_over()) {
+            port_->end();
+        }
     }
 
     void write()
     {
-        writing_ = true;
         written_ = std::exchange(port_->out(), {});
+        if (wrapping_) {
+            written_ = wrapping_->wrap(written_, port_->is_over());
+        }
+        if (written_.empty()) {
+            return;
+        }
+        writing_ = true;
         port_->writing(written_.size());
         asio::async_write(socket_, asio::buffer(written_),
                           [self = shared_from_this()](error_code ec, std::size_t) {
@@ -120,20 +155,25 @@ private:
         } else {
             port_->work();
         }
+        stir();
         at.catch_up();
     }
 
     door* door_;
     tcp::socket socket_;
+    std::unique_ptr<wrapping> wrapping_; // null: plain text
     std::unique_ptr<client_port> port_;
     std::array<char, 16'384> read_{};
     std::string written_; // under way
     bool reading_ = false;
     bool writing_ = false;
+    bool stirred_ = false;
 };
 
-door::door(asio::io_context& on, const tcp::endpoint& at, server_settings settings)
-    : acceptor_{on, at}, due_{on}, recover_{on}, server_{std::move(settings)}
+door::door(asio::io_context& on, const tcp::endpoint& at, server_settings settings,
+           make_wrapping wrap)
+    : acceptor_{on, at}, due_{on}, recover_{on}, server_{std::move(settings)}, wrap_{
+                                                                                   std::move(wrap)}
 {
     accept();
     wait();
@@ -178,7 +218,7 @@ void door::accepted(tcp::socket&& socket)
     }
     socket.set_option(tcp::no_delay{true}, ec);
     server_.advance(clock::now() - begin_);
-    visitors_.insert(std::make_shared<visitor>(*this, std::move(socket), from));
+    (*visitors_.insert(std::make_shared<visitor>(*this, std::move(socket), from)).first)->stir();
     catch_up();
 }
 
@@ -197,10 +237,11 @@ void door::cut()
 
 void door::catch_up()
 {
-    // What one client has asked for may concern all of them.
-    for (auto at = visitors_.begin(); at != visitors_.end();) {
-        const auto v = *at++; // which may leave
-        v->go_on();
+    // What one client has asked for may concern others.
+    while (!stirred_.empty()) {
+        for (const auto& v : std::exchange(stirred_, {})) {
+            v->go_on();
+        }
     }
     wait();
 }

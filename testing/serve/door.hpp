@@ -2,6 +2,7 @@
 #pragma once
 
 #include "memory_server.hpp"
+#include "wrapping.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -11,15 +12,16 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace colock::testing {
 
 // All of it runs on the context, which one thread runs.
 class door {
 public:
-    // Listens at once, or throws boost::system::system_error.
+    // Listens at once, or throws boost::system::system_error. `wrap`: empty for plain connections.
     door(boost::asio::io_context& on, const boost::asio::ip::tcp::endpoint& at,
-         server_settings settings);
+         server_settings settings, make_wrapping wrap = {});
     door(const door&) = delete;
     door& operator=(const door&) = delete;
     ~door();
@@ -50,7 +52,9 @@ private:
     clock::time_point begin_ = clock::now();
     clock::time_point due_at_ = clock::time_point::max();
     memory_server server_;
+    make_wrapping wrap_;
     std::set<std::shared_ptr<visitor>> visitors_;
+    std::vector<std::shared_ptr<visitor>> stirred_; // have to go on
     bool refuses_ = false;
 };
 
