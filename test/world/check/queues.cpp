@@ -1,6 +1,7 @@
 #include "queues.hpp"
 
 #include "counter.hpp"
+#include "names/contender_name.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -158,7 +159,8 @@ void queues::deleted(const std::string& path, std::int64_t session, cause why)
             }
             gone_.push_back({path, it->second.session, {}, at->place, time_.now()});
         }
-        if (why == cause::session_over) {
+        // A late number is no place: its contender gives it up, and joins again, so that the directory can end.
+        if (why == cause::session_over && at->number < colock::protocol::late_from_number) {
             auto& lost = places_[at->place].lost[{it->second.session, it->second.shared}];
             lost = std::max(lost, it->second.since);
         }
