@@ -169,8 +169,8 @@ private:
 /// ```
 ///
 /// A member is an ephemeral node in the directory `path`, with its name and its data: that of a `GroupMember` of Apache
-/// Curator, which can be in the same group. A weight other than 1 stands in a first line of the data, which Curator's members
-/// see as a part of the data.
+/// Curator, which can be in the same group. Nodes that no session owns are no members. A weight other than 1 stands in a
+/// first line of the data, which Curator's members see as a part of the data.
 ///
 /// **What is guaranteed**: among live sessions at most one member has a name, unless an operator deletes nodes.
 /// **What is not**: who is listed may be dead for as long as a session lasts, and a member whose session has expired may

@@ -5,15 +5,10 @@
 
 namespace colock::protocol {
 
-namespace {
-
-// Of a container servers say that nobody owns it; older ones, that the smallest number does.
-bool is_ephemeral(const node_identity& node) noexcept
+bool is_ephemeral(std::int64_t owner) noexcept
 {
-    return node.owner != 0 && node.owner != std::numeric_limits<std::int64_t>::min();
+    return owner != 0 && owner != std::numeric_limits<std::int64_t>::min();
 }
-
-} // namespace
 
 void single_node::created(const error_code& ec, std::string_view, node_identity identity,
                           commands& out)
@@ -111,7 +106,7 @@ void single_node::settle_leaving(bool exists, node_identity identity, bool spoke
 // Somebody else has the node.
 void single_node::met(node_identity other, commands& out)
 {
-    if (!is_ephemeral(other)) {
+    if (!is_ephemeral(other.owner)) {
         fail(other.has_children ? errc::conflicting_kind : errc::not_ephemeral, out);
     } else if (try_only_) {
         report_busy(out);

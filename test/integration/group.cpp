@@ -104,13 +104,55 @@ BOOST_AUTO_TEST_CASE(what_members_say_is_that_of_curators)
     auto& a = connect();
     const auto plain = join(a, "ann", "10.0.0.1");
     BOOST_TEST(admin.get(directory + "/ann") == "10.0.0.1");
-    admin.create(directory + "/curator", "its data");
+    admin.create(directory + "/curator", "its data", admin_session::mode::ephemeral);
     const auto all = list(a);
     BOOST_REQUIRE(all.size() == 2u);
     BOOST_TEST(all[1].name == "curator");
     BOOST_TEST(all[1].data == "its data");
     BOOST_TEST(all[1].weight == 1u);
     admin.remove(directory + "/curator");
+}
+
+BOOST_AUTO_TEST_CASE(nodes_of_nobody_are_no_members)
+{
+    auto& a = connect();
+    const auto ann = join(a, "ann");
+    admin.create(directory + "/left-over");
+    admin.create(directory + "/container", {}, admin_session::mode::container);
+    BOOST_TEST((names(a) == list_of_names{"ann"}));
+    const auto told = value_of(io, start_wait(a, {}));
+    BOOST_REQUIRE(told.size() == 1u);
+    BOOST_TEST(told[0].name == "ann");
+    BOOST_TEST(code_of(io, start_join(a, {.name = "left-over"})) == errc::not_ephemeral);
+    admin.remove(directory + "/left-over");
+    admin.remove(directory + "/container");
+}
+
+BOOST_AUTO_TEST_CASE(of_many_members_some_are_read_at_a_time)
+{
+    constexpr std::size_t many = 200, most = 64;
+    admin.create(directory);
+    for (std::size_t i = 0; i != many; ++i) {
+        admin.create(directory + '/' + std::to_string(i), "x", admin_session::mode::ephemeral);
+    }
+    tcp_proxy proxy{server.connect_string()};
+    auto& a = connect_through(proxy);
+    for (const bool waits : {false, true}) {
+        auto held = proxy.on_reply(opcode::get_data, reaction::hold, {.path_prefix = directory});
+        const auto before = proxy.requests(opcode::get_data);
+        outcome<members> o;
+        if (waits) {
+            group{a, directory}.async_wait_change({}, o.handler());
+        } else {
+            group{a, directory}.async_members(o.handler());
+        }
+        BOOST_TEST(until([&] { return proxy.requests(opcode::get_data) - before == most; }));
+        held.release();
+        const auto all = value_of(io, o);
+        BOOST_TEST(all.size() == many);
+        BOOST_TEST(std::ranges::is_sorted(all, {}, &member_view::name));
+        BOOST_TEST(proxy.requests(opcode::get_data) - before == many);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_second_member_of_a_name_is_refused)
@@ -292,9 +334,14 @@ BOOST_AUTO_TEST_CASE(bad_names_are_refused)
                              std::string{"a\nb"}, std::string(256, 'x')}) {
         BOOST_TEST(code_of(io, start_join(a, {.name = name})) == errc::invalid_option);
     }
-    outcome<membership> o;
-    group{a, "relative"}.async_join({.name = "ann"}, o.handler());
+    diagnostics why, of_root;
+    outcome<membership> o, root;
+    group{a, "relative"}.async_join({.name = "ann"}, bind_diagnostics(why, o.handler()));
     BOOST_TEST(code_of(io, o) == errc::invalid_path);
+    BOOST_TEST(why.message() == "the group relative: the path does not begin with '/'");
+    group{a, "/"}.async_join({.name = "ann"}, bind_diagnostics(of_root, root.handler()));
+    BOOST_TEST(code_of(io, root) == errc::invalid_path);
+    BOOST_TEST(of_root.message() == "the group /: the path must not be \"/\"");
     outcome<members> listed;
     group{a, "relative"}.async_members(listed.handler());
     BOOST_TEST(code_of(io, listed) == errc::invalid_path);

@@ -128,6 +128,19 @@ BOOST_AUTO_TEST_CASE(nor_that_of_permits)
     BOOST_TEST(zk->stats().sessions == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(nor_that_of_members)
+{
+    colock::group g{*zk, "/groups/workers"};
+    std::vector<colock::membership> here;
+    for (int i = 0; i != 3; ++i) {
+        here.push_back(get(g.async_join({.name = std::to_string(i)}, asio::use_future)));
+    }
+    release(std::move(here));
+    BOOST_TEST(colock::test::wait_until(
+        [&] { return get(g.async_members(asio::use_future)).empty(); }, 60s));
+    BOOST_TEST(zk->stats().sessions == 1U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace

@@ -1,6 +1,7 @@
 #include <colock/group.hpp>
 
 #include "names/path.hpp"
+#include "queue/single_node.hpp"
 #include "recipes/group/member_node.hpp"
 #include "recipes/group/member_text.hpp"
 #include "session/change_watcher.hpp"
@@ -14,6 +15,9 @@ namespace colock {
 namespace detail {
 
 namespace {
+
+// The server and the client keep no more than that in memory.
+constexpr std::size_t most_under_way = 64;
 
 member_view member_of(std::string name, std::string_view text, const node_stat& stat,
                       std::int64_t own_session)
@@ -52,37 +56,44 @@ private:
                                               fail(ec);
                                           } else {
                                               watches_.push_back(std::move(all.changes));
-                                              read(std::move(all.value.names));
+                                              unread_ = std::move(all.value.names);
+                                              under_way_ = 0;
+                                              go_on();
                                           }
                                       }));
     }
 
-    void read(std::vector<std::string>&& names)
+    void go_on()
     {
-        unread_ = names.size();
-        if (unread_ == 0) {
+        for (; under_way_ != most_under_way && !unread_.empty(); ++under_way_) {
+            read(std::move(unread_.back()));
+            unread_.pop_back();
+        }
+        if (under_way_ == 0) {
             compare();
         }
-        for (auto& name : names) {
-            auto node = protocol::join_path(path_, name);
-            zk().async_watch(
-                std::move(node),
-                guarded<watched<get_result>>(
-                    [this, name](const error_code& ec, watched<get_result>&& r) {
-                        if (ec && ec != zookeeper_errc::no_node) {
-                            fail(ec);
-                            return;
-                        }
-                        if (!ec) { // else it has just left, and the directory's watch fires
-                            watches_.push_back(std::move(r.changes));
-                            found_.push_back(
-                                member_of(name, r.value.data, r.value.stat, zk().session_id()));
-                        }
-                        if (--unread_ == 0) {
-                            compare();
-                        }
-                    }));
-        }
+    }
+
+    void read(std::string&& name)
+    {
+        auto node = protocol::join_path(path_, name);
+        zk().async_watch(
+            std::move(node),
+            guarded<watched<get_result>>(
+                [this, name = std::move(name)](const error_code& ec, watched<get_result>&& r) {
+                    if (ec && ec != zookeeper_errc::no_node) {
+                        fail(ec);
+                        return;
+                    }
+                    // Else it has just left, and the directory's watch fires.
+                    if (!ec && protocol::is_ephemeral(r.value.stat.ephemeral_owner)) {
+                        watches_.push_back(std::move(r.changes));
+                        found_.push_back(
+                            member_of(name, r.value.data, r.value.stat, zk().session_id()));
+                    }
+                    --under_way_;
+                    go_on();
+                }));
     }
 
     void watch_for_directory()
@@ -109,7 +120,68 @@ private:
     const std::vector<member_view> seen_;
     std::vector<member_view> found_;
     std::vector<watch> watches_;
-    std::size_t unread_ = 0;
+    std::vector<std::string> unread_;
+    std::size_t under_way_ = 0;
+};
+
+class reading_members final : public std::enable_shared_from_this<reading_members> {
+public:
+    using members_query = query<std::vector<member_view>>;
+
+    reading_members(members_query& of, std::string path) : of_{of}, path_{std::move(path)} {}
+
+    void begin()
+    {
+        of_.ask({.op = zk::opcode::children, .path = path_},
+                [self = shared_from_this()](zk::reply&& r) {
+                    if (r.error && r.error != zookeeper_errc::no_node) {
+                        self->of_.fail(r.error);
+                        return;
+                    }
+                    self->unread_ = std::move(r.names);
+                    self->go_on();
+                });
+    }
+
+private:
+    void go_on()
+    {
+        const client_core::batch together{*of_.core()};
+        while (under_way_ != most_under_way && !unread_.empty() && !of_.is_over()) {
+            ++under_way_;
+            auto name = std::move(unread_.back());
+            unread_.pop_back();
+            read(std::move(name));
+        }
+        if (under_way_ == 0 && !of_.is_over()) {
+            std::ranges::sort(found_, {}, &member_view::name);
+            of_.finish({}, std::move(found_));
+        }
+    }
+
+    void read(std::string&& name)
+    {
+        auto node = protocol::join_path(path_, name);
+        of_.ask({.op = zk::opcode::get, .path = std::move(node)},
+                [self = shared_from_this(), name = std::move(name)](zk::reply&& r) {
+                    if (r.error && r.error != zookeeper_errc::no_node) {
+                        self->of_.fail(r.error);
+                        return;
+                    }
+                    if (!r.error && protocol::is_ephemeral(r.stat.ephemeral_owner)) {
+                        self->found_.push_back(
+                            member_of(name, r.text, r.stat, self->of_.core()->session()));
+                    }
+                    --self->under_way_;
+                    self->go_on();
+                });
+    }
+
+    members_query& of_; // each answer keeps it
+    const std::string path_;
+    std::vector<std::string> unread_;
+    std::vector<member_view> found_;
+    std::size_t under_way_ = 0;
 };
 
 } // namespace
@@ -131,43 +203,7 @@ void group::start_members(const std::shared_ptr<detail::client_core>& core,
 {
     const auto q = detail::make_query(core, std::move(op));
     q->start([raw = q.get(), path = std::move(path)] {
-        raw->ask({.op = zk::opcode::children, .path = path}, [raw, path](zk::reply&& r) {
-            if (r.error && r.error != zookeeper_errc::no_node) {
-                raw->fail(r.error);
-                return;
-            }
-            struct reading {
-                std::vector<member_view> found;
-                std::size_t open = 0;
-            };
-            const auto all = std::make_shared<reading>();
-            const auto answered = [raw, all] {
-                if (--all->open == 0) {
-                    std::ranges::sort(all->found, {}, &member_view::name);
-                    raw->finish({}, std::move(all->found));
-                }
-            };
-            all->open = r.names.size() + 1;
-            for (auto& name : r.names) {
-                auto node = protocol::join_path(path, name);
-                raw->ask({.op = zk::opcode::get, .path = std::move(node)},
-                         [raw, all, answered, name = std::move(name)](zk::reply&& one) {
-                             if (one.error && one.error != zookeeper_errc::no_node) {
-                                 raw->fail(one.error);
-                                 return;
-                             }
-                             if (!one.error) {
-                                 all->found.push_back(detail::member_of(name, one.text, one.stat,
-                                                                        raw->core()->session()));
-                             }
-                             answered();
-                         });
-                if (raw->is_over()) {
-                    return;
-                }
-            }
-            answered();
-        });
+        std::make_shared<detail::reading_members>(*raw, path)->begin();
     });
 }
 
@@ -208,7 +244,7 @@ membership& membership::operator=(membership&& other) noexcept
 membership::~membership()
 {
     if (node_) {
-        detail::member_node::leave_in_background(std::move(node_));
+        detail::member_node::leave_in_background(node_);
     }
 }
 

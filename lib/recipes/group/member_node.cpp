@@ -16,11 +16,22 @@ void member_node::join(const std::shared_ptr<client_core>& core,
                        operation_ptr<error_code, membership> op, std::string path,
                        member_options options)
 {
-    if (const auto fault = protocol::member_name_fault(options.name); !fault.empty()) {
-        op->explain(errc::invalid_option, "the group " + path + ": " + fault);
+    const auto group = "the group " + path;
+    auto fault = protocol::path_fault(path);
+    if (fault.empty() && path == "/") {
+        fault = "must not be \"/\"";
+    }
+    if (!fault.empty()) {
+        op->explain(errc::invalid_path, group + ": the path " + fault);
+        op.complete(errc::invalid_path, {});
+        return;
+    }
+    if (fault = protocol::member_name_fault(options.name); !fault.empty()) {
+        op->explain(errc::invalid_option, group + ": " + fault);
         op.complete(errc::invalid_option, {});
         return;
     }
+    op->name([&] { return "the member " + options.name + " of " + group; });
     const auto self = std::make_shared<member_node>(core, std::move(path), std::move(options));
     self->joining_ = std::move(op);
     if (const auto link = self->joining_.cancellation()) {
@@ -33,13 +44,14 @@ void member_node::join(const std::shared_ptr<client_core>& core,
         });
     }
     if (!self->why_) { // else it was cancelled before
+        core->add(self);
         self->enter();
     }
 }
 
 member_node::member_node(std::shared_ptr<client_core> core, std::string path,
                          member_options options)
-    : core_{std::move(core)}, path_{protocol::join_path(path, options.name)},
+    : strand_object{std::move(core)}, path_{protocol::join_path(path, options.name)},
       name_{std::move(options.name)}, acl_{std::move(options.acl)},
       said_{.data = std::move(options.data), .weight = options.weight}, known_{said_}
 {
@@ -157,6 +169,7 @@ void member_node::write()
     if (!held_ || std::exchange(writing_, true)) {
         return;
     }
+    // Any version: that of a node that somebody has made in its place would begin at 0, too. None is sent for one that is lost.
     client_->async_set(
         path_, protocol::text_of(said_),
         asio::bind_cancellation_slot(
@@ -218,14 +231,19 @@ void member_node::leave(operation_ptr<error_code> op)
     }
 }
 
-void member_node::leave_in_background(std::shared_ptr<member_node> who)
+void member_node::leave_in_background(const std::shared_ptr<member_node>& who) noexcept
 {
-    auto& core = *who->core_;
-    core.dispatch([who = std::move(who)] {
-        if (!who->why_) {
-            who->leave({});
-        }
-    });
+    who->is_left_ = true;
+    if (!who->core_->try_dispatch([who] { who->catch_up(); })) {
+        who->core_->catch_up_later();
+    }
+}
+
+void member_node::catch_up()
+{
+    if (is_left_ && !why_) {
+        leave({});
+    }
 }
 
 void member_node::over(const error_code& why)
@@ -233,6 +251,7 @@ void member_node::over(const error_code& why)
     const auto self = shared_from_this();
     why_ = why;
     is_member_ = false;
+    core_->remove(*this);
     mutex_.reset();
     inner_.emit(asio::cancellation_type::terminal);
     write_.emit(asio::cancellation_type::terminal);

@@ -5,9 +5,9 @@
 #include <colock/single_node_mutex.hpp>
 
 #include "recipes/group/member_text.hpp"
-#include "session/borrowed_client.hpp"
 #include "session/core.hpp"
 #include "session/pauses.hpp"
+#include "session/strand_object.hpp"
 #include "session/waiting_list.hpp"
 
 #include <boost/asio/cancellation_signal.hpp>
@@ -22,7 +22,7 @@ namespace colock::detail {
 
 // A member holds the single_node_mutex that has its name: so nobody else has it, and the loss is told. On the strand, except
 // where a function says otherwise. What is under way keeps it alive.
-class member_node final : public std::enable_shared_from_this<member_node> {
+class member_node final : public session_listener, public strand_object<member_node> {
 public:
     static void join(const std::shared_ptr<client_core>& core,
                      operation_ptr<error_code, membership> op, std::string path,
@@ -35,7 +35,8 @@ public:
 
     // ---- any thread
 
-    static void leave_in_background(std::shared_ptr<member_node> who);
+    // Nothing is lost where there is no memory to post it.
+    static void leave_in_background(const std::shared_ptr<member_node>& who) noexcept;
     [[nodiscard]] bool is_member() const noexcept { return is_member_; }
     [[nodiscard]] std::uint64_t joins() const noexcept { return joins_; }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -47,12 +48,11 @@ private:
     void write();
     void written(const error_code& ec);
     void over(const error_code& why);
-    void discarded() noexcept;
+    void catch_up() override;
+    void discarded() noexcept override;
     template <class... Results, class Then>
     [[nodiscard]] auto guarded(Then then);
 
-    const std::shared_ptr<client_core> core_;
-    borrowed_client client_{core_};
     const std::string path_; // of the node
     const std::string name_;
     const std::optional<access_control_list> acl_;
@@ -72,6 +72,7 @@ private:
     waiting_list<> updating_;
     bool writing_ = false;
 
+    std::atomic<bool> is_left_{false}; // by its guard
     std::atomic<bool> is_member_{false};
     std::atomic<std::uint64_t> joins_{0};
 };
