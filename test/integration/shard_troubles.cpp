@@ -69,6 +69,29 @@ BOOST_AUTO_TEST_CASE(a_damaged_assignment_is_written_anew)
     BOOST_TEST(ann.ends + bob.ends == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(an_assignment_that_is_damaged_while_nobody_leads)
+{
+    // Somebody who is no member leads, and writes what no member would.
+    auto& c = connect();
+    outcome<leadership> led;
+    election{c, directory + "/leader", "nobody"}.async_campaign(led.handler());
+    auto term = value_of(io, led);
+    admin.create(directory + "/assignment", "12 shards\n0,2,4,6,8,10 ann\n1,3,5,7,9,11 bob\n");
+    auto& ann = run(connect(), usual("ann"));
+    auto& bob = run(connect(), usual("bob"));
+    BOOST_TEST(has(ann, 6));
+    BOOST_TEST(has(bob, 6));
+    const auto written = assignment();
+
+    admin.set(directory + "/assignment", "rubbish");
+    term = {};
+    BOOST_TEST(until([&] { return assignment() == written; }));
+    auto& cat = run(connect(), usual("cat"));
+    BOOST_TEST(has(cat, 4));
+    BOOST_TEST(all.moves == 4u);
+    BOOST_TEST(ann.bodies + bob.bodies + cat.bodies == 16u);
+}
+
 BOOST_AUTO_TEST_CASE(who_may_not_read_the_assignment_fails_and_leaves_nothing)
 {
     auto& ann = run(connect(), usual("ann"));

@@ -50,7 +50,7 @@ void shards_leading::read()
                        guarded<get_result>([this](const error_code& ec, get_result&& r) {
                            if (ec == zookeeper_errc::no_node) {
                                version_.reset();
-                               found({});
+                               go_on_from({});
                            } else if (!ec) {
                                version_ = r.stat.version;
                                found(protocol::shard_table_in(r.data));
@@ -58,18 +58,36 @@ void shards_leading::read()
                        }));
 }
 
-// What is not an assignment of these shards is one of others, or damaged: it is replaced.
+// What is not an assignment of these shards is one of others, or damaged: it is replaced. Who holds the locks keeps them.
 void shards_leading::found(std::optional<protocol::shard_table> written)
 {
-    if (!written || written->owners.size() != config_->shards.size()) {
-        written = protocol::shard_table{.owners = protocol::shard_owners(config_->shards.size())};
+    is_damaged_ = !written;
+    if (written) {
+        go_on_from(std::move(*written));
+        return;
+    }
+    shards{*client_, config_->path, config_->options}.async_owners(
+        guarded<std::vector<shard_owner>>(
+            [this](const error_code&, std::vector<shard_owner>&& all) {
+                protocol::shard_table held{.owners = protocol::shard_owners(all.size())};
+                for (auto& each : all) {
+                    held.owners[each.shard.index] = std::move(each.owner).value_or("");
+                }
+                go_on_from(std::move(held));
+            }));
+}
+
+void shards_leading::go_on_from(protocol::shard_table written)
+{
+    if (written.owners.size() != config_->shards.size()) {
+        written = {.owners = protocol::shard_owners(config_->shards.size())};
     }
     const auto& o = config_->options;
     leader_.emplace(protocol::shard_leader::rules{.settle = o.settle,
                                                   .prepare = o.prepare_limit,
                                                   .take = o.prepare_limit + o.take_limit,
                                                   .moves_at_a_time = o.moves_at_a_time},
-                    std::move(*written), boot_clock::now());
+                    std::move(written), boot_clock::now());
     watch_moves();
     decide();
 }
@@ -110,15 +128,13 @@ void shards_leading::decide()
     }
     std::vector<protocol::shard_taker> takers;
     for (const auto& m : members_) {
-        if (m.session != 0) { // else it is no process
-            takers.push_back(taker_of(m, config_->shards.size()));
-        }
+        takers.push_back(taker_of(m, config_->shards.size()));
     }
     const auto now = boot_clock::now();
     leader_->members(std::move(takers), now);
     note_taken();
-    if (const auto table = leader_->decide(now)) {
-        write(*table);
+    if (leader_->decide(now) || is_damaged_) {
+        write(leader_->table());
     } else {
         wake_at(leader_->next(now));
     }
@@ -157,6 +173,7 @@ void shards_leading::wake_at(protocol::shard_leader::time_point when)
 void shards_leading::write(const protocol::shard_table& table)
 {
     writing_ = true;
+    is_damaged_ = false;
     auto text = protocol::text_of(table);
     auto step = version_ ? set_op(config_->paths.assignment, std::move(text), *version_)
                          : create_op(config_->paths.assignment, std::move(text),

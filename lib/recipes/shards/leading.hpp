@@ -36,6 +36,7 @@ public:
 private:
     void read();
     void found(std::optional<protocol::shard_table> written);
+    void go_on_from(protocol::shard_table written);
     void watch_members();
     void decide();
     void note_taken();
@@ -68,6 +69,7 @@ private:
     std::vector<member_view> members_;
     bool knows_members_ = false;
     bool writing_ = false;
+    bool is_damaged_ = false;                     // what is written
     std::map<protocol::shard_index, move> moves_; // those that are watched
     asio::steady_timer timer_;
     asio::cancellation_signal waiting_; // for the members

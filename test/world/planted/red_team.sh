@@ -99,10 +99,19 @@ rare=throttled plant "does not free a watch again that a busy server has not fre
 rare=throttled plant "frees a watch again that was set anew meanwhile" lib/session/core.cpp \
     "$(in_function forget_watches 's/watches_.not_forgotten\(path, kind\);/forget_watches(path, kind);/')"
 
+# ---- latches, barriers and shards
+
+by=rendezvous_cases/one_that_arrives_again_is_counted_once \
+    plant "arrives beside the arrival that it takes back" lib/recipes/rendezvous/gathering.hpp \
+    's/waits_ = others_->wait\(/waits_ = false; (void)others_->wait(/' lib/recipes/rendezvous/{barrier,latch}.cpp
+by=shard_troubles/an_assignment_that_is_damaged_while_nobody_leads \
+    plant "takes a damaged assignment for an empty one" lib/recipes/shards/leading.cpp \
+    "$(in_function found 's/if \(written\) \{/if (true) { written = written.value_or(protocol::shard_table{});/')"
+
 # ---- shards: nothing finds these yet
 
 rare=shards plant "ignores the assignment of the leader before it" lib/recipes/shards/leading.cpp \
-    "$(in_function found 's/if \(!written \|\| .*/if (true) {/')"
+    "$(in_function go_on_from 's/if \(written.owners.size\(\) != .*/if (true) {/')"
 rare=shards plant "does not stand again when its term is over" lib/recipes/shards/run.cpp \
     "$(in_function stand 's/self->stand\(\);/(void)self;/')"
 rare=shards plant "ignores the limit of a leave" lib/recipes/shards/run.cpp \
