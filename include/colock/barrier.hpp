@@ -7,7 +7,9 @@
 #include <colock/detail/initiate.hpp>
 #include <colock/detail/start_operation.hpp>
 
+#include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace colock {
@@ -17,19 +19,19 @@ namespace colock {
 ///
 /// ```cpp
 /// colock::barrier step{zk, "/barriers/simulation", 8};
-/// for (auto phase = co_await step.async_phase(); phase < 1'000;) {
+/// for (auto phase = co_await step.async_phase(); phase < 1'000; ++phase) {
 ///     // ... the work of this phase
-///     phase = co_await step.async_arrive_and_wait() + 1;
+///     co_await step.async_arrive_and_wait(phase);
 /// }
 /// ```
 ///
 /// **Who dies**: a process counts from its arrival until the phase is over, as long as its session lives. If it dies before, it is
 /// counted out: the others wait until it, or another one in its place, has arrived. One that begins in the place of another asks
-/// for the phase first. When a session expires whose process lives, it arrives again by itself.
+/// for the phase first, and names it when it arrives. When a session expires whose process lives, it arrives again by itself.
 ///
 /// **What is guaranteed**: a phase ends in one transaction with `count` arrivals, of which each is there at that moment, and
-/// nobody goes on before. Nobody is a phase ahead of the others, unless more than `count` take part, or an operator creates or
-/// deletes nodes. An arrival is counted once, also when its answer was lost.
+/// nobody goes on before. Nobody is a phase ahead of the others, unless more than `count` take part, also one that has died
+/// and whose session lives on, or an operator creates or deletes nodes. An arrival is counted once, also when its answer was lost.
 ///
 /// Errors, executor, thread safety and lifetime are those of `latch`.
 class COLOCK_DECL barrier {
@@ -51,14 +53,30 @@ public:
     /// Cancellation: the arrival is taken back, unless the phase is over by then. Terminal, partial: completes at once. Total:
     /// completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
+        requires(!std::convertible_to<CompletionToken, std::uint64_t>)
     auto async_arrive_and_wait(CompletionToken&& token = CompletionToken())
     {
         return detail::start_operation<CompletionToken, void(error_code, std::uint64_t)>(
-            detail::initiate<error_code, std::uint64_t>{place_.core}, token, &start_arrive, place_);
+            detail::initiate<error_code, std::uint64_t>{place_.core}, token, &start_arrive, place_,
+            std::optional<std::uint64_t>{});
     }
 
-    /// Asks for the number of the phase that is under way. One read, which may lag a little. The phase may end before this
-    /// process arrives in it, if another one has arrived in its place, also one that has died and whose session lives on.
+    /// The same, in this phase alone. If the phase is over already, it completes at once, and does not arrive in the next one.
+    /// Then others have ended it without this process: another one has arrived in its place, also one that has died and whose
+    /// session lives on.
+    ///
+    /// Completion signature: `void(error_code, std::uint64_t phase)`.
+    /// Errors: `errc::invalid_option`: the phase has not begun. Else those of `latch`.
+    /// Cancellation: as above.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_arrive_and_wait(std::uint64_t phase, CompletionToken&& token = CompletionToken())
+    {
+        return detail::start_operation<CompletionToken, void(error_code, std::uint64_t)>(
+            detail::initiate<error_code, std::uint64_t>{place_.core}, token, &start_arrive, place_,
+            std::optional{phase});
+    }
+
+    /// Asks for the number of the phase that is under way. One read, which may lag a little.
     ///
     /// Completion signature: `void(error_code, std::uint64_t phase)`.
     /// Errors: those of `latch`.
@@ -73,7 +91,7 @@ public:
 private:
     static void start_arrive(const std::shared_ptr<detail::client_core>&,
                              detail::operation_ptr<error_code, std::uint64_t> op,
-                             detail::gathering_place place);
+                             detail::gathering_place place, std::optional<std::uint64_t> phase);
     static void start_phase(const std::shared_ptr<detail::client_core>&,
                             detail::operation_ptr<error_code, std::uint64_t> op,
                             detail::gathering_place place);

@@ -76,7 +76,7 @@ public:
     /// Arrives, and does not wait. At completion the arrival is counted, or the latch is open already.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors: those of the class.
+    /// Errors: those of the class. It may have been counted all the same.
     /// Cancellation: it may have been counted. Terminal, partial: completes at once. Total: completes when it is known.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_count_down(CompletionToken&& token = CompletionToken())

@@ -140,6 +140,9 @@ inline constexpr lock_kind named{
 inline constexpr lock_kind shards{
     .name = "shards",
 };
+inline constexpr lock_kind rendezvous{
+    .name = "a latch or a barrier",
+};
 
 // Those that can be told by what is on the servers. Where a name fits several, the first one counts.
 inline constexpr std::array seen{

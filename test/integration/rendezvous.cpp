@@ -57,23 +57,30 @@ struct scene : lock_scene {
         barrier{c, directory, count}.async_arrive_and_wait(o.handler());
         return o;
     }
+    outcome<std::uint64_t> step_in(std::uint64_t phase, client& c, std::uint32_t count)
+    {
+        outcome<std::uint64_t> o;
+        barrier{c, directory, count}.async_arrive_and_wait(phase, o.handler());
+        return o;
+    }
     std::uint64_t phase(client& c, std::uint32_t count)
     {
         outcome<std::uint64_t> o;
         barrier{c, directory, count}.async_phase(o.handler());
         return value_of(io, o);
     }
-    std::size_t arrivals()
+    std::vector<std::string> names_of_arrivals()
     {
         if (!admin.exists(directory)) {
-            return 0;
+            return {};
         }
-        std::size_t n = 0;
-        for (const auto& name : admin.children(directory)) {
-            n += name.starts_with("arrival-") || name.starts_with("counted-") ? 1u : 0u;
-        }
-        return n;
+        auto all = admin.children(directory);
+        std::erase_if(all, [](const std::string& name) {
+            return !name.starts_with("arrival-") && !name.starts_with("counted-");
+        });
+        return all;
     }
+    std::size_t arrivals() { return names_of_arrivals().size(); }
     void check_no_arrival()
     {
         BOOST_TEST(until([&] { return arrivals() == 0; }));
@@ -205,6 +212,89 @@ BOOST_AUTO_TEST_CASE(a_barrier_has_many_phases)
     check_no_arrival();
 }
 
+BOOST_AUTO_TEST_CASE(a_phase_that_has_ended_without_a_process)
+{
+    auto& a = connect();
+    auto& b = connect();
+    auto& dead = connect(); // but its session lives
+    const auto left = step_in(0, dead, 2);
+    BOOST_TEST(until([&] { return arrivals() == 1; }));
+    BOOST_TEST(value_of(io, step_in(0, a, 2)) == 0u); // in its place
+    BOOST_TEST(value_of(io, left) == 0u);
+
+    // The other one goes on where it was, and they meet again.
+    BOOST_TEST(value_of(io, step_in(0, b, 2)) == 0u);
+    BOOST_TEST(arrivals() == 0u);
+    const auto ahead = step_in(1, a, 2);
+    BOOST_TEST(until([&] { return arrivals() == 1; }));
+    BOOST_TEST(value_of(io, step_in(0, b, 2)) == 0u);
+    BOOST_TEST(!ahead.done());
+    BOOST_TEST(value_of(io, step_in(1, b, 2)) == 1u);
+    BOOST_TEST(value_of(io, ahead) == 1u);
+
+    diagnostics why;
+    outcome<std::uint64_t> early;
+    barrier{a, directory, 2}.async_arrive_and_wait(5, bind_diagnostics(why, early.handler()));
+    BOOST_TEST(code_of(io, early) == errc::invalid_option);
+    BOOST_TEST(why.message() == "barrier " + directory + ": phase 5 has not begun; under way is 2");
+    check_no_arrival();
+}
+
+BOOST_AUTO_TEST_CASE(one_that_arrives_again_is_counted_once)
+{
+    constexpr int passes = -2;
+    tcp_proxy proxy{server.connect_string()};
+    auto& a = connect_through(proxy);
+    auto& b = connect();
+    asio::cancellation_signal stop;
+    outcome<std::uint64_t> first, second;
+    barrier{a, directory, 2}.async_arrive_and_wait(
+        asio::bind_cancellation_slot(stop.slot(), first.handler()));
+    BOOST_TEST(until([&] { return arrivals() == 1; }));
+    const auto before = names_of_arrivals();
+    // To take that back is not easy.
+    const auto lists =
+        proxy.on_reply(any_get_children(), reaction::replace,
+                       {.times = 6, .path_prefix = directory, .replacement = passes});
+    stop.emit(asio::cancellation_type::terminal);
+    BOOST_TEST(code_of(io, first) == asio::error::operation_aborted);
+    BOOST_TEST(until([&] { return lists.fired() == 6; }));
+
+    // One that waits for that can be cancelled.
+    asio::cancellation_signal enough;
+    barrier{a, directory, 2}.async_arrive_and_wait(
+        asio::bind_cancellation_slot(enough.slot(), second.handler()));
+    const auto again = step(a, 2);
+    enough.emit(asio::cancellation_type::total);
+    BOOST_TEST(code_of(io, second) == asio::error::operation_aborted);
+    BOOST_TEST(names_of_arrivals() == before);
+
+    BOOST_TEST(until([&] {
+        const auto now = names_of_arrivals();
+        return now.size() == 1 && now != before;
+    }));
+    BOOST_TEST(!again.done());
+    BOOST_TEST(value_of(io, step(b, 2)) == 0u);
+    BOOST_TEST(value_of(io, again) == 0u);
+    check_no_arrival();
+}
+
+BOOST_AUTO_TEST_CASE(one_that_may_list_no_more_leaves_no_arrival)
+{
+    constexpr std::int32_t all_but_read = 30;
+    auto& a = connect();
+    diagnostics why;
+    outcome<> o;
+    latch{a, directory, 2}.async_arrive_and_wait(bind_diagnostics(why, o.handler()));
+    BOOST_TEST(until([&] { return arrivals() == 1; }));
+    const auto node = directory + '/' + names_of_arrivals().front();
+    admin.set_acl(directory, {{all_but_read, "world", "anyone"}});
+    admin.set(node, "look again");
+    BOOST_TEST(code_of(io, o) == zookeeper_errc::no_auth);
+    BOOST_TEST(why.message().starts_with("latch " + directory + ": "));
+    BOOST_TEST(!admin.exists(node).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(many_on_one_client)
 {
     auto& a = connect();
@@ -233,9 +323,15 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused)
     auto& a = connect();
     BOOST_TEST(code_of(io, arrive(a, 0)) == errc::invalid_option);
     BOOST_TEST(code_of(io, arrive(a, 1'001)) == errc::invalid_option);
+    diagnostics why, of_step;
     outcome<> o;
-    latch{a, "no/path", 1}.async_wait(o.handler());
+    latch{a, "no/path", 1}.async_wait(bind_diagnostics(why, o.handler()));
     BOOST_TEST(code_of(io, o) == errc::invalid_path);
+    BOOST_TEST(why.message() == "latch no/path: the path does not begin with '/'");
+    outcome<std::uint64_t> none;
+    barrier{a, "/x/", 1}.async_arrive_and_wait(bind_diagnostics(of_step, none.handler()));
+    BOOST_TEST(code_of(io, none) == errc::invalid_path);
+    BOOST_TEST(of_step.message() == "barrier /x/: the path ends in '/'");
 
     const auto first = arrive(a, 2);
     BOOST_TEST(until([&] { return arrivals() == 1; }));
@@ -282,12 +378,7 @@ BOOST_AUTO_TEST_CASE(changes_of_a_node_are_looked_at_with_pauses)
     auto& a = connect();
     const auto first = arrive(a, 2);
     BOOST_TEST(until([&] { return arrivals() == 1; }));
-    std::string node;
-    for (const auto& name : admin.children(directory)) {
-        if (name.starts_with("arrival-")) {
-            node = directory + '/' + name;
-        }
-    }
+    const auto node = directory + '/' + names_of_arrivals().front();
     std::atomic<bool> over{false};
     std::thread noise{[&] {
         admin_session other{server.connect_string()};

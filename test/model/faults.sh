@@ -481,7 +481,13 @@ by=rendezvous/one_is_cancelled:"G3" \
     "$(in_function listed 's/remove_own\(now, \{kind::cancelled\}, out\);/finish({kind::cancelled}, out);/')"
 by=rendezvous/a_barrier_of_two:"goes" \
     plant "goes on when it has arrived" lib/recipes/rendezvous/arrival.cpp \
-    "$(in_function found 's/phase_ \&\& \*phase_ < phase/phase_ \&\& *phase_ <= phase/')"
+    "$(in_function found 's/mine \&\& \*mine < phase/mine \&\& *mine <= phase/')"
+by=rendezvous/a_barrier_and_one_is_replaced:"G4" \
+    plant "arrives in the phase after the one that is over" lib/recipes/rendezvous/arrival.cpp \
+    "$(in_function found 's/rules_.phase \? rules_.phase : phase_/phase_/')"
+by=rendezvous/one_may_not_list:"G3" \
+    plant "leaves the arrival of one that may not list" lib/recipes/rendezvous/arrival.cpp \
+    "$(in_function listed 's/fail\(ec, out\);/phase_.reset(); fail(ec, out);/')"
 
 # ---- shards
 

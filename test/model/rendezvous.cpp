@@ -27,9 +27,12 @@ struct scenario {
     std::uint32_t count = 2;
     bool reusable = false;
     std::uint64_t phases = 1; // so often each arrives
+    bool by_number = false;   // in the phase that it names
     int lost = 0;             // answers
     int expiries = 0;         // of sessions whose process lives
     int deaths = 0;           // somebody else comes in the place of one that dies
+    bool lingers = false;     // the session of one that dies
+    int refusals = 0;         // of lists, for good
     int cancellations = 0;
     bool at_once = true; // they are
 };
@@ -62,15 +65,22 @@ struct process {
     error_code answer;
     arrival::names names;
     bool cancelled = false;
+    bool failed = false;
     bool told = false;
     bool waits = false; // for a deletion that has not come
+};
+
+// The session of a dead process, and what it has sent.
+struct remains {
+    std::size_t session;
+    std::vector<arrival::step> asked;
 };
 
 class world {
 public:
     explicit world(const laboratory& lab)
         : lost_{lab.rules.lost}, expiries_{lab.rules.expiries}, deaths_{lab.rules.deaths},
-          cancellations_{lab.rules.cancellations}
+          refusals_{lab.rules.refusals}, cancellations_{lab.rules.cancellations}
     {
         processes_.resize(lab.rules.processes.size());
         for (std::size_t p = 0; p != processes_.size(); ++p) {
@@ -84,9 +94,12 @@ public:
             serve,  // a request is carried out
             answer, // and answered
             fire,   // a watch
-            lose,   // from here on adverse: the answer; what was not carried out never is
+            serve_dead,
+            end_dead, // the session expires
+            lose,     // from here on adverse: the answer; what was not carried out never is
             expire,
             die,
+            refuse,
             cancel,
         };
         what type;
@@ -98,6 +111,12 @@ public:
     {
         using enum step::what;
         std::vector<step> all;
+        for (std::size_t d = 0; d != dead_.size(); ++d) {
+            if (!dead_[d].asked.empty()) {
+                all.push_back({serve_dead, d});
+            }
+            all.push_back({end_dead, d});
+        }
         for (std::size_t p = 0; p != processes_.size(); ++p) {
             const auto& each = processes_[p];
             if (!each.machine) {
@@ -124,6 +143,9 @@ public:
             if (deaths_ != 0 && !each.cancelled) {
                 all.push_back({die, p});
             }
+            if (refusals_ != 0 && each.asked && each.asked->type == kind::list && !each.served) {
+                all.push_back({refuse, p});
+            }
             if (cancellations_ != 0 && !each.cancelled) {
                 all.push_back({cancel, p});
             }
@@ -134,8 +156,20 @@ public:
     void take(const step& s, const laboratory& lab)
     {
         using enum step::what;
+        if (s.type == serve_dead) {
+            auto& d = dead_[s.process];
+            transact(d.session, std::exchange(d.asked, {}));
+            return;
+        }
+        if (s.type == end_dead) {
+            end_session(dead_[s.process].session);
+            dead_.erase(dead_.begin() + static_cast<std::ptrdiff_t>(s.process));
+            return;
+        }
         auto& p = processes_[s.process];
         switch (s.type) {
+        case serve_dead:
+        case end_dead: break;
         case serve: carry_out(p); break;
         case answer: deliver(s.process, lab); break;
         case fire:
@@ -152,7 +186,8 @@ public:
             break;
         case expire:
             --expiries_;
-            end_session(p);
+            end_session(p.session);
+            p.session = ++sessions_;
             if (p.asked && is_request(p.asked->type) && !p.waits) {
                 p.answer = p.asked->type == kind::list ? error_code{colock::errc::disconnected}
                                                        : colock::errc::session_expired;
@@ -162,7 +197,13 @@ public:
             break;
         case die: {
             --deaths_;
-            end_session(p);
+            if (lab.rules.lingers) {
+                const bool writes = p.asked && p.asked->type == kind::write && !p.served;
+                dead_.push_back(
+                    {p.session, writes ? p.asked->steps : std::vector<arrival::step>{}});
+            } else {
+                end_session(p.session);
+            }
             const auto passed = p.passed;
             p = {};
             p.session = ++sessions_;
@@ -170,6 +211,12 @@ public:
             begin(s.process, lab);
             break;
         }
+        case refuse:
+            --refusals_;
+            p.answer = zookeeper_errc::no_auth;
+            p.names.clear();
+            deliver(s.process, lab);
+            break;
         case cancel:
             --cancellations_;
             p.cancelled = true;
@@ -180,11 +227,13 @@ public:
 
     void check_end(const laboratory& lab) const
     {
-        const bool all_came = lab.rules.cancellations == cancellations_;
+        const bool all_came =
+            lab.rules.cancellations == cancellations_ && lab.rules.refusals == refusals_;
         for (const auto& p : processes_) {
             expect(!all_came || (!p.machine && p.passed == lab.rules.phases),
                    "G4: somebody waits when all have arrived");
-            expect(!p.cancelled || !p.machine, "G4: one that was cancelled does not end");
+            expect(!(p.cancelled || p.failed) || !p.machine,
+                   "G4: one that was cancelled or refused does not end");
         }
         for (const auto& [name, of] : nodes_) {
             expect(name.starts_with("phase-") || name == "begun" ||
@@ -210,10 +259,17 @@ public:
                     text(each.name);
                 }
             }
-            put(p.served + 2 * p.cancelled + 4 * p.told + 8 * p.waits);
+            put(p.served + 2 * p.cancelled + 4 * p.told + 8 * p.waits + 16 * p.failed);
             put(p.answer.value());
             for (const auto& n : p.names) {
                 text(n);
+            }
+            put('|');
+        }
+        for (const auto& d : dead_) {
+            for (const auto& each : d.asked) {
+                put(each.type);
+                text(each.name);
             }
             put('|');
         }
@@ -222,7 +278,7 @@ public:
             put(owner(of.session));
         }
         put(directory_ + 2 * lost_);
-        put(expiries_);
+        put(expiries_ + 16 * refusals_);
         put(deaths_ + 16 * cancellations_);
     }
 
@@ -242,6 +298,11 @@ private:
                 return p + 1;
             }
         }
+        for (std::size_t d = 0; d != dead_.size(); ++d) {
+            if (dead_[d].session == session) {
+                return processes_.size() + d + 1;
+            }
+        }
         return 0;
     }
 
@@ -251,17 +312,19 @@ private:
     {
         auto& p = processes_[at];
         p.told = false;
-        p.machine.emplace(arrival::rules{.what = lab.rules.processes[at],
-                                         .count = lab.rules.count,
-                                         .reusable = lab.rules.reusable},
-                          colock::protocol::guid{at, ++guids_[at]});
+        arrival::rules rules{.what = lab.rules.processes[at],
+                             .count = lab.rules.count,
+                             .reusable = lab.rules.reusable};
+        if (lab.rules.by_number) {
+            rules.phase = p.passed;
+        }
+        p.machine.emplace(rules, colock::protocol::guid{at, ++guids_[at]});
         feed(at, lab, [&](auto& out) { p.machine->begin(out); });
     }
 
-    void end_session(process& p)
+    void end_session(std::size_t session)
     {
-        std::erase_if(nodes_, [&](const auto& n) { return n.second.session == p.session; });
-        p.session = ++sessions_;
+        std::erase_if(nodes_, [&](const auto& n) { return n.second.session == session; });
     }
 
     void carry_out(process& p)
@@ -286,12 +349,12 @@ private:
                 p.waits = true;
             }
             break;
-        case kind::write: p.answer = transact(p, c.steps); break;
+        case kind::write: p.answer = transact(p.session, c.steps); break;
         default: break; // a pause
         }
     }
 
-    error_code transact(const process& p, const std::vector<arrival::step>& steps)
+    error_code transact(std::size_t session, const std::vector<arrival::step>& steps)
     {
         auto after = nodes_;
         std::size_t removed = 0;
@@ -307,7 +370,7 @@ private:
                 if (s.name.starts_with("phase-")) {
                     begins = std::stoull(s.name.substr(6));
                 }
-                after[s.name] = {s.type == arrival::step::kind::create ? 0 : p.session};
+                after[s.name] = {s.type == arrival::step::kind::create ? 0 : session};
                 break;
             case arrival::step::kind::remove:
                 if (!is_there) {
@@ -371,7 +434,13 @@ private:
                 expect(p.cancelled, "contract: cancelled by nobody");
                 expect(!std::exchange(p.told, true), "contract: two outcomes");
                 break;
-            case kind::failed: throw violation{"fails: " + c.error.message()};
+            case kind::failed:
+                if (c.error != zookeeper_errc::no_auth) {
+                    throw violation{"fails: " + c.error.message()};
+                }
+                expect(!std::exchange(p.told, true), "contract: two outcomes");
+                p.failed = true;
+                break;
             case kind::gone:
                 expect(p.told, "contract: gone without an outcome");
                 expect(!p.asked, "contract: gone while it asks");
@@ -395,6 +464,7 @@ private:
     }
 
     std::vector<process> processes_;
+    std::vector<remains> dead_;
     std::map<std::string, node> nodes_;
     std::map<std::size_t, std::uint64_t> guids_;
     bool directory_ = false;
@@ -404,13 +474,21 @@ private:
     int lost_;
     int expiries_;
     int deaths_;
+    int refusals_;
     int cancellations_;
 };
 
 std::string to_string(const world::step& s)
 {
-    static constexpr std::array names{"is served",       "is answered", "sees a deletion",
-                                      "loses an answer", "expires",     "dies",
+    static constexpr std::array names{"is served",
+                                      "is answered",
+                                      "sees a deletion",
+                                      "is served, and dead",
+                                      "expires, and is dead",
+                                      "loses an answer",
+                                      "expires",
+                                      "dies",
+                                      "may not list",
                                       "is cancelled"};
     return "process " + std::to_string(s.process) + ' ' + names[static_cast<std::size_t>(s.type)];
 }
@@ -440,6 +518,22 @@ BOOST_AUTO_TEST_CASE(two_arrive_and_answers_are_lost)
 BOOST_AUTO_TEST_CASE(two_arrive_and_one_dies)
 {
     explore({.lost = 1, .deaths = 1}, 3'000);
+}
+
+BOOST_AUTO_TEST_CASE(two_arrive_and_one_is_replaced_while_its_session_lives)
+{
+    explore({.lost = 1, .deaths = 1, .lingers = true}, 15'000);
+}
+
+BOOST_AUTO_TEST_CASE(one_counts_down_and_is_replaced_while_its_session_lives)
+{
+    explore({.processes = {role::wait, role::count_down, arrives}, .deaths = 1, .lingers = true},
+            200'001);
+}
+
+BOOST_AUTO_TEST_CASE(one_may_not_list)
+{
+    explore({.processes = {arrives, arrives, arrives}, .refusals = 1}, 30'000);
 }
 
 BOOST_AUTO_TEST_CASE(two_arrive_and_sessions_expire)
@@ -472,6 +566,20 @@ BOOST_AUTO_TEST_CASE(one_is_cancelled_and_leaves_no_trace)
 BOOST_AUTO_TEST_CASE(a_barrier_of_two)
 {
     explore({.reusable = true, .phases = 3, .lost = 2, .expiries = 1}, 8'000);
+}
+
+// By number nobody is left behind, whoever has arrived in whose place.
+BOOST_AUTO_TEST_CASE(a_barrier_and_one_is_replaced)
+{
+    explore(
+        {.reusable = true, .phases = 3, .by_number = true, .lost = 1, .deaths = 1, .lingers = true},
+        90'000);
+}
+
+BOOST_AUTO_TEST_CASE(a_barrier_and_two_are_replaced)
+{
+    explore({.reusable = true, .phases = 2, .by_number = true, .deaths = 2, .lingers = true},
+            300'000);
 }
 
 BOOST_AUTO_TEST_CASE(a_barrier_of_three)

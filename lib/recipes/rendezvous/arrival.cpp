@@ -110,8 +110,7 @@ void arrival::listed(const error_code& ec, const names& children, commands& out)
         } else if (is_passing(ec)) {
             pause(out);
         } else {
-            phase_.reset(); // nothing can be done about its node
-            fail(ec, out);
+            fail(ec, out); // its own node can be removed without a list
         }
         return;
     }
@@ -165,9 +164,12 @@ void arrival::found(const view& now, commands& out)
         phase_.reset(); // somebody has deleted the directory, and it has begun anew
     }
     // One that is not there any more was counted, or has expired after all were there: there is nobody else to take its part.
-    const bool is_over = rules_.reusable ? phase_ && *phase_ < phase : phase > 0;
+    const auto mine = rules_.phase ? rules_.phase : phase_;
+    const bool is_over = rules_.reusable ? mine && *mine < phase : phase > 0;
     if (is_over) {
-        remove_own(now, {.type = kind::done, .phase = phase_.value_or(0)}, out);
+        remove_own(now, {.type = kind::done, .phase = mine.value_or(0)}, out);
+    } else if (rules_.phase && *rules_.phase > phase) {
+        fail(errc::invalid_option, out, phase);
     } else if (now.phase->count != rules_.count) {
         fail(errc::conflicting_maximum, out, now.phase->count);
     } else if (rules_.what == role::wait) {
@@ -287,9 +289,9 @@ void arrival::remove_own(const view& now, command outcome, commands& out)
           out);
 }
 
-void arrival::fail(const error_code& ec, commands& out, std::uint64_t count)
+void arrival::fail(const error_code& ec, commands& out, std::uint64_t phase)
 {
-    command why{.type = kind::failed, .phase = count, .error = ec};
+    command why{.type = kind::failed, .phase = phase, .error = ec};
     if (!phase_) {
         finish(std::move(why), out);
         return;

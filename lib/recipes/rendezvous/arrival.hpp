@@ -44,8 +44,9 @@ public:
 
     struct rules {
         role what = role::arrive;
-        std::uint32_t count = 1; // from 1 to most_participants
-        bool reusable = false;   // a barrier
+        std::uint32_t count = 1;                 // from 1 to most_participants
+        bool reusable = false;                   // a barrier
+        std::optional<std::uint64_t> phase = {}; // of a barrier: in no other one
     };
 
     struct step {
@@ -67,7 +68,8 @@ public:
             // The outcome: exactly one of these three, once.
             done, // `phase` is over; for role::look it is the one that is under way
             cancelled,
-            failed, // `phase` is the count of the others, of errc::conflicting_maximum
+            failed, // `phase` is the count of the others, of errc::conflicting_maximum; or the one under way, of
+            // errc::invalid_option
             // The last: no trace is left.
             gone,
         };
@@ -118,7 +120,7 @@ private:
     void end_phase(const view& now, commands& out);
     void remove_own(const view& now, command outcome, commands& out);
     void finish(command outcome, commands& out);
-    void fail(const error_code& ec, commands& out, std::uint64_t count = 0);
+    void fail(const error_code& ec, commands& out, std::uint64_t phase = 0);
     [[nodiscard]] std::string own_name(std::string_view prefix, std::uint64_t phase) const;
     [[nodiscard]] bool is_left() const noexcept { return leaves_; }
 

@@ -8,6 +8,7 @@
 #include "names/path.hpp"
 #include "queue/random_guid.hpp"
 #include "recipes/rendezvous/arrival.hpp"
+#include "recipes/rendezvous/withdrawals.hpp"
 #include "session/borrowed_client.hpp"
 #include "session/core.hpp"
 #include "session/machine_runner.hpp"
@@ -32,15 +33,20 @@ class gathering final : public std::enable_shared_from_this<gathering<Results...
 public:
     gathering(gathering_place place, protocol::arrival::rules rules,
               operation_ptr<error_code, Results...> op)
-        : core_{std::move(place.core)}, path_{std::move(place.path)}, count_{rules.count},
+        : core_{std::move(place.core)}, path_{std::move(place.path)}, rules_{rules},
           op_{std::move(op)}, machine_{rules, random_guid()}
     {
     }
 
     void start()
     {
-        if (count_ == 0 || count_ > protocol::most_participants) {
-            refuse(errc::invalid_option, "it is for " + std::to_string(count_) +
+        op_->name([this] { return subject(); });
+        if (const auto fault = protocol::path_fault(path_); !fault.empty()) {
+            refuse(errc::invalid_path, "the path " + fault);
+            return;
+        }
+        if (rules_.count == 0 || rules_.count > protocol::most_participants) {
+            refuse(errc::invalid_option, "it is for " + std::to_string(rules_.count) +
                                              " processes; the count is from 1 to 1,000");
             return;
         }
@@ -50,15 +56,32 @@ public:
             });
         }
         if (op_) { // else it was cancelled before
-            feed([this](commands& out) { machine_.begin(out); });
+            begin();
         }
     }
 
 private:
+    using role = protocol::arrival::role;
     using command = protocol::arrival::command;
     using commands = protocol::arrival::commands;
     using kind = command::kind;
     using step = protocol::arrival::step;
+
+    // One that arrives waits for those that this client takes back: else both could be counted.
+    void begin()
+    {
+        if (rules_.what == role::arrive || rules_.what == role::count_down) {
+            others_ = withdrawals::of(core_, path_);
+            waits_ = others_->wait([self = this->shared_from_this()] {
+                if (self->waits_) { // else it was cut short
+                    self->begin();
+                }
+            });
+        }
+        if (!waits_) {
+            feed([this](commands& out) { machine_.begin(out); });
+        }
+    }
 
     template <class Input>
     void feed(Input input)
@@ -84,9 +107,19 @@ private:
         case kind::pause: pause(); break;
         case kind::cut_short: cut_short(); break;
         case kind::done: done(c); break;
-        case kind::cancelled: complete(asio::error::operation_aborted, Results{}...); break;
+        case kind::cancelled:
+            withdraws_ = static_cast<bool>(others_);
+            if (withdraws_) {
+                others_->begin();
+            }
+            complete(asio::error::operation_aborted, Results{}...);
+            break;
         case kind::failed: failed(c); break;
-        case kind::gone: break;
+        case kind::gone:
+            if (std::exchange(withdraws_, false)) {
+                others_->end();
+            }
+            break;
         }
     }
 
@@ -166,7 +199,9 @@ private:
 
     void cut_short()
     {
-        if (pausing_ == pause_ && pause_ != 0) {
+        if (std::exchange(waits_, false)) {
+            feed([this](commands& out) { machine_.begin(out); });
+        } else if (pausing_ == pause_ && pause_ != 0) {
             ++pause_;
             core_->post([self = this->shared_from_this()] { self->answered({}); });
         } else {
@@ -204,18 +239,26 @@ private:
     void failed(const command& c)
     {
         if (c.error == errc::conflicting_maximum) {
-            refuse(c.error, "it is for " + std::to_string(count_) + " processes here, and for " +
-                                std::to_string(c.phase) + " for the others");
+            refuse(c.error, "it is for " + std::to_string(rules_.count) +
+                                " processes here, and for " + std::to_string(c.phase) +
+                                " for the others");
+        } else if (c.error == errc::invalid_option) {
+            refuse(c.error, "phase " + std::to_string(*rules_.phase) +
+                                " has not begun; under way is " + std::to_string(c.phase));
         } else {
             complete(c.error, Results{}...);
         }
     }
     void refuse(const error_code& ec, const std::string& why)
     {
-        const auto words = path_ + ": " + why;
+        const auto words = subject() + ": " + why;
         op_->explain(ec, words);
         core_->note_error(words);
         complete(ec, Results{}...);
+    }
+    [[nodiscard]] std::string subject() const
+    {
+        return (rules_.reusable ? "barrier " : "latch ") + path_;
     }
     void complete(const error_code& ec, Results... results)
     {
@@ -226,7 +269,7 @@ private:
     const std::shared_ptr<client_core> core_;
     borrowed_client client_{core_};
     const std::string path_;
-    const std::uint32_t count_;
+    const protocol::arrival::rules rules_;
     operation_ptr<error_code, Results...> op_;
     protocol::arrival machine_;
     machine_runner<command> runner_;
@@ -236,14 +279,17 @@ private:
     pauses pace_;
     std::uint64_t pause_ = 0; // the number of the last one, and one more when it is over
     std::uint64_t pausing_ = 0;
+    std::shared_ptr<withdrawals> others_; // of one that arrives
+    bool waits_ = false;                  // for them
+    bool withdraws_ = false;              // is one of them
 };
 
 // Begins one, from any thread.
 template <class... Results>
 void gather(const std::shared_ptr<client_core>& core, operation_ptr<error_code, Results...> op,
-            gathering_place place, protocol::arrival::role what, bool reusable)
+            gathering_place place, protocol::arrival::rules rules)
 {
-    const protocol::arrival::rules rules{.what = what, .count = place.count, .reusable = reusable};
+    rules.count = place.count;
     core->dispatch([it = std::make_shared<gathering<Results...>>(std::move(place), rules,
                                                                  std::move(op))] { it->start(); });
 }

@@ -20,27 +20,28 @@ latch::executor_type latch::get_executor() const noexcept
 void latch::start_arrive(const std::shared_ptr<detail::client_core>& core,
                          detail::operation_ptr<error_code> op, detail::gathering_place place)
 {
-    detail::gather(core, std::move(op), std::move(place), protocol::arrival::role::arrive, false);
+    detail::gather(core, std::move(op), std::move(place),
+                   {.what = protocol::arrival::role::arrive});
 }
 
 void latch::start_count_down(const std::shared_ptr<detail::client_core>& core,
                              detail::operation_ptr<error_code> op, detail::gathering_place place)
 {
-    detail::gather(core, std::move(op), std::move(place), protocol::arrival::role::count_down,
-                   false);
+    detail::gather(core, std::move(op), std::move(place),
+                   {.what = protocol::arrival::role::count_down});
 }
 
 void latch::start_wait(const std::shared_ptr<detail::client_core>& core,
                        detail::operation_ptr<error_code> op, detail::gathering_place place)
 {
-    detail::gather(core, std::move(op), std::move(place), protocol::arrival::role::wait, false);
+    detail::gather(core, std::move(op), std::move(place), {.what = protocol::arrival::role::wait});
 }
 
 void latch::start_try_wait(const std::shared_ptr<detail::client_core>& core,
                            detail::operation_ptr<error_code, bool> op,
                            detail::gathering_place place)
 {
-    detail::gather(core, std::move(op), std::move(place), protocol::arrival::role::look, false);
+    detail::gather(core, std::move(op), std::move(place), {.what = protocol::arrival::role::look});
 }
 
 } // namespace colock

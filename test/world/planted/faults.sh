@@ -241,7 +241,7 @@ rare=shards plant "completes a leave before the member's node is gone" lib/recip
 rare=shards plant "does not watch who joins a group" lib/recipes/group/group.cpp \
     's/watches_.push_back\(std::move\(all.changes\)\);/(void)all;/'
 rare=shards plant "does not list members that have said something else" lib/recipes/group/group.cpp \
-    's/if \(!one.error\)/if (!one.error \&\& one.stat.version < 2)/'
+    's/if \(!r.error \&\& /if (!r.error \&\& r.stat.version < 2 \&\& /'
 
 # ---- shards
 
@@ -273,7 +273,7 @@ rare=shards plant "waits for what prepares a shard without a limit" lib/recipes/
 # ---- latches and barriers
 
 rare=rendezvous plant "takes an arrival that was deleted for the end of its phase" lib/recipes/rendezvous/arrival.cpp \
-    "$(in_function found 's/phase_ \&\& \*phase_ < phase :/phase_ \&\& !now.waits :/')"
+    "$(in_function found 's/mine \&\& \*mine < phase :/phase_ \&\& !now.waits :/')"
 rare=rendezvous plant "does not arrive again when its session has expired" lib/recipes/rendezvous/arrival.cpp \
     "$(in_function take_part 's/if \(!now.waits \&\& !now.is_counted\)/if (!phase_)/')"
 rare=rendezvous plant "keeps the arrival of a dead process" lib/recipes/rendezvous/gathering.hpp \

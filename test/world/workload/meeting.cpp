@@ -1,7 +1,9 @@
 #include "workloads.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace world::workload {
@@ -63,6 +65,17 @@ asio::awaitable<colock::error_code> come_to(customer::ptr me, colock::latch& at,
     co_return colock::error_code{};
 }
 
+asio::awaitable<std::tuple<colock::error_code, std::uint64_t>>
+arrive(customer::ptr me, colock::barrier& at, asio::cancellation_slot slot,
+       std::optional<std::uint64_t> phase)
+{
+    if (phase) {
+        co_return co_await at.async_arrive_and_wait(
+            *phase, me->tuple("async_arrive_and_wait in a phase", slot));
+    }
+    co_return co_await at.async_arrive_and_wait(me->tuple("async_arrive_and_wait", slot));
+}
+
 // The others refuse it.
 asio::awaitable<void> come_with_another_count(customer::ptr me, asio::cancellation_slot slot)
 {
@@ -110,8 +123,9 @@ asio::awaitable<void> goes_through_phases(customer::ptr me, random chance)
             continue;
         }
         const auto part = begin(*me, m.barrier, role::arrive);
-        auto [ec, phase] =
-            co_await step.async_arrive_and_wait(me->tuple("async_arrive_and_wait", w->stop.slot()));
+        const bool by_number = chance.per_mille(500);
+        auto [ec, phase] = co_await arrive(me, step, w->stop.slot(),
+                                           by_number ? std::optional{next} : std::nullopt);
         w->over = true;
         if (ec) {
             me->all.rendezvous.ends(part);
@@ -119,7 +133,7 @@ asio::awaitable<void> goes_through_phases(customer::ptr me, random chance)
             continue;
         }
         me->all.rendezvous.passes(part, phase);
-        if (phase < next) {
+        if (phase < next || (by_number && phase != next)) {
             me->all.found.add("rendezvous order",
                               me->all.journal.name_of(me->who) + " goes on from phase " +
                                   std::to_string(phase) + ", after " + std::to_string(next - 1));
