@@ -2,8 +2,11 @@
 // One is killed while it holds the lock, another one loses its connection. Then the same without the
 // lock, to see that the lock was what kept the count right.
 //
-// Needs no server: it starts a private one, and ends it.
+// Needs no server: it has one in memory, or starts a private ZooKeeper, and ends it.
+#include <colock/testing/server.hpp>
+
 #include "demo/process.hpp"
+#include "demo/proxy.hpp"
 #include "demo/race.hpp"
 #include "demo/timeline.hpp"
 #include "demo/verdict.hpp"
@@ -22,7 +25,7 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
-#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -37,13 +40,15 @@ namespace {
 constexpr std::string_view help =
     R"(demo: processes take turns at one file, with colock between them
 
-usage: demo [--help]
+usage: demo [--zookeeper]
 
-Starts a private ZooKeeper and five processes, shows who holds the lock and who waits for it, cuts a
-connection, kills a holder, and compares the count in the file with the number of turns. Then lets the
-same processes run without the lock. Takes about ten seconds; exit status 0 when all is as it has to be.
-Needs the programs turn_taker and private_zookeeper in its own directory, and Java. Ctrl-C ends it
-at any time; it leaves nothing behind. NO_COLOR=1 turns colours off.
+Starts a server and five processes, shows who holds the lock and who waits for it, cuts a connection,
+kills a holder, and compares the count in the file with the number of turns. Then lets the same
+processes run without the lock. Takes about ten seconds; exit status 0 when all is as it has to be.
+Ctrl-C ends it at any time; it leaves nothing behind. NO_COLOR=1 turns colours off.
+
+The server is that of `colock serve`: ZooKeeper's protocol, in memory. With --zookeeper it is a private
+ZooKeeper, which needs Java, and the program private_zookeeper in the directory of this one.
 )";
 
 constexpr std::chrono::milliseconds session{3000}, tick{500}, hold{50};
@@ -79,36 +84,44 @@ private:
     fs::path path_;
 };
 
-std::unique_ptr<demo::process> start_zookeeper(const asio::any_io_executor& executor)
-{
-    const std::vector<std::string> command{(beside_me() / "private_zookeeper").string(), "--proxy",
-                                           "--tick", std::to_string(tick.count())};
-    return std::make_unique<demo::process>(
-        executor, command, demo::process::ending{SIGTERM, std::chrono::seconds{20}});
-}
-
-// What private_zookeeper prints when it is ready.
-struct connect_strings {
-    std::string direct, proxied;
-};
-
-asio::awaitable<connect_strings> wait_until_ready(demo::process& zookeeper)
-{
-    constexpr std::string_view direct = "connect string: ", proxied = "through the proxy: ";
-    connect_strings found;
-    while (!zookeeper.at_end()) {
-        co_await zookeeper.wait_readable();
-        for (const auto& line : zookeeper.read_lines()) {
-            if (line.starts_with(direct)) {
-                found.direct = line.substr(direct.size());
-            } else if (line.starts_with(proxied)) {
-                found.proxied = line.substr(proxied.size());
-                co_return found;
-            }
+// The server of `colock serve`, or a real one. It is there as long as this object.
+class some_server {
+public:
+    asio::awaitable<void> start(bool zookeeper)
+    {
+        if (zookeeper) {
+            co_await start_zookeeper(co_await asio::this_coro::executor);
+        } else {
+            hosts = in_memory_.emplace(colock::testing::server_options{.least_session = 2 * tick})
+                        .hosts();
         }
     }
-    throw std::runtime_error{"private_zookeeper did not start; it says above why"};
-}
+
+    std::string hosts;
+
+private:
+    asio::awaitable<void> start_zookeeper(const asio::any_io_executor& executor)
+    {
+        const std::vector<std::string> command{(beside_me() / "private_zookeeper").string(),
+                                               "--tick", std::to_string(tick.count())};
+        process_.emplace(executor, command,
+                         demo::process::ending{SIGTERM, std::chrono::seconds{20}});
+        constexpr std::string_view words = "connect string: ";
+        while (!process_->at_end()) {
+            co_await process_->wait_readable();
+            for (const auto& line : process_->read_lines()) {
+                if (line.starts_with(words)) {
+                    hosts = line.substr(words.size());
+                    co_return;
+                }
+            }
+        }
+        throw std::runtime_error{"private_zookeeper did not start; it says above why"};
+    }
+
+    std::optional<colock::testing::server> in_memory_;
+    std::optional<demo::process> process_;
+};
 
 demo::plan common_plan(const fs::path& file)
 {
@@ -130,18 +143,19 @@ demo::plan common_plan(const fs::path& file)
     return p;
 }
 
-asio::awaitable<bool> run_with_lock(demo::plan p, demo::timeline& shown)
+asio::awaitable<bool> run_with_lock(demo::plan p, bool zookeeper, demo::timeline& shown)
 {
     using demo::tone;
-    shown.line(tone::plain, "Starting a private ZooKeeper ...");
-    const auto zookeeper = start_zookeeper(co_await asio::this_coro::executor);
-    const auto servers = co_await wait_until_ready(*zookeeper);
-    p.zookeeper = zookeeper.get();
-    p.hosts = servers.direct;
-    p.proxied_hosts = servers.proxied;
+    shown.line(tone::plain, zookeeper ? "Starting a private ZooKeeper ..."
+                                      : "Starting a server in memory, as colock serve does ...");
+    some_server server;
+    co_await server.start(zookeeper);
+    demo::proxy way{co_await asio::this_coro::executor, server.hosts};
+    p.hosts = server.hosts;
+    p.way = &way;
 
-    shown.line(tone::plain, "... it listens at " + servers.direct + ", and for " + p.names.back() +
-                                " at a proxy at " + servers.proxied + ".\n");
+    shown.line(tone::plain, "... it listens at " + p.hosts + ", and for " + p.names.back() +
+                                " at a proxy at " + way.hosts() + ".\n");
     shown.line(
         tone::plain,
         std::to_string(p.names.size()) + " processes with " + std::to_string(p.coroutines) +
@@ -186,9 +200,11 @@ asio::awaitable<bool> run_without_lock(demo::plan p, demo::timeline& shown)
     co_return false;
 }
 
-asio::awaitable<void> run(const fs::path& directory, demo::timeline& shown, bool& good)
+asio::awaitable<void> run(const fs::path& directory, bool zookeeper, demo::timeline& shown,
+                          bool& good)
 {
-    const bool with = co_await run_with_lock(common_plan(directory / "with-lock"), shown);
+    const bool with =
+        co_await run_with_lock(common_plan(directory / "with-lock"), zookeeper, shown);
     const bool without = co_await run_without_lock(common_plan(directory / "without-lock"), shown);
     good = with && without;
     shown.line(good ? demo::tone::good : demo::tone::bad,
@@ -200,8 +216,10 @@ asio::awaitable<void> run(const fs::path& directory, demo::timeline& shown, bool
 
 int main(int argc, char** argv)
 {
-    if (argc > 1) {
-        const bool asked = argc == 2 && std::string_view{argv[1]} == "--help";
+    const std::string_view option{argc == 2 ? argv[1] : ""};
+    const bool zookeeper = option == "--zookeeper";
+    if (argc > 1 && !zookeeper) {
+        const bool asked = option == "--help";
         (asked ? std::cout : std::cerr) << help;
         return asked ? 0 : 2;
     }
@@ -217,7 +235,7 @@ int main(int argc, char** argv)
             interrupted = signal;
             context.stop(); // its destructor ends the processes
         });
-        asio::co_spawn(context, run(directory.path(), shown, good),
+        asio::co_spawn(context, run(directory.path(), zookeeper, shown, good),
                        [&](std::exception_ptr failure) {
                            signals.cancel();
                            if (failure) {

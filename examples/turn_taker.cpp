@@ -3,7 +3,9 @@
 //
 //     turn_taker --hosts localhost:2181 --file /tmp/count --turns 3
 //
-#include <colock/colock.hpp>
+#include <colock/client.hpp>
+#include <colock/mutex.hpp>
+#include <colock/unique_lock.hpp>
 
 #include "demo/event.hpp"
 #include "demo/shared_file.hpp"

@@ -39,13 +39,6 @@ void race::disturb()
 asio::awaitable<void> race::interrupt_connection()
 {
     auto& proxied = takers_.back();
-    asio::steady_timer timer{executor_};
-    // The proxy has to refuse before it cuts, or the client is back at once.
-    plan_.zookeeper->send(SIGUSR2);
-    timer.expires_after(std::chrono::milliseconds{50});
-    co_await timer.async_wait(asio::as_tuple(asio::deferred));
-
-    collect();
     cut_at_ = now();
     for (std::size_t i = 0; i != proxied.coroutines.size(); ++i) {
         const auto& c = proxied.coroutines[i];
@@ -53,15 +46,15 @@ asio::awaitable<void> race::interrupt_connection()
             places_.insert(static_cast<int>(i) + 1);
         }
     }
-    plan_.zookeeper->send(SIGUSR1);
+    plan_.way->cut();
     outcome_.cut = true;
     shown_.note(cut_at_, tone::warning,
                 "CUT: the connection of " + proxied.name + ", while " +
                     counted(waiting(proxied), "coroutine") + " of it wait for the lock");
 
-    timer.expires_after(outage);
+    asio::steady_timer timer{executor_, outage};
     co_await timer.async_wait(asio::as_tuple(asio::deferred));
-    plan_.zookeeper->send(SIGUSR2);
+    plan_.way->mend();
 }
 
 void race::kill_holder()

@@ -40,6 +40,8 @@ std::system_error failure(const std::string& what)
     const int nothing = ::open("/dev/null", O_RDONLY);
     ::dup2(nothing, STDIN_FILENO);
     ::dup2(output, STDOUT_FILENO);
+    // The sockets of the demo: a connection ends when it closes its end, whoever was started meanwhile.
+    ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     ::execv(arguments[0], arguments);
     ::_exit(127);
 }
@@ -51,7 +53,7 @@ process::process(const asio::any_io_executor& executor, const std::vector<std::s
     : output_{executor}, ending_{how}
 {
     if (::access(command.front().c_str(), X_OK) != 0) {
-        throw failure("cannot run " + command.front() + " (./dev build release makes it)");
+        throw failure("cannot run " + command.front() + " (./dev demo makes it)");
     }
     std::vector<char*> arguments;
     for (const auto& word : command) {

@@ -58,7 +58,7 @@ void race::start()
         command.insert(command.end(), {"--name", name, "--turns", std::to_string(plan_.turns)});
         if (locked()) {
             const bool proxied = name == plan_.names.back();
-            command.insert(command.end(), {"--hosts", proxied ? plan_.proxied_hosts : plan_.hosts});
+            command.insert(command.end(), {"--hosts", proxied ? plan_.way->hosts() : plan_.hosts});
         } else {
             command.emplace_back("--no-lock");
         }

@@ -4,6 +4,7 @@
 
 #include "event.hpp"
 #include "process.hpp"
+#include "proxy.hpp"
 #include "timeline.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -23,14 +24,14 @@ namespace demo {
 
 struct plan {
     std::vector<std::string> command; // of a turn taker; name, turns and servers are added
-    std::vector<std::string> names;   // of the processes; the last one connects through the proxy
+    std::vector<std::string> names;   // of the processes; the last one has a proxy
     std::string file;
     int coroutines = 3;
     int turns = 5; // of each coroutine
 
     // Without the lock: empty, and null.
-    std::string hosts, proxied_hosts;
-    process* zookeeper = nullptr;
+    std::string hosts;
+    proxy* way = nullptr; // of the last process
     std::chrono::milliseconds session{0};
 
     std::size_t lines = 1'000'000; // of grants that are shown
@@ -96,7 +97,7 @@ private:
     static coroutine_state* holding(taker& t);
     static std::size_t waiting(const taker& t);
     [[nodiscard]] std::vector<std::string> lanes() const;
-    [[nodiscard]] bool locked() const { return plan_.zookeeper != nullptr; }
+    [[nodiscard]] bool locked() const { return plan_.way != nullptr; }
 
     void disturb();
     asio::awaitable<void> interrupt_connection();

@@ -43,7 +43,7 @@ void timeline::header(const std::vector<std::string>& names)
         widths_.push_back(std::max<std::size_t>(name.size(), 4) + 2);
         text += padded(name, widths_.back());
     }
-    line(tone::quiet, text + padded("token", 9) + "file");
+    line(tone::quiet, text + padded("token", 20) + "file");
 }
 
 void timeline::grant(microseconds at, std::size_t turn, const std::vector<std::string>& lanes,
@@ -60,7 +60,7 @@ void timeline::grant(microseconds at, std::size_t turn, const std::vector<std::s
             text += mark == mark_absent ? std::string{' '} : coloured(t, {mark});
         }
     }
-    line(tone::plain, text + padded(short_token(token), 9) + std::to_string(found) + " -> " +
+    line(tone::plain, text + padded(short_token(token), 20) + std::to_string(found) + " -> " +
                           std::to_string(found + 1));
 }
 

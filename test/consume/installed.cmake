@@ -21,7 +21,9 @@ else()
 endif()
 
 if(TESTING)
-    build_and_run(find_testing "${WORK}/installed-testing" "-DCMAKE_PREFIX_PATH=${prefix}")
+    configure(find_testing "${WORK}/installed-testing" "-DCMAKE_PREFIX_PATH=${prefix}")
+    run("${CMAKE_COMMAND}" --build "${WORK}/installed-testing" --parallel ${jobs})
+    run("${CMAKE_CTEST_COMMAND}" --test-dir "${WORK}/installed-testing" --output-on-failure)
 endif()
 
 # Another Boost than the library's is refused, with a message that names both.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # examples/standalone, copied out of this repository, builds against an installed colock, and takes its turn.
 #
-#     standalone.sh COLOCK_BUILD PRIVATE_ZOOKEEPER GENERATOR COMPILER [LAUNCHER]
+#     standalone.sh COLOCK_BUILD COLOCK_PROGRAM GENERATOR COMPILER [LAUNCHER]
 set -euo pipefail
 
 copy=$(mktemp --directory)
@@ -13,9 +13,10 @@ cmake -S "$copy" -B "$copy/build" -G "$3" -D CMAKE_PREFIX_PATH="$copy/prefix" -D
     -D CMAKE_CXX_COMPILER_LAUNCHER="${5-}" -D CMAKE_CXX_FLAGS='-Wall -Wextra -Werror'
 cmake --build "$copy/build"
 
-# The server's first line tells where it is; it ends with its input.
-coproc server { exec "$2" --until-eof; }
-read -r line <&"${server[0]}"
-output=$("$copy/build/my_service" "${line#connect string: }")
+coproc server { exec "$2" serve --port 0 --quiet; }
+pid=$!
+trap 'kill "$pid"; rm -rf "$copy"' EXIT
+read -r address <&"${server[0]}"
+output=$("$copy/build/my_service" "$address")
 echo "$output"
 [[ $output == 'my turn, with fencing token '* ]]

@@ -1,15 +1,19 @@
-# What uses `colock serve`. All other tests, and all figures, are about real servers: no guarantee rests on a server of ours.
+# What uses `colock serve`, or its server in the process of a test. All other tests, and all figures, are about real servers:
+# no guarantee rests on a server of ours. The tests of examples show that each does what its page says.
 cmake_minimum_required(VERSION 3.25)
 get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 set(users
-    test/serve/ #
+    test/consume/ #
     test/fuzz/served.cpp
+    test/integration/example
+    test/serve/
+    test/snippets/surroundings.hpp
     test/world/conversation/served)
 
 set(faults 0)
 file(GLOB_RECURSE files RELATIVE "${root}" "${root}/test/*.cpp" "${root}/test/*.hpp" "${root}/test/*.sh" "${root}/bench/*")
 foreach(file IN LISTS files)
-    file(STRINGS "${root}/${file}" lines REGEX "\"serve/|\"serve\"|colock serve ")
+    file(STRINGS "${root}/${file}" lines REGEX "\"serve/|\"serve\"|colock serve |colock/testing/server")
     list(TRANSFORM users PREPEND "^" OUTPUT_VARIABLE known)
     list(JOIN known "|" known)
     if(lines AND NOT file MATCHES "${known}")

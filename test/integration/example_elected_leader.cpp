@@ -9,14 +9,14 @@ BOOST_FIXTURE_TEST_CASE(another_candidate_takes_over, example_scene)
 {
     constexpr auto leading = "leading, with fencing token ";
     const auto candidates = [&](std::size_t count) {
-        return wait_until([&] { return server.ephemerals().size() == count; }, 30s);
+        return wait_until([&] { return server.nodes("/locks/scheduler").size() == count; }, 30s);
     };
-    example a{"elected_leader", {"a", server.connect_string()}};
+    example a{"elected_leader", {"a", server.hosts()}};
     const auto first = a.skip_to(leading);
-    example b{"elected_leader", {"b", server.connect_string()}};
+    example b{"elected_leader", {"b", server.hosts()}};
     b.line_after("the leader is a");
     BOOST_REQUIRE(candidates(2));
-    example c{"elected_leader", {"c", server.connect_string()}};
+    example c{"elected_leader", {"c", server.hosts()}};
     c.line_after("the leader is a");
     BOOST_REQUIRE(candidates(3));
 

@@ -46,8 +46,8 @@ http::response<http::string_body> exchange(std::uint16_t port, const std::string
 
 class instance : public example {
 public:
-    instance(const zookeeper_server& zk, std::chrono::milliseconds work)
-        : example{"http_server", {"0", std::to_string(work.count()), zk.connect_string()}},
+    instance(const colock::testing::server& zk, std::chrono::milliseconds work)
+        : example{"http_server", {"0", std::to_string(work.count()), zk.hosts()}},
           port_{static_cast<std::uint16_t>(std::stoi(line_after("listening at port ")))}
     {
     }
@@ -68,17 +68,10 @@ BOOST_FIXTURE_TEST_SUITE(example_http_server, example_scene)
 
 BOOST_AUTO_TEST_CASE(sigterm_while_requests_hold_and_wait)
 {
-    const auto contenders = [&] {
-        std::size_t all = 0;
-        for (const auto& [session, nodes] : server.ephemerals()) {
-            all += nodes.size();
-        }
-        return all;
-    };
     instance a{server, 1200ms};
     instance b{server, 0ms};
     auto holds = a.get("/apples");
-    BOOST_REQUIRE(wait_until([&] { return contenders() == 1U; }, 30s));
+    BOOST_REQUIRE(wait_until([&] { return server.nodes("/locks/apples").size() == 1U; }, 30s));
     auto waits = a.get("/apples");
     auto waits_elsewhere = b.get("/apples");
     a.send_signal(SIGTERM);
@@ -104,7 +97,7 @@ BOOST_AUTO_TEST_CASE(each_resource_has_a_lock_and_a_wait_has_an_end)
     instance a{server, 6000ms};
     instance b{server, 0ms};
     auto holds = a.get("/pears");
-    BOOST_REQUIRE(wait_until([&] { return !server.ephemerals().empty(); }, 30s));
+    BOOST_REQUIRE(wait_until([&] { return !server.nodes("/locks/pears").empty(); }, 30s));
     auto waits = b.get("/pears");
     BOOST_TEST(b.get("/plums").get().result_int() == 200U);
     BOOST_TEST(b.get("/..").get().result_int() == 503U); // no path of a lock

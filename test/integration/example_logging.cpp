@@ -7,7 +7,7 @@ using namespace colock::test;
 
 BOOST_FIXTURE_TEST_CASE(spdlog_has_the_lines_of_the_client, example_scene)
 {
-    example p{"logging", {server.connect_string()}};
+    example p{"logging", {server.hosts()}};
     const auto lines = p.rest();
     BOOST_TEST(p.wait().success());
     const auto count = [&](const std::string& beginning, const std::string& words) {

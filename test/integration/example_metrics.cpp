@@ -65,7 +65,7 @@ BOOST_FIXTURE_TEST_SUITE(example_metrics, example_scene)
 
 BOOST_AUTO_TEST_CASE(a_scrape_shows_what_the_locks_do)
 {
-    example p{"metrics", {"0", server.connect_string()}};
+    example p{"metrics", {"0", server.hosts()}};
     const auto port = static_cast<std::uint16_t>(std::stoi(p.line_after("metrics at port ")));
     std::string text;
     BOOST_TEST(wait_until(

@@ -15,7 +15,7 @@ BOOST_FIXTURE_TEST_CASE(three_calls_at_a_time, example_scene)
         auto operator<=>(const change&) const = default;
     };
     std::vector<change> changes;
-    const std::vector<std::string> arguments{"8", server.connect_string()};
+    const std::vector<std::string> arguments{"8", server.hosts()};
     example processes[]{example{"rate_limiter", arguments}, example{"rate_limiter", arguments},
                         example{"rate_limiter", arguments}};
     for (auto& each : processes) {

@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_CASE(one_makes_what_all_serve)
     std::vector<std::unique_ptr<example>> readers;
     for (int i = 0; i != 4; ++i) {
         readers.push_back(std::make_unique<example>(
-            "reader_writer_cache", std::vector<std::string>{"60000", server.connect_string()}));
+            "reader_writer_cache", std::vector<std::string>{"60000", server.hosts()}));
     }
     int makers = 0;
     std::vector<std::string> served;
@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(one_makes_what_all_serve)
     BOOST_TEST(std::ranges::count(served, served[0]) == 4);
 
     // With less patience the next one makes a new value.
-    example impatient{"reader_writer_cache", {"0", server.connect_string()}};
+    example impatient{"reader_writer_cache", {"0", server.hosts()}};
     impatient.line_after("making new rates");
     BOOST_TEST(impatient.line() != served[0]);
     BOOST_TEST(impatient.line() == "served");
@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(one_makes_what_all_serve)
 
 BOOST_AUTO_TEST_CASE(a_reader_is_let_in_while_another_one_serves)
 {
-    const std::vector<std::string> arguments{"60000", server.connect_string()};
+    const std::vector<std::string> arguments{"60000", server.hosts()};
     example first{"reader_writer_cache", arguments};
     const auto rates = first.skip_to("serving ");
     // It holds the shared lock, by its downgrade, and keeps it while it is stopped.

@@ -1,9 +1,9 @@
-// A server, and examples that run against it.
+// A server in memory, and examples that run against it. That locks hold what they promise, real servers show elsewhere.
 #ifndef COLOCK_TEST_EXAMPLE_SCENE_HPP
 #define COLOCK_TEST_EXAMPLE_SCENE_HPP
 
+#include <colock/testing/server.hpp>
 #include <support/subprocess.hpp>
-#include <support/zookeeper_server.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -81,15 +81,10 @@ private:
 
 struct example_scene {
     // Sessions end soon.
-    zookeeper_server server{{.tick_time = 500ms, .max_session_timeout = 4s}};
+    testing::server server{{.least_session = 1s, .most_session = 4s}};
 
-    ~example_scene() { BOOST_TEST(server.running()); }
-
-    void check_nothing_left()
-    {
-        BOOST_TEST(server.sessions().empty());
-        BOOST_TEST(server.ephemerals().empty());
-    }
+    // Nor a node of theirs: a node of a session goes with it.
+    void check_nothing_left() { BOOST_TEST(server.sessions().empty()); }
 };
 
 } // namespace colock::test

@@ -26,16 +26,16 @@ struct scene : example_scene {
 
 BOOST_FIXTURE_TEST_CASE(shards_move_to_those_who_live, scene)
 {
-    example a{"shards", {"a", server.connect_string()}};
+    example a{"shards", {"a", server.hosts()}};
     BOOST_TEST(shards_of(a, 8).size() == 8u);
-    example b{"shards", {"b", server.connect_string()}};
+    example b{"shards", {"b", server.hosts()}};
     const auto half = shards_of(b, 4);
     a.kill();
     const auto rest = shards_of(b, 4);
     for (const auto each : half) {
         BOOST_TEST(!rest.contains(each));
     }
-    example c{"shards", {"c", server.connect_string()}};
+    example c{"shards", {"c", server.hosts()}};
     shards_of(c, 4);
     b.send_signal(SIGTERM);
     b.skip_to("has handed everything on");

@@ -17,8 +17,8 @@ BOOST_FIXTURE_TEST_SUITE(example_spans, example_scene)
 
 BOOST_AUTO_TEST_CASE(links_name_the_hold_that_was_waited_for)
 {
-    example one{"spans", {server.connect_string()}};
-    example other{"spans", {server.connect_string()}};
+    example one{"spans", {server.hosts()}};
+    example other{"spans", {server.hosts()}};
     std::map<std::string, pt::ptree> all; // by identifier
     std::map<std::string, int> names;
     for (auto* each : {&one, &other}) {

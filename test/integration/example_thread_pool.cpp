@@ -25,7 +25,7 @@ BOOST_FIXTURE_TEST_CASE(one_order_of_a_customer_at_a_time, example_scene)
         return most;
     };
 
-    const std::vector<std::string> arguments{"12", server.connect_string()};
+    const std::vector<std::string> arguments{"12", server.hosts()};
     example processes[]{example{"thread_pool", arguments}, example{"thread_pool", arguments}};
     std::map<std::string, std::vector<change>> of_customers;
     for (auto& each : processes) {

@@ -1,5 +1,6 @@
 // The example of TLS takes its lock below a root that its certificate alone may write to.
 #include <support/certificates.hpp>
+#include <support/zookeeper_server.hpp>
 
 #include "example_scene.hpp"
 

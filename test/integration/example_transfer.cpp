@@ -14,11 +14,11 @@ struct bank : example_scene {
                                       const std::string& amount)
     {
         return std::make_unique<example>(
-            "transfer", std::vector<std::string>{from, to, amount, server.connect_string()});
+            "transfer", std::vector<std::string>{from, to, amount, server.hosts()});
     }
     int balance(const std::string& account)
     {
-        return std::stoi(admin_session{server.connect_string()}.get("/accounts/" + account));
+        return std::stoi(admin_session{server.hosts()}.get("/accounts/" + account));
     }
 };
 

@@ -1,7 +1,4 @@
 // The example worker is told of its loss, and leaves nothing behind.
-#include <support/session_killer.hpp>
-#include <support/tcp_proxy.hpp>
-
 #include "example_scene.hpp"
 
 #include <csignal>
@@ -11,22 +8,17 @@ using namespace colock::test;
 BOOST_FIXTURE_TEST_CASE(a_worker_is_told_of_each_loss, example_scene)
 {
     constexpr auto working = "working with fencing token ";
-    tcp_proxy proxy{server.connect_string()};
-    example worker{"worker", {proxy.connect_string()}};
+    example worker{"worker", {server.hosts()}};
     const auto first = worker.line_after(working);
 
-    // Its session ends on the server, and it cannot take that up again meanwhile.
-    proxy.refuse(true);
-    BOOST_TEST(!kill_session(server.connect_string(), proxy.sessions().back()));
-    proxy.refuse(false);
+    server.expire(server.sessions().back());
     BOOST_TEST(worker.line_after("stopped: ").find("session") != std::string::npos);
     const auto second = worker.line_after(working);
     BOOST_TEST(first < second);
 
-    // Its server is out of reach.
-    proxy.stall(true);
+    server.pause();
     worker.line_after("stopped: ");
-    proxy.stall(false);
+    server.resume();
     const auto third = worker.line_after(working);
     BOOST_TEST(second < third);
 

@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_CASE(a_greeting_has_a_token)
     for (const auto* name : {"hello_lock", "callbacks", "yield", "as_tuple"}) {
         BOOST_TEST_CONTEXT(name)
         {
-            example p{name, {server.connect_string()}};
+            example p{name, {server.hosts()}};
             BOOST_TEST(p.line_after("hello, my fencing token is ").size() == 32U);
             BOOST_TEST(p.rest().empty());
             BOOST_TEST(p.wait().success());
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(without_a_server_each_says_so_and_fails)
             BOOST_TEST(p.wait().code == 1);
         }
     }
-    example bad_path{"as_tuple", {server.connect_string(), "locks"}};
+    example bad_path{"as_tuple", {server.hosts(), "locks"}};
     BOOST_TEST(bad_path.wait().code == 1);
     BOOST_TEST(tuple.wait().code == 75); // later it may succeed
     check_nothing_left();
@@ -49,8 +49,8 @@ BOOST_AUTO_TEST_CASE(without_a_server_each_says_so_and_fails)
 
 BOOST_AUTO_TEST_CASE(threads_of_two_processes_draw_different_numbers)
 {
-    example one{"futures", {server.connect_string()}};
-    example other{"futures", {server.connect_string()}};
+    example one{"futures", {server.hosts()}};
+    example other{"futures", {server.hosts()}};
     std::vector<std::string> drawn;
     for (int i = 0; i < 4; ++i) {
         drawn.push_back(one.line());
@@ -62,15 +62,15 @@ BOOST_AUTO_TEST_CASE(threads_of_two_processes_draw_different_numbers)
     }
     BOOST_TEST(one.wait().success());
     BOOST_TEST(other.wait().success());
-    BOOST_TEST(admin_session{server.connect_string()}.get("/counter") == "8");
+    BOOST_TEST(admin_session{server.hosts()}.get("/counter") == "8");
     check_nothing_left();
 }
 
 BOOST_AUTO_TEST_CASE(a_timed_try_says_who_is_at_it)
 {
-    example first{"timed_try", {server.connect_string(), "30000", "60000"}};
+    example first{"timed_try", {server.hosts(), "30000", "60000"}};
     first.line_after("making the backup");
-    example second{"timed_try", {server.connect_string(), "100", "0"}};
+    example second{"timed_try", {server.hosts(), "100", "0"}};
     const auto holder = second.line_after("busy: ");
     BOOST_TEST_INFO(holder);
     BOOST_TEST(holder.find(':' + std::to_string(first.pid()) + " (timed_try)") !=
@@ -79,17 +79,15 @@ BOOST_AUTO_TEST_CASE(a_timed_try_says_who_is_at_it)
     BOOST_TEST(second.wait().success());
 
     // An operator takes the lock away from the first one.
-    admin_session admin{server.connect_string()};
-    const auto contenders = [&] { return admin.children("/locks/backup"); };
+    const auto contenders = [&] { return server.nodes("/locks/backup"); };
     BOOST_REQUIRE(wait_until([&] { return contenders().size() == 1U; }, 30s));
-    admin.remove("/locks/backup/" + contenders().front());
-    admin.close();
+    server.remove("/locks/backup/" + contenders().front());
     BOOST_TEST(first.wait().code == 1);
-    example third{"timed_try", {server.connect_string(), "30000", "0"}};
+    example third{"timed_try", {server.hosts(), "30000", "0"}};
     third.line_after("making the backup");
     third.line_after("the backup has 42 files");
     BOOST_TEST(third.wait().success());
-    BOOST_TEST(server.ephemerals().empty());
+    BOOST_TEST(contenders().empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
