@@ -4,14 +4,18 @@
 #include "connect/duration.hpp"
 #include "connect/four_letter_word.hpp"
 #include "connect/look_up.hpp"
+#include "health/server_look.hpp"
 
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <openssl/bio.h>
@@ -85,6 +89,7 @@ struct handshake {
     asio::steady_timer limit;
     std::optional<facts> server;
     std::string fault; // why the certificate is not to be trusted
+    std::string srvr;  // what the server says of itself
 };
 
 void prepare(const std::shared_ptr<handshake>& h, const std::string& name)
@@ -103,7 +108,7 @@ void prepare(const std::shared_ptr<handshake>& h, const std::string& name)
         if (X509_STORE_CTX_get_error_depth(store) == 0) {
             h->server = facts_of(X509_STORE_CTX_get_current_cert(store), name);
         }
-        return true; // to see the rest; nothing is sent here but the handshake
+        return true; // to see the rest; nothing is sent here that anybody could not send
     });
     h->limit.expires_after(3s);
     h->limit.async_wait([weak = std::weak_ptr{h}](const boost::system::error_code& ec) {
@@ -129,6 +134,17 @@ asio::awaitable<std::string> shake_hands(handshake& h, const endpoint& at)
     }
     const auto [ec] = co_await h.stream.async_handshake(ssl::stream_base::client, no_throw);
     co_return ec ? ec.message() : std::string{};
+}
+
+// Servers may refuse to answer, or us.
+asio::awaitable<void> ask_its_kind(handshake& h)
+{
+    constexpr std::size_t most = 64 * 1024;
+    const std::string word{"srvr"};
+    const auto [refused, sent] = co_await asio::async_write(h.stream, asio::buffer(word), no_throw);
+    if (!refused) {
+        co_await asio::async_read(h.stream, asio::dynamic_buffer(h.srvr, most), no_throw);
+    }
 }
 
 void judge(const handshake& h, const client_options& options, const endpoint& at,
@@ -199,6 +215,9 @@ asio::awaitable<void> look_at_certificates(const client_options& options, findin
         const auto name = options.tls_server_name.empty() ? at.host : options.tls_server_name;
         prepare(h, name);
         const auto failed = co_await shake_hands(*h, at);
+        if (failed.empty()) {
+            co_await ask_its_kind(*h);
+        }
         h->limit.cancel();
         ++found.requests;
         if ((co_await asio::this_coro::cancellation_state).cancelled() !=
@@ -206,6 +225,7 @@ asio::awaitable<void> look_at_certificates(const client_options& options, findin
             throw boost::system::system_error{asio::error::operation_aborted};
         }
         judge(*h, options, at, failed, found);
+        judge_kind(at, h->srvr, found);
     }
     judge_own(options, found);
 }

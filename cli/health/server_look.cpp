@@ -89,7 +89,7 @@ asio::awaitable<void> ask_what_it_is(server_facts& server, findings& found)
     ++found.requests;
     server.mode = line_behind(srvr, "Mode: ");
     const auto version = line_behind(srvr, "Zookeeper version: ");
-    server.keeps_nothing = version.find("-colock-serve") != version.npos;
+    judge_kind(server.at, srvr, found);
     server.version = version.substr(0, version.find_first_of("-, "));
 
     const auto conf = co_await ask(server.at, "conf");
@@ -184,14 +184,18 @@ asio::awaitable<void> look_at_server(server_facts& server, const client_options&
               shown(server.at) + " answers in " + shown(longest.took) +
                   (server.version.empty() ? "" : ", ZooKeeper " + server.version) +
                   (server.mode.empty() ? "" : ", " + server.mode));
-    if (server.keeps_nothing) {
-        found.add(severity::warning, "server",
-                  shown(server.at) + " is `colock serve`: for development and tests, it keeps "
-                                     "nothing when it ends; locks that matter need ZooKeeper");
-    }
 }
 
 } // namespace
+
+void judge_kind(const endpoint& at, std::string_view srvr, findings& found)
+{
+    if (srvr.find("-colock-serve") != srvr.npos) {
+        found.add(severity::warning, "server",
+                  shown(at) + " is `colock serve`: for development and tests, it keeps nothing "
+                              "when it ends; locks that matter need ZooKeeper");
+    }
+}
 
 asio::awaitable<std::vector<server_facts>> look_at_servers(const client_options& options,
                                                            findings& found)

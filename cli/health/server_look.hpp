@@ -11,6 +11,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace colock::cli {
@@ -20,7 +21,6 @@ struct server_facts {
     bool answers = false;
     std::string mode; // "leader", "follower", "observer", "standalone"; empty when it does not say
     std::string version;                   // "3.8.0"
-    bool keeps_nothing = false;            // it is `colock serve`
     std::chrono::milliseconds shortest{0}; // sessions that it grants
     std::chrono::milliseconds longest{0};
     std::optional<std::chrono::milliseconds> tick; // as far as it tells
@@ -30,6 +30,9 @@ struct server_facts {
 // Connects to each server of the options, and asks it. The findings are those about one server.
 [[nodiscard]] boost::asio::awaitable<std::vector<server_facts>>
 look_at_servers(const client_options& options, findings& found);
+
+// Warns of a server whose answer to `srvr` says that it is `colock serve`.
+void judge_kind(const endpoint& at, std::string_view srvr, findings& found);
 
 // Those about all servers: their roles, whether they belong together, and whether ticks and sessions suit the options.
 void judge_roles(const std::vector<server_facts>& servers, bool tls, findings& found);

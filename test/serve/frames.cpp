@@ -56,6 +56,15 @@ BOOST_AUTO_TEST_CASE(an_expired_session_is_told_and_its_nodes_are_gone)
     BOOST_TEST(looks.only_answer().error == -101);
 }
 
+// It may be in the midst of a handshake of TLS.
+BOOST_AUTO_TEST_CASE(a_client_that_asks_for_no_session_is_not_kept)
+{
+    server.advance(9s);
+    BOOST_TEST(!client.port.is_over());
+    server.advance(21s);
+    BOOST_TEST(client.port.is_over());
+}
+
 BOOST_AUTO_TEST_CASE(pings_keep_a_session_alive)
 {
     client.greet(4s);

@@ -1,7 +1,9 @@
 // Other libraries through `colock serve`, as test/interop has them through ZooKeeper: what each of them has of locks.
 #include <support/admin_session.hpp>
 #include <support/subprocess.hpp>
+#include <support/temporary_directory.hpp>
 
+#include "colock_process.hpp"
 #include "interop/peer_process.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -111,6 +113,48 @@ BOOST_AUTO_TEST_CASE(curators_recipes_work)
     one->ask("multi-lock /m1 /m2", "locked");
     one->ask("multi-unlock", "unlocked");
 }
+
+#ifdef COLOCK_TEST_TLS
+// ZooKeeper's client in Java, with a certificate. Netty, which it needs for that, is no part of the programs.
+BOOST_AUTO_TEST_CASE(javas_client_speaks_tls)
+{
+    const temporary_directory made;
+    const auto file = [&](const char* name) { return made.path() + "/tls/" + name; };
+    subprocess secure{
+        {COLOCK_PROGRAM, "serve", "--port", "0", "--quiet", "--tls", made.path() + "/tls"},
+        {.capture_output = true}};
+    const auto at = secure.read_line(patience).value_or("");
+    BOOST_REQUIRE(!at.empty());
+    write_file(file("both.pem"), file_text(file("client.pem")) + file_text(file("client.key")));
+    std::string netty;
+    for (const auto* part : {"buffer", "codec", "common", "handler", "resolver", "transport"}) {
+        netty += (netty.empty() ? "" : ":") + std::string{"/usr/share/java/netty-"} + part + ".jar";
+        if (!std::filesystem::exists(netty.substr(netty.rfind(':') + 1))) {
+            BOOST_TEST_MESSAGE("skipped: there is no Netty");
+            return;
+        }
+    }
+    const auto options = "JAVA_TOOL_OPTIONS=-Dzookeeper.client.secure=true "
+                         "-Dzookeeper.clientCnxnSocket=org.apache.zookeeper.ClientCnxnSocketNetty "
+                         "-Dzookeeper.ssl.keyStore.location=" +
+                         file("both.pem") +
+                         " -Dzookeeper.ssl.trustStore.location=" + file("ca.pem") +
+                         " -Xbootclasspath/a:" + netty;
+    for (const auto* name : {"curator", "zookeeper-recipe"}) {
+        const auto program = std::string{COLOCK_PEERS} + '/' + name;
+        if (std::filesystem::exists(program)) {
+            peer one{{"env", options, program}, at};
+            peer two{{"env", options, program}, at};
+            one.ask("lock /locks/m", "locked");
+            two.tell("lock /locks/m");
+            BOOST_TEST(two.waits());
+            one.ask("unlock /locks/m", "unlocked");
+            two.expect("locked");
+            two.ask("unlock /locks/m", "unlocked");
+        }
+    }
+}
+#endif
 
 // A session ends some time after its client was killed.
 BOOST_AUTO_TEST_CASE(a_killed_holder_is_followed)

@@ -136,6 +136,9 @@ BOOST_AUTO_TEST_CASE(it_makes_certificates_once_and_they_work)
         run_colock(s.address, {"run", "--tls-ca", ca, "--tls-cert", client.file, "--tls-key",
                                client.key, "--acl", "creator", "/locks/r", "--", "true"});
     BOOST_TEST(r.status == 0, r.err);
+    const auto d = run_colock(s.address, {"doctor", "--tls-ca", ca});
+    BOOST_TEST(d.status == 0);
+    BOOST_TEST(has(d.out, "is `colock serve`"), d.out);
 }
 
 BOOST_AUTO_TEST_CASE(a_directory_that_lacks_something_is_refused)
