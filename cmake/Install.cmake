@@ -17,8 +17,12 @@ if(COLOCK_TLS)
     install(TARGETS colock_tls EXPORT colockTargets)
 endif()
 if(COLOCK_BUILD_TESTING)
+    set(of_testing colock_testing)
+    if(TARGET colock_testing_world)
+        list(APPEND of_testing colock_testing_world)
+    endif()
     install(
-        TARGETS colock_testing
+        TARGETS ${of_testing}
         EXPORT colockTargets
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
         INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")

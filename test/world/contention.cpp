@@ -2,8 +2,8 @@
 #include <colock/client.hpp>
 #include <colock/mutex.hpp>
 
-#include "process.hpp"
 #include "simulated.hpp"
+#include "world/process.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>

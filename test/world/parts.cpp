@@ -1,7 +1,8 @@
 // The parts of the simulated world: time, machines, links, processes.
-#include "process.hpp"
 #include "report/boot_clock.hpp"
 #include "session/boot_timer.hpp"
+#include "simulated.hpp"
+#include "world/process.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>

@@ -13,6 +13,10 @@
 #include "ensemble/tree.hpp"
 #include "ensemble/wire.hpp"
 
+namespace colock::simulated {
+class process; // world/process.hpp: a program in it
+}
+
 namespace world {
 
 namespace ephemeral_owner = colock::simulated::ephemeral_owner;
@@ -43,6 +47,7 @@ using colock::simulated::operation;
 using colock::simulated::pauses;
 using colock::simulated::ping_reply;
 using colock::simulated::ping_request;
+using colock::simulated::process;
 using colock::simulated::random;
 using colock::simulated::reply;
 using colock::simulated::request;

@@ -1,6 +1,6 @@
 #include "side.hpp"
 #include "simulated.hpp"
-#include "zk/translation.hpp"
+#include "world/zk/translation.hpp"
 
 #include <deque>
 #include <stdexcept>
@@ -11,6 +11,8 @@ namespace world::conversation {
 namespace {
 
 using namespace std::chrono_literals;
+using colock::simulated::to_library;
+using colock::simulated::to_servers;
 
 class simulated_side : public side {
 public:

@@ -3,9 +3,9 @@
 
 #include <colock/colock.hpp>
 
-#include "../process.hpp"
 #include "scene.hpp"
 #include "simulated.hpp"
+#include "world/process.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>

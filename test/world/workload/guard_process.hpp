@@ -1,10 +1,11 @@
 // A session guard of a program: a process beside it, with the code of the real one.
 #pragma once
 
-#include "../process.hpp"
 #include "guard/helper.hpp"
 #include "guard/session_guard.hpp"
 #include "scene.hpp"
+#include "simulated.hpp"
+#include "world/process.hpp"
 
 #include <chrono>
 #include <functional>

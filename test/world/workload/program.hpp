@@ -1,9 +1,9 @@
 // What runs on one machine: processes that come and go, their clients, and those who use them.
 #pragma once
 
-#include "../process.hpp"
 #include "scene.hpp"
 #include "simulated.hpp"
+#include "world/process.hpp"
 
 #include <boost/asio/awaitable.hpp>
 

@@ -1,5 +1,6 @@
 // The simulated connection does what lib/zk and the C client do: against a server that the test plays.
-#include "process.hpp"
+#include "simulated.hpp"
+#include "world/process.hpp"
 #include "zk/connection.hpp"
 
 #include <boost/asio/co_spawn.hpp>

@@ -1,5 +1,6 @@
-#include "../../process.hpp"
 #include "side.hpp"
+#include "simulated.hpp"
+#include "world/process.hpp"
 
 #include <chrono>
 #include <utility>

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace world {
+namespace colock::simulated {
 
 class chroot {
 public:
@@ -39,4 +39,4 @@ private:
     std::string prefix_;
 };
 
-} // namespace world
+} // namespace colock::simulated

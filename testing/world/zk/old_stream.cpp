@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 namespace {
 
@@ -20,7 +20,7 @@ public:
     old_stream(const colock::zk::strand_type& strand, std::shared_ptr<stream> connection,
                bool ended)
         : strand_{strand}, stream_{std::move(connection)},
-          work_{process::current()->context().get_executor()}
+          work_{process::current().context().get_executor()}
     {
         if (ended) {
             close();
@@ -64,4 +64,4 @@ std::shared_ptr<colock::zk::old_socket> make_old_stream(const colock::zk::strand
     return std::make_shared<old_stream>(strand, std::move(connection), ended);
 }
 
-} // namespace world
+} // namespace colock::simulated

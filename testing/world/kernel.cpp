@@ -10,17 +10,15 @@
 #include <stdexcept>
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 namespace {
 
-constinit kernel* running = nullptr;
+// Other threads are none of the world.
+constinit thread_local kernel* running = nullptr;
 
 // No program has so much to do in one instant: it goes round in a circle.
 constexpr std::size_t most_waits = 100'000;
-
-// A summer's day, so that nobody takes the time of the world for the time of now.
-constexpr std::chrono::seconds world_began{1'500'000'000};
 
 timespec to_timespec(std::chrono::nanoseconds t) noexcept
 {
@@ -29,11 +27,6 @@ timespec to_timespec(std::chrono::nanoseconds t) noexcept
 }
 
 } // namespace
-
-kernel* kernel::current() noexcept
-{
-    return running;
-}
 
 kernel* kernel::make_current(kernel* k) noexcept
 {
@@ -66,7 +59,7 @@ int kernel::clock_gettime(clockid_t which, timespec& shown) const noexcept
 {
     switch (which) {
     case CLOCK_BOOTTIME: shown = to_timespec(machine_.clock()); return 0;
-    case CLOCK_REALTIME: shown = to_timespec(world_began + machine_.clock()); return 0;
+    case CLOCK_REALTIME: shown = to_timespec(since_1970 + machine_.clock()); return 0;
     default: shown = to_timespec(machine_.awake()); return 0;
     }
 }
@@ -129,7 +122,7 @@ void kernel::closed(int descriptor) noexcept
                   [descriptor](const auto& each) { return each.descriptor == descriptor; });
 }
 
-} // namespace world
+} // namespace colock::simulated
 
 // The definitions of the program come before those of the C library, and of sanitizers. The functions of the system are
 // called by their numbers, then: whichever library defines them.
@@ -138,8 +131,8 @@ extern "C" {
 __attribute__((visibility("default"))) int clock_gettime(clockid_t which,
                                                          struct timespec* shown) noexcept
 {
-    if (world::running != nullptr) {
-        return world::running->clock_gettime(which, *shown);
+    if (colock::simulated::running != nullptr) {
+        return colock::simulated::running->clock_gettime(which, *shown);
     }
     return static_cast<int>(::syscall(SYS_clock_gettime, which, shown));
 }
@@ -147,8 +140,8 @@ __attribute__((visibility("default"))) int clock_gettime(clockid_t which,
 __attribute__((visibility("default"))) int epoll_ctl(int instance, int operation, int descriptor,
                                                      struct epoll_event* event) noexcept
 {
-    if (world::running != nullptr) {
-        return world::running->epoll_ctl(instance, operation, descriptor, event);
+    if (colock::simulated::running != nullptr) {
+        return colock::simulated::running->epoll_ctl(instance, operation, descriptor, event);
     }
     return static_cast<int>(::syscall(SYS_epoll_ctl, instance, operation, descriptor, event));
 }
@@ -156,8 +149,8 @@ __attribute__((visibility("default"))) int epoll_ctl(int instance, int operation
 __attribute__((visibility("default"))) int epoll_wait(int instance, struct epoll_event* events,
                                                       int most, int timeout)
 {
-    if (world::running != nullptr) {
-        return world::running->epoll_wait(instance, events, most);
+    if (colock::simulated::running != nullptr) {
+        return colock::simulated::running->epoll_wait(instance, events, most);
     }
     return static_cast<int>(
         ::syscall(SYS_epoll_pwait, instance, events, most, timeout, nullptr, std::size_t{8}));
@@ -166,8 +159,8 @@ __attribute__((visibility("default"))) int epoll_wait(int instance, struct epoll
 __attribute__((visibility("default"))) int timerfd_create(clockid_t clock, int flags) noexcept
 {
     const auto made = static_cast<int>(::syscall(SYS_timerfd_create, clock, flags));
-    if (world::running != nullptr && made != -1) {
-        world::running->timerfd_created(made, clock);
+    if (colock::simulated::running != nullptr && made != -1) {
+        colock::simulated::running->timerfd_created(made, clock);
     }
     return made;
 }
@@ -176,16 +169,16 @@ __attribute__((visibility("default"))) int timerfd_settime(int descriptor, int f
                                                            const struct itimerspec* value,
                                                            struct itimerspec* old) noexcept
 {
-    if (world::running != nullptr) {
-        return world::running->timerfd_settime(descriptor, flags, *value);
+    if (colock::simulated::running != nullptr) {
+        return colock::simulated::running->timerfd_settime(descriptor, flags, *value);
     }
     return static_cast<int>(::syscall(SYS_timerfd_settime, descriptor, flags, value, old));
 }
 
 __attribute__((visibility("default"))) int close(int descriptor)
 {
-    if (world::running != nullptr) {
-        world::running->closed(descriptor);
+    if (colock::simulated::running != nullptr) {
+        colock::simulated::running->closed(descriptor);
     }
     return static_cast<int>(::syscall(SYS_close, descriptor));
 }

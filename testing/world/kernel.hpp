@@ -4,7 +4,7 @@
 // While a kernel is the current one, they are answered by it. Otherwise they are the system's.
 #pragma once
 
-#include "simulated.hpp"
+#include "ensemble/machine.hpp"
 
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -14,17 +14,19 @@
 #include <cstddef>
 #include <vector>
 
-namespace world {
+namespace colock::simulated {
 
 class kernel {
 public:
+    // What the clock of the day shows beyond machine::clock(): a summer's day, so that nobody takes the time of the world
+    // for the time of now.
+    static constexpr std::chrono::seconds since_1970{1'500'000'000};
+
     explicit kernel(machine& on) : machine_{on} {}
     kernel(const kernel&) = delete;
     kernel& operator=(const kernel&) = delete;
 
-    // The one of the process that runs now; nullptr between events.
-    [[nodiscard]] static kernel* current() noexcept;
-    // Returns the one before.
+    // That of the process that runs now; nullptr between events. Returns the one before.
     static kernel* make_current(kernel* k) noexcept;
 
     // When a timer that is set goes off, by machine::clock(), if the machine does not sleep; the largest value: never.
@@ -62,4 +64,4 @@ private:
     std::size_t waits_ = 0;
 };
 
-} // namespace world
+} // namespace colock::simulated

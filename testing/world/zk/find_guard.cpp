@@ -7,7 +7,7 @@ namespace colock::guard {
 
 started_helper find_helper(const std::string&, int)
 {
-    const auto& find = world::process::current()->find_guard;
+    const auto& find = colock::simulated::process::current().find_guard;
     return find ? find() : started_helper{nullptr, "there is none in this world"};
 }
 

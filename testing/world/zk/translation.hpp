@@ -4,13 +4,13 @@
 #include <colock/client_options.hpp>
 #include <colock/error.hpp>
 
-#include "simulated.hpp"
+#include "ensemble/wire.hpp"
 #include "zk/call.hpp"
 
 #include <iterator>
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 static_assert(static_cast<int>(opcode::set_acl) == static_cast<int>(colock::zk::opcode::set_acl));
 
@@ -64,4 +64,4 @@ static_assert(static_cast<int>(opcode::set_acl) == static_cast<int>(colock::zk::
     return {s.id, s.password};
 }
 
-} // namespace world
+} // namespace colock::simulated

@@ -1,9 +1,11 @@
 // A program on a machine, with its io_context.
 #pragma once
 
+#include "ensemble/machine.hpp"
+#include "ensemble/network.hpp"
+#include "ensemble/random.hpp"
 #include "guard/helper.hpp"
 #include "kernel.hpp"
-#include "simulated.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -11,21 +13,25 @@
 #include <memory>
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 // Its handlers run when something has arrived, or a timer is due, and only while the machine runs it. Between two
 // instants it runs until nothing is ready any more.
 class process final : private machine::resident {
 public:
-    // The machine has no other process, and lives.
-    process(machine& on, network& net, random chance);
+    // The machine has no other process, and lives. The world has one thread, so the context needs no locks; but Asio has no
+    // signal sets in several contexts without.
+    process(machine& on, network& net, random chance,
+            int concurrency_hint = BOOST_ASIO_CONCURRENCY_HINT_UNSAFE);
     process(const process&) = delete;
     process& operator=(const process&) = delete;
     // A process that still lives ends in order: its context is destroyed, which sends last words.
     ~process();
 
     // The one that runs now; nullptr between events.
-    [[nodiscard]] static process* current() noexcept;
+    [[nodiscard]] static process* running() noexcept;
+    // Throws std::logic_error between events: a client belongs into a process.
+    [[nodiscard]] static process& current();
 
     // Not of a process that has been killed.
     [[nodiscard]] boost::asio::io_context& context() noexcept { return *context_; }
@@ -86,4 +92,4 @@ private:
     std::shared_ptr<bool> alive_; // for what the machine keeps of it
 };
 
-} // namespace world
+} // namespace colock::simulated

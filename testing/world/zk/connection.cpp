@@ -12,7 +12,7 @@
 #include <chrono>
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 namespace {
 
@@ -199,7 +199,7 @@ bool simulated_connection::open(const zk::server& to, const std::string& prefix,
 
 void simulated_connection::connect()
 {
-    auto& here = *process::current();
+    auto& here = process::current();
     stream_ = here.net().connect(
         here.on(), address_,
         {.connected =
@@ -568,7 +568,7 @@ void simulated_connection::close(bool last_words) noexcept
 
 } // namespace
 
-} // namespace world
+} // namespace colock::simulated
 
 bool colock::zk::speaks_tls() noexcept
 {
@@ -579,5 +579,6 @@ std::shared_ptr<colock::zk::connection>
 colock::zk::make_connection(const strand_type& strand, std::shared_ptr<void> owner,
                             connection::observer& told, std::atomic<std::uint64_t>& wakeups)
 {
-    return std::make_shared<world::simulated_connection>(strand, std::move(owner), told, wakeups);
+    return std::make_shared<colock::simulated::simulated_connection>(strand, std::move(owner), told,
+                                                                     wakeups);
 }

@@ -1,25 +1,38 @@
 #include "process.hpp"
 
+#include "zk/entropy.hpp"
+
 #include <boost/asio/steady_timer.hpp>
 
+#include <algorithm>
+#include <cstring>
 #include <exception>
+#include <stdexcept>
 #include <utility>
 
-namespace world {
+namespace colock::simulated {
 
 namespace {
 
-constinit process* running = nullptr;
+constinit thread_local process* current_process = nullptr;
 constexpr auto never = std::chrono::nanoseconds::max();
 
 } // namespace
 
-process* process::current() noexcept
+process* process::running() noexcept
 {
-    return running;
+    return current_process;
 }
 
-process::process(machine& on, network& net, random chance)
+process& process::current()
+{
+    if (current_process == nullptr) {
+        throw std::logic_error{"colock runs outside the processes of the simulated world"};
+    }
+    return *current_process;
+}
+
+process::process(machine& on, network& net, random chance, int concurrency_hint)
     : machine_{on}, network_{net}, random_{chance}, kernel_{on}, alive_{
                                                                      std::make_shared<bool>(true)}
 {
@@ -30,8 +43,7 @@ process::process(machine& on, network& net, random chance)
         }
     });
     enter();
-    // The world has one thread.
-    context_ = std::make_unique<boost::asio::io_context>(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE);
+    context_ = std::make_unique<boost::asio::io_context>(concurrency_hint);
     // With a timer comes the loop that looks at timers, in which the kernel notices a process that runs for ever.
     const boost::asio::steady_timer unused{*context_};
     leave();
@@ -45,7 +57,7 @@ process::~process()
 void process::enter()
 {
     if (depth_++ == 0) {
-        before_ = std::exchange(running, this);
+        before_ = std::exchange(current_process, this);
         kernel::make_current(&kernel_);
         kernel_.begin();
     }
@@ -63,8 +75,8 @@ void process::leave()
         }
     }
     if (--depth_ == 0) {
-        running = std::exchange(before_, nullptr);
-        kernel::make_current(running == nullptr ? nullptr : &running->kernel_);
+        current_process = std::exchange(before_, nullptr);
+        kernel::make_current(current_process == nullptr ? nullptr : &current_process->kernel_);
         // A timer that is set without any work is one that was cancelled.
         if (context_ && !context_->stopped()) {
             plan();
@@ -106,4 +118,18 @@ void process::plan()
     });
 }
 
-} // namespace world
+} // namespace colock::simulated
+
+// Chance for the library: that of the process, which the seed has given it. It is defined here because whoever uses a world
+// links this file: so a program with colock::colock before colock::testing_world has two definitions, and does not link.
+void colock::zk::random_bytes(void* to, std::size_t count)
+{
+    auto* at = static_cast<unsigned char*>(to);
+    while (count != 0) {
+        const auto word = simulated::process::current().chance()();
+        const auto part = std::min(count, sizeof word);
+        std::memcpy(at, &word, part);
+        at += part;
+        count -= part;
+    }
+}
