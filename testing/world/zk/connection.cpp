@@ -1,10 +1,8 @@
 // A connection of the library, in the simulated world: what lib/zk and the C client do together, over a stream.
 #include "zk/connection.hpp"
 
-#include "../process.hpp"
-#include "chroot.hpp"
 #include "old_stream.hpp"
-#include "translation.hpp"
+#include "simulated_handle.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -22,50 +20,10 @@ using colock::error_code;
 using colock::zookeeper_errc;
 using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
-using status = zk::handle::status;
+using status = simulated_handle::status;
 
 // So many packets are processed before other handlers of the executor get their turn.
 constexpr int packets_a_turn = 64;
-
-// What a server answers that has ended the session a moment ago.
-constexpr int unknown_session = -12;
-
-// The C client counts whole milliseconds.
-milliseconds since(clock::time_point then, clock::time_point now) noexcept
-{
-    return std::chrono::duration_cast<milliseconds>(now - then);
-}
-
-// What the C client makes of an answer: without success there is nothing but the error.
-zk::reply shown(zk::opcode op, zk::reply&& r, const chroot& root)
-{
-    if (r.error.value() == unknown_session) {
-        r.error = zookeeper_errc::session_expired;
-    }
-    if (op == zk::opcode::multi) {
-        if (colock::outcome_unknown(r.error)) {
-            r.results.clear();
-        }
-        for (auto& result : r.results) {
-            if (r.error) {
-                result = {result.error, {}, {}};
-            }
-            root.strip(result.path);
-        }
-        return {.error = r.error, .results = std::move(r.results)};
-    }
-    if (r.error) {
-        return {.error = r.error};
-    }
-    if (op == zk::opcode::create) {
-        root.strip(r.text);
-    }
-    if (op == zk::opcode::remove || op == zk::opcode::sync || op == zk::opcode::set_acl ||
-        op == zk::opcode::forget_watches) {
-        return {};
-    }
-    return std::move(r);
-}
 
 class simulated_connection final : public zk::connection,
                                    public std::enable_shared_from_this<simulated_connection> {
@@ -76,10 +34,7 @@ public:
           timer_{strand_}
     {
     }
-    ~simulated_connection() override
-    {
-        break_off(status::broken, zookeeper_errc::connection_loss, "");
-    }
+    ~simulated_connection() override { break_off(); }
 
     [[nodiscard]] bool open(const zk::server& to, const std::string& prefix,
                             milliseconds session_timeout, const zk::session_identity& session,
@@ -91,25 +46,21 @@ public:
     void end_session(std::function<void(bool confirmed)> done) override;
     void close(bool last_words = false) noexcept override;
 
-    [[nodiscard]] fault_report fault() const override { return {fault_}; }
-    [[nodiscard]] zk::session_identity session() const noexcept override { return session_; }
-    [[nodiscard]] milliseconds session_timeout() const noexcept override { return timeout_; }
+    [[nodiscard]] fault_report fault() const override { return {client_.fault()}; }
+    [[nodiscard]] zk::session_identity session() const noexcept override
+    {
+        return client_.session();
+    }
+    [[nodiscard]] milliseconds session_timeout() const noexcept override
+    {
+        return client_.session_timeout();
+    }
 
 private:
     class library_call;
-    struct sent_request {
-        std::int32_t number;
-        zk::opcode op;
-        zk::receiver* to;
-    };
 
-    // As the C client has them.
-    void connect();
     void process_connected();
-    [[nodiscard]] bool process_read();
-    void understand(message&& m);
-    [[nodiscard]] clock::duration next_interest();
-    void break_off(status s, const error_code& why, std::string fault);
+    void break_off();
 
     // As lib/zk/c_client_connection.cpp has them.
     bool settle();
@@ -121,31 +72,13 @@ private:
     void on_timer();
     void try_to_end();
     void await_end();
-    void let_go();
 
     zk::strand_type strand_;
     std::shared_ptr<void> owner_;
     observer& observer_;
     std::atomic<std::uint64_t>& wakeups_;
 
-    std::string address_;
-    chroot root_;
-    milliseconds timeout_{}; // that of the session, once there is one
-    zk::session_identity session_;
-    std::vector<colock::credential> credentials_;
-    zk::watch_receiver* watches_ = nullptr;
-
-    std::shared_ptr<stream> stream_;
-    status state_ = status::connecting;
-    std::string fault_;
-    fifo<message> arrived_;
-    bool end_arrived_ = false; // behind all that has arrived
-    fifo<sent_request> outstanding_;
-    std::vector<message> held_back_; // until flush()
-    std::int32_t numbers_ = 0;
-    clock::time_point last_received_;
-    clock::time_point last_sent_;
-    clock::time_point unanswered_since_; // see zk::handle
+    simulated_handle client_;
 
     zk::timer timer_;
     clock::time_point timer_at_ = clock::time_point::max();
@@ -184,153 +117,33 @@ bool simulated_connection::open(const zk::server& to, const std::string& prefix,
                                 const std::vector<colock::credential>& credentials,
                                 zk::watch_receiver& watches)
 {
-    address_ = to.address;
-    root_.assign(prefix);
-    timeout_ = session_timeout;
-    session_ = session;
-    credentials_ = credentials;
-    watches_ = &watches;
+    client_.open({to.address, prefix, session_timeout, session, credentials}, watches,
+                 {.connected =
+                      [this] {
+                          asio::post(strand_,
+                                     [self = shared_from_this()] { self->process_connected(); });
+                      },
+                  .readable = [this] { wait_readable(); }});
     open_ = true;
     asio::post(strand_, [self = shared_from_this()] { self->step(); });
     return true;
 }
 
-// ---- the C client's part
-
-void simulated_connection::connect()
-{
-    auto& here = process::current();
-    stream_ = here.net().connect(
-        here.on(), address_,
-        {.connected =
-             [this] {
-                 asio::post(strand_, [self = shared_from_this()] { self->process_connected(); });
-             },
-         .received =
-             [this](message&& m) {
-                 arrived_.push(std::move(m));
-                 wait_readable();
-             },
-         .ended =
-             [this] {
-                 end_arrived_ = true;
-                 wait_readable();
-             }});
-    last_received_ = last_sent_ = clock::now();
-}
-
 void simulated_connection::process_connected()
 {
-    if (!open_ || state_ != status::connecting) {
+    if (!open_ || client_.state() != status::connecting) {
         return;
     }
     wakeups_.fetch_add(1, std::memory_order_relaxed);
-    last_sent_ = clock::now();
-    stream_->send(connect_request{to_servers(session_), timeout_});
+    client_.offer();
     observer_.offered();
     step();
 }
 
-void simulated_connection::break_off(status s, const error_code& why, std::string fault)
+void simulated_connection::break_off()
 {
-    state_ = s;
-    fault_ = std::move(fault);
     const library_call guard{*this};
-    while (!outstanding_.empty()) {
-        outstanding_.pop().to->answered({.error = why});
-    }
-}
-
-// Reads at most one packet. True when there may be more.
-bool simulated_connection::process_read()
-{
-    if (!arrived_.empty()) {
-        last_received_ = clock::now();
-        const library_call guard{*this};
-        understand(arrived_.pop());
-        return !arrived_.empty() || end_arrived_;
-    }
-    if (end_arrived_) {
-        break_off(status::broken, zookeeper_errc::connection_loss, "");
-    }
-    return false;
-}
-
-void simulated_connection::understand(message&& m)
-{
-    if (auto* answer = std::get_if<reply>(&m)) {
-        if (outstanding_.empty() || outstanding_.front().number != answer->number) {
-            break_off(status::broken, zookeeper_errc::runtime_inconsistency,
-                      "the server sent the reply to another request than the first outstanding "
-                      "one");
-            return;
-        }
-        unanswered_since_ = clock::now();
-        const auto to = outstanding_.pop();
-        to.to->answered(shown(to.op, to_library(std::move(answer->body)), root_));
-    } else if (auto* fired = std::get_if<event>(&m)) {
-        root_.strip(fired->what.path);
-        watches_->watch_fired(std::move(fired->what));
-    } else if (const auto* accepted = std::get_if<connect_reply>(&m)) {
-        if (accepted->session.id == 0 && session_.id != 0) {
-            break_off(status::expired, zookeeper_errc::session_expired, "");
-            return;
-        }
-        // As zk::frame_guard has it.
-        if (session_.id != 0 && session_.id != accepted->session.id) {
-            break_off(status::broken, zookeeper_errc::connection_loss,
-                      "the server sent the server takes the session over under another number");
-            return;
-        }
-        session_ = to_library(accepted->session);
-        timeout_ = accepted->timeout;
-        state_ = status::connected;
-        for (auto& c : credentials_) {
-            last_sent_ = clock::now();
-            stream_->send(to_servers(std::move(c)));
-        }
-    } else if (const auto* checked = std::get_if<auth_reply>(&m); checked && checked->error) {
-        break_off(status::auth_failed, zookeeper_errc::auth_failed, "");
-    }
-}
-
-// How long there is nothing to do. May break the connection.
-clock::duration simulated_connection::next_interest()
-{
-    if (!stream_) {
-        connect();
-    }
-    const auto now = clock::now();
-    const auto receive = timeout_ * 2 / 3 - since(last_received_, now);
-    if (receive <= milliseconds{0}) {
-        break_off(status::broken, zookeeper_errc::operation_timeout, "the server is silent");
-        return {};
-    }
-    auto send = timeout_ / 3;
-    if (state_ == status::connected && send <= since(last_sent_, now)) {
-        if (outstanding_.empty()) {
-            stream_->send(ping_request{});
-            last_sent_ = now;
-        }
-    } else if (state_ == status::connected) {
-        send -= since(last_sent_, now);
-    }
-    clock::duration next = std::min(receive, send);
-    if (!outstanding_.empty() && state_ == status::connected) {
-        const auto patience = timeout_ * 2 / 3;
-        auto left = unanswered_since_ + patience - now;
-        if (left <= clock::duration{}) {
-            if (left <= -patience || (arrived_.empty() && !end_arrived_)) {
-                break_off(status::broken, zookeeper_errc::connection_loss,
-                          "the server has answered no request for " +
-                              std::to_string(patience.count()) + " ms");
-                return {};
-            }
-            left = {};
-        }
-        next = std::min(next, left);
-    }
-    return next;
+    client_.break_off(status::broken, zookeeper_errc::connection_loss, "");
 }
 
 error_code simulated_connection::send(const zk::call& c, zk::receiver& to)
@@ -338,43 +151,22 @@ error_code simulated_connection::send(const zk::call& c, zk::receiver& to)
     if (!open_ || close_requested_ || end_sent_) {
         return zookeeper_errc::connection_loss;
     }
-    if (state_ == status::expired || state_ == status::auth_failed) {
-        return zookeeper_errc::invalid_state;
-    }
-    if (outstanding_.empty()) {
-        unanswered_since_ = clock::now();
-    }
-    outstanding_.push({++numbers_, c.op, &to});
-    held_back_.push_back(request{numbers_, to_servers(root_.whole(c))});
-    last_sent_ = clock::now();
-    return {};
+    return client_.send(c, to);
 }
 
 bool simulated_connection::authenticate(const colock::credential& c)
 {
-    if (!open_ || close_requested_ || end_sent_ || in_library_ || state_ != status::connected) {
+    if (!open_ || close_requested_ || end_sent_ || in_library_ ||
+        client_.state() != status::connected) {
         return false;
     }
-    held_back_.push_back(to_servers(c));
-    last_sent_ = clock::now();
+    client_.authenticate(c);
     return true;
-}
-
-// ---- the connection's part
-
-void simulated_connection::let_go()
-{
-    for (auto& m : held_back_) {
-        stream_->send(std::move(m));
-    }
-    held_back_.clear();
 }
 
 void simulated_connection::flush()
 {
-    if (stream_) {
-        let_go();
-    }
+    client_.flush();
     step();
 }
 
@@ -388,7 +180,7 @@ bool simulated_connection::settle()
         close(last_words_);
         return false;
     }
-    switch (state_) {
+    switch (client_.state()) {
     case status::connecting: return true;
     case status::connected:
         if (!established_) {
@@ -396,7 +188,7 @@ bool simulated_connection::settle()
             observer_.established();
         }
         return open_;
-    default: observer_.broken(state_); return false;
+    default: observer_.broken(client_.state()); return false;
     }
 }
 
@@ -416,7 +208,7 @@ void simulated_connection::step()
         clock::duration next{};
         {
             const library_call guard{*this};
-            next = next_interest();
+            next = client_.next_interest();
         }
         const auto when = clock::now() + next;
         due_ = when - milliseconds{5};
@@ -434,7 +226,11 @@ void simulated_connection::step()
 void simulated_connection::drain()
 {
     for (int i = 0; open_ && !close_requested_ && i != packets_a_turn; ++i) {
-        const bool more = process_read();
+        bool more = false;
+        {
+            const library_call guard{*this};
+            more = client_.process_read();
+        }
         if (!settle() || !more || !observer_.expects_answers()) {
             break;
         }
@@ -443,7 +239,7 @@ void simulated_connection::drain()
 
 void simulated_connection::wait_readable()
 {
-    if (!reading_ && open_ && (!arrived_.empty() || end_arrived_)) {
+    if (!reading_ && open_ && client_.is_readable()) {
         reading_ = true;
         asio::post(strand_, [self = shared_from_this()] {
             self->reading_ = false;
@@ -508,24 +304,20 @@ void simulated_connection::try_to_end()
     }
     {
         const library_call guard{*this};
-        static_cast<void>(next_interest());
+        static_cast<void>(client_.next_interest());
     }
     if (!settle()) {
         return;
     }
-    let_go();
-    stream_->send(close_request{});
+    client_.end_session();
     end_sent_ = true;
     wait_readable();
 }
 
 void simulated_connection::await_end()
 {
-    while (!arrived_.empty()) {
-        const auto m = arrived_.pop();
-        end_confirmed_ = end_confirmed_ || std::holds_alternative<close_reply>(m);
-    }
-    if (end_arrived_) {
+    end_confirmed_ = client_.read_confirmation() || end_confirmed_;
+    if (client_.has_seen_the_end()) {
         const auto self = shared_from_this();
         const auto done = std::move(ended_);
         close();
@@ -549,21 +341,16 @@ void simulated_connection::close(bool last_words) noexcept
     open_ = false;
     ended_ = nullptr;
     timer_.cancel();
-    const auto left = std::move(stream_);
-    if (left) {
-        left->handle({});
-        for (auto& m : held_back_) {
-            left->send(std::move(m));
-        }
-    }
+    const auto left = client_.leave();
     if (left && established_ && !end_sent_) {
         if (!last_words) {
-            observer_.left_behind(address_, make_old_stream(strand_, left, end_arrived_));
-        } else if (state_ == status::connected) {
+            observer_.left_behind(client_.address(),
+                                  make_old_stream(strand_, left, client_.has_seen_the_end()));
+        } else if (client_.state() == status::connected) {
             left->send(close_request{});
         }
     }
-    break_off(status::broken, zookeeper_errc::connection_loss, "");
+    break_off();
 }
 
 } // namespace
