@@ -7,8 +7,10 @@
 
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <iostream>
 #include <sstream>
+#include <string_view>
 
 namespace world::examples {
 
@@ -37,13 +39,13 @@ private:
 
 inline void run_fast(colock::testing::world& w, std::chrono::seconds simulated)
 {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = std::clock();
     w.run_for(simulated);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    std::printf("figure: %.0f simulated seconds a real second\n",
-                static_cast<double>(simulated.count()) / took.count());
+    const auto took = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    const auto speed = static_cast<double>(simulated.count()) / took;
+    std::printf("figure: %.0f simulated seconds a second of the processor\n", speed);
 #ifdef NDEBUG // the release build
-    BOOST_TEST(took.count() * 1000 < static_cast<double>(simulated.count()));
+    BOOST_TEST(speed > 1000);
 #endif
 }
 
