@@ -48,6 +48,11 @@ std::string holding::token() const
     return held ? to_string(held->token()) : "";
 }
 
+std::vector<transaction_op> holding::guarded(transaction_op step) const
+{
+    return std::get<held_lock>(held_).guarded(std::move(step));
+}
+
 asio::awaitable<error_code> holding::wait_lost() const
 {
     if (const auto* const held = lock()) {

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace colock::cli {
 
@@ -28,6 +29,9 @@ public:
     [[nodiscard]] std::string node() const;
     // Empty for permits, which have none.
     [[nodiscard]] std::string token() const;
+
+    // The step, with the condition that this is still held. Of a lock of its own.
+    [[nodiscard]] std::vector<transaction_op> guarded(transaction_op step) const;
 
     // Gives the reason of the loss. Throws when it is cancelled.
     boost::asio::awaitable<error_code> wait_lost() const;

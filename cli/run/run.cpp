@@ -1,6 +1,7 @@
 // `colock run`: a command under a lock.
 #include "program/failure.hpp"
 #include "program/program.hpp"
+#include "run/job_options.hpp"
 #include "run/run_options.hpp"
 #include "run/shard_options.hpp"
 #include "run/supervisor.hpp"
@@ -97,8 +98,8 @@ void add_run(program& p)
              "tells who owns what.\n",
          .examples =
              {{"colock run /locks/backup -- ./backup.sh", "one backup at a time, on all machines"},
-              {"colock run --try -E 0 /locks/nightly -- ./nightly.sh",
-               "from every machine's cron: the first one runs it, the others go home"},
+              {"colock run --once-per daily@03:00 /locks/nightly -- ./nightly.sh",
+               "from every machine's cron: one of them runs it, the others end with status 0"},
               {"colock run --timeout 5m --shell /locks/db -- 'pg_dump shop | gzip >dump.gz'",
                "a line for the shell, and at most five minutes of waiting"},
               {"colock run --shared /locks/index -- ./search.sh",
@@ -117,18 +118,25 @@ void add_run(program& p)
     const auto o = std::make_shared<run_options>();
     const auto k = std::make_shared<kind_options>();
     const auto shards = std::make_shared<shard_run_options>();
+    const auto job = std::make_shared<job_options>();
     c.options->add_flag("--try,-n", k->try_only, "do not wait: fail when somebody has the lock");
     c.options->add_flag("--shared,-s", k->shared, "read: share the lock with others that read");
     c.options->add_flag("--exclusive,-x", k->exclusive,
                         "write: alone, where others use --shared; without either PATH is a mutex");
     c.options->add_option("--permits", k->permits, "N permits of M: a semaphore")->type_name("N/M");
+    add_job_options(*c.options, *job);
     add_shard_options(*c.options, *shards);
     add_run_options(*c.options, *o);
-    c.run = [&p, o, k, shards] {
+    c.run = [&p, o, k, shards, job] {
         const std::string name = "colock run";
         const auto run = [&] {
             if (shards->count) {
                 refuse_beside_shards(*k);
+                refuse_job_options(*job, "--shards");
+                if (job->max_hold) {
+                    throw failure{usage, "--max-hold is for one command, and --shards runs many "
+                                         "without an end; leave one of them out"};
+                }
                 return supervise(supervision_of(*o, *shards, name, p));
             }
             refuse_without_shards(*shards);
@@ -136,6 +144,7 @@ void add_run(program& p)
                 throw failure{usage, "--try does not wait, and --timeout does; give one"};
             }
             auto s = supervision_of(*o, name, kind_of(*k), p);
+            add_job(s, *job);
             if (k->try_only) {
                 s.limit = std::chrono::milliseconds{0};
             }

@@ -12,6 +12,7 @@
 #include "run/guardian_link.hpp"
 #include "run/job.hpp"
 #include "run/outer_locks.hpp"
+#include "run/record_node.hpp"
 #include "run/variables.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -156,6 +157,11 @@ private:
             if (!got.error && !got.held) {
                 co_return no_lock();
             }
+            if (got.held && what_.job.need_record()) {
+                if (auto none = co_await look_at_record(got.held)) {
+                    co_return std::move(*none);
+                }
+            }
             const auto result = got.error ? lost_at_once(got.error) : co_await run_under(got.held);
             if (result.guardian_lost && !result.loss) {
                 throw failure{usage,
@@ -167,7 +173,12 @@ private:
                                   "\" cannot be started: " + std::strerror(result.start_error)};
             }
             if (!result.loss) {
-                co_return outcome_of_command(result.wait_status);
+                co_return held_too_long_
+                    ? outcome{timed_out, "held_too_long",
+                              "the command was ended after " + shown(*what_.max_hold) +
+                                  " (--max-hold)",
+                              result.wait_status}
+                    : outcome_of_command(result.wait_status);
             }
             const auto reason = "the lock was lost (" + result.loss.message() + ')';
             if (result.guardian_lost || asked_to_end_ ||
@@ -308,6 +319,46 @@ private:
         return {what_.busy_status.value_or(status), word_for(status)};
     }
 
+    // Nothing when the command may start; also when the lock is lost, which is noticed then.
+    asio::awaitable<std::optional<outcome>> look_at_record(const holding& held)
+    {
+        const auto began = steady::now();
+        for (;;) {
+            auto found = co_await record_.begin(held, what_.job);
+            if (const auto* const s = std::get_if<record_node::started>(&found)) {
+                if (!s->warning.empty()) {
+                    say_.note("warning", s->warning);
+                }
+                co_return std::nullopt;
+            }
+            if (std::holds_alternative<has_run>(found)) {
+                co_return outcome{success, "has_run"};
+            }
+            const auto* const back = std::get_if<record_node::held_back>(&found);
+            if (!back) {
+                co_await held.wait_lost();
+                co_return std::nullopt;
+            }
+            if (what_.limit && back->time > *what_.limit - (steady::now() - began)) {
+                why_busy_ = printable(what_.lock.path) + " is kept by its last run for another " +
+                            shown(back->time) + " (--hold-at-least)";
+                co_return no_lock();
+            }
+            co_await first_of(pause(back->time), held.wait_lost());
+        }
+    }
+
+    // Never returns.
+    asio::awaitable<void> limit_hold(command_run& run)
+    {
+        if (what_.max_hold) {
+            co_await pause(*what_.max_hold);
+            held_too_long_ = true;
+            run.end();
+        }
+        co_await wait_for_ever();
+    }
+
     run_result lost_at_once(const error_code& loss)
     {
         say_.note("lost", "the lock is lost: " + loss.message() + "; the command is not started");
@@ -322,7 +373,8 @@ private:
         std::exception_ptr failed;
         run_result result;
         try {
-            result = co_await run.carry_out(environment(held));
+            auto first = co_await first_of(run.carry_out(environment(held)), limit_hold(run));
+            result = std::get<0>(first);
         } catch (...) {
             failed = std::current_exception();
         }
@@ -335,6 +387,10 @@ private:
             job_.restore_modes();
         }
         leave_soon();
+        if (what_.job.need_record() && !result.loss) {
+            const bool is_success = result.started && !held_too_long_ && result.wait_status == 0;
+            co_await first_of(record_.end(held, is_success), until_leaving());
+        }
         const auto released = co_await first_of(held.release(), until_leaving());
         const auto* const ended = std::get_if<error_code>(&released);
         if (!result.loss && (!ended || *ended == errc::safe_until_passed)) {
@@ -385,6 +441,8 @@ private:
     const terminal terminal_;
     shared_bound bound_;
     guardian_link guardian_;
+    // After the guardian, whose command has the zone of before; before there is a thread.
+    const process_zone zone_{what_.job.once_per ? what_.job.once_per->zone() : ""};
     asio::io_context context_{1};
     client zk_;
     asio::signal_set signals_;
@@ -394,6 +452,8 @@ private:
     steady::time_point deadline_; // of attempts to connect
     asio::steady_timer leave_;    // never, while there is something to do
     std::uint64_t retries_ = 0;
+    record_node record_{zk_, what_.lock.path};
+    bool held_too_long_ = false;
     events say_;
     std::string why_busy_;
     bool asked_to_end_ = false; // by a signal

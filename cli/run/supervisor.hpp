@@ -5,6 +5,7 @@
 
 #include "run/guardian_policy.hpp"
 #include "run/lock_choice.hpp"
+#include "run/once_per.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -30,6 +31,8 @@ struct supervision {
     // For the release and the end of the session, when the servers are silent.
     std::chrono::milliseconds release_limit{0};
     std::optional<int> busy_status; // in place of busy and timed_out
+    job_terms job;
+    std::optional<std::chrono::milliseconds> max_hold; // of the command
     bool json = false;
     bool keep_identity = false;        // the command inherits the variables that hold secrets
     std::vector<std::string> warnings; // a line each

@@ -1,0 +1,85 @@
+// Whether a command runs, now that its lock is granted: the rule of --once-per and --hold-at-least. Sans-io. All times are
+// those of the servers, which the machines share.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace colock::cli {
+
+using servers_time = std::chrono::sys_time<std::chrono::milliseconds>;
+
+// The moments at which a job is due, for ever. A run belongs to the nearest one.
+class schedule {
+public:
+    // "1h", "1h@30m": every hour, at half past; "daily@03:00", "daily@03:00Europe/Berlin". Throws std::invalid_argument.
+    explicit schedule(std::string_view text);
+
+    // Of a time of day: the zone, which has to be that of the process (`TZ`). Empty: the machine's.
+    [[nodiscard]] const std::string& zone() const noexcept { return zone_; }
+    [[nodiscard]] servers_time nearest(servers_time to) const;
+    // From one moment to the next, as a rule.
+    [[nodiscard]] std::chrono::milliseconds period() const noexcept { return period_; }
+
+private:
+    std::chrono::milliseconds period_{0};
+    std::chrono::milliseconds offset_{0}; // from 1970, or from midnight in the zone
+    bool by_day_ = false;
+    std::string zone_;
+};
+
+// Makes this the zone of the process, unless it is empty. Not while another thread may read the environment.
+struct process_zone {
+    explicit process_zone(const std::string& zone);
+};
+
+struct job_terms {
+    std::optional<schedule> once_per;
+    std::chrono::milliseconds hold_at_least{0};
+    std::uint64_t again_on_failure = 0;
+    bool again_after_crash = false; // which is a failure then
+
+    [[nodiscard]] bool need_record() const noexcept
+    {
+        return once_per || hold_at_least > hold_at_least.zero();
+    }
+};
+
+// What the runs of a job leave for those that come later, on whichever machine.
+struct run_record {
+    enum class result { none, success, failure };
+
+    servers_time due{};       // the moment to which the last run belongs
+    result ended{};           // none: it goes on, or nobody knows how it ended
+    std::uint64_t failed = 0; // runs for that moment
+    servers_time not_before{};
+    std::string by; // the fencing token of that run
+
+    bool operator==(const run_record&) const = default;
+};
+
+// A line for people and programs.
+[[nodiscard]] std::string text_of(const run_record& r);
+// Nothing for a text that is none of these.
+[[nodiscard]] std::optional<run_record> record_in(std::string_view text);
+
+struct has_run {
+    servers_time due;
+};
+struct starts {
+    run_record record; // to be written before the command starts
+    std::string warning;
+};
+// `joined`: when the own node was created. `token`: of the grant.
+[[nodiscard]] std::variant<has_run, starts> decide(const job_terms& terms,
+                                                   const std::optional<run_record>& last,
+                                                   servers_time joined, const std::string& token);
+
+// "2026-11-27T03:00:00Z"
+[[nodiscard]] std::string text_of(servers_time t);
+
+} // namespace colock::cli

@@ -1,0 +1,148 @@
+#include "run/record_node.hpp"
+
+#include <colock/diagnostics.hpp>
+
+#include "connect/awaiting.hpp"
+#include "program/failure.hpp"
+
+#include <boost/asio/use_awaitable.hpp>
+
+#include <utility>
+
+namespace colock::cli {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto between_attempts = 100ms;
+
+servers_time at(std::int64_t milliseconds)
+{
+    return servers_time{std::chrono::milliseconds{milliseconds}};
+}
+
+// Another attempt may succeed, or the lock is lost soon.
+bool passes(const error_code& ec)
+{
+    return ec == condition::unavailable || ec == condition::outcome_unknown ||
+           ec == condition::lock_lost;
+}
+
+} // namespace
+
+// Nothing when it is gone.
+asio::awaitable<std::optional<node_stat>> record_node::own_node(const holding& held)
+{
+    while (!held.loss_reason()) {
+        diagnostics why;
+        const auto [ec, stat] =
+            co_await zk_.async_exists(held.node(), bind_diagnostics(why, no_throw));
+        if (!ec) {
+            co_return stat;
+        }
+        if (!passes(ec)) {
+            throw failure_of(ec, why.message());
+        }
+        co_await pause(between_attempts);
+    }
+    co_return std::nullopt;
+}
+
+asio::awaitable<record_node::found> record_node::read()
+{
+    for (;;) {
+        diagnostics why;
+        const auto [ec, got] = co_await zk_.async_get(path_, bind_diagnostics(why, no_throw));
+        if (!ec) {
+            found f{record_in(got.data), got.stat.version, got.data};
+            if (!f.record) {
+                throw failure{refused, path_ + " is no record of `colock run`; give the job "
+                                               "another lock, or delete that node"};
+            }
+            co_return f;
+        }
+        if (ec == zookeeper_errc::no_node || ec == condition::lock_lost) {
+            co_return found{};
+        }
+        if (!passes(ec)) {
+            throw failure_of(ec, why.message());
+        }
+        co_await pause(between_attempts);
+    }
+}
+
+// Nothing when what was found is not there any more, or the answer was lost, or the lock is.
+asio::awaitable<std::optional<node_stat>> record_node::write(const holding& held, const found& over,
+                                                             std::string text)
+{
+    diagnostics why;
+    auto step = over.version ? set_op(path_, std::move(text), *over.version)
+                             : create_op(path_, std::move(text));
+    const auto [ec, results] =
+        co_await zk_.async_multi(held.guarded(std::move(step)), bind_diagnostics(why, no_throw));
+    if (!ec) {
+        co_return results.back().stat;
+    }
+    if (!passes(ec) && ec != zookeeper_errc::no_node && ec != zookeeper_errc::node_exists &&
+        ec != zookeeper_errc::bad_version) {
+        throw failure_of(ec, why.message());
+    }
+    co_await pause(between_attempts);
+    co_return std::nullopt;
+}
+
+asio::awaitable<record_node::verdict> record_node::begin(const holding& held,
+                                                         const job_terms& terms)
+{
+    const auto own = co_await own_node(held);
+    const auto token = held.token();
+    std::optional<servers_time> now; // in a reply to a write
+    while (own && !held.loss_reason()) {
+        const auto last = co_await read();
+        auto decided = decide(terms, last.record, at(own->ctime), token);
+        if (auto* const done = std::get_if<has_run>(&decided)) {
+            co_return *done;
+        }
+        const bool may_hold_back =
+            last.record && last.record->by != token && last.record->not_before > at(own->ctime);
+        if (!now && (may_hold_back || terms.hold_at_least > 0ms)) {
+            const auto same = last.version ? last.text : text_of(run_record{});
+            const auto stat = co_await write(held, last, same);
+            if (stat && last.version) { // that of a new node has no time
+                now = at(stat->mtime);
+            }
+            continue;
+        }
+        if (may_hold_back && last.record->not_before > *now) {
+            co_return held_back{last.record->not_before - *now};
+        }
+        auto& s = std::get<starts>(decided);
+        if (terms.hold_at_least > 0ms) {
+            s.record.not_before = *now + terms.hold_at_least;
+        }
+        if (co_await write(held, last, text_of(s.record))) {
+            written_ = s.record;
+            co_return started{std::move(s.warning)};
+        }
+        now.reset();
+    }
+    co_return lost{};
+}
+
+asio::awaitable<void> record_node::end(const holding& held, bool success)
+{
+    written_.ended = success ? run_record::result::success : run_record::result::failure;
+    written_.failed += success ? 0 : 1;
+    while (!held.loss_reason()) {
+        const auto last = co_await read();
+        if (!last.record || last.record->by != written_.by ||
+            last.record->ended == written_.ended ||
+            co_await write(held, last, text_of(written_))) {
+            co_return;
+        }
+    }
+}
+
+} // namespace colock::cli

@@ -1,0 +1,179 @@
+// Jobs that every machine starts, and that run once: with a real server.
+#include "run_scene.hpp"
+
+#include <support/one_server.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace colock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct job : scene {
+    const std::string log = files.path() + "/log";
+
+    std::vector<std::string> logs(const std::string& end = "true") const
+    {
+        return {"sh", "-c", "echo ran >>" + log + "; " + end};
+    }
+    std::size_t times() const
+    {
+        const auto text = file_text(log);
+        return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+    }
+    std::string record()
+    {
+        admin_session admin{servers};
+        return admin.get(path + ".runs");
+    }
+};
+
+constexpr const char* long_period = "1000d";
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(cli_once)
+
+BOOST_AUTO_TEST_CASE(one_of_many_machines_runs_it_and_the_others_say_nothing)
+{
+    job j;
+    std::vector<std::unique_ptr<colock_process>> machines;
+    for (int i = 0; i != 6; ++i) {
+        machines.push_back(std::make_unique<colock_process>(
+            j.servers, j.with({"--once-per", long_period}, j.logs("sleep 0.2"))));
+    }
+    for (auto& m : machines) {
+        BOOST_TEST(m->status() == 0);
+        BOOST_TEST(m->out() == "");
+    }
+    BOOST_TEST(j.times() == 1u);
+    BOOST_TEST(has(j.record(), "ended=success"));
+    const auto later = j.run({"--once-per", long_period, "--json"}, j.logs());
+    BOOST_TEST(later.status == 0);
+    BOOST_TEST(has(later.err, R"("reason":"has_run")"));
+    BOOST_TEST(j.times() == 1u);
+    BOOST_TEST(j.queue() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(it_runs_again_in_the_next_period)
+{
+    job j;
+    BOOST_TEST(wait_until(
+        [&] {
+            j.run({"--once-per", "2s"}, j.logs());
+            return j.times() == 3;
+        },
+        patience));
+}
+
+BOOST_AUTO_TEST_CASE(after_a_failure_the_next_machine_runs_it_if_asked)
+{
+    job j;
+    BOOST_TEST(j.run({"--once-per", long_period}, j.logs("exit 3")).status == 3);
+    BOOST_TEST(j.run({"--once-per", long_period}, j.logs()).status == 0);
+    BOOST_TEST(j.times() == 1u);
+    const std::vector<std::string> again{"--once-per", long_period, "--again-on-failure", "2"};
+    BOOST_TEST(j.run(again, j.logs("exit 4")).status == 4);
+    BOOST_TEST(j.run(again, {"/nowhere"}).status == 127);
+    BOOST_TEST(j.run(again, j.logs()).status == 0);
+    BOOST_TEST(j.times() == 2u); // three have failed
+    BOOST_TEST(has(j.record(), "failed=3"));
+}
+
+BOOST_AUTO_TEST_CASE(G1_a_crash_counts_as_a_run_unless_asked)
+{
+    job j;
+    const std::vector<std::string> once{"--once-per", long_period, "--again-on-failure", "1"};
+    colock_process first{j.servers, j.with(once, j.logs("sleep 100"))};
+    BOOST_REQUIRE(wait_until([&] { return j.times() == 1; }, patience));
+    ::kill(first.pid(), SIGKILL);
+    BOOST_TEST(j.run(once, j.logs()).status == 0);
+    BOOST_TEST(j.times() == 1u);
+    BOOST_TEST(has(j.record(), "ended=none"));
+    auto asked = once;
+    asked.push_back("--again-after-crash");
+    BOOST_TEST(j.run(asked, j.logs()).status == 0);
+    BOOST_TEST(j.times() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_deposed_holder_writes_nothing)
+{
+    job j;
+    colock_process first{j.servers, j.with({"--once-per", long_period, "--grace", "100ms"},
+                                           j.logs("sleep 100"))};
+    BOOST_REQUIRE(wait_until([&] { return j.times() == 1; }, patience));
+    const auto before = j.record();
+    admin_session admin{j.servers};
+    for (const auto& each : admin.children(j.path)) {
+        admin.remove(j.path + '/' + each);
+    }
+    BOOST_TEST(first.status() == 120);
+    BOOST_TEST(j.record() == before);
+}
+
+BOOST_AUTO_TEST_CASE(a_job_is_held_for_some_time_by_a_lock_that_has_gone)
+{
+    job j;
+    BOOST_TEST(j.run({"--hold-at-least", "4s"}, j.logs()).status == 0);
+    const auto began = std::chrono::steady_clock::now();
+    BOOST_TEST(j.run({"--try"}, j.logs()).status == 123);
+    BOOST_TEST(j.run({"--timeout", "500ms"}, j.logs()).status == 124);
+    BOOST_TEST(j.times() == 1u);
+    BOOST_TEST(j.run({}, j.logs()).status == 0); // waits
+    BOOST_TEST(j.times() == 2u);
+    BOOST_TEST((std::chrono::steady_clock::now() - began > 2s));
+}
+
+BOOST_AUTO_TEST_CASE(a_command_that_holds_for_too_long_is_ended)
+{
+    job j;
+    const auto kind = j.run({"--max-hold", "300ms", "--json"}, {"sleep", "100"});
+    BOOST_TEST(kind.status == 124);
+    BOOST_TEST(has(kind.err, R"("reason":"held_too_long")"));
+    const auto began = std::chrono::steady_clock::now();
+    const auto deaf = j.run({"--max-hold", "300ms", "--grace", "500ms", "--safety-margin", "1s"},
+                            {"sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"});
+    BOOST_TEST(deaf.status == 124);
+    BOOST_TEST((std::chrono::steady_clock::now() - began < 20s));
+    BOOST_TEST(has(deaf.err, "--max-hold"));
+    BOOST_TEST(j.run({"--max-hold", "1m"}, {"sh", "-c", "exit 5"}).status == 5);
+    BOOST_TEST(j.queue() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_of_somebody_else_is_no_record)
+{
+    job j;
+    admin_session admin{j.servers};
+    admin.create(j.path + ".runs", "something");
+    const auto r = j.run({"--once-per", long_period}, j.logs());
+    BOOST_TEST(r.status == 122);
+    BOOST_TEST(has(r.err, j.path + ".runs"));
+    BOOST_TEST(j.times() == 0u);
+    BOOST_TEST(j.record() == "something");
+}
+
+BOOST_AUTO_TEST_CASE(options_that_make_no_sense_together_are_refused)
+{
+    job j;
+    const std::vector<std::vector<std::string>> bad{
+        {"--once-per", "1h", "--shared"},
+        {"--once-per", "1h", "--permits", "1/2"},
+        {"--hold-at-least", "1h", "--shards", "3"},
+        {"--max-hold", "1h", "--shards", "3"},
+        {"--max-hold", "0"},
+        {"--once-per", "soon"},
+        {"--again-on-failure", "1"},
+        {"--once-per", "1h", "--again-after-crash"}};
+    for (const auto& options : bad) {
+        const auto r = j.run(options, j.logs());
+        BOOST_TEST(r.status == 125, options.front() << ": " << r.err);
+    }
+    BOOST_TEST(j.times() == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
