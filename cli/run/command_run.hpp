@@ -24,6 +24,7 @@ struct run_result {
     int start_error = 0;  // errno, when the command could not be started
     error_code loss = {}; // why the lock was lost before nothing was left, if it was
     bool guardian_lost = false;
+    bool held_too_long = false; // and was ended therefore
 
     // The command, or something of it.
     [[nodiscard]] bool was_killed() const noexcept;

@@ -34,12 +34,14 @@ void add_job_options(CLI::App& to, job_options& o)
         ->type_name("TIMES");
     to.add_flag("--again-after-crash", o.terms.again_after_crash,
                 "a run whose end nobody has written down is a failure for --again-on-failure");
-    add_duration(to, "--hold-at-least", o.terms.hold_at_least,
-                 "for so long from the start of the command, no other `colock run` at this path "
-                 "begins,\nalso when the command has ended, or colock has");
-    add_duration(to, "--max-hold", o.max_hold,
-                 "the command gets SIGTERM when it has run for so long, and SIGKILL after --grace;\n"
-                 "status 124");
+    add_duration(
+        to, "--hold-at-least", o.terms.hold_at_least,
+        "for so long from the start of the command, no other run with this option or --once-per\n"
+        "begins at this path, also when the command has ended, or colock has");
+    add_duration(
+        to, "--max-hold", o.max_hold,
+        "the command gets SIGTERM when it has run for so long, and SIGKILL after --grace;\n"
+        "status 124");
 }
 
 void refuse_job_options(const job_options& o, const char* why)

@@ -60,7 +60,7 @@ servers_time at_day(::tm day, int days, milliseconds offset)
     return servers_time{std::chrono::seconds{::mktime(&day)}};
 }
 
-constexpr std::string_view begin = "colock job";
+constexpr std::string_view first_words = "colock job";
 constexpr std::array result_names{std::string_view{"none"}, std::string_view{"success"},
                                   std::string_view{"failure"}};
 
@@ -131,8 +131,8 @@ servers_time schedule::nearest(servers_time to) const
     ::localtime_r(&seconds, &day);
     const std::array around{at_day(day, -1, offset_), at_day(day, 0, offset_),
                             at_day(day, 1, offset_)};
-    return *std::ranges::min_element(
-        around, {}, [&](servers_time due) { return std::chrono::abs(due - to); });
+    return *std::ranges::min_element(around, {},
+                                     [&](servers_time due) { return std::chrono::abs(due - to); });
 }
 
 process_zone::process_zone(const std::string& zone)
@@ -158,7 +158,7 @@ std::string text_of(servers_time t)
 
 std::string text_of(const run_record& r)
 {
-    return std::string{begin} + " due=" + text_of(r.due) +
+    return std::string{first_words} + " due=" + text_of(r.due) +
            " ended=" + std::string{result_names[static_cast<std::size_t>(r.ended)]} +
            " failed=" + std::to_string(r.failed) + " not-before=" + text_of(r.not_before) +
            " by=" + r.by;
@@ -166,7 +166,7 @@ std::string text_of(const run_record& r)
 
 std::optional<run_record> record_in(std::string_view text)
 {
-    if (!text.starts_with(begin)) {
+    if (!text.starts_with(first_words)) {
         return {};
     }
     const auto due = time_in(field(text, "due").value_or(""));
@@ -203,8 +203,8 @@ std::variant<has_run, starts> decide(const job_terms& terms, const std::optional
     } else if (last && last->due == due) {
         const bool crashed = last->ended == run_record::result::none;
         s.record.failed = last->failed + (crashed ? 1 : 0);
-        const bool has_failed = crashed ? terms.again_after_crash
-                                        : last->ended == run_record::result::failure;
+        const bool has_failed =
+            crashed ? terms.again_after_crash : last->ended == run_record::result::failure;
         if (!has_failed || s.record.failed > terms.again_on_failure) {
             return has_run{due};
         }

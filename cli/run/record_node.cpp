@@ -138,8 +138,7 @@ asio::awaitable<void> record_node::end(const holding& held, bool success)
     while (!held.loss_reason()) {
         const auto last = co_await read();
         if (!last.record || last.record->by != written_.by ||
-            last.record->ended == written_.ended ||
-            co_await write(held, last, text_of(written_))) {
+            last.record->ended == written_.ended || co_await write(held, last, text_of(written_))) {
             co_return;
         }
     }

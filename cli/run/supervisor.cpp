@@ -173,7 +173,7 @@ private:
                                   "\" cannot be started: " + std::strerror(result.start_error)};
             }
             if (!result.loss) {
-                co_return held_too_long_
+                co_return result.held_too_long
                     ? outcome{timed_out, "held_too_long",
                               "the command was ended after " + shown(*what_.max_hold) +
                                   " (--max-hold)",
@@ -349,11 +349,11 @@ private:
     }
 
     // Never returns.
-    asio::awaitable<void> limit_hold(command_run& run)
+    asio::awaitable<void> limit_hold(command_run& run, bool& is_over)
     {
         if (what_.max_hold) {
             co_await pause(*what_.max_hold);
-            held_too_long_ = true;
+            is_over = true;
             run.end();
         }
         co_await wait_for_ever();
@@ -373,8 +373,11 @@ private:
         std::exception_ptr failed;
         run_result result;
         try {
-            auto first = co_await first_of(run.carry_out(environment(held)), limit_hold(run));
+            bool too_long = false;
+            auto first =
+                co_await first_of(run.carry_out(environment(held)), limit_hold(run, too_long));
             result = std::get<0>(first);
+            result.held_too_long = too_long;
         } catch (...) {
             failed = std::current_exception();
         }
@@ -388,7 +391,8 @@ private:
         }
         leave_soon();
         if (what_.job.need_record() && !result.loss) {
-            const bool is_success = result.started && !held_too_long_ && result.wait_status == 0;
+            const bool is_success =
+                result.started && !result.held_too_long && result.wait_status == 0;
             co_await first_of(record_.end(held, is_success), until_leaving());
         }
         const auto released = co_await first_of(held.release(), until_leaving());
@@ -453,7 +457,6 @@ private:
     asio::steady_timer leave_;    // never, while there is something to do
     std::uint64_t retries_ = 0;
     record_node record_{zk_, what_.lock.path};
-    bool held_too_long_ = false;
     events say_;
     std::string why_busy_;
     bool asked_to_end_ = false; // by a signal

@@ -1,16 +1,19 @@
 // Jobs that every machine starts, and that run once: with a real server.
-#include "run_scene.hpp"
-
 #include <support/one_server.hpp>
+
+#include "run_scene.hpp"
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
 using namespace colock::test;
 using namespace std::chrono_literals;
+
+BOOST_TEST_GLOBAL_FIXTURE(one_server);
 
 namespace {
 
@@ -79,9 +82,10 @@ BOOST_AUTO_TEST_CASE(after_a_failure_the_next_machine_runs_it_if_asked)
     BOOST_TEST(j.times() == 1u);
     const std::vector<std::string> again{"--once-per", long_period, "--again-on-failure", "2"};
     BOOST_TEST(j.run(again, j.logs("exit 4")).status == 4);
-    BOOST_TEST(j.run(again, {"/nowhere"}).status == 127);
+    BOOST_TEST(j.run(again, {"/nowhere"}).status == 127); // it took no lock
+    BOOST_TEST(j.run(again, j.logs("kill $$")).status == 143);
     BOOST_TEST(j.run(again, j.logs()).status == 0);
-    BOOST_TEST(j.times() == 2u); // three have failed
+    BOOST_TEST(j.times() == 3u);
     BOOST_TEST(has(j.record(), "failed=3"));
 }
 
@@ -104,8 +108,8 @@ BOOST_AUTO_TEST_CASE(G1_a_crash_counts_as_a_run_unless_asked)
 BOOST_AUTO_TEST_CASE(a_deposed_holder_writes_nothing)
 {
     job j;
-    colock_process first{j.servers, j.with({"--once-per", long_period, "--grace", "100ms"},
-                                           j.logs("sleep 100"))};
+    colock_process first{
+        j.servers, j.with({"--once-per", long_period, "--grace", "100ms"}, j.logs("sleep 100"))};
     BOOST_REQUIRE(wait_until([&] { return j.times() == 1; }, patience));
     const auto before = j.record();
     admin_session admin{j.servers};
@@ -121,10 +125,10 @@ BOOST_AUTO_TEST_CASE(a_job_is_held_for_some_time_by_a_lock_that_has_gone)
     job j;
     BOOST_TEST(j.run({"--hold-at-least", "4s"}, j.logs()).status == 0);
     const auto began = std::chrono::steady_clock::now();
-    BOOST_TEST(j.run({"--try"}, j.logs()).status == 123);
-    BOOST_TEST(j.run({"--timeout", "500ms"}, j.logs()).status == 124);
+    BOOST_TEST(j.run({"--try", "--hold-at-least", "1s"}, j.logs()).status == 123);
+    BOOST_TEST(j.run({"--timeout", "500ms", "--hold-at-least", "1s"}, j.logs()).status == 124);
     BOOST_TEST(j.times() == 1u);
-    BOOST_TEST(j.run({}, j.logs()).status == 0); // waits
+    BOOST_TEST(j.run({"--hold-at-least", "1s"}, j.logs()).status == 0); // waits
     BOOST_TEST(j.times() == 2u);
     BOOST_TEST((std::chrono::steady_clock::now() - began > 2s));
 }
@@ -160,15 +164,14 @@ BOOST_AUTO_TEST_CASE(a_node_of_somebody_else_is_no_record)
 BOOST_AUTO_TEST_CASE(options_that_make_no_sense_together_are_refused)
 {
     job j;
-    const std::vector<std::vector<std::string>> bad{
-        {"--once-per", "1h", "--shared"},
-        {"--once-per", "1h", "--permits", "1/2"},
-        {"--hold-at-least", "1h", "--shards", "3"},
-        {"--max-hold", "1h", "--shards", "3"},
-        {"--max-hold", "0"},
-        {"--once-per", "soon"},
-        {"--again-on-failure", "1"},
-        {"--once-per", "1h", "--again-after-crash"}};
+    const std::vector<std::vector<std::string>> bad{{"--once-per", "1h", "--shared"},
+                                                    {"--once-per", "1h", "--permits", "1/2"},
+                                                    {"--hold-at-least", "1h", "--shards", "3"},
+                                                    {"--max-hold", "1h", "--shards", "3"},
+                                                    {"--max-hold", "0"},
+                                                    {"--once-per", "soon"},
+                                                    {"--again-on-failure", "1"},
+                                                    {"--once-per", "1h", "--again-after-crash"}};
     for (const auto& options : bad) {
         const auto r = j.run(options, j.logs());
         BOOST_TEST(r.status == 125, options.front() << ": " << r.err);
