@@ -64,6 +64,7 @@ run apt-get install --yes --no-install-recommends -qq -o Dpkg::Use-Pty=0 /packag
     { tail -20 /install.log; exit 1; }
 run colock --version
 run colock --help | sed -n 1,3p
+{ run timeout 2 colock serve --port 0 --quiet || true; } | grep "^127.0.0.1:"
 run man --where colock colock-run
 MANPAGER=cat run man colock | sed -n 1,5p
 for file in bash-completion/completions/colock zsh/vendor-completions/_colock fish/vendor_completions.d/colock.fish; do
