@@ -146,6 +146,22 @@ void arena::kill_leader(server_kind kind)
     }
 }
 
+void arena::stop_servers()
+{
+    if (all_->etcd) {
+        all_->etcd->stop(0);
+    }
+    all_->zookeeper->stop_process();
+}
+
+void arena::resume_servers()
+{
+    if (all_->etcd) {
+        all_->etcd->resume(0);
+    }
+    all_->zookeeper->continue_process();
+}
+
 // ------------------------------------------------------------------------------------------- field
 
 field::field(report& out, const run_options& run, const arena& where, std::string scenario,

@@ -50,6 +50,10 @@ public:
     // SIGKILL.
     void kill_leader(server_kind kind);
 
+    // SIGSTOP and SIGCONT, for the only server of each kind.
+    void stop_servers();
+    void resume_servers();
+
 private:
     struct servers_and_proxies;
 

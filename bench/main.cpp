@@ -9,6 +9,7 @@
 #include "summary.hpp"
 #include "systems/own_system.hpp"
 #include "systems/serve.hpp"
+#include "systems/stamps.hpp"
 #include "targets.hpp"
 
 #include <algorithm>
@@ -37,7 +38,8 @@ constexpr std::string_view help =
 usage: ./dev bench [options]
 
   --only SCENARIO  one of uncontended, handover, in_process, linger, many_locks,
-                   readers, herd, requests, costs, memory, deep_queue, failover, shards, idle
+                   readers, herd, requests, costs, memory, deep_queue, failover, overlap, shards,
+                   idle
   --quick          shorter, for a first look
   --full           longer: more round trips and hold times, servers away for a minute
   --rounds N       rounds of each measurement (5; with --quick 3); what takes long, or
@@ -78,6 +80,7 @@ constexpr scenario scenarios[] = {{"uncontended", &bench::uncontended},
                                   {"memory", &bench::memory},
                                   {"deep_queue", &bench::deep_queue},
                                   {"failover", &bench::failover},
+                                  {"overlap", &bench::overlap},
                                   {"shards", &bench::shards},
                                   {"idle", &bench::idle}};
 
@@ -276,6 +279,10 @@ int main(int argc, char** argv)
     try {
         if (argc == 5 && argv[1] == std::string_view{"--serve"}) {
             bench::serve(argv[2], argv[3], number("--serve", argv[4]));
+            return 0;
+        }
+        if (argc == 3 && argv[1] == std::string_view{"--stamp"}) {
+            bench::append_stamps(argv[2]);
             return 0;
         }
         if (argc == 5 && argv[1] == std::string_view{"--cycles"}) {

@@ -19,6 +19,7 @@ void deep_queue(const run_options& options, report& out);
 void readers(const run_options& options, report& out);
 void herd(const run_options& options, report& out);
 void failover(const run_options& options, report& out);
+void overlap(const run_options& options, report& out);
 void shards(const run_options& options, report& out);
 
 } // namespace bench

@@ -91,7 +91,7 @@ private:
 std::optional<double> time_to_grant(peer& p, steady_clock::time_point since)
 {
     try {
-        if (p.answers("locked", patience)) {
+        if (p.answer_within("locked", patience)) {
             return seconds{steady_clock::now() - since}.count();
         }
     } catch (const peer_failed&) {
@@ -150,7 +150,7 @@ std::optional<double> next_grant(peer& p, const std::string& path, const moment&
         }
         try {
             p.send((held ? "unlock " : "lock ") + path);
-            if (!p.answers(held ? "unlocked" : "locked", patience)) {
+            if (!p.answer_within(held ? "unlocked" : "locked", patience)) {
                 return std::nullopt;
             }
             if (!held && begin >= since) {

@@ -14,6 +14,7 @@ struct lock_system {
     bool own = false; // of this program, else a peer
     server_kind server = server_kind::zookeeper;
     std::string_view program = name; // which is started
+    bool runs_commands = false;      // under a lock, and does not speak the peers' protocol
 };
 
 inline constexpr lock_system colock_system{"colock", true};
@@ -23,6 +24,10 @@ inline constexpr lock_system raw_system{"raw", true};
 inline constexpr lock_system raw_tuned{"raw-tuned", true}; // that does what colock does to be quick
 inline constexpr lock_system herd_children{"herd-children", true};
 inline constexpr lock_system herd_holder{"herd-holder", true};
+
+inline constexpr lock_system colock_run{"colock-run", true, server_kind::zookeeper, "colock", true};
+inline constexpr lock_system etcdctl_lock{"etcdctl-lock", false, server_kind::etcd, "etcdctl",
+                                          true};
 
 inline constexpr lock_system curator_system{"curator"};
 inline constexpr lock_system etcd_system{"etcd", false, server_kind::etcd};

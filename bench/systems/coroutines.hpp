@@ -191,6 +191,7 @@ protected:
 
     background io_;
     std::deque<colock::client> clients_;
+    std::map<std::string, Guard> held_;
 
 private:
     static asio::awaitable<Guard> acquire(Mutex m) { co_return co_await m.async_lock(); }
@@ -222,7 +223,6 @@ private:
     }
 
     const colock::client_options options_;
-    std::map<std::string, Guard> held_;
 };
 
 } // namespace bench

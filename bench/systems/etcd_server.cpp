@@ -89,4 +89,14 @@ void etcd_server::kill(int number)
     members_[static_cast<std::size_t>(number)]->process->kill();
 }
 
+void etcd_server::stop(int number)
+{
+    members_[static_cast<std::size_t>(number)]->process->stop();
+}
+
+void etcd_server::resume(int number)
+{
+    members_[static_cast<std::size_t>(number)]->process->resume();
+}
+
 } // namespace bench

@@ -30,6 +30,8 @@ public:
     // The one that leads.
     [[nodiscard]] int leader() const;
     void kill(int number);
+    void stop(int number); // SIGSTOP
+    void resume(int number);
 
 private:
     struct member {

@@ -12,6 +12,11 @@ void own_system::unlock(const std::string&)
     throw not_supported{};
 }
 
+std::string own_system::work(const std::string&, const std::string&)
+{
+    throw not_supported{};
+}
+
 std::vector<cycle_time> own_system::cycles(const std::string&, int)
 {
     throw not_supported{};

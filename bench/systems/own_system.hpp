@@ -36,6 +36,9 @@ public:
     virtual void lock(const std::string& path);
     virtual void unlock(const std::string& path);
 
+    // Locks, and then appends to the file of `stamps` until the lock is lost; how it was told. Then `unlock`.
+    virtual std::string work(const std::string& path, const std::string& file);
+
     // Takes and releases the lock so many times.
     virtual std::vector<cycle_time> cycles(const std::string& path, int count);
 

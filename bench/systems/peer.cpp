@@ -51,14 +51,7 @@ void peer::send(const std::string& command)
 
 std::string peer::answer(const std::string& word)
 {
-    const auto text = line();
-    if (text == word) {
-        return {};
-    }
-    if (!text.starts_with(word + ' ')) {
-        throw peer_failed{name_ + ": " + text};
-    }
-    return text.substr(word.size() + 1);
+    return rest_of(line(), word);
 }
 
 std::string peer::ask(const std::string& command, const std::string& word)
@@ -72,18 +65,37 @@ double peer::round_trip()
     return numbers(ask("reads 10", "reads")).at(0);
 }
 
-bool peer::answers(const std::string& word, std::chrono::milliseconds limit)
+std::optional<std::string> peer::answer_within(const std::string& word,
+                                               std::chrono::milliseconds limit)
 {
     const auto text = process_.read_line(limit);
-    if (text && *text != word && !text->starts_with(word + ' ')) {
-        throw peer_failed{name_ + ": " + *text};
-    }
-    return text.has_value();
+    return text ? std::optional{rest_of(*text, word)} : std::nullopt;
 }
 
 void peer::kill()
 {
     process_.kill();
+}
+
+void peer::stop()
+{
+    process_.stop();
+}
+
+void peer::resume()
+{
+    process_.resume();
+}
+
+std::string peer::rest_of(const std::string& text, const std::string& word) const
+{
+    if (text == word) {
+        return {};
+    }
+    if (!text.starts_with(word + ' ')) {
+        throw peer_failed{name_ + ": " + text};
+    }
+    return text.substr(word.size() + 1);
 }
 
 std::string peer::line()

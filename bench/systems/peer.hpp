@@ -8,6 +8,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -40,14 +41,18 @@ public:
     // That of a read, the median of ten, in microseconds.
     [[nodiscard]] double round_trip();
 
-    // Whether an answer has come within the time: for those who want to give up waiting.
-    [[nodiscard]] bool answers(const std::string& word, std::chrono::milliseconds limit);
+    // As `answer`, if one comes within the time: for those who want to give up waiting.
+    [[nodiscard]] std::optional<std::string> answer_within(const std::string& word,
+                                                           std::chrono::milliseconds limit);
 
-    // SIGKILL.
+    // SIGKILL, SIGSTOP, SIGCONT.
     void kill();
+    void stop();
+    void resume();
 
 private:
     [[nodiscard]] std::string line();
+    [[nodiscard]] std::string rest_of(const std::string& text, const std::string& word) const;
 
     std::string name_;
     colock::test::subprocess process_;

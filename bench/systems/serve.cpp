@@ -114,6 +114,9 @@ std::string carry_out(own_system& system, const std::string& line)
         system.unlock(path);
         return "unlocked";
     }
+    if (what == "work") {
+        return "lost " + system.work(path, rest.text());
+    }
     if (what == "contend") {
         own_system::contention c{milliseconds{rest.number()}};
         c.hold = std::chrono::microseconds{rest.number()};

@@ -63,6 +63,12 @@ final class CuratorPeer extends Peer {
         // The second form of newClient() is the first but for the time-outs.
         client = CuratorFrameworkFactory.newClient(hosts, sessionTimeout,
                 Math.min(15_000, sessionTimeout), new ExponentialBackoffRetry(1000, 3));
+        // After SUSPENDED nobody can be certain to hold a lock: its documentation wants users to stop.
+        client.getConnectionStateListenable().addListener((c, state) -> {
+            if (!state.isConnected()) {
+                interrupted(state.name());
+            }
+        });
         client.start();
         if (!client.blockUntilConnected(15, TimeUnit.SECONDS)) {
             client.close();

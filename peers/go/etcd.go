@@ -78,6 +78,15 @@ func (l leased) forGoroutine() (session, error) {
 	return lease(l.client, l.ttl, true)
 }
 
+func (l leased) lost() string {
+	select {
+	case <-l.lease.Done():
+		return "Session.Done"
+	default:
+		return ""
+	}
+}
+
 func (l leased) useless(error) bool {
 	return false
 }

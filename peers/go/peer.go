@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
 // A mutex is a lock of the library, used by one goroutine at a time.
@@ -32,6 +33,9 @@ type session interface {
 
 	// forGoroutine is what one of several goroutines uses that contend for one path.
 	forGoroutine() (session, error)
+
+	// lost tells how the library said that a lock is not held any longer, or may not be; empty as long as it has not.
+	lost() string
 
 	// useless tells whether a lock cannot be used again behind that error of its Unlock.
 	useless(err error) bool
@@ -57,6 +61,7 @@ var commands = map[string]command{
 	"lock":    {"PATH", (*peer).lock},
 	"try":     {"PATH MS", (*peer).try},
 	"unlock":  {"PATH", (*peer).unlock},
+	"work":    {"PATH FILE", (*peer).work},
 	"turns":   {"PATH COUNT COUNTER", (*peer).turns},
 	"contend": {"PATH MS HOLD_US [SESSIONS]", (*peer).contend},
 	"cycles":  {"PATH COUNT", (*peer).cycles},
@@ -189,6 +194,43 @@ func (p *peer) unlock(a []string) (string, error) {
 		delete(p.locks, a[0])
 	}
 	return "unlocked", err
+}
+
+func (p *peer) work(a []string) (string, error) {
+	file, err := os.OpenFile(a[1], os.O_RDWR, 0)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	about, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	bytes, err := syscall.Mmap(int(file.Fd()), 0, int(about.Size()), syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_SHARED)
+	if err != nil {
+		return "", err
+	}
+	defer syscall.Munmap(bytes)
+	if _, err := p.lock(a[:1]); err != nil {
+		return "", err
+	}
+	for at := 0; at < len(bytes); at += 8 {
+		if how := p.session.lost(); how != "" {
+			return "lost " + how, nil
+		}
+		*(*int64)(unsafe.Pointer(&bytes[at])) = monotonic()
+		nap := syscall.NsecToTimespec(20_000)
+		_ = syscall.Nanosleep(&nap, nil)
+	}
+	return "", errors.New("the file is full")
+}
+
+// monotonic is CLOCK_MONOTONIC, which the package time does not tell.
+func monotonic() int64 {
+	var now syscall.Timespec
+	syscall.Syscall(syscall.SYS_CLOCK_GETTIME, 1, uintptr(unsafe.Pointer(&now)), 0)
+	return now.Nano()
 }
 
 func (p *peer) turns(a []string) (string, error) {

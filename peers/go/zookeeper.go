@@ -4,12 +4,16 @@ package main
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/samuel/go-zookeeper/zk"
 )
 
-type connection struct{ *zk.Conn }
+type connection struct {
+	*zk.Conn
+	state *atomic.Value // the last event's that was not of a session that goes on
+}
 
 func main() {
 	run("go-zookeeper", connect)
@@ -25,13 +29,28 @@ func connect(hosts string, timeout time.Duration) (session, error) {
 		select {
 		case event := <-events:
 			if event.State == zk.StateHasSession {
-				// The library drops further events by itself when nobody takes them.
-				return connection{conn}, nil
+				own := connection{conn, &atomic.Value{}}
+				own.state.Store("")
+				go own.follow(events)
+				return own, nil
 			}
 		case <-late:
 			return nil, errors.New("cannot connect to " + hosts)
 		}
 	}
+}
+
+// The library's only sign of a loss are these events.
+func (c connection) follow(events <-chan zk.Event) {
+	for event := range events {
+		if event.State == zk.StateDisconnected || event.State == zk.StateExpired {
+			c.state.Store(event.State.String())
+		}
+	}
+}
+
+func (c connection) lost() string {
+	return c.state.Load().(string)
 }
 
 func (c connection) newLock(path string) mutex {

@@ -2,7 +2,12 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.nio.ByteOrder;
+import java.nio.LongBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -65,6 +70,7 @@ abstract class Peer implements AutoCloseable {
 
     private final Map<String, Command> commands = new TreeMap<>();
     private final List<Peer> others = new ArrayList<>();
+    private volatile String interruption;
 
     Peer() {
         add("lock", "PATH", a -> "locked " + mutex(a[0]).acquire());
@@ -72,6 +78,17 @@ abstract class Peer implements AutoCloseable {
         add("unlock", "PATH", a -> {
             mutex(a[0]).release();
             return "unlocked";
+        });
+        add("work", "PATH FILE", a -> {
+            LongBuffer stamps = map(a[1]);
+            interruption = null;
+            mutex(a[0]).acquire();
+            for (String how; ; LockSupport.parkNanos(20_000)) {
+                if ((how = interruption) != null) {
+                    return "lost " + how;
+                }
+                stamps.put(System.nanoTime());
+            }
         });
         add("turns", "PATH COUNT COUNTER", a -> increments(mutex(a[0]), number(a[1]), a[2]));
         add("contend", "PATH MS HOLD_US [SESSIONS]", a -> {
@@ -97,6 +114,20 @@ abstract class Peer implements AutoCloseable {
             Supplier<Mutex> same = () -> mutex;
             return inThreads(Collections.nCopies((int) positive(a[1]), same), nanoseconds(a[2]), 0);
         });
+    }
+
+    /** Its library says that a lock may be lost: not held any longer, as it documents. */
+    final void interrupted(String how) {
+        interruption = how;
+    }
+
+    /** On Linux System.nanoTime() is CLOCK_MONOTONIC. */
+    private static LongBuffer map(String file) throws IOException {
+        try (var channel = FileChannel.open(Path.of(file), StandardOpenOption.READ,
+                StandardOpenOption.WRITE)) {
+            return channel.map(FileChannel.MapMode.READ_WRITE, 0, channel.size())
+                    .order(ByteOrder.nativeOrder()).asLongBuffer();
+        }
     }
 
     /** Of the same kind, with a session of its own. */

@@ -1,13 +1,15 @@
 """kazoo's locks, driven through the standard input; see README.md."""
 import itertools
+import mmap
 import os
 import re
+import struct
 import sys
 import threading
 import time
 from statistics import mean
 
-from kazoo.client import KazooClient
+from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import LockTimeout
 
 
@@ -118,6 +120,9 @@ class Peer:
         self.held = {}
         self.leases = {}
         self.sharing = []  # of each member: what ends it, and its thread
+        # Since the last command `work` began: the first state that does not let a lock be taken for held.
+        self.interruption = None
+        zk.add_listener(self.notice)
         self.commands = {
             "lock": ("PATH", lambda path: self.lock(zk.Lock, path)),
             "try": ("PATH MS", lambda path, ms: self.lock(zk.Lock, path, number(ms) / 1e3)),
@@ -126,6 +131,7 @@ class Peer:
             "read-unlock": ("PATH", lambda path: self.unlock(zk.ReadLock, path)),
             "write-lock": ("PATH", lambda path: self.lock(zk.WriteLock, path)),
             "write-unlock": ("PATH", lambda path: self.unlock(zk.WriteLock, path)),
+            "work": ("PATH FILE", self.work),
             "turns": ("PATH COUNT COUNTER", self.turns),
             "contend": ("PATH MS HOLD_US [SESSIONS]", self.contend),
             "cycles": ("PATH COUNT", self.cycles),
@@ -187,6 +193,22 @@ class Peer:
         self.held[kind, path].release()
         del self.held[kind, path]
         return "unlocked"
+
+    def notice(self, state):
+        if state != KazooState.CONNECTED and self.interruption is None:
+            self.interruption = state
+
+    def work(self, path, file):
+        with open(file, "r+b") as opened:
+            stamps = mmap.mmap(opened.fileno(), 0)
+        self.interruption = None
+        self.lock(self.zk.Lock, path)
+        end = 0
+        while self.interruption is None:
+            struct.pack_into("=q", stamps, end, time.monotonic_ns())
+            end += 8
+            time.sleep(0.00002)
+        return f"lost {self.interruption}"
 
     def turns(self, path, count, counter):
         lock = self.make(self.zk.Lock, path)

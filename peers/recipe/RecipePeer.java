@@ -44,6 +44,9 @@ final class RecipePeer extends Peer {
         client = new Client(hosts, sessionTimeout, event -> {
             if (event.getState() == KeeperState.SyncConnected) {
                 connected.countDown();
+            } else {
+                // The recipe says nothing of a loss; its only sign are the client's events.
+                interrupted(event.getState().name());
             }
         });
         if (!connected.await(15, TimeUnit.SECONDS)) {
