@@ -34,13 +34,13 @@ public:
 
     std::optional<std::string> told() override
     {
-        if (told_) {
+        if (unlocking_ && !has_unlocked()) {
             return std::nullopt;
         }
         auto how = peer_.answer_within("lost", milliseconds{0});
         if (how) {
-            told_ = true;
             peer_.send("unlock " + job_.path);
+            unlocking_ = true;
         }
         return how;
     }
@@ -50,9 +50,20 @@ public:
     void kill() override { peer_.kill(); }
 
 private:
+    // Or has failed to, as when the session has ended.
+    bool has_unlocked()
+    {
+        try {
+            unlocking_ = !peer_.answer_within("unlocked", milliseconds{0});
+        } catch (const peer_failed&) {
+            unlocking_ = false;
+        }
+        return !unlocking_;
+    }
+
     peer peer_;
     const job job_;
-    bool told_ = false;
+    bool unlocking_ = false;
 };
 
 pid_t parent_of(const std::filesystem::path& process)
@@ -75,6 +86,7 @@ public:
     }
     ~command_worker() override
     {
+        note_descendants();
         // What it has started may have outlived it, and works for a minute.
         signal_all(SIGKILL);
     }
@@ -85,17 +97,21 @@ public:
 
     void begin() override
     {
+        told_ = false;
         const auto seconds = std::to_string(options_.session_timeout.count() / 1000);
         std::vector<std::string> command{options_.self, "--stamp", job_.file};
         std::vector<std::string> line;
         std::vector<std::string> environment;
         if (etcd_) {
-            line = {"etcdctl", "--endpoints=" + hosts_, "lock", "--ttl=" + seconds, job_.path};
+            line = {"etcdctl", "--endpoints=" + hosts_, "lock", "--ttl=" + seconds, "--",
+                    job_.path};
             environment = {"ETCDCTL_API=3"};
         } else {
             const auto program = std::filesystem::path{options_.self}.parent_path() / "colock";
+            // The usual grace of 3 s wants longer sessions.
             line = {program.string(),    "run",         "--servers", hosts_,
-                    "--session-timeout", seconds + "s", job_.path,   "--"};
+                    "--session-timeout", seconds + "s", "--grace",   "100ms",
+                    "--safety-margin",   "100ms",       job_.path,   "--"};
         }
         line.insert(line.end(), command.begin(), command.end());
         process_.emplace(line, colock::test::subprocess_options{.environment = environment,
@@ -108,7 +124,6 @@ public:
             told_ = true;
             return "its command was ended";
         }
-        note_descendants();
         return std::nullopt;
     }
 
@@ -134,7 +149,7 @@ private:
     // Children of children, too, as long as their parents live.
     void note_descendants()
     {
-        if (!process_ || killed_ || !descendants_.empty()) {
+        if (!process_ || killed_) {
             return;
         }
         std::set<pid_t> known{process_->pid()};
@@ -148,10 +163,7 @@ private:
             }
         }
         known.erase(process_->pid());
-        // Some come only with the command.
-        if (known.size() >= (etcd_ ? 1U : 2U)) {
-            descendants_ = std::move(known);
-        }
+        descendants_ = std::move(known);
     }
     void signal_all(int number) const
     {

@@ -21,7 +21,7 @@ public:
     // Asks for the lock, and works from the grant on.
     virtual void begin() = 0;
 
-    // How it was told of the loss, once. It releases the lock then, as programs do.
+    // How it was told of the loss, once. It releases the lock then, as programs do. Throws peer_failed.
     [[nodiscard]] virtual std::optional<std::string> told() = 0;
 
     // SIGSTOP and SIGCONT for all its processes: as a machine that is suspended.

@@ -65,7 +65,9 @@ final class CuratorPeer extends Peer {
                 Math.min(15_000, sessionTimeout), new ExponentialBackoffRetry(1000, 3));
         // After SUSPENDED nobody can be certain to hold a lock: its documentation wants users to stop.
         client.getConnectionStateListenable().addListener((c, state) -> {
-            if (!state.isConnected()) {
+            if (state.isConnected()) {
+                reconnected();
+            } else {
                 interrupted(state.name());
             }
         });

@@ -78,6 +78,8 @@ func (l leased) forGoroutine() (session, error) {
 	return lease(l.client, l.ttl, true)
 }
 
+func (l leased) granted() {}
+
 func (l leased) lost() string {
 	select {
 	case <-l.lease.Done():

@@ -37,6 +37,9 @@ type session interface {
 	// lost tells how the library said that a lock is not held any longer, or may not be; empty as long as it has not.
 	lost() string
 
+	// granted begins to look for that.
+	granted()
+
 	// useless tells whether a lock cannot be used again behind that error of its Unlock.
 	useless(err error) bool
 
@@ -215,6 +218,7 @@ func (p *peer) work(a []string) (string, error) {
 	if _, err := p.lock(a[:1]); err != nil {
 		return "", err
 	}
+	p.session.granted()
 	for at := 0; at < len(bytes); at += 8 {
 		if how := p.session.lost(); how != "" {
 			return "lost " + how, nil

@@ -49,6 +49,12 @@ func (c connection) follow(events <-chan zk.Event) {
 	}
 }
 
+func (c connection) granted() {
+	if c.State() == zk.StateHasSession {
+		c.state.Store("") // while it waited
+	}
+}
+
 func (c connection) lost() string {
 	return c.state.Load().(string)
 }

@@ -71,6 +71,7 @@ abstract class Peer implements AutoCloseable {
     private final Map<String, Command> commands = new TreeMap<>();
     private final List<Peer> others = new ArrayList<>();
     private volatile String interruption;
+    private volatile boolean connected = true;
 
     Peer() {
         add("lock", "PATH", a -> "locked " + mutex(a[0]).acquire());
@@ -81,8 +82,10 @@ abstract class Peer implements AutoCloseable {
         });
         add("work", "PATH FILE", a -> {
             LongBuffer stamps = map(a[1]);
-            interruption = null;
             mutex(a[0]).acquire();
+            if (connected) {
+                interruption = null; // while it waited
+            }
             for (String how; ; LockSupport.parkNanos(20_000)) {
                 if ((how = interruption) != null) {
                     return "lost " + how;
@@ -118,7 +121,12 @@ abstract class Peer implements AutoCloseable {
 
     /** Its library says that a lock may be lost: not held any longer, as it documents. */
     final void interrupted(String how) {
+        connected = false;
         interruption = how;
+    }
+
+    final void reconnected() {
+        connected = true;
     }
 
     /** On Linux System.nanoTime() is CLOCK_MONOTONIC. */

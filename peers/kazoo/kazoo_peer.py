@@ -201,8 +201,9 @@ class Peer:
     def work(self, path, file):
         with open(file, "r+b") as opened:
             stamps = mmap.mmap(opened.fileno(), 0)
-        self.interruption = None
         self.lock(self.zk.Lock, path)
+        if self.zk.connected:
+            self.interruption = None  # while it waited
         end = 0
         while self.interruption is None:
             struct.pack_into("=q", stamps, end, time.monotonic_ns())

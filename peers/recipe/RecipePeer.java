@@ -43,6 +43,7 @@ final class RecipePeer extends Peer {
         var connected = new CountDownLatch(1);
         client = new Client(hosts, sessionTimeout, event -> {
             if (event.getState() == KeeperState.SyncConnected) {
+                reconnected();
                 connected.countDown();
             } else {
                 // The recipe says nothing of a loss; its only sign are the client's events.
