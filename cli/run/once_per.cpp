@@ -92,6 +92,7 @@ schedule::schedule(std::string_view text)
 {
     const auto at = text.find('@');
     const auto name = text.substr(0, at);
+    is_told_ = at != text.npos;
     if (name == "daily") {
         const auto when = at == text.npos ? "" : text.substr(at + 1);
         const auto hours = number(when.substr(0, 2), 23);
@@ -133,6 +134,11 @@ servers_time schedule::nearest(servers_time to) const
                             at_day(day, 1, offset_)};
     return *std::ranges::min_element(around, {},
                                      [&](servers_time due) { return std::chrono::abs(due - to); });
+}
+
+bool schedule::is_doubtful(servers_time joined) const
+{
+    return !is_told_ && std::chrono::abs(joined - nearest(joined)) > period_ / 4;
 }
 
 process_zone::process_zone(const std::string& zone)
@@ -212,7 +218,7 @@ std::variant<has_run, starts> decide(const job_terms& terms, const std::optional
         s.warning = "the last run was for " + text_of(last->due) +
                     ", which is in the future of the servers' clock; the command runs for " +
                     text_of(due);
-    } else if (std::chrono::abs(joined - due) > terms.once_per->period() / 4) {
+    } else if (terms.once_per->is_doubtful(joined)) {
         s.warning = "this run, at " + text_of(joined) + ", is far from " + text_of(due) +
                     ", to which it belongs, and one a little later may belong to the next period; "
                     "say when the job is due, as in --once-per 1h@30m";

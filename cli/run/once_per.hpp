@@ -22,13 +22,14 @@ public:
     // Of a time of day: the zone, which has to be that of the process (`TZ`). Empty: the machine's.
     [[nodiscard]] const std::string& zone() const noexcept { return zone_; }
     [[nodiscard]] servers_time nearest(servers_time to) const;
-    // From one moment to the next, as a rule.
-    [[nodiscard]] std::chrono::milliseconds period() const noexcept { return period_; }
+    // Whether somebody who is late by a little may count for the next moment, and has not said when the job is due.
+    [[nodiscard]] bool is_doubtful(servers_time joined) const;
 
 private:
     std::chrono::milliseconds period_{0};
     std::chrono::milliseconds offset_{0}; // from 1970, or from midnight in the zone
     bool by_day_ = false;
+    bool is_told_ = false; // when the job is due
     std::string zone_;
 };
 

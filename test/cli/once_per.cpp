@@ -168,11 +168,13 @@ BOOST_AUTO_TEST_CASE(a_record_of_the_future_stops_nothing)
 
 BOOST_AUTO_TEST_CASE(a_run_between_two_moments_warns)
 {
-    const auto warning = [](servers_time joined) {
-        return std::get<starts>(decide(once_per("1h"), {}, joined, "me")).warning;
+    const auto warning = [](servers_time joined, const char* period = "1h") {
+        return std::get<starts>(decide(once_per(period), {}, joined, "me")).warning;
     };
     BOOST_TEST(warning(at(2026, 11, 27, 3h + 14min)) == "");
     BOOST_TEST(warning(at(2026, 11, 27, 3h + 31min)) != "");
+    BOOST_TEST(warning(at(2026, 11, 27, 3h + 31min), "1h@0") == "");
+    BOOST_TEST(warning(at(2026, 11, 27, 12h), "daily@03:00UTC") == "");
 }
 
 BOOST_AUTO_TEST_CASE(after_a_failure_it_may_run_again)
