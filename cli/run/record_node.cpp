@@ -18,9 +18,9 @@ namespace {
 
 constexpr auto between_attempts = 100ms;
 
-servers_time at(std::int64_t milliseconds)
+servers_time at(std::int64_t since_1970)
 {
-    return servers_time{std::chrono::milliseconds{milliseconds}};
+    return servers_time{std::chrono::milliseconds{since_1970}};
 }
 
 // Another attempt may succeed, or the lock is lost soon.
