@@ -64,19 +64,19 @@ first_of(boost::asio::awaitable<T>... all)
     auto first = co_await (... || detail::to_the_end(std::move(all)));
     const auto place = std::make_index_sequence<sizeof...(T)>{};
     std::optional<result> given;
-    [&]<std::size_t... I>(std::index_sequence<I...>)
+    [&]<std::size_t... each>(std::index_sequence<each...>)
     {
-        const auto take = [&]<std::size_t Place>(std::in_place_index_t<Place> at) {
-            if (first.index() != Place) {
+        const auto take = [&]<std::size_t one>(std::in_place_index_t<one> at) {
+            if (first.index() != one) {
                 return;
             }
-            auto& end = std::get<Place>(first);
+            auto& end = std::get<one>(first);
             if (end.failed) {
                 std::rethrow_exception(end.failed);
             }
             given.emplace(at, std::move(*end.value));
         };
-        (take(std::in_place_index<I>), ...);
+        (take(std::in_place_index<each>), ...);
     }
     (place);
     co_return std::move(*given);

@@ -139,7 +139,7 @@ asio::awaitable<std::string> shake_hands(handshake& h, const endpoint& at)
 // Servers may refuse to answer, or us.
 asio::awaitable<void> ask_its_kind(handshake& h)
 {
-    constexpr std::size_t most = 64 * 1024;
+    constexpr std::size_t most = 65'536;
     const std::string word{"srvr"};
     const auto [refused, sent] = co_await asio::async_write(h.stream, asio::buffer(word), no_throw);
     if (!refused) {

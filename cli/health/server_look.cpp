@@ -390,7 +390,8 @@ std::vector<nodes_of_session> nodes_in(std::string_view dump)
 asio::awaitable<void> look_at_large_sessions(const std::vector<server_facts>& servers,
                                              findings& found)
 {
-    constexpr std::size_t readable = 2 * 0xfffff; // of one transaction, by servers' default
+    constexpr std::size_t readable =
+        std::size_t{2} * 0xfffff; // of one transaction, by servers' default
     for (const auto& server : servers) {
         std::string dump; // GCC 12 destroys what a conditional expression awaits twice
         if (server.answers) {
