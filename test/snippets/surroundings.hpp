@@ -7,6 +7,7 @@
 #include <colock/fence/file.hpp>
 #include <colock/fence/statements.hpp>
 #include <colock/testing/server.hpp>
+#include <colock/testing/world.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -52,6 +53,7 @@ struct surroundings {
     std::int32_t version = 0;
 
     asio::awaitable<void> work();
+    static asio::awaitable<void> work(colock::client& zk);
     asio::awaitable<void> work(const std::string& what);
     asio::awaitable<void> write(const colock::fencing_token& token, const std::string& what);
     bool execute(const char* statement, const std::vector<std::string>& values);

@@ -46,7 +46,7 @@ struct process_options {
 /// colock::testing::world w{1};
 /// w.start_process("worker", [](asio::io_context& context, std::string hosts) -> asio::awaitable<void> {
 ///     colock::client zk{context, {.hosts = hosts}};
-///     co_await run(zk); // a coroutine of the program
+///     co_await work(zk); // a coroutine of the program
 /// });
 /// w.run_for(1min);
 /// w.cut("worker");
