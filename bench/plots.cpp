@@ -119,6 +119,50 @@ std::string bars(const figures& all)
            boxes + "e\n" + spread + "e\n";
 }
 
+constexpr std::string_view both_work = ": both work"; // of `overlap`, behind the name of a trouble
+
+// The worst rounds of all troubles, in one picture.
+std::string overlap_picture(const report& r, const std::string& path)
+{
+    constexpr double least = 0.01; // ms: where the axis begins
+    std::vector<std::string> troubles;
+    std::map<std::string, std::map<std::string, double>> worst; // by system and trouble
+    for (const auto& f : r.figures()) {
+        if (f.scenario == "overlap" && f.metric.ends_with(both_work)) {
+            const auto trouble = f.metric.substr(0, f.metric.size() - both_work.size());
+            if (std::ranges::find(troubles, trouble) == troubles.end()) {
+                troubles.push_back(trouble);
+            }
+            worst[f.system][trouble] = std::max(f.max(), least);
+        }
+    }
+    std::string script =
+        "reset\nset terminal svg size 1100,520 noenhanced background 'white'\nset output " +
+        quoted(path) +
+        "\nset title 'How long the old holder of a lock works beside the next one: "
+        "the worst of all rounds, no bar where it never does'\n"
+        "set ylabel 'ms'\nset logscale y\nset yrange [0.01:100000]\nset grid ytics\n"
+        "set style data histograms\nset style histogram clustered gap 2\n"
+        "set style fill solid 0.7\nset key outside\nset xtics rotate by -12\n"
+        "set datafile missing '?'\n$overlap << END\n";
+    for (const auto& trouble : troubles) {
+        script += quoted(trouble);
+        for (const auto& [system, values] : worst) {
+            const auto at = values.find(trouble);
+            script += ' ' + (at != values.end() ? number(at->second) : "?");
+        }
+        script += '\n';
+    }
+    script += "END\nplot ";
+    int column = 2;
+    for (const auto& [system, values] : worst) {
+        script += (column == 2 ? "" : ", ") + std::string{"$overlap using "} +
+                  std::to_string(column) + ":xtic(1) title " + quoted(system);
+        ++column;
+    }
+    return script + '\n';
+}
+
 // What cannot stand on a logarithmic axis is left out.
 bool positive(const figures& all)
 {
@@ -135,9 +179,14 @@ void draw_plots(report& r, outputs& files)
         return;
     }
     std::map<subject, figures> subjects;
+    bool has_overlap = false;
     for (const auto& f : r.figures()) {
         if (f.unit == "ratio" || f.of_arrangement) {
             continue; // of figures that have a picture already
+        }
+        if (f.scenario == "overlap") {
+            has_overlap = true;
+            continue; // in one picture
         }
         subjects[{f.scenario, f.metric, f.rtt_ms, f.servers}].push_back(&f);
     }
@@ -162,6 +211,11 @@ void draw_plots(report& r, outputs& files)
                 continue;
             }
             out << head(s, all, path) << (clients.size() == 1 ? bars(all) : lines(all));
+        }
+        if (has_overlap) {
+            if (const auto path = files.picture("overlap").string(); !path.empty()) {
+                out << overlap_picture(r, path);
+            }
         }
     }
     colock::test::subprocess drawing{{gnuplot, script}};

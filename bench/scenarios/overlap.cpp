@@ -39,7 +39,7 @@ constexpr milliseconds server_tick{2000};
 // The least that leaves `colock run` the time to end a command.
 constexpr milliseconds session_of_command{5000};
 constexpr milliseconds pause = session_of_command + server_tick; // of who is stopped
-constexpr milliseconds patience{20'000};                         // with the next grant
+constexpr milliseconds patience{12'000};                         // with the next grant
 constexpr milliseconds afterwards{2000}; // after which an old holder that works is not waited for
 // A process that runs writes every 75 us or so. What lies further apart is not work that goes on.
 constexpr nanoseconds longest_gap = 20'000'000;

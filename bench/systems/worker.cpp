@@ -111,7 +111,7 @@ public:
             // The usual grace of 3 s wants longer sessions.
             line = {program.string(),    "run",         "--servers", hosts_,
                     "--session-timeout", seconds + "s", "--grace",   "100ms",
-                    "--safety-margin",   "100ms",       job_.path,   "--"};
+                    "--safety-margin",   "350ms",       job_.path,   "--"};
         }
         line.insert(line.end(), command.begin(), command.end());
         process_.emplace(line, colock::test::subprocess_options{.environment = environment,
