@@ -35,6 +35,7 @@
 #include <vector>
 
 // Each in a namespace of its own, where its main() is a function as any other. What they include is included above.
+#pragma GCC diagnostic ignored "-Wreturn-type"
 namespace as_tuple {
 #include "../../examples/as_tuple.cpp"
 }
