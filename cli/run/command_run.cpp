@@ -73,6 +73,11 @@ void command_run::end()
     in_.guardian.tell({message_kind::end});
 }
 
+bool command_run::is_running() const noexcept
+{
+    return start_heard_ && !end_heard_;
+}
+
 // False when the lock is lost: then the bound stays as it was, in the past. The time that is left is asked for last. Should
 // this process be stopped in between, the bound is too early, which is safe.
 bool command_run::renew()
@@ -191,6 +196,7 @@ asio::awaitable<run_result> command_run::hear_guardian()
             }
             break;
         case message_kind::ended:
+            end_heard_ = true;
             if (in_.shell_job) {
                 in_.shell_job->take_terminal_back();
             }

@@ -53,6 +53,8 @@ public:
     void pass_on(int number);
     // SIGTERM for the command and its processes, and SIGKILL after the grace.
     void end();
+    // The command, not what it leaves behind.
+    [[nodiscard]] bool is_running() const noexcept;
 
 private:
     boost::asio::awaitable<run_result> hear_guardian();
@@ -69,6 +71,7 @@ private:
     error_code loss_;
     bool late_ = false; // something was left at the bound, or would have been started behind it
     bool start_heard_ = false;
+    bool end_heard_ = false;
     bool lost_said_ = false;
     bool refused_said_ = false;
 };

@@ -31,7 +31,8 @@ void add_job_options(CLI::App& to, job_options& o)
         ->type_name("PERIOD");
     to.add_option("--again-on-failure", o.terms.again_on_failure,
                   "with --once-per: so often, run again in the period after the command has failed")
-        ->type_name("TIMES");
+        ->type_name("TIMES")
+        ->check(CLI::Range(0, 1'000'000));
     to.add_flag("--again-after-crash", o.terms.again_after_crash,
                 "a run whose end nobody has written down is a failure for --again-on-failure");
     add_duration(
@@ -41,12 +42,12 @@ void add_job_options(CLI::App& to, job_options& o)
     add_duration(
         to, "--max-hold", o.max_hold,
         "the command gets SIGTERM when it has run for so long, and SIGKILL after --grace;\n"
-        "status 124");
+        "status 124 (-E does not change it)");
 }
 
 void refuse_job_options(const job_options& o, const char* why)
 {
-    if (o.terms.need_record()) {
+    if (o.terms.need_record() || o.terms.again_on_failure != 0 || o.terms.again_after_crash) {
         throw failure{usage, std::string{"--once-per and --hold-at-least are for a mutex, and for "
                                          "--exclusive; leave them out, or leave out "} +
                                  why};

@@ -2,13 +2,13 @@
 
 #include "connect/duration.hpp"
 
-#include <sys/stat.h>
 #include <time.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 
 namespace colock::cli {
@@ -40,9 +40,9 @@ void require_zone(const std::string& zone)
 {
     constexpr std::string_view letters =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-/";
-    struct ::stat file {};
+    std::string magic(4, ' ');
     if (zone.find_first_not_of(letters) != zone.npos || zone.front() == '/' ||
-        ::stat(("/usr/share/zoneinfo/" + zone).c_str(), &file) != 0 || !S_ISREG(file.st_mode)) {
+        !std::ifstream{"/usr/share/zoneinfo/" + zone}.read(magic.data(), 4) || magic != "TZif") {
         throw std::invalid_argument{'"' + zone +
                                     "\" is no time zone that this machine knows; write it like "
                                     "Europe/Berlin, or UTC (and install tzdata)"};
@@ -60,6 +60,7 @@ servers_time at_day(::tm day, int days, milliseconds offset)
     return servers_time{std::chrono::seconds{::mktime(&day)}};
 }
 
+constexpr std::uint64_t most_failures = 1'000'000'000; // which nobody counts to
 constexpr std::string_view first_words = "colock job";
 constexpr std::array result_names{std::string_view{"none"}, std::string_view{"success"},
                                   std::string_view{"failure"}};
@@ -138,7 +139,8 @@ servers_time schedule::nearest(servers_time to) const
 
 bool schedule::is_doubtful(servers_time joined) const
 {
-    return !is_told_ && std::chrono::abs(joined - nearest(joined)) > period_ / 4;
+    const auto early = nearest(joined) - joined;
+    return early > period_ / 4 || (!is_told_ && -early > period_ / 4);
 }
 
 process_zone::process_zone(const std::string& zone)
@@ -182,7 +184,8 @@ std::optional<run_record> record_in(std::string_view text)
     run_record r;
     const auto* const end = failed.data() + failed.size();
     const auto [rest, ec] = std::from_chars(failed.data(), end, r.failed);
-    if (!due || ended == result_names.end() || ec != std::errc{} || rest != end || !not_before) {
+    if (!due || ended == result_names.end() || ec != std::errc{} || rest != end ||
+        r.failed > most_failures || !not_before) {
         return {};
     }
     r.due = *due;
@@ -196,11 +199,12 @@ std::variant<has_run, starts> decide(const job_terms& terms, const std::optional
                                      servers_time joined, const std::string& token)
 {
     starts s;
-    s.record.by = token;
-    if (!terms.once_per) {
-        s.record.due = joined;
+    if (!terms.once_per) { // what is known of a period stays known
+        s.record = last.value_or(run_record{});
+        s.record.by = token;
         return s;
     }
+    s.record.by = token;
     const auto due = terms.once_per->nearest(joined);
     s.record.due = due;
     const bool is_own = last && last->by == token; // it was written, and the answer was lost
@@ -214,14 +218,14 @@ std::variant<has_run, starts> decide(const job_terms& terms, const std::optional
         if (!has_failed || s.record.failed > terms.again_on_failure) {
             return has_run{due};
         }
-    } else if (last && last->due > due) {
+    } else if (last && last->due >= due + terms.once_per->period()) {
         s.warning = "the last run was for " + text_of(last->due) +
                     ", which is in the future of the servers' clock; the command runs for " +
                     text_of(due);
     } else if (terms.once_per->is_doubtful(joined)) {
         s.warning = "this run, at " + text_of(joined) + ", is far from " + text_of(due) +
-                    ", to which it belongs, and one a little later may belong to the next period; "
-                    "say when the job is due, as in --once-per 1h@30m";
+                    ", to which it belongs: the job does not run then any more; say when it is "
+                    "due, as in --once-per 1h@30m";
     }
     return s;
 }

@@ -22,7 +22,9 @@ public:
     // Of a time of day: the zone, which has to be that of the process (`TZ`). Empty: the machine's.
     [[nodiscard]] const std::string& zone() const noexcept { return zone_; }
     [[nodiscard]] servers_time nearest(servers_time to) const;
-    // Whether somebody who is late by a little may count for the next moment, and has not said when the job is due.
+    // From one moment to the next, as a rule.
+    [[nodiscard]] std::chrono::milliseconds period() const noexcept { return period_; }
+    // Whether a run now is for a moment that is far away, and may be meant for another one.
     [[nodiscard]] bool is_doubtful(servers_time joined) const;
 
 private:

@@ -7,6 +7,7 @@
 
 #include <boost/asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace colock::cli {
@@ -56,7 +57,7 @@ asio::awaitable<record_node::found> record_node::read()
         diagnostics why;
         const auto [ec, got] = co_await zk_.async_get(path_, bind_diagnostics(why, no_throw));
         if (!ec) {
-            found f{record_in(got.data), got.stat.version, got.data};
+            found f{record_in(got.data), got.stat.version, got.data, at(got.stat.mtime)};
             if (!f.record) {
                 throw failure{refused, path_ + " is no record of `colock run`; give the job "
                                                "another lock, or delete that node"};
@@ -97,33 +98,44 @@ asio::awaitable<record_node::verdict> record_node::begin(const holding& held,
                                                          const job_terms& terms)
 {
     const auto own = co_await own_node(held);
+    if (own) {
+        joined_ = joined_.value_or(at(own->ctime));
+    }
     const auto token = held.token();
     std::optional<servers_time> now; // in a reply to a write
+    bool was_set_back = false;       // the servers' clock: what is to come in the record never ends
     while (own && !held.loss_reason()) {
         const auto last = co_await read();
-        auto decided = decide(terms, last.record, at(own->ctime), token);
+        const bool is_own = last.record && (last.record->by == token ||
+                                            (last.record->by == written_.by && !is_started_));
+        auto decided = decide(terms, last.record, *joined_, is_own ? last.record->by : token);
         if (auto* const done = std::get_if<has_run>(&decided)) {
             co_return *done;
         }
         const bool may_hold_back =
-            last.record && last.record->by != token && last.record->not_before > at(own->ctime);
+            last.record && !is_own && last.record->not_before > at(own->ctime);
         if (!now && (may_hold_back || terms.hold_at_least > 0ms)) {
             const auto same = last.version ? last.text : text_of(run_record{});
             const auto stat = co_await write(held, last, same);
             if (stat && last.version) { // that of a new node has no time
                 now = at(stat->mtime);
+                was_set_back = *now < last.changed;
             }
             continue;
         }
-        if (may_hold_back && last.record->not_before > *now) {
-            co_return held_back{last.record->not_before - *now};
+        if (may_hold_back && !was_set_back && last.record->not_before > *now) {
+            constexpr std::chrono::milliseconds longest = 24h * 10'000; // of a record that is wrong
+            co_return held_back{std::min(longest, last.record->not_before - *now)};
         }
         auto& s = std::get<starts>(decided);
+        s.record.by = token;
         if (terms.hold_at_least > 0ms) {
             s.record.not_before = *now + terms.hold_at_least;
         }
         if (co_await write(held, last, text_of(s.record))) {
             written_ = s.record;
+            is_started_ = true;
+            has_end_ = terms.once_per.has_value();
             co_return started{std::move(s.warning)};
         }
         now.reset();
@@ -135,7 +147,7 @@ asio::awaitable<void> record_node::end(const holding& held, bool success)
 {
     written_.ended = success ? run_record::result::success : run_record::result::failure;
     written_.failed += success ? 0 : 1;
-    while (!held.loss_reason()) {
+    while (has_end_ && !held.loss_reason()) {
         const auto last = co_await read();
         if (!last.record || last.record->by != written_.by ||
             last.record->ended == written_.ended || co_await write(held, last, text_of(written_))) {

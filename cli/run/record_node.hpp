@@ -29,16 +29,22 @@ public:
     struct lost {}; // the lock, before anything was written
     using verdict = std::variant<started, has_run, held_back, lost>;
 
-    // A holder that is deposed writes nothing. Throws failure.
+    // A holder that is deposed writes nothing. Throws failure. With servers that are silent it takes as long as they are.
     boost::asio::awaitable<verdict> begin(const holding& held, const job_terms& terms);
-    // Does nothing when the lock is lost: then the run has no end.
+    // Of what begin() has written. Does nothing when the lock is lost: then the run has no end.
     boost::asio::awaitable<void> end(const holding& held, bool success);
+
+    // The command of the run that begin() has written down was not started: the next begin() takes its place.
+    void not_started() { is_started_ = false; }
+    // This process has begun a run.
+    [[nodiscard]] bool has_begun() const noexcept { return !written_.by.empty() && is_started_; }
 
 private:
     struct found {
         std::optional<run_record> record;
         std::optional<std::int32_t> version; // of a node that is there
         std::string text;
+        servers_time changed{};
     };
     boost::asio::awaitable<std::optional<node_stat>> own_node(const holding& held);
     boost::asio::awaitable<found> read();
@@ -47,7 +53,10 @@ private:
 
     client& zk_;
     const std::string path_;
+    std::optional<servers_time> joined_; // the queue, for the first time
     run_record written_;
+    bool is_started_ = true;
+    bool has_end_ = false; // --hold-at-least alone leaves what is known of a period
 };
 
 } // namespace colock::cli

@@ -110,7 +110,8 @@ void add_run(program& p)
          .statuses = {{"that of the command",
                        "The command ended by itself; with `--shards`, the first one that did, with "
                        "`--when-ended fail`."},
-                      {"0", "With `--shards`: colock was asked to end by a signal, and has handed "
+                      {"0", "With `--once-per`: the job has run. With `--shards`: colock was asked "
+                            "to end by a signal, and has handed "
                             "its shards on, or ended their commands."},
                       {"128+N",
                        "Signal N ended the command, or colock while it waited; with `--shards`, N "

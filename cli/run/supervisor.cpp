@@ -119,6 +119,8 @@ public:
 private:
     // Whom signals are for.
     struct waiting {};
+    struct recording {
+    };                // the run: a signal waits for the servers' answer, so that the record is true
     struct stopping { // a wait that a signal has ended
         int number;
     };
@@ -136,6 +138,11 @@ private:
             asked_to_end_ = asked_to_end_ || asks_to_end(number);
             if (const auto* const r = std::get_if<running>(&phase_)) {
                 r->run->pass_on(number);
+            } else if (std::holds_alternative<recording>(phase_)) {
+                if (asks_to_end(number)) {
+                    phase_ = stopping{number};
+                    leave_soon();
+                }
             } else if (!std::holds_alternative<waiting>(phase_)) {
                 if (asks_to_end(number)) {
                     leave_soon();
@@ -153,12 +160,13 @@ private:
         co_await connect();
         co_await refuse_own_ancestor();
         for (;;) {
+            const auto began = steady::now();
             auto got = co_await wait_for_lock();
             if (!got.error && !got.held) {
                 co_return no_lock();
             }
             if (got.held && what_.job.need_record()) {
-                if (auto none = co_await look_at_record(got.held)) {
+                if (auto none = co_await look_at_record(got.held, began)) {
                     co_return std::move(*none);
                 }
             }
@@ -320,32 +328,83 @@ private:
     }
 
     // Nothing when the command may start; also when the lock is lost, which is noticed then.
-    asio::awaitable<std::optional<outcome>> look_at_record(const holding& held)
+    asio::awaitable<std::optional<outcome>> look_at_record(const holding& held,
+                                                           steady::time_point began)
     {
-        const auto began = steady::now();
+        const bool has_limit = what_.limit && *what_.limit > 0ms;
+        const auto over = has_limit ? began + *what_.limit : steady::time_point::max();
         for (;;) {
-            auto found = co_await record_.begin(held, what_.job);
-            if (const auto* const s = std::get_if<record_node::started>(&found)) {
-                if (!s->warning.empty()) {
-                    say_.note("warning", s->warning);
+            phase_ = recording{};
+            auto first = co_await first_of(record_.begin(held, what_.job), held.wait_lost(),
+                                           until(over), until_leaving());
+            auto* const found = std::get_if<record_node::verdict>(&first);
+            if (std::holds_alternative<stopping>(phase_)) {
+                if (found && std::holds_alternative<record_node::started>(*found)) {
+                    co_await write_end(held, false);
+                }
+                co_return outcome{};
+            }
+            phase_ = waiting{};
+            if (first.index() == 2) {
+                why_busy_ = "the servers have not answered in time";
+                co_return no_lock();
+            }
+            const auto* const back = found ? std::get_if<record_node::held_back>(found) : nullptr;
+            if (found && std::holds_alternative<has_run>(*found)) {
+                if (record_.has_begun()) { // and it was lost
+                    throw failure{lost, "the command was ended because the lock was lost; it does "
+                                        "not run again in this period (--again-after-crash)"};
+                }
+                co_return outcome{success, "has_run"};
+            }
+            if (!back) {
+                if (found && std::holds_alternative<record_node::lost>(*found)) {
+                    co_await held.wait_lost();
+                } else if (found) {
+                    const auto& warning = std::get<record_node::started>(*found).warning;
+                    if (!warning.empty()) {
+                        say_.note("warning", warning);
+                    }
                 }
                 co_return std::nullopt;
             }
-            if (std::holds_alternative<has_run>(found)) {
-                co_return outcome{success, "has_run"};
-            }
-            const auto* const back = std::get_if<record_node::held_back>(&found);
-            if (!back) {
-                co_await held.wait_lost();
-                co_return std::nullopt;
-            }
-            if (what_.limit && back->time > *what_.limit - (steady::now() - began)) {
-                why_busy_ = printable(what_.lock.path) + " is kept by its last run for another " +
-                            shown(back->time) + " (--hold-at-least)";
+            why_busy_ = printable(what_.lock.path) + " is kept by its last run for another " +
+                        shown(back->time) + " (--hold-at-least)";
+            if (what_.limit && !(has_limit && steady::now() + back->time < over)) {
                 co_return no_lock();
             }
-            co_await first_of(pause(back->time), held.wait_lost());
+            if (say_.wants_wait()) {
+                say_.note("held_back", why_busy_);
+            }
+            const auto waited =
+                co_await first_of(pause(back->time), held.wait_lost(), held.wait_revoked());
+            if (waited.index() == 2) {
+                why_busy_ = "a client asks for " + printable(what_.lock.path) +
+                            ", which its last run keeps (--hold-at-least)";
+                co_return no_lock();
+            }
         }
+    }
+
+    asio::awaitable<void> until(steady::time_point when)
+    {
+        asio::steady_timer timer{context_, when};
+        co_await timer.async_wait(asio::use_awaitable);
+    }
+
+    // The command has ended as it has, whatever becomes of this.
+    asio::awaitable<void> write_end(const holding& held, bool is_success)
+    {
+        std::string why = "no server has answered";
+        try {
+            const auto done = co_await first_of(record_.end(held, is_success), until_leaving());
+            if (done.index() == 0) {
+                co_return;
+            }
+        } catch (const failure& f) {
+            why = f.what();
+        }
+        say_.note("unrecorded", "how the command has ended is not written down: " + why);
     }
 
     // Never returns.
@@ -353,8 +412,10 @@ private:
     {
         if (what_.max_hold) {
             co_await pause(*what_.max_hold);
-            is_over = true;
-            run.end();
+            is_over = run.is_running();
+            if (is_over) {
+                run.end();
+            }
         }
         co_await wait_for_ever();
     }
@@ -390,10 +451,13 @@ private:
             job_.restore_modes();
         }
         leave_soon();
+        if (result.loss && !result.started) {
+            record_.not_started();
+        }
         if (what_.job.need_record() && !result.loss) {
-            const bool is_success =
-                result.started && !result.held_too_long && result.wait_status == 0;
-            co_await first_of(record_.end(held, is_success), until_leaving());
+            co_await write_end(held, result.started && !result.start_error &&
+                                         !result.guardian_lost && !result.held_too_long &&
+                                         result.wait_status == 0);
         }
         const auto released = co_await first_of(held.release(), until_leaving());
         const auto* const ended = std::get_if<error_code>(&released);
@@ -452,7 +516,7 @@ private:
     asio::signal_set signals_;
     job job_{inherited_, terminal_, signals_};
     asio::cancellation_signal stop_;
-    std::variant<waiting, stopping, running, releasing> phase_;
+    std::variant<waiting, recording, stopping, running, releasing> phase_;
     steady::time_point deadline_; // of attempts to connect
     asio::steady_timer leave_;    // never, while there is something to do
     std::uint64_t retries_ = 0;

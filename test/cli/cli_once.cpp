@@ -5,7 +5,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -161,17 +164,107 @@ BOOST_AUTO_TEST_CASE(a_node_of_somebody_else_is_no_record)
     BOOST_TEST(j.record() == "something");
 }
 
+BOOST_AUTO_TEST_CASE(what_could_not_run_has_failed)
+{
+    job j;
+    const auto bad = j.files.path() + "/bad";
+    std::ofstream{bad} << "#!/nowhere/x\n";
+    ::chmod(bad.c_str(), 0755);
+    const std::vector<std::string> again{"--once-per", long_period, "--again-on-failure", "1"};
+    BOOST_TEST(j.run(again, {bad}).status == 126);
+    BOOST_TEST(has(j.record(), "ended=failure"));
+    BOOST_TEST(j.run(again, j.logs()).status == 0);
+    BOOST_TEST(j.times() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(G1_a_run_whose_lock_was_lost_is_not_repeated_by_its_retry)
+{
+    job j;
+    colock_process first{j.servers,
+                         j.with({"--once-per", long_period, "--retry", "3", "--grace", "100ms"},
+                                j.logs("sleep 100"))};
+    BOOST_REQUIRE(wait_until([&] { return j.times() == 1; }, patience));
+    admin_session admin{j.servers};
+    for (const auto& each : admin.children(j.path)) {
+        admin.remove(j.path + '/' + each);
+    }
+    BOOST_TEST(first.status() == 120);
+    BOOST_TEST(j.times() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(processes_that_are_left_behind_do_not_hold_for_too_long)
+{
+    job j;
+    const auto r =
+        j.run({"--max-hold", "1s", "--grace", "2s", "--once-per", long_period},
+              {"sh", "-c", "(trap '' TERM; for i in $(seq 30); do sleep 0.1; done) & exit 0"});
+    BOOST_TEST(r.status == 0);
+    BOOST_TEST(has(j.record(), "ended=success"));
+}
+
+BOOST_AUTO_TEST_CASE(a_record_that_is_spoilt_meanwhile_changes_no_status)
+{
+    job j;
+    colock_process first{j.servers, j.with({"--once-per", long_period}, j.holding())};
+    BOOST_REQUIRE(j.runs());
+    admin_session admin{j.servers};
+    admin.set(j.path + ".runs", "junk");
+    j.enough();
+    BOOST_TEST(first.status() == 0);
+    BOOST_TEST(has(first.err(), "not written down"));
+    BOOST_TEST(j.queue() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_hostile_record_holds_back_only_those_who_do_not_wait)
+{
+    job j;
+    admin_session admin{j.servers};
+    BOOST_TEST(j.run({"--hold-at-least", "1ms"}, j.logs()).status == 0);
+    admin.set(j.path + ".runs", "colock job due=1970-01-01T00:00:00Z ended=none failed=0 "
+                                "not-before=9999-01-01T00:00:00Z by=x");
+    BOOST_TEST(j.run({"--try", "--hold-at-least", "1s"}, j.logs()).status == 123);
+    colock_process waits{j.servers, j.with({"--hold-at-least", "1s"}, j.logs())};
+    BOOST_TEST(j.queue_has(1));
+    waits.process().send_signal(SIGTERM);
+    BOOST_TEST(waits.status() == 143);
+    BOOST_TEST(j.times() == 1u);
+    BOOST_TEST(j.queue_has(0));
+}
+
+BOOST_AUTO_TEST_CASE(who_is_held_back_makes_way_when_asked)
+{
+    job j;
+    BOOST_TEST(j.run({"--hold-at-least", "1h"}, j.logs()).status == 0);
+    colock_process waits{j.servers, j.with({"--hold-at-least", "1h", "--json"}, j.logs())};
+    BOOST_TEST(wait_until([&] { return has(waits.err(), "held_back"); }, patience));
+    BOOST_TEST(run_colock(j.servers, {"revoke", j.path}).status == 0);
+    BOOST_TEST(waits.status() == 124);
+    BOOST_TEST(j.times() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(holding_forgets_no_period)
+{
+    job j;
+    BOOST_TEST(j.run({"--once-per", long_period}, j.logs()).status == 0);
+    BOOST_TEST(j.run({"--hold-at-least", "1ms"}, j.logs()).status == 0);
+    BOOST_TEST(j.run({"--once-per", long_period}, j.logs()).status == 0);
+    BOOST_TEST(j.times() == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(options_that_make_no_sense_together_are_refused)
 {
     job j;
-    const std::vector<std::vector<std::string>> bad{{"--once-per", "1h", "--shared"},
-                                                    {"--once-per", "1h", "--permits", "1/2"},
-                                                    {"--hold-at-least", "1h", "--shards", "3"},
-                                                    {"--max-hold", "1h", "--shards", "3"},
-                                                    {"--max-hold", "0"},
-                                                    {"--once-per", "soon"},
-                                                    {"--again-on-failure", "1"},
-                                                    {"--once-per", "1h", "--again-after-crash"}};
+    const std::vector<std::vector<std::string>> bad{
+        {"--once-per", "1h", "--shared"},
+        {"--once-per", "1h", "--permits", "1/2"},
+        {"--hold-at-least", "1h", "--shards", "3"},
+        {"--max-hold", "1h", "--shards", "3"},
+        {"--max-hold", "0"},
+        {"--once-per", "soon"},
+        {"--again-on-failure", "1"},
+        {"--once-per", "1h", "--again-on-failure", "-1"},
+        {"--shards", "3", "--again-on-failure", "1"},
+        {"--once-per", "1h", "--again-after-crash"}};
     for (const auto& options : bad) {
         const auto r = j.run(options, j.logs());
         BOOST_TEST(r.status == 125, options.front() << ": " << r.err);

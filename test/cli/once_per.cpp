@@ -173,8 +173,9 @@ BOOST_AUTO_TEST_CASE(a_run_between_two_moments_warns)
     };
     BOOST_TEST(warning(at(2026, 11, 27, 3h + 14min)) == "");
     BOOST_TEST(warning(at(2026, 11, 27, 3h + 31min)) != "");
-    BOOST_TEST(warning(at(2026, 11, 27, 3h + 31min), "1h@0") == "");
+    BOOST_TEST(warning(at(2026, 11, 27, 3h + 29min), "1h@0") == "");
     BOOST_TEST(warning(at(2026, 11, 27, 12h), "daily@03:00UTC") == "");
+    BOOST_TEST(warning(at(2026, 11, 27, 20h), "daily@03:00UTC") != ""); // tonight's
 }
 
 BOOST_AUTO_TEST_CASE(after_a_failure_it_may_run_again)
