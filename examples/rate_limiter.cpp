@@ -36,11 +36,12 @@ asio::awaitable<void> run(colock::client& zk, int calls)
 {
     co_await zk.async_connect();
     colock::semaphore limit{zk, "/locks/calls", 3};
-    const auto call_in_turn = [&] {
-        return limit.async_with_permits([](const colock::permit&) { return call(); },
-                                        asio::deferred);
+    const auto call_in_turn = [&]() -> asio::awaitable<void> {
+        co_await limit.async_with_permits([](const colock::permit&) { return call(); });
     };
-    std::vector all(std::size_t(std::max(calls, 1)), call_in_turn());
+    std::vector all(
+        std::size_t(std::max(calls, 1)),
+        asio::co_spawn(co_await asio::this_coro::executor, call_in_turn, asio::deferred));
     const auto [order, failures] = co_await asio::experimental::make_parallel_group(all).async_wait(
         asio::experimental::wait_for_one_error(), asio::use_awaitable);
     for (const auto index : order) {

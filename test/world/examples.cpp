@@ -7,7 +7,9 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -50,6 +52,9 @@ namespace elected_leader {
 }
 namespace hello_lock {
 #include "../../examples/hello_lock.cpp"
+}
+namespace rate_limiter {
+#include "../../examples/rate_limiter.cpp"
 }
 namespace reader_writer_cache {
 #include "../../examples/reader_writer_cache.cpp"
@@ -166,6 +171,14 @@ BOOST_FIXTURE_TEST_CASE(hello_lock, scene)
     start("other", ::hello_lock::hello);
     w.run_for(1s);
     BOOST_TEST(printed("hello, my fencing token is ") == 2U);
+}
+
+BOOST_FIXTURE_TEST_CASE(rate_limiter, scene)
+{
+    start("one", [](auto& zk) { return ::rate_limiter::run(zk, 10); });
+    start("other", [](auto& zk) { return ::rate_limiter::run(zk, 10); });
+    w.run_for(5s);
+    BOOST_TEST(printed("call from ") == 20U);
 }
 
 BOOST_FIXTURE_TEST_CASE(reader_writer_cache, scene)
