@@ -4,6 +4,7 @@
 
 #include <support/admin_session.hpp>
 #include <support/wait_until.hpp>
+#include <support/zookeeper_server.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -87,7 +88,7 @@ private:
     std::optional<std::string> old_;
 };
 
-struct fence_scene : example_scene {
+struct fence_scene {
     fence_scene(std::string example_name, const std::string& package, std::string store = {})
         : program{std::move(example_name)}
     {
@@ -154,6 +155,8 @@ struct fence_scene : example_scene {
         BOOST_TEST(reads() == "good news");
     }
 
+    // Sessions end soon.
+    zookeeper_server server{{.tick_time = 500ms, .max_session_timeout = 4s}};
     const std::string program;
     std::vector<std::string> arguments;
 };

@@ -1,5 +1,6 @@
 // The example in C++ and its counterpart in Java count together, and neither loses what the other one counts.
 #include <support/admin_session.hpp>
+#include <support/zookeeper_server.hpp>
 
 #include "../integration/example_scene.hpp"
 
@@ -7,8 +8,9 @@
 
 using namespace colock::test;
 
-BOOST_FIXTURE_TEST_CASE(colock_and_curator_count_together, example_scene)
+BOOST_AUTO_TEST_CASE(colock_and_curator_count_together)
 {
+    zookeeper_server server;
     constexpr int turns = 100;
     const auto all = std::to_string(turns);
     example theirs{"peers/example-curator-queue", {all, server.connect_string()}};
@@ -33,5 +35,5 @@ BOOST_FIXTURE_TEST_CASE(colock_and_curator_count_together, example_scene)
     BOOST_TEST(ours.wait().success());
     BOOST_TEST(theirs.wait().success());
     BOOST_TEST(admin_session{server.connect_string()}.get("/counter") == std::to_string(2 * turns));
-    check_nothing_left();
+    BOOST_TEST(server.sessions().empty());
 }
