@@ -145,6 +145,17 @@ asio::awaitable<std::string> ask_server(std::string host, std::string port, std:
     return ask(std::move(host), std::move(port), std::move(word), limit);
 }
 
+bool is_colock_serve(std::string_view srvr)
+{
+    return srvr.find("-colock-serve") != srvr.npos;
+}
+
+std::string words_on_colock_serve(const endpoint& at)
+{
+    return shown(at) + " is `colock serve`: for development and tests, it keeps nothing when it "
+                       "ends; locks that matter need ZooKeeper";
+}
+
 bool is_refusal(std::string_view answer)
 {
     return answer.find("is not executed because it is not in the whitelist") != answer.npos;

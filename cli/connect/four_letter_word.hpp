@@ -35,6 +35,11 @@ ask_server(std::string host, std::string port, std::string word, std::chrono::mi
 // Whether the answer says that the server does not answer this word: 4lw.commands.whitelist leaves it out.
 [[nodiscard]] bool is_refusal(std::string_view answer);
 
+// Whether the answer to `srvr` is that of `colock serve`.
+[[nodiscard]] bool is_colock_serve(std::string_view srvr);
+// What to say then: of the server at this address.
+[[nodiscard]] std::string words_on_colock_serve(const endpoint& at);
+
 // GET http://host:port/commands/<command>: gives the body of the answer, which is JSON. Throws as ask_server does;
 // asio::error::connection_refused also when the answer is no HTTP 200.
 [[nodiscard]] boost::asio::awaitable<std::string> ask_admin_server(std::string host,

@@ -190,10 +190,8 @@ asio::awaitable<void> look_at_server(server_facts& server, const client_options&
 
 void judge_kind(const endpoint& at, std::string_view srvr, findings& found)
 {
-    if (srvr.find("-colock-serve") != srvr.npos) {
-        found.add(severity::warning, "server",
-                  shown(at) + " is `colock serve`: for development and tests, it keeps nothing "
-                              "when it ends; locks that matter need ZooKeeper");
+    if (is_colock_serve(srvr)) {
+        found.add(severity::warning, "server", words_on_colock_serve(at));
     }
 }
 

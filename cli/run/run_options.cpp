@@ -102,6 +102,9 @@ void add_run_options(CLI::App& to, run_options& o)
     to.add_option("-E", o.busy_status, "the exit status when the lock was not granted in time")
         ->type_name("STATUS")
         ->check(CLI::Range(0, 255));
+    to.add_flag("--verbose,-v", o.verbose,
+                "say when there is a session and when the lock is held, and whether a server is "
+                "`colock serve`");
     to.add_flag("--json", o.json, "tell machines what happens, on the standard error, a line each");
     to.add_flag(
         "--keep-identity", o.keep_identity,
@@ -157,6 +160,7 @@ supervision supervision_of(const run_options& o, std::string name, lock_kind kin
     s.release_limit = o.release_timeout;
     s.busy_status = o.busy_status;
     s.json = o.json;
+    s.verbose = o.verbose;
     s.shown = p.shown();
     s.keep_identity = o.keep_identity;
     return s;

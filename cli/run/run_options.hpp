@@ -32,6 +32,7 @@ struct run_options {
     bool shell = false;
     std::optional<int> busy_status;
     bool json = false;
+    bool verbose = false;
     bool keep_identity = false;
 };
 

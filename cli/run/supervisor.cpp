@@ -5,6 +5,7 @@
 
 #include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
+#include "connect/four_letter_word.hpp"
 #include "program/failure.hpp"
 #include "run/command_run.hpp"
 #include "run/events.hpp"
@@ -218,6 +219,12 @@ private:
             diagnostics why;
             const auto [ec] = co_await zk_.async_connect(bind_diagnostics(why, no_throw));
             if (!ec) {
+                if (what_.verbose) {
+                    say_.note("connected", "connected; the session ends when the servers hear "
+                                           "nothing for " +
+                                               shown(zk_.session_timeout()));
+                    asio::co_spawn(context_, tell_kind_of_servers(), asio::detached);
+                }
                 co_return;
             }
             const auto failed = failure_of(ec, why.message());
@@ -225,6 +232,19 @@ private:
                 throw failure{failed};
             }
             say_.note("retry", std::string{failed.what()} + "; connecting again" + retry_number());
+        }
+    }
+
+    // Nobody waits for it, and a server need not answer.
+    asio::awaitable<void> tell_kind_of_servers()
+    {
+        for (const auto& at : endpoints_of(what_.servers.hosts)) {
+            try {
+                if (is_colock_serve(co_await ask_server(at.host, at.port, "srvr", 1s))) {
+                    say_.note("serve", words_on_colock_serve(at));
+                }
+            } catch (const boost::system::system_error&) {
+            }
         }
     }
 
@@ -282,6 +302,9 @@ private:
         why_busy_ = std::move(a.why);
         if (a.held) {
             say_.granted(a.held.node(), a.held.token());
+            if (what_.verbose && !what_.json) {
+                say_.note("granted", "granted: " + printable(a.held.node()));
+            }
         }
         co_return std::move(a);
     }

@@ -34,6 +34,7 @@ struct supervision {
     job_terms job;
     std::optional<std::chrono::milliseconds> max_hold; // of the command
     bool json = false;
+    bool verbose = false;
     bool keep_identity = false;        // the command inherits the variables that hold secrets
     std::vector<std::string> warnings; // a line each
     std::span<char> shown; // the memory that /proc shows as the command line of this process

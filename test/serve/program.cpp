@@ -146,6 +146,9 @@ BOOST_AUTO_TEST_CASE(it_says_what_it_is_and_so_do_others)
     BOOST_TEST(r.status == 0);
     BOOST_TEST(has(r.out, "is `colock serve`"), r.out);
     BOOST_TEST(run_colock(address, {"run", "/locks/r", "--", "true"}).status == 0);
+    const auto verbose = run_colock(address, {"run", "-v", "/locks/r", "--", "sleep", "0.5"});
+    BOOST_TEST(has(verbose.err, "is `colock serve`"), verbose.err);
+    BOOST_TEST(has(verbose.err, "granted: /locks/r/"), verbose.err);
     BOOST_TEST(run_colock(address, {"why", "/locks/r"}).status == 0);
     loud.process().send_signal(SIGTERM);
     BOOST_TEST(loud.status() == 128 + SIGTERM);
