@@ -119,7 +119,7 @@ std::string bars(const figures& all)
            boxes + "e\n" + spread + "e\n";
 }
 
-constexpr std::string_view both_work = ": both work"; // of `overlap`, behind the name of a trouble
+constexpr std::string_view both_work = ": both work"; // of `overlap`, after the name of a trouble
 
 // The worst rounds of all troubles, in one picture.
 std::string overlap_picture(const report& r, const std::string& path)

@@ -20,10 +20,10 @@ public:
     stamps& operator=(const stamps&) = delete;
     ~stamps();
 
-    // That of now, and a pause of 20 us, which the system makes 75 us. Throws std::runtime_error when the file is full.
+    // Adds the time of now, and pauses for 20 us, which the system makes 75 us. Throws std::runtime_error when the file is full.
     void append();
 
-    // What is there.
+    // Gives the stamps that are there.
     [[nodiscard]] std::int64_t first() const; // 0: nothing
     [[nodiscard]] std::vector<std::int64_t> all() const;
 

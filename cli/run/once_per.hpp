@@ -13,7 +13,7 @@ namespace colock::cli {
 
 using servers_time = std::chrono::sys_time<std::chrono::milliseconds>;
 
-// The moments at which a job is due, for ever. A run belongs to the nearest of them.
+// The moments at which a job is due. A run belongs to the nearest of them.
 class schedule {
 public:
     // "1h", "1h@30m": every hour, at half past; "daily@03:00", "daily@03:00Europe/Berlin". Throws std::invalid_argument.
@@ -82,7 +82,7 @@ struct starts {
                                                    const std::optional<run_record>& last,
                                                    servers_time joined, const std::string& token);
 
-// "2026-11-27T03:00:00Z"
+// As "2026-11-27T03:00:00Z".
 [[nodiscard]] std::string text_of(servers_time t);
 
 } // namespace colock::cli

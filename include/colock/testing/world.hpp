@@ -61,7 +61,7 @@ struct process_options {
 /// Everywhere else, such as in the functions of a test and on other threads, they are the system's. So:
 ///
 /// - A process does no other I/O than that of its clients, and starts no threads, not even those of `asio::system_executor`,
-///   where handlers without an executor of their own may run. What waits for a socket or for a signal waits for ever.
+///   where handlers without an executor of their own may run. What waits for a socket or for a signal never ends.
 ///   `sleep()`, `time()` and `gettimeofday()` are the real ones.
 /// - A guard that a test asks from without, such as `held.remaining()`, reads the clock of the test. See `look()`.
 /// - All processes share the static variables of the program. `kill()` destroys the coroutines and the context of a process, so
