@@ -354,8 +354,8 @@ private:
     asio::awaitable<std::optional<outcome>> look_at_record(const holding& held,
                                                            steady::time_point began)
     {
-        const bool has_limit = what_.limit && *what_.limit > 0ms;
-        const auto over = has_limit ? began + *what_.limit : steady::time_point::max();
+        const auto over =
+            what_.limit && *what_.limit > 0ms ? began + *what_.limit : steady::time_point::max();
         for (;;) {
             phase_ = recording{};
             auto first = co_await first_of(record_.begin(held, what_.job), held.wait_lost(),
@@ -372,41 +372,54 @@ private:
                 why_busy_ = "the servers have not answered in time";
                 co_return no_lock();
             }
-            const auto* const back = found ? std::get_if<record_node::held_back>(found) : nullptr;
-            if (found && std::holds_alternative<has_run>(*found)) {
+            if (!found) {
+                co_return std::nullopt;
+            }
+            if (std::holds_alternative<record_node::lost>(*found)) {
+                co_await held.wait_lost();
+                co_return std::nullopt;
+            }
+            if (const auto* const s = std::get_if<record_node::started>(found)) {
+                if (!s->warning.empty()) {
+                    say_.note("warning", s->warning);
+                }
+                co_return std::nullopt;
+            }
+            if (std::holds_alternative<has_run>(*found)) {
                 if (record_.has_begun()) { // and it was lost
                     throw failure{lost, "the command was ended because the lock was lost; it does "
                                         "not run again in this period (--again-after-crash)"};
                 }
                 co_return outcome{success, "has_run"};
             }
-            if (!back) {
-                if (found && std::holds_alternative<record_node::lost>(*found)) {
-                    co_await held.wait_lost();
-                } else if (found) {
-                    const auto& warning = std::get<record_node::started>(*found).warning;
-                    if (!warning.empty()) {
-                        say_.note("warning", warning);
-                    }
-                }
-                co_return std::nullopt;
-            }
-            why_busy_ = printable(what_.lock.path) + " is kept by its last run for another " +
-                        shown(back->time) + " (--hold-at-least)";
-            if (what_.limit && !(has_limit && steady::now() + back->time < over)) {
-                co_return no_lock();
-            }
-            if (say_.wants_wait()) {
-                say_.note("held_back", why_busy_);
-            }
-            const auto waited =
-                co_await first_of(pause(back->time), held.wait_lost(), held.wait_revoked());
-            if (waited.index() == 2) {
-                why_busy_ = "a client asks for " + printable(what_.lock.path) +
-                            ", which its last run keeps (--hold-at-least)";
+            const auto time = std::get<record_node::held_back>(*found).time;
+            if (!co_await wait_held_back(held, time, over)) {
                 co_return no_lock();
             }
         }
+    }
+
+    // False when that is not worth it, or somebody asks for the lock.
+    asio::awaitable<bool> wait_held_back(const holding& held, std::chrono::milliseconds time,
+                                         steady::time_point over)
+    {
+        const auto path = printable(what_.lock.path);
+        why_busy_ =
+            path + " is kept by its last run for another " + shown(time) + " (--hold-at-least)";
+        const bool is_try = what_.limit && *what_.limit <= 0ms;
+        if (is_try || steady::now() + time >= over) {
+            co_return false;
+        }
+        if (say_.wants_wait()) {
+            say_.note("held_back", why_busy_);
+        }
+        const auto ended = co_await first_of(pause(time), held.wait_lost(), held.wait_revoked());
+        const bool is_asked_for = ended.index() == 2;
+        if (is_asked_for) {
+            why_busy_ =
+                "a client asks for " + path + ", which its last run keeps (--hold-at-least)";
+        }
+        co_return !is_asked_for;
     }
 
     asio::awaitable<void> until(steady::time_point when)
