@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -69,7 +69,8 @@ private:
 pid_t parent_of(const std::filesystem::path& process)
 {
     std::ifstream in{process / "stat"};
-    std::string text{std::istreambuf_iterator<char>{in}, {}};
+    std::string text;
+    std::getline(in, text, '\0'); // an iterator would throw when the process has just ended
     const auto name_ends = text.rfind(") ");
     // The state is one letter.
     return name_ends == std::string::npos ? 0 : std::atoi(text.c_str() + name_ends + 4);

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <csignal>
 #include <fstream>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <sstream>
@@ -33,7 +32,9 @@ std::optional<std::string> read_all(const std::string& path)
     if (!file) {
         return std::nullopt;
     }
-    return std::string{std::istreambuf_iterator<char>{file}, {}};
+    std::ostringstream text;
+    text << file.rdbuf(); // an iterator would throw when the process ends at this moment
+    return std::move(text).str();
 }
 
 std::optional<kernel_view> read_stat(std::int64_t pid)
