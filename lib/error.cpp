@@ -102,6 +102,8 @@ const char* text(errc e) noexcept
     case errc::name_in_use: return "another member of the group has this name; use another name";
     case errc::fenced:
         return "the store refuses this token: a later holder of the lock has been there";
+    case errc::held_too_long:
+        return "the body was cancelled, for it had held the lock for lock_options::max_hold";
     case errc::nothing_to_lock: return "a multi_lock names no lock; give it at least one";
     case errc::forked:
         return "the client belongs to the parent of this forked process; make a client of its own "

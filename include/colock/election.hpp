@@ -320,6 +320,10 @@ private:
         {
             return path_->options.body_grace;
         }
+        [[nodiscard]] std::optional<std::chrono::milliseconds> max_hold() const noexcept
+        {
+            return {}; // a term of office has no end
+        }
         template <class Visit>
         void each_revocable(const leadership&, Visit) const noexcept
         {
@@ -329,6 +333,11 @@ private:
         {
             return detail::lockable<leadership>{path_->stand()}.async_lock(
                 limit, std::forward<CompletionToken>(token));
+        }
+        template <class CompletionToken>
+        auto async_lock_for_body(detail::deadline until, CompletionToken&& token) const
+        {
+            return async_lock(until, std::forward<CompletionToken>(token));
         }
 
     private:

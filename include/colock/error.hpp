@@ -122,6 +122,9 @@ enum class errc {
     /// A store has refused the token of this grant: it has seen the token of a later one, so the lock was lost. Nothing was
     /// written. See `fenced`, colock/fence/fenced.hpp.
     fenced,
+    /// The body of `async_with_lock` was cancelled, because it had held the lock for `lock_options::max_hold`. It held the
+    /// lock until it ended.
+    held_too_long,
 };
 
 /// ZooKeeper's own codes, with ZooKeeper's own numbers. No operation completes with `session_expired` of these: it is
@@ -178,7 +181,7 @@ enum class zookeeper_errc {
 /// A code may belong to several conditions: `zookeeper_errc::connection_loss` of a write is `outcome_unknown` and
 /// `unavailable`; `errc::session_expired` is `outcome_unknown`, of a write, and `lock_lost`, of a held lock;
 /// `errc::forked` is `misuse` and `lock_lost`. These codes belong to none: `errc::client_closed` (this program has closed
-/// the client itself), `zookeeper_errc::auth_failed`, and those that describe what is on the servers, such as
+/// the client itself), `errc::held_too_long` (its body was too slow), `zookeeper_errc::auth_failed`, and those that describe what is on the servers, such as
 /// `zookeeper_errc::no_node`.
 enum class condition {
     /// The lock is no longer held, though nobody has released it: stop what needs it, acquire it again. Codes:

@@ -60,6 +60,14 @@ struct lock_options {
     /// (`held_lock::async_wait_revoked`). No client can ask for the permits of a `semaphore`, which refuses `true`.
     bool cancel_when_revoked = false;
 
+    /// How long a body of `async_with_lock` may hold the lock. One that holds it for longer is cancelled, and the
+    /// operation completes with `errc::held_too_long` when it has ended; `body_grace` says when the log reports that it
+    /// goes on. The time begins with the body. Of several locks, the shortest time counts. Must be positive.
+    ///
+    /// Nothing can end what a guard protects: acquisitions without a body, such as `async_lock`, refuse an object with
+    /// this option (`errc::invalid_option`).
+    std::optional<std::chrono::milliseconds> max_hold = {};
+
     /// Waiters on one client share one queue node and hand the lock over in memory, in the order in which they came,
     /// without asking a server. If another process may be waiting, at most `max_local_grants` further local grants
     /// follow the first one, within `max_local_time`; then the node goes to the end of the queue. When it is known that
@@ -89,7 +97,7 @@ struct lock_options {
         return layout == other.layout && acl == other.acl &&
                rejoin_on_expiry == other.rejoin_on_expiry && safety_margin == other.safety_margin &&
                body_grace == other.body_grace && cancel_when_revoked == other.cancel_when_revoked &&
-               max_local_grants == other.max_local_grants &&
+               max_hold == other.max_hold && max_local_grants == other.max_local_grants &&
                max_local_time == other.max_local_time && linger == other.linger &&
                max_linger == other.max_linger;
     }

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,7 @@ public:
 
     [[nodiscard]] const asio::any_io_executor& get_executor() const noexcept;
     [[nodiscard]] std::chrono::milliseconds body_grace() const noexcept;
+    [[nodiscard]] std::optional<std::chrono::milliseconds> max_hold() const noexcept;
     template <class Visit>
     void each_revocable(const multi_guard& held, Visit visit) const
     {
@@ -63,19 +65,29 @@ public:
     template <class Limit, class CompletionToken>
     auto async_lock(Limit limit, CompletionToken&& token) const
     {
-        return start_operation<CompletionToken, void(error_code, multi_guard)>(
-            initiate<error_code, multi_guard>{core()}, token,
-            [](const auto&, auto op, auto locks, Limit wait) {
-                start(std::move(op), std::move(locks), after(wait));
-            },
-            of_, limit);
+        return start_for(limit, false, std::forward<CompletionToken>(token));
+    }
+    template <class CompletionToken>
+    auto async_lock_for_body(deadline until, CompletionToken&& token) const
+    {
+        return start_for(until, true, std::forward<CompletionToken>(token));
     }
 
 private:
+    template <class Limit, class CompletionToken>
+    auto start_for(Limit limit, bool for_body, CompletionToken&& token) const
+    {
+        return start_operation<CompletionToken, void(error_code, multi_guard)>(
+            initiate<error_code, multi_guard>{core()}, token,
+            [](const auto&, auto op, auto locks, Limit wait, bool runs) {
+                start(std::move(op), std::move(locks), after(wait), runs);
+            },
+            of_, limit, for_body);
+    }
     [[nodiscard]] bool is_cancelled_when_revoked(std::size_t i) const noexcept;
     [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept;
     static void start(operation_ptr<error_code, multi_guard> op,
-                      std::shared_ptr<const lock_list> locks, deadline until);
+                      std::shared_ptr<const lock_list> locks, deadline until, bool for_body);
 
     std::shared_ptr<const lock_list> of_;
 };

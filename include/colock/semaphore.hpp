@@ -15,6 +15,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -25,7 +26,7 @@ namespace detail {
 // Any thread.
 COLOCK_DECL void acquire_permits(std::shared_ptr<const semaphore_path> of,
                                  operation_ptr<error_code, permit> op, std::int64_t count,
-                                 deadline until);
+                                 deadline until, bool for_body);
 
 } // namespace detail
 
@@ -300,16 +301,20 @@ private:
         }
         [[nodiscard]] std::chrono::milliseconds body_grace() const noexcept
         {
-            return semaphore{of}.body_grace();
+            return semaphore{of}.options().body_grace;
+        }
+        [[nodiscard]] std::optional<std::chrono::milliseconds> max_hold() const noexcept
+        {
+            return semaphore{of}.options().max_hold;
         }
         template <class Visit>
         void each_revocable(const permit&, Visit) const noexcept
         {
         }
-        template <class Limit, class CompletionToken>
-        auto async_lock(Limit limit, CompletionToken&& token) const
+        template <class CompletionToken>
+        auto async_lock_for_body(detail::deadline until, CompletionToken&& token) const
         {
-            return semaphore{of}.start(count, std::forward<CompletionToken>(token), limit);
+            return semaphore{of}.start(count, std::forward<CompletionToken>(token), until, true);
         }
 
         std::shared_ptr<const detail::semaphore_path> of;
@@ -320,17 +325,18 @@ private:
         : face_of{std::move(of)}
     {
     }
-    [[nodiscard]] std::chrono::milliseconds body_grace() const noexcept;
+    [[nodiscard]] const lock_options& options() const noexcept;
 
     // `limit`: a deadline, or a time from the initiation on.
     template <class CompletionToken, class Limit>
-    auto start(std::int64_t count, CompletionToken&& token, Limit limit)
+    auto start(std::int64_t count, CompletionToken&& token, Limit limit, bool for_body = false)
     {
-        const auto acquire = [](const auto&, auto op, auto of, auto n, auto until) {
-            detail::acquire_permits(std::move(of), std::move(op), n, detail::after(until));
+        const auto acquire = [](const auto&, auto op, auto of, auto n, auto until, bool runs) {
+            detail::acquire_permits(std::move(of), std::move(op), n, detail::after(until), runs);
         };
         return detail::start_operation<CompletionToken, void(error_code, permit)>(
-            detail::initiate<error_code, permit>{core()}, token, acquire, behind(), count, limit);
+            detail::initiate<error_code, permit>{core()}, token, acquire, behind(), count, limit,
+            for_body);
     }
     [[nodiscard]] const std::shared_ptr<detail::client_core>& core() const noexcept;
 };

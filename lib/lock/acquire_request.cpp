@@ -2,6 +2,7 @@
 #include <colock/detail/initiate_lock.hpp>
 
 #include "lock/lock_path.hpp"
+#include "lock/option_faults.hpp"
 #include "lock/recursion.hpp"
 #include "queue/no_lock.hpp"
 #include "session/core.hpp"
@@ -86,6 +87,8 @@ void acquire_request::start(operation_ptr<error_code, unique_lock> op, deadline 
 {
     if (path_->core->is_inherited()) {
         op.complete(errc::forked, no_lock(path_->core));
+    } else if (options().max_hold && !for_body_) {
+        path_->turn_away(std::move(op), fault_of_guard(options()), mode_ == mode::shared);
     } else if (owner_) {
         start_for_owner(std::move(op), until);
     } else if (mode_ == mode::shared) {

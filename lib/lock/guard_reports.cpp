@@ -17,28 +17,24 @@ namespace colock::detail {
 
 namespace {
 
-std::string name_of(const held_lock& held)
-{
-    return "lock " + held.path();
-}
-
-std::string name_of(const permit& held)
-{
-    return "semaphore " + held.path();
-}
-
 // Of the part that is lost; or empty.
-std::string name_of(const multi_guard& held)
+std::string name_of_lost(const multi_guard& held)
 {
     for (std::size_t i = 0; i != held.size(); ++i) {
         if (held[i].state() == lock_state::lost) {
-            return name_of(held[i]);
+            return body_reports::name_of(held[i]);
         }
         if (held.permits(i).state() == lock_state::lost) {
-            return name_of(held.permits(i));
+            return body_reports::name_of(held.permits(i));
         }
     }
     return {};
+}
+
+template <class Guard>
+std::string name_of_lost(const Guard& held)
+{
+    return body_reports::name_of(held);
 }
 
 template <class Guard>
@@ -50,7 +46,7 @@ void refuse(error_code& ec, Guard& held, diagnostics* told)
     }
     ec = why;
     if (told != nullptr) {
-        const auto name = name_of(held);
+        const auto name = name_of_lost(held);
         told->assign(printable((name.empty() ? "multi_lock" : name) +
                                    ": granted, and lost before the handler ran: " + why.message(),
                                longest_line));
@@ -77,6 +73,26 @@ void report_overdue(const Guard& held, std::string what, std::chrono::millisecon
 
 } // namespace
 
+std::string body_reports::name_of(const held_lock& held)
+{
+    return "lock " + held.path();
+}
+
+std::string body_reports::name_of(const permit& held)
+{
+    return "semaphore " + held.path();
+}
+
+std::string body_reports::name_of(const multi_guard& held)
+{
+    std::string paths;
+    for (std::size_t i = 0; i != held.size(); ++i) {
+        const auto lock = held[i].path();
+        paths += (i == 0 ? "" : ", ") + (lock.empty() ? held.permits(i).path() : lock);
+    }
+    return "multi_lock " + paths;
+}
+
 void body_reports::cancelled(const held_lock& held)
 {
     count_cancelled(held);
@@ -99,12 +115,7 @@ void body_reports::overdue(const held_lock& held, std::chrono::milliseconds grac
 
 void body_reports::overdue(const multi_guard& held, std::chrono::milliseconds grace)
 {
-    std::string paths;
-    for (std::size_t i = 0; i != held.size(); ++i) {
-        const auto lock = held[i].path();
-        paths += (i == 0 ? "" : ", ") + (lock.empty() ? held.permits(i).path() : lock);
-    }
-    report_overdue(held, "multi_lock " + paths, grace);
+    report_overdue(held, name_of(held), grace);
 }
 
 void body_reports::overdue(const permit& held, std::chrono::milliseconds grace)
@@ -124,7 +135,7 @@ std::string body_reports::loss_words(const permit& held, const error_code& why)
 
 std::string body_reports::loss_words(const multi_guard& held, const error_code& why)
 {
-    const auto name = name_of(held); // those that were held may have told nothing yet
+    const auto name = name_of_lost(held); // those that were held may have told nothing yet
     return name.empty() ? why.message() : words_about(name, why);
 }
 

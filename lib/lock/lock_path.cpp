@@ -75,16 +75,22 @@ std::shared_ptr<local_queue> lock_path::queue_for(operation_ptr<error_code, uniq
     lock_fault why;
     auto found = find_queue(why); // the other users of the path may have gone
     if (!found) {
-        std::optional<observed_path> fails;
-        if (auto* const to = core->telemetry()) {
-            fails.emplace(observed_path{*to, path(), config_->kind.observed_as});
-            to->begin(op->observed, *fails, shared);
-        }
-        const auto text = "lock " + path() + ": " + why.detail;
-        core->note_error(text);
-        refuse(core, std::move(op), why.error, text);
+        turn_away(std::move(op), why, shared);
     }
     return found;
+}
+
+void lock_path::turn_away(operation_ptr<error_code, unique_lock> op, const lock_fault& why,
+                          bool shared) const
+{
+    std::optional<observed_path> fails;
+    if (auto* const to = core->telemetry()) {
+        fails.emplace(observed_path{*to, path(), config_->kind.observed_as});
+        to->begin(op->observed, *fails, shared);
+    }
+    const auto text = "lock " + path() + ": " + why.detail;
+    core->note_error(text);
+    refuse(core, std::move(op), why.error, text);
 }
 
 void lock_path::lock(operation_ptr<error_code, unique_lock> op, deadline until) const

@@ -30,6 +30,10 @@ public:
     // From the exclusive lock to a shared one.
     void downgrade(operation_ptr<error_code, unique_lock> op, unique_lock from) const;
 
+    // Completes it with an error, before anything has begun.
+    void turn_away(operation_ptr<error_code, unique_lock> op, const lock_fault& why,
+                   bool shared) const;
+
     const std::shared_ptr<client_core> core;
     [[nodiscard]] const std::string& path() const noexcept { return config_->path; }
     [[nodiscard]] const lock_options& options() const noexcept { return config_->options; }

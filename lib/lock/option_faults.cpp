@@ -47,6 +47,11 @@ std::string shown(const std::optional<std::string>& text)
     return text ? shown(*text) : "the default";
 }
 
+std::string shown(const std::optional<std::chrono::milliseconds>& time)
+{
+    return time ? shown(*time) : "no limit";
+}
+
 std::string shown(const access_control_list& acl)
 {
     std::string all;
@@ -103,6 +108,9 @@ std::string fault_of(const lock_options& o, const lock_kind& kind)
                    "negative, and be below 25 days";
         }
     }
+    if (o.max_hold && (*o.max_hold == o.max_hold->zero() || !is_a_time(*o.max_hold))) {
+        return "max_hold must be positive, and below 25 days";
+    }
     if (o.owner_data && protocol::was_asked_for(*o.owner_data)) {
         return "owner_data is the text that asks for the lock to be released; use another one";
     }
@@ -113,6 +121,15 @@ std::string fault_of(const lock_options& o, const lock_kind& kind)
         return "a node that lingers is for local grants, which max_local_grants = 0 forbids";
     }
     return {};
+}
+
+lock_fault fault_of_guard(const lock_options& o)
+{
+    return o.max_hold ? lock_fault{errc::invalid_option,
+                                   "max_hold ends bodies, and nothing can end what a guard "
+                                   "protects; run a body, such as that of async_with_lock, or "
+                                   "leave the option out"}
+                      : lock_fault{};
 }
 
 namespace {
@@ -146,6 +163,7 @@ std::string difference(const lock_options& there, const lock_options& here, cons
     compare("safety_margin", there.safety_margin, here.safety_margin);
     compare("body_grace", there.body_grace, here.body_grace);
     compare("cancel_when_revoked", there.cancel_when_revoked, here.cancel_when_revoked);
+    compare("max_hold", there.max_hold, here.max_hold);
     compare("max_local_grants", there.max_local_grants, here.max_local_grants);
     compare("max_local_time", there.max_local_time, here.max_local_time);
     compare("linger", there.linger, here.linger);

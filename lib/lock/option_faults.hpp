@@ -20,6 +20,8 @@ struct lock_fault {
     error_code error;
     std::string detail;
 };
+// Of an acquisition without a body: what only a body can honour.
+[[nodiscard]] lock_fault fault_of_guard(const lock_options& o);
 // Of objects that want the same path: whether they take it for the same, with equal options. It tells the first that differs, such
 // as "linger is 0 ms there and 9 ms here". So does `differs`, if it has something to tell.
 [[nodiscard]] lock_fault conflict(const path_entry& there, const lock_options& here,

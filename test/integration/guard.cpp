@@ -334,6 +334,10 @@ BOOST_AUTO_TEST_CASE(leads_that_leave_no_time_are_refused)
     for (const auto grace : {-1ms, std::chrono::milliseconds::max()}) {
         BOOST_TEST(code_of(io, start_lock(zk, {.body_grace = grace})) == errc::invalid_option);
     }
+    for (const auto most : {0ms, -1ms, std::chrono::milliseconds::max()}) {
+        BOOST_TEST(code_of(io, start_lock(zk, {.max_hold = most})) == errc::invalid_option);
+        BOOST_TEST(zk.last_error_detail().find("max_hold") != std::string::npos);
+    }
 
     // It is said which time-out would do, and whose fault it is.
     auto& cut = connect({.session_timeout = 60s, .tick = tick});

@@ -8,6 +8,7 @@
 #include <boost/system/system_error.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -169,6 +170,66 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(G3_a_body_that_is_cancelled_leaves_nothing_behind,
     stop.emit(asio::cancellation_type::terminal);
     BOOST_TEST(code_of(s.io, result) == asio::error::operation_aborted);
     s.check_free();
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_body_that_holds_for_too_long_is_cancelled, Kind, kinds)
+{
+    scene<Kind> s;
+    auto& c = s.connect({.log = {}});
+    const lock_options limited{.max_hold = 20ms};
+    bool held_to_the_end = false;
+    const body<Kind, without_default> for_ever =
+        [&](const auto& held) -> asio::awaitable<without_default> {
+        asio::steady_timer timer{co_await asio::this_coro::executor, 1h};
+        try {
+            co_await timer.async_wait(asio::use_awaitable);
+        } catch (const boost::system::system_error&) {
+            held_to_the_end = bool(held);
+            throw;
+        }
+        co_return without_default{1};
+    };
+    outcome<std::optional<without_default>> result, in_time, all_the_same;
+    const auto began = std::chrono::steady_clock::now();
+    diagnostics why;
+    Kind{c, s.directory, limited}.try_with_lock(for_ever, bind_diagnostics(why, report_to(result)));
+    const auto ec = code_of(s.io, result);
+    BOOST_TEST(ec == errc::held_too_long);
+    BOOST_TEST(ec != condition::lock_lost);
+    BOOST_TEST((std::chrono::steady_clock::now() - began >= 20ms));
+    BOOST_TEST(held_to_the_end);
+    BOOST_TEST(why.message().find(s.directory) != std::string::npos);
+    BOOST_TEST(c.stats().bodies_cancelled == 1U);
+
+    const body<Kind, without_default> quick = [](const auto&) -> asio::awaitable<without_default> {
+        co_return without_default{2};
+    };
+    Kind{c, s.directory, limited}.try_with_lock_for(1h, quick, report_to(in_time));
+    BOOST_TEST(value_of(s.io, in_time).has_value());
+    const body<Kind, without_default> gives = [](const auto&) -> asio::awaitable<without_default> {
+        asio::steady_timer timer{co_await asio::this_coro::executor, 1h};
+        try {
+            co_await timer.async_wait(asio::use_awaitable);
+        } catch (const boost::system::system_error&) {
+        }
+        co_return without_default{3};
+    };
+    Kind{c, s.directory, limited}.try_with_lock_for(1h, gives, report_to(all_the_same));
+    BOOST_TEST(value_of(s.io, all_the_same).has_value()); // made under the lock
+    s.check_free();
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(what_only_a_body_can_honour_is_refused_without_one, Kind, kinds)
+{
+    scene<Kind> s;
+    auto& c = s.connect({.log = {}});
+    Kind limited{c, s.directory, {.max_hold = 1h}};
+    BOOST_TEST(code_of(s.io, s.start(limited)) == errc::invalid_option);
+    BOOST_TEST(c.last_error_detail().find("max_hold") != std::string::npos);
+    BOOST_TEST(c.last_error_detail().find(s.directory) != std::string::npos);
+    BOOST_TEST(code_of(s.io, s.start_try(limited)) == errc::invalid_option);
+    BOOST_TEST(code_of(s.io, s.start_for(limited, 1h)) == errc::invalid_option);
+    BOOST_TEST(s.nodes() == 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

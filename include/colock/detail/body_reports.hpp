@@ -19,6 +19,10 @@ struct COLOCK_DECL body_reports {
     static void overdue(const held_lock& held, std::chrono::milliseconds grace);
     static void overdue(const multi_guard& held, std::chrono::milliseconds grace);
     static void overdue(const permit& held, std::chrono::milliseconds grace);
+    // "lock /path", of all of them.
+    [[nodiscard]] static std::string name_of(const held_lock& held);
+    [[nodiscard]] static std::string name_of(const multi_guard& held);
+    [[nodiscard]] static std::string name_of(const permit& held);
     // "lock /path: the session expired ...", of the one that is lost.
     [[nodiscard]] static std::string loss_words(const held_lock& held, const error_code& why);
     [[nodiscard]] static std::string loss_words(const multi_guard& held, const error_code& why);

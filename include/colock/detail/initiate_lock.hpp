@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -34,6 +35,8 @@ public:
     [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept;
     [[nodiscard]] const lock_path& path() const noexcept { return *path_; }
     [[nodiscard]] const lock_options& options() const noexcept;
+    // Else lock_options::max_hold is refused.
+    void serve_body() noexcept { for_body_ = true; }
     void start(operation_ptr<error_code, unique_lock> op, deadline until) const;
     // From the exclusive lock that the caller holds to a shared one.
     void downgrade(operation_ptr<error_code, unique_lock> op, unique_lock from) const;
@@ -45,6 +48,7 @@ private:
     std::shared_ptr<owner_state>
         owner_; // of a recursive_mutex: the caller may hold the lock already
     mode mode_;
+    bool for_body_ = false;
 };
 
 // A handler for a guard of another kind. In all other respects it equals the original handler.
@@ -123,6 +127,10 @@ public:
     {
         return what_.options().body_grace;
     }
+    [[nodiscard]] std::optional<std::chrono::milliseconds> max_hold() const noexcept
+    {
+        return what_.options().max_hold;
+    }
     template <class Visit>
     void each_revocable(const held_lock& held, Visit visit) const
     {
@@ -137,6 +145,12 @@ public:
     {
         return start_operation<CompletionToken, void(error_code, Guard)>(
             initiate_lock<Guard>{std::move(what_)}, token, std::move(limit));
+    }
+    template <class CompletionToken>
+    auto async_lock_for_body(deadline until, CompletionToken&& token) &&
+    {
+        what_.serve_body();
+        return std::move(*this).async_lock(until, std::forward<CompletionToken>(token));
     }
 
 private:

@@ -21,9 +21,11 @@
 #include <boost/asio/strand.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <chrono>
 #include <exception>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -32,8 +34,9 @@ namespace colock::detail {
 
 // A lock with bodies names its guard, and has
 //   get_executor()
-//   async_lock(limit, token)              gives the guard, or, before the limit, perhaps an empty one
+//   async_lock_for_body(deadline, token)  gives the guard, or, before the deadline, perhaps an empty one
 //   body_grace()                          how long a cancelled body may continue
+//   max_hold()                            how long a body may run before it is cancelled, if there is a limit
 //   each_revocable(guard, visit)          visits those locks whose revocation cancels the body
 template <class Lock>
 concept lock_with_bodies = requires
@@ -100,6 +103,7 @@ protected:
         running_ = false; // before the body goes, which may cancel as it does
         drop_body();
         grace_.cancel();
+        most_.reset();
         if (!lost_) {
             lost_ = held_.loss_reason(); // its word may be on its way
         }
@@ -148,7 +152,8 @@ private:
                 self->conclude({});
             }
         };
-        Lock{lock_}.async_lock(until_, bind_diagnostics(words_, on_strand(acquiring_, acquired)));
+        Lock{lock_}.async_lock_for_body(until_,
+                                        bind_diagnostics(words_, on_strand(acquiring_, acquired)));
     }
 
     void run()
@@ -162,20 +167,43 @@ private:
                 }
             }));
         lock_.each_revocable(held_, [this](const held_lock& each) { wait_revoked(each); });
+        limit_hold();
         run_body(strand_, stopping_.slot(), held_);
     }
 
     void wait_revoked(const held_lock& asked_for)
     {
         asked_for.async_wait_revoked(
-            on_strand(listening_.emplace_back(), [self = this->shared_from_this(),
-                                                  &asked_for](error_code ec) {
-                if (!ec && self->running_ && !self->lost_ && !ends_at_once(self->cancelled_)) {
-                    self->revoked_ = true;
-                    self->asked_for_ = "lock " + asked_for.path();
-                    self->stop(asio::cancellation_type::all);
-                }
-            }));
+            on_strand(listening_.emplace_back(),
+                      [self = this->shared_from_this(), &asked_for](error_code ec) {
+                          if (!ec) {
+                              self->end_body(errc::revoked, "lock " + asked_for.path());
+                          }
+                      }));
+    }
+
+    void limit_hold()
+    {
+        const std::optional<std::chrono::milliseconds> limit = lock_.max_hold();
+        if (!limit) {
+            return;
+        }
+        most_.emplace(strand_, *limit);
+        most_->async_wait([self = this->shared_from_this()](const error_code& ec) {
+            if (!ec) {
+                self->end_body(errc::held_too_long, body_reports::name_of(self->held_));
+            }
+        });
+    }
+
+    // Under a lock that is held; nothing when the body is to end anyway.
+    void end_body(errc why, std::string about)
+    {
+        if (running_ && !lost_ && !ends_at_once(cancelled_) && !ended_for_) {
+            ended_for_ = why;
+            about_ = std::move(about);
+            stop(asio::cancellation_type::all);
+        }
     }
 
     void drop_guard()
@@ -217,9 +245,9 @@ private:
     {
         if (lost_ && (!e || is_aborted(e))) {
             fail(errc::lock_lost);
-        } else if (revoked_ && e && is_aborted(e)) {
-            words_.assign(std::move(asked_for_));
-            fail(errc::revoked); // what a body gave all the same was made under the lock
+        } else if (ended_for_ && e && is_aborted(e)) {
+            words_.assign(std::move(about_));
+            fail(ended_for_); // what a body gave all the same was made under the lock
         } else {
             complete(std::move(e), {}, {});
         }
@@ -260,6 +288,7 @@ private:
     Lock lock_;
     const deadline until_;
     asio::steady_timer grace_;
+    std::optional<asio::steady_timer> most_;
     asio::cancellation_signal acquiring_; // or releasing
     asio::cancellation_signal watching_;
     std::list<asio::cancellation_signal> listening_;
@@ -268,8 +297,8 @@ private:
     guard held_;
     bool running_ = false;
     bool stopped_ = false;
-    bool revoked_ = false;
-    std::string asked_for_; // "lock /path", when it is
+    error_code ended_for_; // when this object has cancelled the body under a lock that it holds
+    std::string about_;    // "lock /path", then
     error_code lost_;
     diagnostics words_; // for what has failed
 };

@@ -3,6 +3,7 @@
 #include <colock/shared_mutex.hpp>
 
 #include "lock/lock_path.hpp"
+#include "lock/option_faults.hpp"
 #include "recipes/multi_lock/lock_list.hpp"
 #include "recipes/multi_lock/lock_target.hpp"
 #include "recipes/multi_lock/multi_operation.hpp"
@@ -23,7 +24,8 @@ using mode = acquire_request::mode;
 std::shared_ptr<const lock_target> target_of(const basic_lock& lock, mode m = mode::exclusive,
                                              std::shared_ptr<owner_state> owner = nullptr)
 {
-    const acquire_request what{access::behind(lock), m, std::move(owner)};
+    acquire_request what{access::behind(lock), m, std::move(owner)};
+    what.serve_body(); // the multi_lock refuses what is for bodies only
     return std::make_shared<lock_target>(lock_target{
         what.core(), lock.path(), lock.options(), [what](acquisition a, deadline until) {
             what.start(acquiring<unique_lock>::make(std::move(a)), until);
@@ -70,6 +72,23 @@ const asio::any_io_executor& lockables::get_executor() const noexcept
     return executor_of(of_->core);
 }
 
+namespace {
+
+// The lock that allows the shortest time; null when none limits it.
+const lock_target* shortest_hold(const lock_list& locks)
+{
+    const lock_target* found = nullptr;
+    for (const auto& each : locks.in_order) {
+        const auto& limit = each.target->options.max_hold;
+        if (limit && (found == nullptr || *limit < *found->options.max_hold)) {
+            found = each.target.get();
+        }
+    }
+    return found;
+}
+
+} // namespace
+
 std::chrono::milliseconds lockables::body_grace() const noexcept
 {
     auto shortest = lock_options{}.body_grace;
@@ -78,6 +97,12 @@ std::chrono::milliseconds lockables::body_grace() const noexcept
         shortest = std::exchange(first, false) ? grace : std::min(shortest, grace);
     }
     return shortest;
+}
+
+std::optional<std::chrono::milliseconds> lockables::max_hold() const noexcept
+{
+    const auto* const shortest = shortest_hold(*of_);
+    return shortest != nullptr ? shortest->options.max_hold : std::nullopt;
 }
 
 bool lockables::is_cancelled_when_revoked(std::size_t i) const noexcept
@@ -92,15 +117,18 @@ const std::shared_ptr<client_core>& lockables::core() const noexcept
 }
 
 void lockables::start(operation_ptr<error_code, multi_guard> op,
-                      std::shared_ptr<const lock_list> locks, deadline until)
+                      std::shared_ptr<const lock_list> locks, deadline until, bool for_body)
 {
     if (locks->observed) {
         locks->observed->to.begin(op->observed, *locks->observed, false,
                                   until != never && until <= std::chrono::steady_clock::now());
     }
-    if (const auto& fault = locks->fault) {
-        const auto why = "multi_lock: " + locks->fault_path +
-                         (locks->fault_path.empty() ? "" : ": ") + fault.message();
+    const auto* const limited = for_body || locks->fault ? nullptr : shortest_hold(*locks);
+    const auto refused = limited != nullptr ? fault_of_guard(limited->options) : lock_fault{};
+    if (const auto& fault = locks->fault ? locks->fault : refused.error) {
+        const auto& path = refused.error ? limited->path : locks->fault_path;
+        const auto why = "multi_lock: " + path + (path.empty() ? "" : ": ") +
+                         (refused.error ? refused.detail : fault.message());
         if (locks->core) {
             locks->core->note_error(why);
         }

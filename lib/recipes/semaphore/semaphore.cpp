@@ -78,11 +78,14 @@ lock_fault semaphore_path::fault_of_count(std::int64_t count) const
 }
 
 void semaphore_path::start_acquire(operation_ptr<error_code, permit> op, std::int64_t count,
-                                   deadline until) const
+                                   deadline until, bool for_body) const
 {
     lock_fault why;
     auto found = state_ ? state_ : find(why); // the other users of the path may have gone
-    if (why = found ? fault_of_count(count) : why; why.error) {
+    if (found && !for_body) {
+        why = fault_of_guard(options);
+    }
+    if (why = why.error ? why : fault_of_count(count); why.error) {
         const auto text = about(why.detail);
         core->note_error(text);
         op->explain(why.error, text);
@@ -94,17 +97,17 @@ void semaphore_path::start_acquire(operation_ptr<error_code, permit> op, std::in
 }
 
 void acquire_permits(std::shared_ptr<const semaphore_path> of, operation_ptr<error_code, permit> op,
-                     std::int64_t count, deadline until)
+                     std::int64_t count, deadline until, bool for_body)
 {
     if (of->observed) {
         of->observed->to.begin(op->observed, *of->observed, false,
                                until != never && until <= std::chrono::steady_clock::now());
     }
     const auto& core = of->core;
-    core->dispatch(
-        [of, op = std::move(op), count, until]() mutable { // the path outlives the operation
-            of->start_acquire(std::move(op), count, until);
-        });
+    core->dispatch([of, op = std::move(op), count, until,
+                    for_body]() mutable { // the path outlives the operation
+        of->start_acquire(std::move(op), count, until, for_body);
+    });
 }
 
 } // namespace detail
@@ -129,9 +132,9 @@ const std::string& semaphore::path() const noexcept
     return behind()->path;
 }
 
-std::chrono::milliseconds semaphore::body_grace() const noexcept
+const lock_options& semaphore::options() const noexcept
 {
-    return behind()->options.body_grace;
+    return behind()->options;
 }
 
 const std::shared_ptr<detail::client_core>& semaphore::core() const noexcept
@@ -144,7 +147,8 @@ lock_entry::lock_entry(const semaphore& of, std::int64_t count)
           access::behind(of)->core, of.path(), access::behind(of)->options,
           [of, count](detail::acquisition a, detail::deadline until) {
               detail::acquire_permits(access::behind(of),
-                                      detail::acquiring<permit>::make(std::move(a)), count, until);
+                                      detail::acquiring<permit>::make(std::move(a)), count, until,
+                                      true); // the multi_lock refuses it
           }})}
 {
 }

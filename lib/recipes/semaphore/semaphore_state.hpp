@@ -69,8 +69,8 @@ public:
     explicit semaphore_path(semaphore_config c);
 
     // On the strand.
-    void start_acquire(operation_ptr<error_code, permit> op, std::int64_t count,
-                       deadline until) const;
+    void start_acquire(operation_ptr<error_code, permit> op, std::int64_t count, deadline until,
+                       bool for_body) const;
 
 private:
     [[nodiscard]] std::shared_ptr<semaphore_state> find(lock_fault& why) const;
