@@ -4,6 +4,7 @@
 #include <colock/log.hpp>
 
 #include "connect/awaiting.hpp"
+#include "names/job_record.hpp"
 #include "program/failure.hpp"
 
 #include <boost/system/system_error.hpp>
@@ -164,7 +165,7 @@ asio::awaitable<void> look_for_gathering(client& zk, seen_lock& seen)
 
 bool seen_lock::may_be_free_lock() const
 {
-    return exists && !is_lock() && !unlisted && children == 0;
+    return exists && !is_lock() && !unlisted && children == 0 && !is_job_record(data);
 }
 
 asio::awaitable<void> catch_up(client& zk, std::string path)

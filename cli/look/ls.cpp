@@ -6,6 +6,7 @@
 #include "connect/run_client.hpp"
 #include "look/look_at.hpp"
 #include "look/words.hpp"
+#include "names/job_record.hpp"
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"
 #include "program/program.hpp"
@@ -155,6 +156,10 @@ std::string lines_of(const seen_lock& seen, bool whole)
         throw failure{refused, path + " cannot be listed: this client lacks READ on " +
                                    printable(seen.unlisted_path) +
                                    "; use --auth with an identity that may"};
+    }
+    if (is_job_record(seen.data)) {
+        throw failure{not_found_here,
+                      path + " is no lock, but the record of a job: " + printable(seen.data)};
     }
     if (seen.children == 0) {
         throw failure{not_found_here, path + " has no nodes below it: it is a free lock, or none"};

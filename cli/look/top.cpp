@@ -9,6 +9,7 @@
 #include "look/look_at.hpp"
 #include "look/screen.hpp"
 #include "look/words.hpp"
+#include "names/job_record.hpp"
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"
 #include "program/program.hpp"
@@ -209,6 +210,9 @@ private:
         }
         if (lock.is_gathering()) {
             return columns("-", "-", "-", gathering_words(lock), kind_words(lock));
+        }
+        if (is_job_record(lock.data) && !lock.is_lock()) {
+            return "no lock, but the record of a job";
         }
         const auto holders = lock.queue.holders();
         const auto counted = hands_.find(lock.path);

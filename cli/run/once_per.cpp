@@ -1,6 +1,7 @@
 #include "run/once_per.hpp"
 
 #include "connect/duration.hpp"
+#include "names/job_record.hpp"
 
 #include <time.h>
 
@@ -61,7 +62,6 @@ servers_time at_day(::tm day, int days, milliseconds offset)
 }
 
 constexpr std::uint64_t most_failures = 1'000'000'000; // which nobody counts to
-constexpr std::string_view first_words = "colock job";
 constexpr std::array result_names{std::string_view{"none"}, std::string_view{"success"},
                                   std::string_view{"failure"}};
 
@@ -166,7 +166,7 @@ std::string text_of(servers_time t)
 
 std::string text_of(const run_record& r)
 {
-    return std::string{first_words} + " due=" + text_of(r.due) +
+    return std::string{job_record_words} + " due=" + text_of(r.due) +
            " ended=" + std::string{result_names[static_cast<std::size_t>(r.ended)]} +
            " failed=" + std::to_string(r.failed) + " not-before=" + text_of(r.not_before) +
            " by=" + r.by;
@@ -174,7 +174,7 @@ std::string text_of(const run_record& r)
 
 std::optional<run_record> record_in(std::string_view text)
 {
-    if (!text.starts_with(first_words)) {
+    if (!text.starts_with(job_record_words)) {
         return {};
     }
     const auto due = time_in(field(text, "due").value_or(""));
@@ -196,7 +196,8 @@ std::optional<run_record> record_in(std::string_view text)
 }
 
 std::variant<has_run, starts> decide(const job_terms& terms, const std::optional<run_record>& last,
-                                     servers_time joined, const std::string& token)
+                                     servers_time joined, servers_time newest,
+                                     const std::string& token)
 {
     starts s;
     if (!terms.once_per) { // what is known of a period stays known
@@ -218,6 +219,8 @@ std::variant<has_run, starts> decide(const job_terms& terms, const std::optional
         if (!has_failed || s.record.failed > terms.again_on_failure) {
             return has_run{due};
         }
+    } else if (last && last->due > due && last->due <= terms.once_per->nearest(newest)) {
+        return has_run{last->due}; // another one, while this one waited for days
     } else if (last && last->due >= due + terms.once_per->period()) {
         s.warning = "the last run was for " + text_of(last->due) +
                     ", which is in the future of the servers' clock; the command runs for " +

@@ -77,10 +77,11 @@ struct starts {
     run_record record; // to be written before the command starts
     std::string warning;
 };
-// `joined`: when the own node was created. `token`: of the grant.
+// `joined`: when this run has joined the queue. `newest`: a time that the servers' clock has shown since. `token`: of the grant.
 [[nodiscard]] std::variant<has_run, starts> decide(const job_terms& terms,
                                                    const std::optional<run_record>& last,
-                                                   servers_time joined, const std::string& token);
+                                                   servers_time joined, servers_time newest,
+                                                   const std::string& token);
 
 // As "2026-11-27T03:00:00Z".
 [[nodiscard]] std::string text_of(servers_time t);

@@ -99,7 +99,8 @@ asio::awaitable<record_node::verdict> record_node::begin(const holding& held,
 {
     const auto own = co_await own_node(held);
     if (own) {
-        joined_ = joined_.value_or(at(own->ctime));
+        const auto before = std::chrono::duration_cast<std::chrono::milliseconds>(waited_before_);
+        joined_ = joined_.value_or(at(own->ctime) - before);
     }
     const auto token = held.token();
     std::optional<servers_time> now; // in a reply to a write
@@ -108,7 +109,8 @@ asio::awaitable<record_node::verdict> record_node::begin(const holding& held,
         const auto last = co_await read();
         const bool is_own = last.record && (last.record->by == token ||
                                             (last.record->by == written_.by && !is_started_));
-        auto decided = decide(terms, last.record, *joined_, is_own ? last.record->by : token);
+        auto decided =
+            decide(terms, last.record, *joined_, at(own->ctime), is_own ? last.record->by : token);
         if (auto* const done = std::get_if<has_run>(&decided)) {
             co_return *done;
         }

@@ -34,6 +34,8 @@ public:
     // Of what begin() has written. Does nothing when the lock is lost: then the run has no end.
     boost::asio::awaitable<void> end(const holding& held, bool success);
 
+    // The place in the queue is lost, so long after it was taken; the run counts from there on all the same.
+    void lost_place(std::chrono::nanoseconds waited) noexcept { waited_before_ += waited; }
     // The command of the run that begin() has written down was not started: the next begin() takes its place.
     void not_started() { is_started_ = false; }
     // This process has begun a run.
@@ -54,6 +56,7 @@ private:
     client& zk_;
     const std::string path_;
     std::optional<servers_time> joined_; // the queue, for the first time
+    std::chrono::nanoseconds waited_before_{0};
     run_record written_;
     bool is_started_ = true;
     bool has_end_ = false; // --hold-at-least alone leaves what is known of a period

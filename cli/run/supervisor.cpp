@@ -7,6 +7,7 @@
 #include "connect/duration.hpp"
 #include "connect/four_letter_word.hpp"
 #include "program/failure.hpp"
+#include "run/boot_time.hpp"
 #include "run/command_run.hpp"
 #include "run/events.hpp"
 #include "run/guarded_session.hpp"
@@ -331,10 +332,12 @@ private:
     asio::awaitable<void> tell_new_places()
     {
         auto seen = zk_.state();
+        auto since = boot_time();
         for (auto session = zk_.session_id();;) {
             seen = co_await zk_.async_wait_state_change(seen, asio::use_awaitable);
             const auto now = zk_.session_id();
             if (seen == connection_state::connected && std::exchange(session, now) != now) {
+                record_.lost_place(boot_time() - std::exchange(since, boot_time()));
                 say_.note("expired", "the session has ended, and its place in the queue with it; "
                                      "this one waits on, with a new place");
             }

@@ -1,6 +1,7 @@
 // Jobs that every machine starts, and that run once: with a real server.
 #include <support/one_server.hpp>
 
+#include "run/once_per.hpp"
 #include "run_scene.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -106,6 +107,34 @@ BOOST_AUTO_TEST_CASE(G1_a_crash_counts_as_a_run_unless_asked)
     asked.push_back("--again-after-crash");
     BOOST_TEST(j.run(asked, j.logs()).status == 0);
     BOOST_TEST(j.times() == 2u);
+}
+
+// Its session ends while it waits. A run that counted from the new place would be that of another night.
+BOOST_AUTO_TEST_CASE(a_run_counts_from_its_first_place_in_the_queue)
+{
+    constexpr std::int64_t period = 4'000; // no longer than the session
+    job j;
+    colock_process holder{j.servers, j.with({}, j.holding())};
+    BOOST_REQUIRE(j.runs());
+    colock_process waiter{j.servers, j.with({"--once-per", "4s", "--session-timeout", "4s",
+                                             "--tick", "500ms", "--grace", "100ms"},
+                                            j.logs())};
+    BOOST_REQUIRE(j.queue_has(2));
+    admin_session admin{j.servers};
+    std::int64_t joined = 0;
+    for (const auto& node : admin.children(j.path)) {
+        joined = std::max(joined, admin.exists(j.path + '/' + node)->ctime);
+    }
+    BOOST_REQUIRE(waiter.process().stop());
+    BOOST_REQUIRE(j.queue_has(1));
+    waiter.process().resume();
+    BOOST_REQUIRE(j.queue_has(2));
+    j.enough();
+    BOOST_TEST(waiter.status() == 0);
+    BOOST_TEST(holder.status() == 0);
+    const auto due = std::chrono::sys_time<std::chrono::milliseconds>{
+        std::chrono::milliseconds{(joined + period / 2) / period * period}};
+    BOOST_TEST(has(j.record(), "due=" + colock::cli::text_of(due)), j.record());
 }
 
 BOOST_AUTO_TEST_CASE(a_deposed_holder_writes_nothing)

@@ -42,6 +42,21 @@ BOOST_AUTO_TEST_CASE(locks_of_every_kind)
     BOOST_TEST(!contains(r.out, "no-lock"));
 }
 
+BOOST_AUTO_TEST_CASE(the_record_of_a_job_is_no_lock)
+{
+    const auto path = fresh_path();
+    admin.create(path);
+    admin.create(path + ".runs", "colock job due=2026-11-27T03:00:00Z ended=success failed=0");
+    const auto top = colock({"top", root});
+    BOOST_TEST(contains(top.out, path + ' '), top.out);
+    BOOST_TEST(!contains(top.out, ".runs"), top.out);
+    const auto alone = colock({"top", path + ".runs"});
+    BOOST_TEST(contains(alone.out, "the record of a job"), alone.out);
+    const auto ls = colock({"ls", path + ".runs"});
+    BOOST_TEST(ls.status == 1);
+    BOOST_TEST(contains(ls.err, "the record of a job: colock job due="), ls.err);
+}
+
 BOOST_AUTO_TEST_CASE(one_lock_with_its_whole_queue)
 {
     const auto path = fresh_path();

@@ -36,7 +36,7 @@ job_terms once_per(const char* text)
 
 bool runs(const job_terms& terms, const std::optional<run_record>& last, servers_time joined)
 {
-    return std::holds_alternative<starts>(decide(terms, last, joined, "me"));
+    return std::holds_alternative<starts>(decide(terms, last, joined, joined, "me"));
 }
 
 } // namespace
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(a_record_of_the_future_stops_nothing)
 {
     const auto due = at(2026, 11, 27, 3h);
     const auto decided =
-        decide(once_per("1h"), run_record{due + 5h, {}, 0, {}, "other"}, due, "me");
+        decide(once_per("1h"), run_record{due + 5h, {}, 0, {}, "other"}, due, due, "me");
     BOOST_REQUIRE(std::holds_alternative<starts>(decided));
     BOOST_TEST(std::get<starts>(decided).warning.find("future") != std::string::npos);
 }
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(a_record_of_the_future_stops_nothing)
 BOOST_AUTO_TEST_CASE(a_run_between_two_moments_warns)
 {
     const auto warning = [](servers_time joined, const char* period = "1h") {
-        return std::get<starts>(decide(once_per(period), {}, joined, "me")).warning;
+        return std::get<starts>(decide(once_per(period), {}, joined, joined, "me")).warning;
     };
     BOOST_TEST(warning(at(2026, 11, 27, 3h + 14min)) == "");
     BOOST_TEST(warning(at(2026, 11, 27, 3h + 31min)) != "");
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(after_a_failure_it_may_run_again)
     std::optional<run_record> last;
     int number = 0;
     for (; runs(terms, last, due); ++number) {
-        last = std::get<starts>(decide(terms, last, due, std::to_string(number))).record;
+        last = std::get<starts>(decide(terms, last, due, due, std::to_string(number))).record;
         BOOST_TEST(!runs(terms, last, due)); // it goes on, or has crashed
         last->ended = run_record::result::failure;
         ++last->failed;
@@ -195,6 +195,23 @@ BOOST_AUTO_TEST_CASE(after_a_failure_it_may_run_again)
     BOOST_TEST(runs(terms, last, due + 1h));
     last->ended = run_record::result::success;
     BOOST_TEST(!runs(terms, last, due));
+}
+
+// A waiter whose session has ended has a new place in the queue, and a run of another night may have come between.
+BOOST_AUTO_TEST_CASE(who_waits_for_days_runs_for_the_night_in_which_it_came)
+{
+    const auto terms = once_per("1h");
+    const auto joined = at(2026, 11, 27, 2h + 55min), newest = at(2026, 11, 27, 8h + 10min);
+    const auto run_for = [&](const std::optional<run_record>& last) {
+        const auto decided = decide(terms, last, joined, newest, "me");
+        const auto* const s = std::get_if<starts>(&decided);
+        return s ? text_of(s->record.due) + s->warning : "";
+    };
+    BOOST_TEST(run_for({}) == "2026-11-27T03:00:00Z");
+    const run_record later{at(2026, 11, 27, 8h), run_record::result::failure, 1, {}, "other"};
+    BOOST_TEST(run_for(later) == "");
+    BOOST_TEST(run_for(run_record{at(2026, 11, 27, 10h), {}, 0, {}, "other"}).find("future") !=
+               std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_crash_is_a_failure_on_request)
@@ -206,7 +223,7 @@ BOOST_AUTO_TEST_CASE(a_crash_is_a_failure_on_request)
     std::optional<run_record> last;
     int number = 0;
     for (; runs(terms, last, due); ++number) {
-        last = std::get<starts>(decide(terms, last, due, std::to_string(number))).record;
+        last = std::get<starts>(decide(terms, last, due, due, std::to_string(number))).record;
     }
     BOOST_TEST(number == 3);
 }
