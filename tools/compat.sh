@@ -19,7 +19,7 @@ exit status is 1 when a row fails.
   --table              prints the table of the last results, and runs nothing
   --list               lists the rows
 
-docs/compatibility.md has the table of all rows.
+test/records/compatibility.md has the table of all rows.
 END
 }
 
