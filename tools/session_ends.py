@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who ends the session of a process that dies, and after how long: the figures in docs/operating.md.
+"""Who ends the session of a process that dies, and after how long: the figures in test/records/session_ends.md.
 
     session_ends.py [--timeout S] [--rounds N] [WORD...]   only the rows that have one of the words
 
