@@ -24,6 +24,10 @@ if(NOT directory IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
 endif()
 list(JOIN pc_cflags " " pc_cflags)
 
+if(COLOCK_SASL)
+    string(APPEND pc_zookeeper " -lsasl2")
+endif()
+
 set(pc_openssl "")
 if(COLOCK_TLS)
     set(pc_openssl "openssl >= 3.0")

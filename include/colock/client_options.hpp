@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -50,6 +51,36 @@ enum class tls_verification {
     }
     return "unknown";
 }
+
+/// Who the client is, to servers that ask by SASL. The node of an access control list that names such a user has the scheme
+/// "sasl"; `creator_acl()` stands for it, too.
+///
+/// The client proves who it is on each connection, after the server has granted the session and before any request. The
+/// mechanism runs on a thread of its own, so that a silent key server holds up nothing but this connection.
+/// When a server refuses the user, the session ends with `zookeeper_errc::auth_failed`. What fails on this side, such as a
+/// ticket that has expired, or a server that knows no SASL, breaks the connection: the client tries again, as with a server
+/// that is away, and `client::last_error` says why.
+struct sasl_options {
+    /// "DIGEST-MD5" or "GSSAPI" (Kerberos). Empty, the default: no SASL. Needs a library with SASL (`COLOCK_SASL`) and the
+    /// module of Cyrus SASL for the mechanism, else `async_connect` completes with `errc::invalid_option`.
+    std::string mechanism = {};
+
+    /// The user, for DIGEST-MD5. With GSSAPI the ticket says who the client is.
+    std::string user = {};
+
+    /// Returns the password, for DIGEST-MD5. Called on the client's executor for each connection; must not block.
+    std::function<std::string()> secret = {};
+
+    /// The first part of the servers' names: `zookeeper.sasl.client.username` of Java's client.
+    std::string service = "zookeeper";
+
+    /// The second part. By default "zk-sasl-md5", as servers have it, for DIGEST-MD5; and the host's name in `hosts`
+    /// for GSSAPI, which needs a name there.
+    std::string server_name = {};
+
+    /// The realm of DIGEST-MD5, where a server offers several. GSSAPI takes what `krb5.conf` says.
+    std::string realm = {};
+};
 
 /// Ends the sessions of a process as soon as the process is dead.
 ///
@@ -161,6 +192,10 @@ struct client_options {
 
     /// How far the client checks the certificates of servers.
     tls_verification tls_verify = tls_verification::full;
+
+    /// Who the client is, to servers that ask by SASL. Not together with `session_guard`, which could not answer in the place
+    /// of this process: `errc::invalid_option`.
+    sasl_options sasl = {};
 
     /// Ends the session when this process is dead. Off by default. Needs Linux. With `tls` the guard gets what the context
     /// has: authorities, certificate, chain and key, versions and ciphers. With a context that has callbacks, or a key that

@@ -306,7 +306,7 @@ void reconnect::broken(loss why, std::string_view fault, bool write_lost, instan
         const auto detail = "server " + where +
                             (demanded ? " serves only clients with an identity, and takes none "
                                         "that this client has"
-                                      : " refuses the credentials");
+                                      : " refuses the credentials" + suffix_of(fault));
         out.push_back({.type = kind::note, .text = detail});
         out.push_back({.type = kind::log_error, .text = detail});
         expire(out);

@@ -37,6 +37,9 @@ zk::server session_link::server_at(const std::string& address) const
     if (tls_) {
         to.tls = zk::terms_of(tls_, addresses_->names_of(address), o.tls_server_name, o.tls_verify);
     }
+    if (!o.sasl.mechanism.empty()) {
+        to.sasl = zk::make_sasl_mechanism(zk::terms_of(o.sasl, addresses_->names_of(address)));
+    }
     return to;
 }
 
@@ -76,6 +79,7 @@ session::loss session_link::loss_of(zk::handle::status why, bool refused) const
     return why == zk::handle::status::expired ? session::loss::expired
            : refused                          ? session::loss::credentials_refused
            : identity_demanded_               ? session::loss::identity_demanded
+           : known.of_identity                ? session::loss::credentials_refused
            : known.of_tls                     ? session::loss::tls_failed
            : known.lacks_descriptors          ? session::loss::no_descriptors
                                               : session::loss::broken;

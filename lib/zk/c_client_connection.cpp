@@ -4,6 +4,7 @@
 #include "zk/moving_deadline.hpp"
 #include "zk/old_tcp_socket.hpp"
 #include "zk/plain_wire.hpp"
+#include "zk/sasl_wire.hpp"
 #include "zk/secret.hpp"
 #include "zk/tls_wire.hpp"
 
@@ -49,6 +50,7 @@ public:
 private:
     class library_call;
 
+    void take_wire(std::unique_ptr<wire> way, const std::shared_ptr<sasl_mechanism>& sasl);
     [[nodiscard]] bool open_handle(const std::string& chroot,
                                    std::chrono::milliseconds session_timeout,
                                    const session_identity& session,
@@ -128,7 +130,7 @@ bool c_client_connection::open(const server& to, const std::string& chroot,
 {
     address_ = to.address;
     if (!to.tls) {
-        wire_ = make_plain_wire(strand_, address_);
+        take_wire(make_plain_wire(strand_, address_), to.sasl);
         if (!open_handle(chroot, session_timeout, session, credentials, watches)) {
             close();
             return false;
@@ -152,11 +154,11 @@ bool c_client_connection::open(const server& to, const std::string& chroot,
     };
     const auto self = shared_from_this();
     connector_->start([self] { self->observer_.securing(); },
-                      [self, chroot, session_timeout,
+                      [self, chroot, session_timeout, sasl = to.sasl,
                        told = std::make_shared<secrets>(secrets{session, credentials}),
                        &watches](tls_connector::outcome result) {
                           const auto connector = std::exchange(self->connector_, nullptr);
-                          self->wire_ = std::move(result.way);
+                          self->take_wire(std::move(result.way), sasl);
                           self->connector_fault_ = {std::move(result.fault), result.of_tls};
                           if (self->wire_ &&
                               !self->open_handle(chroot, session_timeout, told->session,
@@ -169,6 +171,17 @@ bool c_client_connection::open(const server& to, const std::string& chroot,
                           }
                       });
     return true;
+}
+
+void c_client_connection::take_wire(std::unique_ptr<wire> way,
+                                    const std::shared_ptr<sasl_mechanism>& sasl)
+{
+    wire_ = !way || !sasl ? std::move(way)
+                          : with_sasl(std::move(way), strand_, sasl, [weak = weak_from_this()] {
+                                if (const auto self = weak.lock()) {
+                                    self->step();
+                                }
+                            });
 }
 
 bool c_client_connection::open_handle(const std::string& chroot,
@@ -193,8 +206,9 @@ connection::fault_report c_client_connection::fault() const
     auto report = connector_fault_;
     if (handle_) {
         auto of_wire = wire_->fault();
-        report = of_wire.empty() ? fault_report{handle_->fault()}
-                                 : fault_report{std::move(of_wire), true};
+        report = {.of_tls = of_wire.of == wire_fault::kind::tls,
+                  .of_identity = of_wire.of == wire_fault::kind::identity};
+        report.text = of_wire.text.empty() ? handle_->fault() : std::move(of_wire.text);
     }
     report.lacks_descriptors =
         report.text.empty() && progress_ == progress::begun && !are_descriptors_left();

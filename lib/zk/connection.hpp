@@ -3,6 +3,7 @@
 
 #include "zk/handle.hpp"
 #include "zk/old_sockets.hpp"
+#include "zk/sasl_mechanism.hpp"
 #include "zk/strand.hpp"
 #include "zk/tls_terms.hpp"
 
@@ -18,6 +19,7 @@ namespace colock::zk {
 struct server {
     std::string address; // numeric
     std::optional<tls_terms> tls = {};
+    std::shared_ptr<sasl_mechanism> sasl = {}; // for one connection
 };
 
 // Whether this library speaks TLS.
@@ -81,6 +83,7 @@ public:
     struct fault_report {
         std::string text = {};
         bool of_tls = false;
+        bool of_identity = false;       // the server refuses it
         bool lacks_descriptors = false; // the process may have no more of them
     };
     [[nodiscard]] virtual fault_report fault() const = 0;

@@ -92,7 +92,7 @@ frame_reader::step frame_reader::take_out(wire& from)
         const auto came = from.receive(taken_out_.data() + have, taken_out_.size() - have);
         taken_out_.resize(have + came.count);
         if (came.over) {
-            auto fault = from.fault();
+            auto fault = from.fault().text;
             if (fault.empty() && have != 0) {
                 fault = "the connection ended within a frame";
             }

@@ -171,12 +171,10 @@ void address_book::refresh(std::function<void()> changed)
     for (const auto& each : entries_) {
         const auto& name = each.from.name;
         if (!each.from.literal && !lookups_.contains(name)) {
-            lookups_[name] = name_lookup::start(
-                strand_, name,
-                [weak = weak_from_this(), name](const error_code& ec,
-                                                const std::vector<std::string>& addresses) {
+            lookups_[name] =
+                look_up(strand_, name, [weak = weak_from_this(), name](const found_addresses& all) {
                     if (const auto self = weak.lock()) {
-                        self->answered(name, ec, addresses);
+                        self->answered(name, all.error, all.addresses);
                     }
                 });
         }

@@ -91,11 +91,21 @@ public:
             cork(socket_.native_handle(), on);
         }
     }
+    [[nodiscard]] bool say(std::string_view& bytes) override
+    {
+        const auto count = ::send(socket_.native_handle(), bytes.data(), bytes.size(),
+                                  MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (count < 0) {
+            return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+        }
+        bytes.remove_prefix(static_cast<std::size_t>(count));
+        return true;
+    }
     [[nodiscard]] bool carry() override { return true; }
     [[nodiscard]] bool has_unsent() const noexcept override { return false; }
     [[nodiscard]] bool takes_at_once() const noexcept override { return false; }
 
-    [[nodiscard]] std::string fault() const override { return {}; }
+    [[nodiscard]] wire_fault fault() const override { return {}; }
     void close() noexcept override
     {
         error_code ignored;

@@ -144,6 +144,10 @@ public:
     // carry() brings on all that there is, in one piece.
     void hold_back(bool) noexcept override {}
 
+    [[nodiscard]] bool say(std::string_view& bytes) override
+    {
+        return server_->tls().write(std::exchange(bytes, {}));
+    }
     [[nodiscard]] bool carry() override
     {
         while (server_->tls().unsent().size() < most_unsent) {
@@ -173,10 +177,10 @@ public:
         return server_->tls().unsent().size() < most_unsent;
     }
 
-    [[nodiscard]] std::string fault() const override
+    [[nodiscard]] wire_fault fault() const override
     {
         const auto& why = server_->tls().fault();
-        return why.empty() ? why : "TLS: " + why;
+        return why.empty() ? wire_fault{} : wire_fault{"TLS: " + why, wire_fault::kind::tls};
     }
     void close() noexcept override
     {

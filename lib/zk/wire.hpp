@@ -9,6 +9,14 @@
 
 namespace colock::zk {
 
+// Why a connection has failed.
+struct wire_fault {
+    enum class kind { network, tls, identity }; // the last: the server refuses the client
+
+    std::string text = {}; // empty when the wire does not know
+    kind of = kind::network;
+};
+
 // How many bytes came; or that nothing came now, or nothing will come any more.
 struct received {
     std::size_t count = 0;
@@ -55,6 +63,9 @@ public:
 
     // Whether the C client's writes are held back. What is held back may leave all the same.
     virtual void hold_back(bool on) noexcept = 0;
+    // Takes off `bytes` what is brought on, of words that are not the C client's: only while that has nothing to say. False
+    // when the connection is broken.
+    [[nodiscard]] virtual bool say(std::string_view& bytes) = 0;
     // Brings on what the C client has written. False when the connection is broken.
     [[nodiscard]] virtual bool carry() = 0;
     // There is something left to carry(), once the socket can be written.
@@ -62,8 +73,7 @@ public:
     // What the C client writes is taken at once, whatever the socket's state is.
     [[nodiscard]] virtual bool takes_at_once() const noexcept = 0;
 
-    // Why the connection has failed; empty when the wire does not know.
-    [[nodiscard]] virtual std::string fault() const = 0;
+    [[nodiscard]] virtual wire_fault fault() const = 0;
     // Ends the connection.
     virtual void close() noexcept = 0;
     // Gives up the socket, which is for the caller to close. What is not sent is lost.

@@ -52,6 +52,7 @@ class ColockRecipe(ConanFile):
         CMakeDeps(self).generate()
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables["COLOCK_TLS"] = bool(self.options.tls)
+        toolchain.cache_variables["COLOCK_SASL"] = False
         toolchain.generate()
 
     def build(self):

@@ -31,6 +31,7 @@ enum class opcode : std::int32_t {
     create_ttl = 21,
     auth = 100,
     set_watches = 101,
+    sasl = 102,
     get_ephemerals = 103,
     set_watches2 = 105,
     add_watch = 106,
@@ -52,6 +53,7 @@ inline char const* name_of(opcode which) noexcept
     case opcode::set_acl: return "set_acl";
     case opcode::get_children: return "get_children";
     case opcode::sync: return "sync";
+    case opcode::sasl: return "sasl";
     case opcode::ping: return "ping";
     case opcode::get_children2: return "get_children2";
     case opcode::check: return "check";

@@ -362,6 +362,16 @@ bool colock::zk::speaks_tls() noexcept
     return false;
 }
 
+bool colock::zk::speaks_sasl() noexcept
+{
+    return false;
+}
+
+std::shared_ptr<colock::zk::sasl_mechanism> colock::zk::make_sasl_mechanism(sasl_terms)
+{
+    return nullptr;
+}
+
 std::shared_ptr<colock::zk::connection>
 colock::zk::make_connection(const strand_type& strand, std::shared_ptr<void> owner,
                             connection::observer& told, std::atomic<std::uint64_t>& wakeups)

@@ -1,0 +1,148 @@
+#include "zk/sasl_exchange.hpp"
+
+#include <utility>
+
+namespace colock::zk {
+
+namespace {
+
+constexpr std::size_t length_size = 4;
+constexpr std::size_t header_size = 4 + 8 + 4; // xid, zxid, error
+constexpr std::size_t longest_answer = 4 + 4 + 8 + 4 + 16 + 1;
+constexpr std::int32_t sasl_request = 102;
+
+// Errors of the server: its own, and that of one that takes nobody else.
+constexpr std::int32_t auth_failed = -115;
+constexpr std::int32_t sasl_required = -124;
+
+std::int64_t number_at(std::string_view bytes, std::size_t from, std::size_t size)
+{
+    std::uint64_t value = 0;
+    for (const auto each : bytes.substr(from, size)) {
+        value = value << 8 | static_cast<unsigned char>(each);
+    }
+    return size == 4 ? static_cast<std::int32_t>(static_cast<std::uint32_t>(value))
+                     : static_cast<std::int64_t>(value);
+}
+
+void append(std::string& to, std::int32_t number)
+{
+    const auto bits = static_cast<std::uint32_t>(number);
+    for (const int shift : {24, 16, 8, 0}) {
+        to += static_cast<char>(bits >> shift & 0xff);
+    }
+}
+
+} // namespace
+
+std::size_t sasl_exchange::wanted() const noexcept
+{
+    if (stage_ != stage::answer && stage_ != stage::reply) {
+        return 0;
+    }
+    const auto& frame = stage_ == stage::answer ? answer_ : reply_;
+    if (frame.size() < length_size) {
+        return length_size - frame.size();
+    }
+    return length_size + static_cast<std::size_t>(number_at(frame, 0, length_size)) - frame.size();
+}
+
+void sasl_exchange::take(std::string_view bytes)
+{
+    auto& frame = stage_ == stage::answer ? answer_ : reply_;
+    frame += bytes;
+    if (frame.size() < length_size) {
+        return;
+    }
+    const auto length = number_at(frame, 0, length_size);
+    if (stage_ == stage::answer) {
+        if (length < 0 || length > static_cast<std::int64_t>(longest_answer)) {
+            stage_ = stage::over; // whoever reads on refuses it
+        } else if (wanted() == 0) {
+            read_answer();
+        }
+    } else if (length < static_cast<std::int64_t>(header_size) ||
+               length > largest_token + static_cast<std::int64_t>(header_size + length_size)) {
+        fail("the server sent a frame of " + std::to_string(length) + " bytes");
+    } else if (wanted() == 0) {
+        read_reply();
+    }
+}
+
+void sasl_exchange::read_answer()
+{
+    constexpr std::size_t timeout_at = length_size + 4;
+    constexpr std::size_t session_at = timeout_at + 4;
+    const bool is_granted = answer_.size() >= session_at + 8 &&
+                            number_at(answer_, timeout_at, 4) > 0 &&
+                            number_at(answer_, session_at, 8) != 0;
+    stage_ = is_granted ? stage::thinking : stage::over;
+}
+
+void sasl_exchange::read_reply()
+{
+    const auto frame = std::exchange(reply_, {});
+    const auto number = number_at(frame, length_size, 4);
+    const auto error = number_at(frame, length_size + 4 + 8, 4);
+    auto token = std::string_view{frame}.substr(length_size + header_size);
+    if (number != rounds_) {
+        fail("the server sent something else than its answer");
+    } else if (error == auth_failed || error == sasl_required) {
+        fail("the server refuses the client", true);
+    } else if (error != 0) {
+        fail("the server answers with error " + std::to_string(error));
+    } else if (token.size() < length_size) {
+        fail("the server sent an answer that is cut short");
+    } else if (const auto size = number_at(token, 0, length_size);
+               size != -1 && size != static_cast<std::int64_t>(token.size() - length_size)) {
+        fail("the server sent an answer of another length than it says");
+    } else if (complete_) {
+        stage_ = stage::over;
+    } else if (size == -1) {
+        fail("the server has nothing to say: is it configured for SASL?");
+    } else if (rounds_ == most_rounds) {
+        fail("there is no end of it");
+    } else {
+        challenge_ = token.substr(length_size);
+        stage_ = stage::thinking;
+    }
+}
+
+void sasl_exchange::spoke(sasl_word word)
+{
+    if (stage_ != stage::thinking) {
+        return; // it has failed meanwhile
+    }
+    complete_ = word.complete;
+    if (!word.fault.empty()) {
+        fail(std::move(word.fault));
+    } else if (word.token.size() > static_cast<std::size_t>(largest_token)) {
+        fail("a token of " + std::to_string(word.token.size()) + " bytes is too large");
+    } else if (complete_ && word.token.empty() && challenge_) {
+        stage_ = stage::over; // it was the server that had the last word
+    } else {
+        say(word.token);
+        stage_ = stage::reply;
+    }
+}
+
+void sasl_exchange::say(std::string_view token)
+{
+    out_.clear();
+    sent_ = 0;
+    append(out_, static_cast<std::int32_t>(4 + 4 + length_size + token.size()));
+    append(out_, ++rounds_);
+    append(out_, sasl_request);
+    append(out_, static_cast<std::int32_t>(token.size()));
+    out_ += token;
+}
+
+void sasl_exchange::fail(std::string why, bool refused)
+{
+    stage_ = stage::failed;
+    fault_ = std::move(why);
+    refused_ = refused;
+    answer_.clear();
+}
+
+} // namespace colock::zk
