@@ -101,7 +101,7 @@ def table(header, rows):
 
 
 PEERS = [
-    ("one client: lock + unlock, us", lambda s: figure("uncontended", "lock + unlock", s)),
+    ("one client: lock + unlock, µs", lambda s: figure("uncontended", "lock + unlock", s)),
     ("the same with a delay, in round trips",
      lambda s: figure("uncontended", "lock + unlock, in round trips", s, rtt=10)),
     ("8 clients: hand-overs a second", lambda s: hand_overs(s, 8)),
@@ -126,7 +126,7 @@ def in_short():
 
 def beside_raw():
     rows = [
-        ("uncontended, lock + unlock, us", "uncontended", "lock + unlock"),
+        ("uncontended, lock + unlock, µs", "uncontended", "lock + unlock"),
         ("the same relative to raw (of neighbours in turn)", "uncontended", "lock + unlock, relative to raw"),
         ("1,000 locks, 64 at a time: cycles a second", "many_locks", "cycles"),
         ("the same relative to raw", "many_locks", "cycles, relative to raw"),
