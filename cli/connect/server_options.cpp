@@ -69,6 +69,33 @@ std::vector<credential> credentials_of(const server_options& options)
     return {};
 }
 
+// The user for SASL stands among the credentials, which the servers do not take for it.
+sasl_options take_sasl(const std::string& mechanism, std::vector<credential>& from)
+{
+    std::string known;
+    std::erase_if(from, [&](const credential& c) {
+        const bool is_user = c.scheme == "sasl";
+        if (is_user) {
+            known = c.secret;
+        }
+        return is_user;
+    });
+    if (mechanism.empty() || mechanism == "gssapi") {
+        return {.mechanism = mechanism.empty() ? "" : "GSSAPI"};
+    }
+    const auto colon = known.find(':');
+    if (mechanism != "digest-md5") {
+        throw failure{usage, "--sasl is digest-md5 or gssapi, not \"" + mechanism + '"'};
+    }
+    if (colon == known.npos) {
+        throw failure{usage, "--sasl digest-md5 needs a line \"sasl user:password\" in the file of "
+                             "--auth, or in COLOCK_AUTH"};
+    }
+    return {.mechanism = "DIGEST-MD5",
+            .user = known.substr(0, colon),
+            .secret = [password = known.substr(colon + 1)] { return password; }};
+}
+
 // As others that read secrets have it: a file of root may be for a group.
 void warn_of_exposed(const std::string& file, const std::string& option, const warn& of)
 {
@@ -112,6 +139,12 @@ void add_server_options(CLI::App& to, server_options& options)
                   "without it COLOCK_AUTH may hold such a line")
         ->envname("COLOCK_AUTH_FILE")
         ->type_name("FILE");
+    to.add_option(
+          "--sasl", options.sasl,
+          "who we are by SASL: digest-md5, with a line \"sasl user:password\" in the file of "
+          "--auth; or gssapi, with a ticket of Kerberos")
+        ->envname("COLOCK_SASL")
+        ->type_name("digest-md5|gssapi");
     to.add_flag("--tls", options.tls, "speak TLS, with the system's authorities")
         ->envname("COLOCK_TLS");
     to.add_option("--tls-ca", options.tls_ca, "speak TLS, and trust the authorities in this file")
@@ -164,6 +197,7 @@ client_options to_client_options(const server_options& options, const warn& of)
     c.connect_timeout = options.connect_timeout.value_or(std::chrono::seconds{10});
     c.tick = options.tick;
     c.credentials = credentials_of(options);
+    c.sasl = take_sasl(options.sasl, c.credentials);
     add_tls(c, options);
     warn_of_exposed(options.auth_file, "--auth", of);
     warn_of_exposed(options.tls_key, "--tls-key", of);

@@ -23,6 +23,7 @@ struct server_options {
     std::optional<std::chrono::milliseconds> connect_timeout; // else 10 s
     std::chrono::milliseconds tick = std::chrono::seconds{2};
     std::string auth_file;
+    std::string sasl; // the mechanism, in small letters
     bool tls = false;
     std::string tls_ca;
     std::string tls_cert;

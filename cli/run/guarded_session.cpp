@@ -26,7 +26,9 @@ std::string session_guard_program()
 
 client_options guarded(client_options servers, int consent)
 {
-    servers.session_guard = {session_guard_program(), consent};
+    if (servers.sasl.mechanism.empty()) { // else the guard could not prove who it is
+        servers.session_guard = {session_guard_program(), consent};
+    }
     return servers;
 }
 

@@ -49,8 +49,8 @@ std::string owner_of(const run_options& options, const std::vector<std::string>&
 
 access_control_list acl_of(const std::string& name, const client_options& who)
 {
-    if (name == "creator" && who.credentials.empty() && !who.tls) {
-        throw failure{usage, "--acl creator needs an identity: give --auth, or --tls-cert"};
+    if (name == "creator" && who.credentials.empty() && !who.tls && who.sasl.mechanism.empty()) {
+        throw failure{usage, "--acl creator needs an identity: give --auth, --sasl or --tls-cert"};
     }
     if (name == "open") {
         return open_acl();
