@@ -59,7 +59,7 @@ enum class tls_verification {
 /// mechanism runs on a thread of its own, so that a silent key server holds up nothing but this connection.
 /// When a server refuses the user, the session ends with `zookeeper_errc::auth_failed`. What fails on this side, such as a
 /// ticket that has expired, or a server that knows no SASL, breaks the connection: the client tries again, as with a server
-/// that is away, and `client::last_error` says why.
+/// that is away, and `client::last_error_detail()` says why.
 struct sasl_options {
     /// "DIGEST-MD5" or "GSSAPI" (Kerberos). Empty, the default: no SASL. Needs a library with SASL (`COLOCK_SASL`) and the
     /// module of Cyrus SASL for the mechanism, else `async_connect` completes with `errc::invalid_option`.

@@ -197,8 +197,8 @@ BOOST_FIXTURE_TEST_CASE(a_ticket_may_expire_and_be_renewed, scene)
     proxy->cut();
     BOOST_TEST(becomes(connection_state::suspended));
     BOOST_TEST(becomes_true(
-        io, [&] { return zk->last_error().find("SASL GSSAPI: ") != std::string::npos; }));
-    BOOST_TEST(zk->last_error().find("xpired") != std::string::npos, zk->last_error());
+        io, [&] { return zk->last_error_detail().find("SASL GSSAPI: ") != std::string::npos; }));
+    BOOST_TEST(zk->last_error_detail().find("xpired") != std::string::npos, zk->last_error_detail());
     BOOST_TEST(static_cast<bool>(held));
     keys.give_bob_a_ticket();
     BOOST_TEST(becomes(connection_state::connected));
