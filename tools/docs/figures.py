@@ -88,10 +88,6 @@ def round_trips(system):
     return figure("uncontended", "lock, in round trips", system, rtt=10)
 
 
-def million(value):
-    return f"{value / 1e6:.2f}"
-
-
 # ---- tables
 
 
@@ -248,13 +244,6 @@ SENTENCES = {
     ],
     "docs/choosing.md": [
         ("with 64 under way at a time, {} cycles a second", figure("many_locks", "cycles")),
-        ("| a free `mutex`: lock, with a round trip of 10 ms | {} round trips |",
-         round_trips("colock")),
-        ("| lock and unlock, with the same round trip | {} round trips |",
-         figure("uncontended", "lock + unlock, in round trips", rtt=10)),
-        ("with the same round trip | {} a second: {} of one", hand_overs("colock", 8, rtt=10), part_of_most(8)),
-        ("| grants among 8 waiters of one client | {} million", million(raw_figure("in_process", "grants", clients=8))),
-        ("| lock and unlock of a lock that lingers | {} million", million(raw_figure("linger", "cycles a second"))),
     ],
     "docs/faq.md": [
         ("The report has {} s from the kill", figure("failover", "holder killed, until the next grant", clients=2)),
