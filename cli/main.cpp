@@ -11,6 +11,7 @@ int main(int argc, char** argv)
     add_shards(p);
     add_top(p);
     add_why(p);
+    add_history(p);
     add_revoke(p);
     add_break(p);
     add_doctor(p);

@@ -81,6 +81,7 @@ void add_ls(program& p);
 void add_shards(program& p);
 void add_top(program& p);
 void add_why(program& p);
+void add_history(program& p);
 void add_revoke(program& p);
 void add_break(program& p);
 void add_doctor(program& p);

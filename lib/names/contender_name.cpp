@@ -2,49 +2,16 @@
 
 #include "names/kinds.hpp"
 #include "names/path_text.hpp"
+#include "names/standing.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace colock::protocol {
 
-namespace {
-
-// The number after a marker.
-std::optional<std::int64_t> number_behind(std::string_view marker, std::string_view name) noexcept
-{
-    if (name.size() < number_digits) {
-        return std::nullopt;
-    }
-    const auto number = number_in(name.substr(name.size() - number_digits));
-    if (!number) {
-        return std::nullopt;
-    }
-    // A marker may itself end in '-', so "lock-" and "lock--" are told apart by what precedes.
-    const auto before = name.substr(0, name.size() - number_digits);
-    const bool negative =
-        before.ends_with('-') && before.substr(0, before.size() - 1).ends_with(marker);
-    if (!negative && !before.ends_with(marker)) {
-        return std::nullopt;
-    }
-    if (negative && *number == 0) {
-        return std::nullopt; // no counter yields it
-    }
-    return negative ? -*number : *number;
-}
-
-} // namespace
-
 std::optional<std::int64_t> number_in(std::string_view digits) noexcept
 {
-    std::int64_t number = 0;
-    for (const char c : digits) {
-        if (c < '0' || c > '9') {
-            return std::nullopt;
-        }
-        number = 10 * number + (c - '0');
-    }
-    return number;
+    return detail::number_in(digits);
 }
 
 node_name name_prefix(const layout& l, const guid& g, bool shared)
@@ -67,19 +34,14 @@ std::size_t longer_name_of_reader(const layout& l) noexcept
 
 std::optional<std::int64_t> number_of(const layout& l, std::string_view name) noexcept
 {
-    if (!name.starts_with(l.required_prefix)) {
-        return std::nullopt;
-    }
-    if (const auto number = number_behind(l.marker, name)) {
-        return number;
-    }
-    return l.shared_marker.empty() ? std::nullopt : number_behind(l.shared_marker, name);
+    const auto found = detail::standing_of(l, name);
+    return found ? std::optional{found->number} : std::nullopt;
 }
 
 bool is_shared(const layout& l, std::string_view name) noexcept
 {
-    return !l.shared_marker.empty() && !number_behind(l.marker, name) &&
-           number_behind(l.shared_marker, name);
+    const auto found = detail::standing_of(l, name);
+    return found && found->shared;
 }
 
 std::string layout_fault(const layout& l)
@@ -153,7 +115,7 @@ std::optional<std::int64_t> known_number(std::string_view name, const lock_kind*
     for (const auto* kind : kinds::seen) {
         for (const auto marker : {kind->marker, kind->shared_marker}) {
             const auto number = kind != except && !marker.empty() && name.starts_with(kind->prefix)
-                                    ? number_behind(marker, name)
+                                    ? detail::number_behind(marker, name)
                                     : std::nullopt;
             if (number) {
                 return number;

@@ -1,6 +1,7 @@
 #include <colock/queue_view.hpp>
 #include <colock/semaphore.hpp>
 
+#include "names/standing.hpp"
 #include "queue/blocking_rule.hpp"
 #include "recipes/semaphore/numbers.hpp"
 #include "recipes/semaphore/semaphore_state.hpp"
@@ -51,10 +52,9 @@ bool listing::work()
 
 void mark_holders(std::vector<queue_entry>& entries) noexcept
 {
-    bool first = true, shared = true;
-    for (auto& e : entries) {
-        shared = shared && e.shared;
-        e.holds = std::exchange(first, false) || shared;
+    const auto held = holders_at_front(entries, &queue_entry::shared);
+    for (std::size_t i = 0; i != entries.size(); ++i) {
+        entries[i].holds = i < held;
     }
 }
 

@@ -1,5 +1,6 @@
 // Real servers, real clients, real faults: a lock library on its worst day, for as long as one likes.
 #include "checker.hpp"
+#include "history.hpp"
 #include "interruption.hpp"
 #include "remains.hpp"
 #include "scene.hpp"
@@ -237,6 +238,10 @@ private:
         for (const auto& each : scene_.complaints()) {
             violation(each);
         }
+        const auto history = compare_history(journals, scene_.server_directories());
+        for (const auto& each : history.violations) {
+            violation(each);
+        }
         for (const auto& each : scene_.notes()) {
             std::cout << "note: " << each << std::endl;
         }
@@ -269,6 +274,8 @@ private:
                       << " s at least and " << static_cast<double>(leads[leads.size() / 2]) / 1e9
                       << " s in the median\n";
         }
+        std::cout << "figure: the servers' histories agree with the journals on " << history.agreed
+                  << " turns, and have gaps at " << history.in_gaps << '\n';
         std::cout << "figure: " << journals.size() << " processes, " << found.lost
                   << " holders told of a loss, " << scene_.accepted().size()
                   << " writes accepted by the register, " << found.rejected << " refused\n"

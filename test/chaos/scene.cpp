@@ -553,6 +553,15 @@ std::vector<journal> scene::journals() const
     return all;
 }
 
+std::vector<std::string> scene::server_directories() const
+{
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i != servers; ++i) {
+        all.push_back(servers_[i].directory());
+    }
+    return all;
+}
+
 void scene::keep(const std::string& directory) const
 {
     namespace fs = std::filesystem;

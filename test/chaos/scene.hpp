@@ -78,6 +78,8 @@ public:
     // The same of others: servers, Curator.
     [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
 
+    [[nodiscard]] std::vector<std::string> server_directories() const;
+
     // Journals and logs, for somebody who wants to know why.
     void keep(const std::string& directory) const;
 

@@ -1,0 +1,240 @@
+#include "look/transactions.hpp"
+
+#include "protocol/jute.hpp"
+#include "protocol/types.hpp"
+
+#include <algorithm>
+
+namespace colock::cli {
+
+namespace {
+
+namespace type = testing::type;
+using testing::jute_reader;
+
+// Of transactions alone.
+constexpr std::int32_t delete_container = 20;
+constexpr std::size_t least_entry_of_list = 12;
+// A version, and 64 bits of a checksum of the tree.
+constexpr std::size_t digest_size = 12;
+
+// The number that a server checks its files with.
+std::int64_t adler32(std::string_view bytes)
+{
+    constexpr std::uint32_t prime = 65521;
+    constexpr std::size_t most_without_overflow = 5552;
+    std::uint32_t a = 1, b = 0;
+    while (!bytes.empty()) {
+        const auto part = bytes.substr(0, most_without_overflow);
+        for (const char c : part) {
+            a += static_cast<unsigned char>(c);
+            b += a;
+        }
+        a %= prime;
+        b %= prime;
+        bytes.remove_prefix(part.size());
+    }
+    return std::int64_t{b << 16 | a};
+}
+
+// Within what std::chrono can tell in nanoseconds.
+std::int64_t time_in(std::int64_t milliseconds)
+{
+    constexpr std::int64_t latest = 9'000'000'000'000; // in 2255
+    return std::clamp(milliseconds, std::int64_t{0}, latest);
+}
+
+// A container and a time to live stand in the place of an owner.
+std::int64_t session_in(std::int64_t owner)
+{
+    constexpr std::uint64_t time_to_live = 0xff; // in the highest byte
+    const bool is_one =
+        owner != INT64_MIN && static_cast<std::uint64_t>(owner) >> 56 != time_to_live;
+    return is_one ? owner : 0;
+}
+
+void skip_list(jute_reader& in)
+{
+    for (auto more = in.count(least_entry_of_list); more != 0 && in.is_good(); --more) {
+        in.integer();
+        in.text();
+        in.text();
+    }
+}
+
+void require(bool holds, const char* fault)
+{
+    if (!holds) {
+        throw unreadable{fault};
+    }
+}
+
+void require_header(jute_reader& in, std::int32_t magic, const char* otherwise)
+{
+    constexpr std::int32_t version = 2;
+    require(in.integer() == magic, otherwise);
+    require(in.integer() == version, "has a format that this program does not know");
+    in.longer(); // database
+    require(in.is_good(), "ends in its header");
+}
+
+// False when the transaction is a failure, which changes nothing.
+bool read_change(std::int32_t what, jute_reader& in, std::vector<node_change>& into)
+{
+    using kind = node_change::kind;
+    switch (what) {
+    case type::create:
+    case type::create2:
+    case type::create_container:
+    case type::create_ttl: {
+        node_change c;
+        c.path = in.text();
+        c.data = in.text();
+        skip_list(in);
+        c.ephemeral = (what == type::create || what == type::create2) && in.boolean();
+        into.push_back(std::move(c));
+        return true;
+    }
+    case type::remove:
+    case delete_container:
+        into.push_back({.what = what == type::remove ? kind::deleted : kind::removed_by_servers,
+                        .path = in.text()});
+        return true;
+    case type::multi: {
+        constexpr std::size_t least_step = 8;
+        bool is_done = true;
+        for (auto more = in.count(least_step); more != 0 && in.is_good(); --more) {
+            const auto of = in.integer();
+            const auto bytes = in.text();
+            if (of == type::multi) { // there is none in another one
+                return false;
+            }
+            jute_reader step{bytes};
+            is_done = read_change(of, step, into) && is_done;
+            require(step.is_good(), "has a transaction that makes no sense");
+        }
+        return is_done;
+    }
+    case type::error: return false;
+    default: return true; // of data, of lists, of sessions
+    }
+}
+
+// Versions before 3.6 write no list, and any version may write a digest behind it.
+void read_end_of_session(std::string_view rest, std::vector<node_change>& into)
+{
+    jute_reader in{rest};
+    auto paths = in.texts();
+    if (in.is_good() && (in.left() == 0 || in.left() == digest_size)) {
+        for (auto& path : paths) {
+            into.push_back({.what = node_change::kind::deleted, .path = std::move(path)});
+        }
+    }
+}
+
+transaction transaction_in(std::string_view bytes)
+{
+    jute_reader in{bytes};
+    transaction t;
+    t.session = in.longer();
+    t.by_servers = in.integer() == 0; // the number that a client gives its request
+    t.zxid = in.longer();
+    t.time = time_in(in.longer());
+    const auto what = in.integer();
+    if (what == type::close) {
+        t.ends_session = true;
+        read_end_of_session(bytes.substr(bytes.size() - in.left()), t.changes);
+    } else if (!read_change(what, in, t.changes)) {
+        t.changes.clear();
+    }
+    require(in.is_good(), "has a transaction that makes no sense");
+    return t;
+}
+
+} // namespace
+
+log_reader::log_reader(std::string_view bytes) : bytes_{bytes}
+{
+    constexpr std::int32_t magic = 0x5a4b4c47; // "ZKLG"
+    jute_reader in{bytes};
+    require_header(in, magic, "is no transaction log");
+    at_ = bytes.size() - in.left();
+}
+
+std::optional<transaction> log_reader::next()
+{
+    constexpr std::size_t checksum_and_size = 12;
+    const auto rest = bytes_.substr(at_);
+    jute_reader in{rest};
+    const auto checksum = in.longer();
+    const auto size = in.integer();
+    if (!in.is_good() || size == 0) { // behind the last entry a server writes zeros in advance
+        return std::nullopt;
+    }
+    require(size > 0, "has an entry of no size");
+    const auto length = static_cast<std::size_t>(size);
+    const auto entry = rest.substr(checksum_and_size, length);
+    constexpr char end_of_entry = 'B';
+    if (in.left() <= length || rest[checksum_and_size + length] != end_of_entry) {
+        return std::nullopt;
+    }
+    require(checksum == adler32(entry), "has an entry with a wrong checksum");
+    at_ += checksum_and_size + length + 1;
+    return transaction_in(entry);
+}
+
+snapshot read_snapshot(std::string_view bytes, std::int64_t zxid,
+                       const std::function<bool(std::string_view)>& is_wanted)
+{
+    constexpr std::int32_t magic = 0x5a4b534e; // "ZKSN"
+    constexpr std::size_t session_size = 12;
+    jute_reader in{bytes};
+    require_header(in, magic, "is no snapshot");
+    for (auto sessions = in.count(session_size); sessions != 0; --sessions) {
+        in.longer();
+        in.integer();
+    }
+    constexpr std::size_t least_list = 12;
+    for (auto lists = in.count(least_list); lists != 0 && in.is_good(); --lists) {
+        in.longer();
+        skip_list(in);
+    }
+    snapshot found{.zxid = zxid};
+    const auto note = [&](std::int64_t change, std::int64_t time) {
+        if (change <= zxid) {
+            found.last_change = std::max(found.last_change, change);
+            found.newest = std::max(found.newest, time);
+        }
+    };
+    for (;;) {
+        snapshot::node n;
+        n.path = in.text();
+        require(in.is_good(), "is not whole");
+        if (n.path == "/") { // the root is ""
+            break;
+        }
+        n.data = in.text();
+        in.longer(); // access control list
+        n.zxid = in.longer();
+        const auto changed = in.longer();
+        n.created = time_in(in.longer());
+        note(n.zxid, n.created);
+        note(changed, time_in(in.longer()));
+        for (int version = 0; version != 3; ++version) {
+            in.integer();
+        }
+        n.session = session_in(in.longer());
+        note(in.longer(), 0); // of its children
+        require(in.is_good(), "is not whole");
+        if (n.zxid <= zxid && is_wanted(n.path)) {
+            found.nodes.push_back(std::move(n));
+        }
+    }
+    const auto before = bytes.substr(0, bytes.size() - in.left());
+    const auto checksum = in.longer();
+    require(in.is_good(), "is not whole");
+    require(checksum == adler32(before), "has a wrong checksum");
+    return found;
+}
+
+} // namespace colock::cli

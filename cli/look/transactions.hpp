@@ -1,0 +1,70 @@
+// What ZooKeeper's servers write to their disks, as far as it is about nodes: transaction logs and snapshots. From bytes, which
+// may be anybody's. Lists of access control are skipped.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace colock::cli {
+
+struct node_change {
+    enum class kind { created, deleted, removed_by_servers };
+
+    kind what = kind::created;
+    std::string path;
+    std::string data;       // of a node that is created
+    bool ephemeral = false; // the same
+};
+
+struct transaction {
+    std::int64_t zxid = 0;
+    std::int64_t time = 0; // the leader's clock, in milliseconds since 1970
+    std::int64_t session = 0;
+    bool ends_session = false;
+    bool by_servers = false; // nobody has asked for it: a session has expired
+    std::vector<node_change>
+        changes; // at the end of a session: the nodes that the log lists, if it does
+};
+
+// What is wrong with a file, to be read after its name.
+struct unreadable : std::runtime_error {
+    using runtime_error::runtime_error;
+};
+
+class log_reader {
+public:
+    // The bytes outlive the reader. Throws unreadable.
+    explicit log_reader(std::string_view bytes);
+
+    // Nothing at the end, which may be in the middle of an entry: a server is writing it, or has died. Throws unreadable.
+    [[nodiscard]] std::optional<transaction> next();
+
+private:
+    std::string_view bytes_;
+    std::size_t at_ = 0;
+};
+
+struct snapshot {
+    struct node {
+        std::string path, data;
+        std::int64_t zxid = 0;    // that created it
+        std::int64_t created = 0; // milliseconds since 1970
+        std::int64_t session = 0; // 0: none
+    };
+    std::int64_t zxid = 0; // the last transaction before it
+    std::vector<node> nodes;
+    std::int64_t last_change = 0; // the last transaction that any node shows
+    std::int64_t newest = 0;      // the latest time of any node's
+};
+// With those nodes whose path is wanted. A server writes a snapshot while it goes on; what is later than `zxid` is left out.
+// Throws unreadable.
+[[nodiscard]] snapshot read_snapshot(std::string_view bytes, std::int64_t zxid,
+                                     const std::function<bool(std::string_view path)>& is_wanted);
+
+} // namespace colock::cli

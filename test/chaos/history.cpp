@@ -1,0 +1,110 @@
+#include "history.hpp"
+
+#include <colock/fencing_token.hpp>
+
+#include "look/server_files.hpp"
+#include "program/failure.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace chaos {
+
+namespace {
+
+using colock::cli::contender;
+using milliseconds = std::int64_t;
+
+struct proven_turn {
+    std::string name, lock;
+    std::int64_t token = 0; // the first half
+    std::optional<nanoseconds> first, last;
+};
+
+std::vector<proven_turn> turns_of(const journal& j)
+{
+    std::map<std::uint64_t, proven_turn> turns;
+    for (const auto& e : j.events) {
+        auto& t = turns[e.turn];
+        if (e.what == what::asked && !e.words.empty()) {
+            t.name = j.process + " turn " + std::to_string(e.turn);
+            t.lock = e.words[0];
+        } else if (e.what == what::granted && !e.words.empty()) {
+            const auto token = colock::fencing_token::parse(e.words[0]);
+            t.token = token ? static_cast<std::int64_t>(token->high()) : 0;
+        } else if (e.what == what::holds) {
+            t.first = t.first.value_or(e.at);
+            t.last = e.at;
+        }
+    }
+    std::vector<proven_turn> all;
+    for (auto& [number, t] : turns) {
+        if (t.token != 0 && t.first) {
+            all.push_back(std::move(t));
+        }
+    }
+    return all;
+}
+
+// The clock of the servers, which is that of this machine, was at this time.
+milliseconds wall_time(nanoseconds time)
+{
+    static const auto difference =
+        std::chrono::nanoseconds{std::chrono::system_clock::now().time_since_epoch()}.count() -
+        now();
+    return (time + difference) / 1'000'000;
+}
+
+} // namespace
+
+history_findings compare_history(const std::vector<journal>& journals,
+                                 const std::vector<std::string>& server_directories)
+{
+    // Times are whole milliseconds, and the wall clock is slewed.
+    constexpr milliseconds precision = 20;
+    history_findings found;
+    std::map<std::string, std::vector<proven_turn>> by_lock;
+    for (const auto& j : journals) {
+        for (auto& t : turns_of(j)) {
+            by_lock[t.lock].push_back(std::move(t));
+        }
+    }
+    for (const auto& directory : server_directories) {
+        for (const auto& [lock, turns] : by_lock) {
+            const auto told = colock::cli::read_past({directory}, "/chaos/" + lock).told;
+            std::map<std::int64_t, const contender*> by_token;
+            for (const auto& c : told.contenders) {
+                by_token[c.node.czxid] = &c;
+            }
+            for (const auto& t : turns) {
+                const auto first = wall_time(*t.first), last = wall_time(*t.last);
+                const auto at = by_token.find(t.token);
+                const bool is_in_gap = std::ranges::any_of(told.gaps, [&](const auto& gap) {
+                    return gap.first <= last && first <= gap.second;
+                });
+                if (at == by_token.end() && is_in_gap) {
+                    ++found.in_gaps;
+                } else if (at == by_token.end() ||
+                           at->second->granted.value_or(INT64_MAX) > first + precision ||
+                           (at->second->how != colock::cli::departure::none &&
+                            at->second->gone < last - precision)) {
+                    found.violations.push_back(
+                        t.name + " held " + lock + " from " + std::to_string(first) + " to " +
+                        std::to_string(last) + " ms, and the history of " + directory +
+                        (at == by_token.end()
+                             ? " does not know its token"
+                             : " tells " + std::to_string(at->second->granted.value_or(-1)) +
+                                   " to " + std::to_string(at->second->gone)));
+                } else {
+                    ++found.agreed;
+                }
+            }
+        }
+    }
+    return found;
+}
+
+} // namespace chaos
