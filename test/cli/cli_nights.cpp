@@ -1,5 +1,6 @@
 // A job in cron of three machines, whose clocks differ, for many nights: with a real server. The clocks are set by a
 // preloaded library.
+#include <support/clock_file.hpp>
 #include <support/temporary_directory.hpp>
 #include <support/zookeeper_server.hpp>
 
@@ -13,7 +14,6 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <random>
 #include <string>
@@ -25,28 +25,6 @@ using namespace std::chrono_literals;
 namespace {
 
 using std::chrono::seconds;
-
-// How much later than ours it is there.
-class clock_file {
-public:
-    explicit clock_file(std::string name) : name_{std::move(name)}
-    {
-        std::ofstream{name_}.write("\0\0\0\0\0\0\0", sizeof(long));
-    }
-    void set(seconds ahead)
-    {
-        const long n = ahead.count();
-        std::fstream{name_, std::ios::in | std::ios::out | std::ios::binary}.write(
-            reinterpret_cast<const char*>(&n), sizeof n);
-    }
-    std::vector<std::string> environment() const
-    {
-        return {"LD_PRELOAD=" COLOCK_SHIFTED_CLOCK, "COLOCK_TEST_CLOCK=" + name_};
-    }
-
-private:
-    std::string name_;
-};
 
 // A server whose clock can be set.
 struct night_server {
