@@ -1,10 +1,13 @@
 #include "arena.hpp"
 
+#include <support/private_network.hpp>
 #include <support/tcp_proxy.hpp>
 #include <support/zookeeper_server.hpp>
 
 #include "systems/etcd_server.hpp"
+#include "systems/redis_server.hpp"
 
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -12,15 +15,19 @@
 
 namespace bench {
 
+using colock::test::lan;
 using colock::test::opcode;
+using colock::test::private_network;
 using colock::test::tcp_proxy;
 using colock::test::zookeeper_ensemble;
 using colock::test::zookeeper_server;
 
 struct arena::servers_and_proxies {
+    std::optional<private_network> network; // first those for ZooKeeper, then those for etcd
     std::optional<zookeeper_server> zookeeper;
     std::optional<zookeeper_ensemble> ensemble;
     std::optional<etcd_server> etcd;
+    std::optional<redis_server> redis;
     std::vector<std::string> zookeeper_hosts;
     std::vector<std::string> secure_hosts; // of the same servers
     std::vector<std::string> etcd_hosts;
@@ -28,6 +35,27 @@ struct arena::servers_and_proxies {
     std::vector<std::unique_ptr<tcp_proxy>>
         secure_proxies; // which forward what they do not understand
     std::vector<std::unique_ptr<tcp_proxy>> etcd_proxies;
+    std::size_t chosen_zookeeper = 0;
+    std::size_t chosen_etcd = 0;
+    bool cut = false;
+
+    [[nodiscard]] const std::vector<std::string>& hosts(server_kind kind) const
+    {
+        return kind == server_kind::etcd ? etcd_hosts : zookeeper_hosts;
+    }
+    [[nodiscard]] std::size_t chosen(server_kind kind) const
+    {
+        return kind == server_kind::etcd ? chosen_etcd : chosen_zookeeper;
+    }
+    // The hosts of the network on which those are that were chosen.
+    [[nodiscard]] std::vector<std::size_t> chosen_places() const
+    {
+        std::vector<std::size_t> all{chosen_zookeeper};
+        if (etcd) {
+            all.push_back(zookeeper_hosts.size() + chosen_etcd);
+        }
+        return all;
+    }
 };
 
 namespace {
@@ -68,12 +96,21 @@ arena::arena(const run_options& run, arena_options options)
     : options_{options}, all_{std::make_unique<servers_and_proxies>()}
 {
     const auto server = server_options(run);
+    std::vector<colock::test::server_place> places(static_cast<std::size_t>(options.servers));
+    std::vector<colock::test::server_place> etcd_places;
+    if (options.apart) {
+        all_->network.emplace(2 * places.size());
+        const auto hosts = all_->network->places();
+        const auto first_of_etcd = hosts.begin() + options.servers;
+        places.assign(hosts.begin(), first_of_etcd);
+        etcd_places.assign(first_of_etcd, hosts.end());
+    }
     if (options.servers == 1) {
         all_->zookeeper.emplace(server);
         all_->zookeeper_hosts = {all_->zookeeper->connect_string()};
         all_->secure_hosts = {all_->zookeeper->secure_connect_string()};
     } else {
-        all_->ensemble.emplace(server, static_cast<std::size_t>(options.servers));
+        all_->ensemble.emplace(server, places);
         for (std::size_t i = 0; i != all_->ensemble->size(); ++i) {
             all_->zookeeper_hosts.push_back((*all_->ensemble)[i].connect_string());
             all_->secure_hosts.push_back((*all_->ensemble)[i].secure_connect_string());
@@ -81,14 +118,19 @@ arena::arena(const run_options& run, arena_options options)
     }
     if (options.etcd && !launch_command(etcd_system, run.self).empty()) {
         try {
-            all_->etcd.emplace(
-                etcd_options{.servers = options.servers, .on_disk = run.fsync, .log = run.log});
+            all_->etcd.emplace(etcd_options{.servers = options.servers,
+                                            .places = etcd_places,
+                                            .on_disk = run.fsync,
+                                            .log = run.log});
             for (int i = 0; i != options.servers; ++i) {
                 all_->etcd_hosts.push_back(all_->etcd->address(i));
             }
         } catch (const std::exception& e) { // its client will find none, and is left out
             std::fprintf(stderr, "etcd does not start: %s\n", e.what());
         }
+    }
+    if (options.redis) {
+        all_->redis.emplace(run.log);
     }
     if (options.proxied) {
         all_->zookeeper_proxies = put_before(all_->zookeeper_hosts);
@@ -106,6 +148,7 @@ std::string arena::hosts(server_kind kind) const
     switch (kind) {
     case server_kind::etcd: return join(all_->etcd_hosts);
     case server_kind::zookeeper_tls: return join(all_->secure_hosts);
+    case server_kind::redis: return all_->redis->address();
     case server_kind::zookeeper: break;
     }
     return join(all_->zookeeper_hosts);
@@ -151,6 +194,9 @@ void arena::stop_servers()
     if (all_->etcd) {
         all_->etcd->stop(0);
     }
+    if (all_->redis) {
+        all_->redis->stop();
+    }
     all_->zookeeper->stop_process();
 }
 
@@ -159,7 +205,62 @@ void arena::resume_servers()
     if (all_->etcd) {
         all_->etcd->resume(0);
     }
+    if (all_->redis) {
+        all_->redis->resume();
+    }
     all_->zookeeper->continue_process();
+}
+
+void arena::choose(bool leader)
+{
+    const auto& servers = *all_->ensemble;
+    all_->chosen_zookeeper = leader ? servers.wait_for_leader() : servers.followers().front();
+    if (all_->etcd) {
+        const auto first = static_cast<std::size_t>(all_->etcd->leader());
+        all_->chosen_etcd = leader ? first : (first + 1) % all_->etcd_hosts.size();
+    }
+}
+
+std::string arena::chosen(server_kind kind) const
+{
+    const auto& all = all_->hosts(kind);
+    return all.empty() ? "" : all.at(all_->chosen(kind));
+}
+
+std::string arena::others(server_kind kind) const
+{
+    auto all = all_->hosts(kind);
+    if (!all.empty()) {
+        all.erase(all.begin() + static_cast<std::ptrdiff_t>(all_->chosen(kind)));
+    }
+    return join(all);
+}
+
+void arena::cut_off()
+{
+    all_->cut = true;
+    for (const auto host : all_->chosen_places()) {
+        all_->network->cut(host, lan::peers);
+    }
+}
+
+void arena::restore()
+{
+    if (all_->cut) {
+        for (const auto host : all_->chosen_places()) {
+            all_->network->restore(host, lan::peers);
+        }
+        all_->cut = false;
+    }
+    all_->ensemble->wait_until_complete();
+    if (all_->etcd) {
+        all_->etcd->wait_until_complete();
+    }
+}
+
+std::vector<std::string> arena::launcher() const
+{
+    return all_->network ? all_->network->launcher() : std::vector<std::string>{};
 }
 
 // ------------------------------------------------------------------------------------------- field
@@ -170,7 +271,10 @@ field::field(report& out, const run_options& run, const arena& where, std::strin
 {
     for (const auto& s : systems) {
         try {
-            const peer_options options{run.self, run.log, run.session_timeout};
+            const peer_options options{.self = run.self,
+                                       .log = run.log,
+                                       .session_timeout = run.session_timeout,
+                                       .launcher = where.launcher()};
             all_.push_back(
                 {s, std::make_unique<peer_group>(s, where.hosts(s.server), options, processes)});
         } catch (const std::exception& e) {

@@ -24,6 +24,9 @@ struct arena_options {
     int servers = 1;
     bool proxied = false; // with a proxy before each server
     bool etcd = false;    // its servers, too
+    bool redis = false;   // one of it, too
+    // Each server on a host of its own, in networks of this program; then not `proxied`.
+    bool apart = false;
 };
 
 // The same flags for all: in memory, not synced (or both with --fsync).
@@ -53,6 +56,17 @@ public:
     // SIGSTOP and SIGCONT, for the only server of each kind.
     void stop_servers();
     void resume_servers();
+
+    // With `apart`: chooses the server that leads, or one that follows, of each kind. `cut_off` cuts it off from its
+    // own kind, while clients still reach it.
+    void choose(bool leader);
+    [[nodiscard]] std::string chosen(server_kind kind) const;
+    [[nodiscard]] std::string others(server_kind kind) const;
+    void cut_off();
+    // Until all work together again.
+    void restore();
+    // A command that runs the one that is appended to it where clients reach the servers; none is needed without `apart`.
+    [[nodiscard]] std::vector<std::string> launcher() const;
 
 private:
     struct servers_and_proxies;

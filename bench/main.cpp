@@ -40,6 +40,8 @@ usage: ./dev bench [options]
   --only SCENARIO  one of uncontended, handover, in_process, linger, many_locks,
                    readers, herd, requests, costs, memory, deep_queue, failover, overlap, shards,
                    idle
+  --trouble TEXT   of overlap: only the troubles whose names contain the text. Repeat it for more
+  --system NAME    of overlap: only this system. Repeat it for more
   --quick          shorter, for a first look
   --full           longer: more round trips and hold times, servers away for a minute
   --rounds N       rounds of each measurement (5; with --quick 3); what takes long, or
@@ -157,6 +159,10 @@ arguments parse(int argc, char** argv)
             if (a.only.empty()) {
                 throw bad_usage{"--only takes a scenario; there are " + scenario_names()};
             }
+        } else if (option == "--trouble") {
+            a.run.troubles.emplace_back(value());
+        } else if (option == "--system") {
+            a.run.systems.emplace_back(value());
         } else if (option == "--rounds") {
             rounds = number(option, value());
         } else if (option == "--ensemble") {
@@ -186,6 +192,9 @@ arguments parse(int argc, char** argv)
     }
     if (!known) {
         throw bad_usage{"there is no scenario \"" + a.only + "\"; there are " + scenario_names()};
+    }
+    if (a.only != "overlap" && !(a.run.troubles.empty() && a.run.systems.empty())) {
+        throw bad_usage{"--trouble and --system are for --only overlap"};
     }
     if (a.run.quick && a.run.full) {
         throw bad_usage{"--quick and --full exclude each other"};

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace bench {
 
@@ -20,6 +21,9 @@ struct run_options {
     std::string self; // the path of this program, which is its own worker
     std::string log;  // a file for what servers and peers have to say
     std::chrono::milliseconds session_timeout{30'000};
+    // Of `overlap`: the troubles whose names contain one of these texts, and these systems. None: all.
+    std::vector<std::string> troubles = {};
+    std::vector<std::string> systems = {};
 };
 
 } // namespace bench

@@ -1,4 +1,6 @@
 // How long the old holder of a lock goes on working beside the next one, when it is cut off, stopped, killed, ...
+#include <support/clock_file.hpp>
+#include <support/private_network.hpp>
 #include <support/subprocess.hpp>
 #include <support/tcp_proxy.hpp>
 #include <support/temporary_directory.hpp>
@@ -8,7 +10,7 @@
 #include "compare.hpp"
 #include "interruption.hpp"
 #include "scenario.hpp"
-#include "systems/coroutines.hpp"
+#include "systems/lock_remover.hpp"
 #include "systems/stamps.hpp"
 #include "systems/worker.hpp"
 
@@ -16,10 +18,11 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -29,6 +32,7 @@ namespace bench {
 
 namespace {
 
+using colock::test::private_network;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using nanoseconds = std::int64_t;
@@ -40,14 +44,34 @@ constexpr milliseconds server_tick{2000};
 constexpr milliseconds session_of_command{5000};
 constexpr milliseconds pause = session_of_command + server_tick; // of who is stopped
 constexpr milliseconds patience{12'000};                         // with the next grant
+constexpr milliseconds patience_with_elections{40'000};
 constexpr milliseconds afterwards{2000}; // after which an old holder that works is not waited for
+// Its server serves it for ten seconds when it hears nothing of the others.
+constexpr milliseconds afterwards_at_follower{8000};
 // A process that runs writes every 75 us or so. What lies further apart is not work that goes on.
 constexpr nanoseconds longest_gap = 20'000'000;
 // One that gets so much of the processor, now and then.
 constexpr milliseconds starved_run{5};
 constexpr milliseconds starved_rest{3000};
 
-enum class trouble { cut_off, reset, stopped, starved, server_stopped, killed, node_deleted };
+enum class trouble {
+    cut_off,
+    reset,
+    clock_set_back,
+    stopped,
+    starved,
+    server_stopped,
+    leader_cut_off,
+    follower_cut_off,
+    killed,
+    node_deleted
+};
+
+// Servers that are cut off from each other are three, each on a host of its own.
+constexpr bool needs_network(trouble t)
+{
+    return t == trouble::leader_cut_off || t == trouble::follower_cut_off;
+}
 
 struct trial {
     trouble what;
@@ -58,12 +82,15 @@ struct trial {
 constexpr trial trials[] = {
     {trouble::cut_off, "cut off, without a word", ""},
     {trouble::reset, "cut off, connection reset", ""},
+    {trouble::clock_set_back, "cut off, wall clock set back an hour", ""},
     {trouble::stopped, "stopped for 7 s",
      "no library can win if the process is stopped between its look and its work: here that is a "
      "few of a hundred "
      "microseconds, and a store that checks tokens is what helps"},
     {trouble::starved, "starved: runs 5 ms in 3 s", ""},
     {trouble::server_stopped, "server stopped for 7 s", ""},
+    {trouble::leader_cut_off, "leader cut off from the others", ""},
+    {trouble::follower_cut_off, "follower cut off from the others", ""},
     {trouble::killed, "killed",
      "what a process has done when it is killed cannot go on; what it has started can"},
     {trouble::node_deleted, "an operator deletes the node", "nobody promises anything"},
@@ -116,73 +143,33 @@ result compare_stamps(const std::vector<nanoseconds>& old, nanoseconds granted)
     return r;
 }
 
-// An operator, who has a session of his own.
-class operator_client {
-public:
-    explicit operator_client(const std::string& hosts)
-        : zk_{io_.context(), colock::client_options{.hosts = hosts}}
-    {
-        zk_.async_connect(asio::use_future).get();
-    }
-    operator_client(const operator_client&) = delete;
-    operator_client& operator=(const operator_client&) = delete;
-    ~operator_client() { zk_.async_close(asio::use_future).wait(); }
-
-    void delete_first(const std::string& path)
-    {
-        auto names = zk_.async_children(path, asio::use_future).get().names;
-        // They end in ten digits, the number of the turn.
-        std::erase_if(names, [](const std::string& n) { return n.size() < 10; });
-        const auto first = std::ranges::min_element(
-            names, {}, [](const std::string& n) { return n.substr(n.size() - 10); });
-        if (first == names.end()) {
-            throw peer_failed{"there is no node at " + path};
-        }
-        zk_.async_remove(path + '/' + *first, asio::use_future).get();
-    }
-
-private:
-    background io_;
-    colock::client zk_;
-};
-
-std::string etcdctl(const std::string& hosts, std::vector<std::string> what)
-{
-    what.insert(what.begin(), {"etcdctl", "--endpoints=" + hosts});
-    colock::test::subprocess program{what,
-                                     {.environment = {"ETCDCTL_API=3"}, .capture_output = true}};
-    const auto line = program.read_line(std::chrono::seconds{5});
-    program.wait();
-    return line.value_or("");
-}
-
-void delete_first_key(const std::string& hosts, const std::string& path)
-{
-    const auto key =
-        etcdctl(hosts, {"get", path, "--prefix", "--sort-by=CREATE", "--limit=1", "--keys-only"});
-    if (key.empty() || etcdctl(hosts, {"del", key}) != "1") {
-        throw peer_failed{"no key at " + path + " was deleted"};
-    }
-}
-
 // One system's old holder, and the next one, who waits.
 class pair {
 public:
-    pair(const lock_system& s, const arena& where, const run_options& run, const std::string& files,
-         const std::string& what)
-        : system{s}, way_{where.hosts(s.server)}, path_{path_of(s, what)},
-          old_file_{files + '/' + std::string{s.name} + "-old"}, next_file_{files + '/' +
-                                                                            std::string{s.name} +
-                                                                            "-next"}
+    pair(const lock_system& s, trouble what, const arena& where, const run_options& run,
+         const std::string& files, const std::string& name)
+        : system{s}, what_{what}, way_{needs_network(what) ? where.chosen(s.server)
+                                                           : where.hosts(s.server)},
+          path_{path_of(s, name)}, old_file_{files + '/' + std::string{s.name} + "-old"},
+          next_file_{files + '/' + std::string{s.name} + "-next"}
     {
         stamps::make(old_file_);
         stamps::make(next_file_);
         old_stamps_.emplace(old_file_);
         next_stamps_.emplace(next_file_);
-        const peer_options options{run.self, run.log,
-                                   s.name == colock_run.name ? session_of_command : session};
-        old_ = make_worker(s, way_.connect_string(), options, {path_, old_file_});
-        next_ = make_worker(s, where.hosts(s.server), options, {path_, next_file_});
+        const peer_options options{.self = run.self,
+                                   .log = run.log,
+                                   .session_timeout =
+                                       s.name == colock_run.name ? session_of_command : session,
+                                   .launcher = where.launcher()};
+        auto options_of_old = options;
+        if (what == trouble::clock_set_back) {
+            clock_.emplace(old_file_ + ".clock");
+            options_of_old.environment = clock_->environment();
+        }
+        old_ = make_worker(s, way_.connect_string(), options_of_old, {path_, old_file_});
+        next_ = make_worker(s, needs_network(what) ? where.others(s.server) : where.hosts(s.server),
+                            options, {path_, next_file_});
     }
 
     // The one works, the other waits.
@@ -195,31 +182,32 @@ public:
                                       std::chrono::seconds{15})) {
             throw peer_failed{"it is not granted a free lock"};
         }
+        if (clock_ && !clock_->asked_by(old_->process())) {
+            throw peer_failed{"it does not ask the C library for the time, which is where the "
+                              "clock is set back"};
+        }
         next_->begin();
     }
 
-    void strike(trouble what, const arena& where, operator_client* by)
+    void strike(lock_remover* by)
     {
         began_ = now();
-        switch (what) {
+        switch (what_) {
+        case trouble::clock_set_back: clock_->set(std::chrono::hours{-1}); [[fallthrough]];
         case trouble::cut_off: way_.stall(true); break;
         case trouble::reset:
             way_.refuse(true);
             way_.cut();
             break;
         case trouble::starved:
-        case trouble::stopped: pause_for(what == trouble::stopped ? pause : starved_rest); break;
-        case trouble::server_stopped: break; // for all
+        case trouble::stopped: pause_for(what_ == trouble::stopped ? pause : starved_rest); break;
+        case trouble::server_stopped:
+        case trouble::leader_cut_off:
+        case trouble::follower_cut_off: break; // for all
         case trouble::killed: old_->kill(); break;
-        case trouble::node_deleted:
-            if (system.server == server_kind::etcd) {
-                delete_first_key(where.hosts(system.server), path_);
-            } else {
-                by->delete_first(path_);
-            }
-            break;
+        case trouble::node_deleted: by->remove_holder(system.server, path_); break;
         }
-        struck_ = what;
+        struck_ = true;
     }
 
     // Looks after it; whether it is over.
@@ -231,7 +219,7 @@ public:
         try {
             attend();
         } catch (const peer_failed& f) {
-            if (struck_ != trouble::killed) {
+            if (!was(trouble::killed)) {
                 failure_ = f.what();
                 return true;
             }
@@ -242,8 +230,8 @@ public:
         if (granted_ == 0 && !wait_on()) {
             return true;
         }
-        const auto over = granted_ != 0 ? std::max(granted_, resumed_) + count(afterwards)
-                                        : std::max(began_, resumed_) + count(patience);
+        const auto over = granted_ != 0 ? std::max(granted_, resumed_) + count(afterwards_)
+                                        : std::max(began_, resumed_) + count(patience_);
         return !paused() && now() > over;
     }
 
@@ -257,7 +245,7 @@ public:
         if (told_) {
             return *told_;
         }
-        if (struck_ == trouble::killed && !system.runs_commands) {
+        if (was(trouble::killed) && !system.runs_commands) {
             return "not at all: it is dead";
         }
         const auto all = old_stamps_->all();
@@ -277,8 +265,8 @@ private:
             old_->resume();
             paused_until_ = 0;
             resumed_ = now();
-        } else if (struck_ == trouble::starved && granted_ == 0 &&
-                   now() > resumed_ + count(starved_run) && now() < began_ + count(patience)) {
+        } else if (was(trouble::starved) && granted_ == 0 &&
+                   now() > resumed_ + count(starved_run) && now() < began_ + count(patience_)) {
             pause_for(starved_rest);
             return;
         }
@@ -317,7 +305,14 @@ private:
     }
     [[nodiscard]] bool paused() const { return paused_until_ != 0; }
 
-    colock::test::tcp_proxy way_; // of the old holder alone
+    [[nodiscard]] bool was(trouble what) const { return struck_ && what_ == what; }
+
+    const trouble what_;
+    const milliseconds patience_ = needs_network(what_) ? patience_with_elections : patience;
+    const milliseconds afterwards_ =
+        what_ == trouble::follower_cut_off ? afterwards_at_follower : afterwards;
+    colock::test::tcp_proxy way_;                   // of the old holder alone
+    std::optional<colock::test::clock_file> clock_; // its
     const std::string path_;
     const std::string old_file_;
     const std::string next_file_;
@@ -325,7 +320,7 @@ private:
     std::optional<stamps> next_stamps_;
     std::unique_ptr<worker> old_;
     std::unique_ptr<worker> next_;
-    std::optional<trouble> struck_;
+    bool struck_ = false;
     nanoseconds began_ = 0;
     nanoseconds paused_until_ = 0;
     nanoseconds resumed_ = 0;
@@ -365,7 +360,9 @@ public:
                     rounds.push_back(one.*value);
                 }
                 if (!rounds.empty()) {
-                    out.add({"overlap", system, 0, 2, servers, std::string{t.name} + ": " + metric,
+                    const auto* const scenario =
+                        system == redis_lock.name ? "overlap_example" : "overlap";
+                    out.add({scenario, system, 0, 2, servers, std::string{t.name} + ": " + metric,
                              unit, rounds});
                 }
             }
@@ -385,16 +382,56 @@ private:
     std::map<std::string, row> all_;
 };
 
+// With commas between.
+template <class Range, class Name>
+std::string names_of(const Range& all, Name name)
+{
+    std::string text;
+    for (const auto& each : all) {
+        text += (text.empty() ? "" : ", ") + std::string{name(each)};
+    }
+    return text;
+}
+
+std::vector<trial> which(const run_options& run)
+{
+    std::vector<trial> all;
+    std::ranges::copy_if(trials, std::back_inserter(all), [&](const trial& t) {
+        return run.troubles.empty() ||
+               std::ranges::any_of(run.troubles, [&](const std::string& text) {
+                   return t.name.find(text) != std::string_view::npos;
+               });
+    });
+    if (all.empty()) {
+        throw std::runtime_error{"--trouble: there are " +
+                                 names_of(trials, [](const trial& t) { return t.name; })};
+    }
+    return all;
+}
+
 std::vector<lock_system> who_takes_part(report& out, const run_options& run)
 {
     auto all = colock_and_peers();
-    all.push_back(colock_run);
-    all.push_back(etcdctl_lock);
+    all.insert(all.end(), {colock_guarded, colock_run, etcdctl_lock, redis_lock});
+    if (!run.systems.empty()) {
+        const auto known = all;
+        std::erase_if(all, [&](const lock_system& s) {
+            return std::ranges::find(run.systems, s.name) == run.systems.end();
+        });
+        if (all.size() != run.systems.size()) {
+            throw std::runtime_error{"--system: there are " +
+                                     names_of(known, [](const auto& s) { return s.name; })};
+        }
+    }
+    const auto is_built = [&](const char* program) {
+        return std::filesystem::exists(std::filesystem::path{run.self}.parent_path() / program);
+    };
     std::erase_if(all, [&](const lock_system& s) {
         std::string why;
         if (s.name == colock_run.name) {
-            const auto program = std::filesystem::path{run.self}.parent_path() / "colock";
-            why = std::filesystem::exists(program) ? "" : "the program colock is not built";
+            why = is_built("colock") ? "" : "the program colock is not built";
+        } else if (s.name == colock_guarded.name) {
+            why = is_built("colock-session-guard") ? "" : "colock-session-guard is not built";
         } else if (s.runs_commands) {
             why = colock::test::find_program(std::string{s.program}).empty()
                       ? "there is no etcdctl (Debian: etcd-client)"
@@ -420,19 +457,23 @@ void one_round(const trial& t, int round, int rounds, arena& where, const run_op
                    " is left out: " + why);
         std::erase_if(systems, [&](const lock_system& each) { return each.name == s.name; });
     };
+    if (needs_network(t.what)) {
+        where.restore();
+        where.choose(t.what == trouble::leader_cut_off);
+    }
     std::vector<std::unique_ptr<pair>> pairs;
+    const auto name =
+        "overlap-" + std::to_string(static_cast<int>(t.what)) + '-' + std::to_string(round);
     for (const auto& s : std::vector{systems}) {
         try {
-            pairs.push_back(std::make_unique<pair>(s, where, run, files.path(),
-                                                   "overlap-" + std::to_string(&t - trials) + '-' +
-                                                       std::to_string(round)));
+            pairs.push_back(std::make_unique<pair>(s, t.what, where, run, files.path(), name));
         } catch (const std::exception& e) {
             failed(s, e.what());
         }
     }
-    std::optional<operator_client> by;
+    std::optional<lock_remover> by;
     if (t.what == trouble::node_deleted) {
-        by.emplace(where.hosts(server_kind::zookeeper));
+        by.emplace([&](server_kind kind) { return where.hosts(kind); });
     }
     const auto each = [&](auto what) {
         std::erase_if(pairs, [&](auto& p) {
@@ -450,8 +491,10 @@ void one_round(const trial& t, int round, int rounds, arena& where, const run_op
     std::this_thread::sleep_for(std::chrono::seconds{1} + server_tick * round / rounds);
     if (t.what == trouble::server_stopped) {
         where.stop_servers();
+    } else if (needs_network(t.what)) {
+        where.cut_off();
     }
-    each([&](pair& p) { p.strike(t.what, where, by ? &*by : nullptr); });
+    each([&](pair& p) { p.strike(by ? &*by : nullptr); });
     const auto resume = steady_clock::now() + pause;
     bool servers_run = t.what != trouble::server_stopped;
     for (bool over = false; !over;) {
@@ -489,17 +532,42 @@ void overlap(const run_options& options, report& out)
     auto run = options;
     run.session_timeout = session;
     const int rounds = options.full ? std::max(options.rounds, 20) : options.rounds;
+    const auto wanted = which(run);
     const auto all = who_takes_part(out, run);
-    arena where{run, {.servers = 1, .etcd = true}};
-    for (const auto& t : trials) {
-        auto systems = all;
-        tally results;
-        for (int round = 0; round != rounds; ++round) {
-            one_round(t, round, rounds, where, run, systems, results, out);
+    for (const bool network : {false, true}) {
+        std::vector<trial> some;
+        std::ranges::copy_if(wanted, std::back_inserter(some),
+                             [&](const trial& t) { return needs_network(t.what) == network; });
+        if (some.empty()) {
+            continue;
         }
-        results.report_to(out, t, 1);
+        if (const auto why = network ? private_network::obstacle() : std::string{}; !why.empty()) {
+            out.remark("overlap: not run: " +
+                       names_of(some, [](const trial& t) { return t.name; }) + ": " + why);
+            continue;
+        }
+        auto systems = all;
+        const auto of_redis = [](const lock_system& s) { return s.server == server_kind::redis; };
+        if (network && std::erase_if(systems, of_redis) != 0) {
+            out.remark("overlap: redis-lock has one server, which nobody cuts off from others");
+        }
+        if (systems.empty()) {
+            continue;
+        }
+        arena where{run,
+                    {.servers = network ? 3 : 1,
+                     .etcd = true,
+                     .redis = std::ranges::any_of(systems, of_redis),
+                     .apart = network}};
+        for (const auto& t : some) {
+            auto left = systems;
+            tally results;
+            for (int round = 0; round != rounds; ++round) {
+                one_round(t, round, rounds, where, run, left, results, out);
+            }
+            results.report_to(out, t, where.servers());
+        }
     }
-    out.remark("overlap: not run: the wall clock set back, a leader cut off from the others");
 }
 
 } // namespace bench

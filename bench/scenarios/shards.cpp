@@ -220,9 +220,10 @@ private:
         const auto file = files_.path() + '/' + std::to_string(++files_made_);
         std::ofstream{file}.flush();
         notes_.follow(file);
-        auto& p = all_.emplace_back(
-            std::make_unique<peer>(system_, where_.hosts(system_.server),
-                                   peer_options{run_.self, run_.log, run_.session_timeout}));
+        auto& p = all_.emplace_back(std::make_unique<peer>(
+            system_, where_.hosts(system_.server),
+            peer_options{
+                .self = run_.self, .log = run_.log, .session_timeout = run_.session_timeout}));
         p->wait_until_ready();
         const auto settle = system_.name == kazoo_quick.name ? "1000" : "0";
         p->ask("share /bench/" + std::string{system_.name} + ' ' + std::to_string(shard_count) +

@@ -3,6 +3,7 @@
 #include <support/subprocess.hpp>
 
 #include <filesystem>
+#include <utility>
 
 namespace bench {
 
@@ -12,8 +13,11 @@ std::vector<std::string> launch_command(const lock_system& s, const std::string&
     if (s.own) {
         return {self, "--serve", name};
     }
-    if (s.server == server_kind::etcd && colock::test::find_program("etcd").empty()) {
-        return {};
+    for (const auto& [kind, server] :
+         {std::pair{server_kind::etcd, "etcd"}, std::pair{server_kind::redis, "redis-server"}}) {
+        if (s.server == kind && colock::test::find_program(server).empty()) {
+            return {};
+        }
     }
     // Built beside this program.
     const auto launcher = std::filesystem::path{self}.parent_path() / "peers" / name;

@@ -7,7 +7,7 @@
 
 namespace bench {
 
-enum class server_kind { zookeeper, zookeeper_tls, etcd };
+enum class server_kind { zookeeper, zookeeper_tls, etcd, redis };
 
 struct lock_system {
     std::string_view name;
@@ -28,6 +28,9 @@ inline constexpr lock_system herd_holder{"herd-holder", true};
 inline constexpr lock_system colock_run{"colock-run", true, server_kind::zookeeper, "colock", true};
 inline constexpr lock_system etcdctl_lock{"etcdctl-lock", false, server_kind::etcd, "etcdctl",
                                           true};
+
+// A lock as people write it, with nothing that tells its holder of a loss: an example, and no peer.
+inline constexpr lock_system redis_lock{"redis-lock", false, server_kind::redis};
 
 inline constexpr lock_system curator_system{"curator"};
 inline constexpr lock_system etcd_system{"etcd", false, server_kind::etcd};

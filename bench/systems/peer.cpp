@@ -19,6 +19,7 @@ std::vector<std::string> command_line(const lock_system& s, const std::string& h
     if (line.empty()) {
         throw peer_failed{std::string{s.name} + " is not there: ./dev bench builds the peers"};
     }
+    line.insert(line.begin(), options.launcher.begin(), options.launcher.end());
     line.push_back(hosts);
     line.push_back(std::to_string(options.session_timeout.count()));
     return line;
@@ -27,9 +28,11 @@ std::vector<std::string> command_line(const lock_system& s, const std::string& h
 } // namespace
 
 peer::peer(const lock_system& s, const std::string& hosts, const peer_options& options)
-    : name_{s.name}, process_{
-                         command_line(s, hosts, options),
-                         {.capture_output = true, .output_file = options.log, .open_input = true}}
+    : name_{s.name}, process_{command_line(s, hosts, options),
+                              {.environment = options.environment,
+                               .capture_output = true,
+                               .output_file = options.log,
+                               .open_input = true}}
 {
 }
 

@@ -5,6 +5,8 @@
 
 #include "systems/catalogue.hpp"
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -24,6 +26,8 @@ struct peer_options {
     std::string self; // the path of this program
     std::string log;  // a file for what its library logs
     std::chrono::milliseconds session_timeout{30'000};
+    std::vector<std::string> environment = {}; // "NAME=value", added to this program's
+    std::vector<std::string> launcher = {};    // runs the command that is appended to it
 };
 
 class peer {
@@ -44,6 +48,8 @@ public:
     // As `answer`, if one comes within the time: for those who want to give up waiting.
     [[nodiscard]] std::optional<std::string> answer_within(const std::string& word,
                                                            std::chrono::milliseconds limit);
+
+    [[nodiscard]] pid_t process() const { return process_.pid(); }
 
     // SIGKILL, SIGSTOP, SIGCONT.
     void kill();

@@ -45,6 +45,8 @@ public:
         return how;
     }
 
+    [[nodiscard]] pid_t process() const override { return peer_.process(); }
+
     void stop() override { peer_.stop(); }
     void resume() override { peer_.resume(); }
     void kill() override { peer_.kill(); }
@@ -102,11 +104,11 @@ public:
         const auto seconds = std::to_string(options_.session_timeout.count() / 1000);
         std::vector<std::string> command{options_.self, "--stamp", job_.file};
         std::vector<std::string> line;
-        std::vector<std::string> environment;
+        auto environment = options_.environment;
         if (etcd_) {
             line = {"etcdctl", "--endpoints=" + hosts_, "lock", "--ttl=" + seconds, "--",
                     job_.path};
-            environment = {"ETCDCTL_API=3"};
+            environment.emplace_back("ETCDCTL_API=3");
         } else {
             const auto program = std::filesystem::path{options_.self}.parent_path() / "colock";
             // The usual grace of 3 s wants longer sessions.
@@ -114,6 +116,7 @@ public:
                     "--session-timeout", seconds + "s", "--grace",   "100ms",
                     "--safety-margin",   "350ms",       job_.path,   "--"};
         }
+        line.insert(line.begin(), options_.launcher.begin(), options_.launcher.end());
         line.insert(line.end(), command.begin(), command.end());
         process_.emplace(line, colock::test::subprocess_options{.environment = environment,
                                                                 .output_file = options_.log});
@@ -127,6 +130,8 @@ public:
         }
         return std::nullopt;
     }
+
+    [[nodiscard]] pid_t process() const override { return process_ ? process_->pid() : -1; }
 
     void stop() override
     {

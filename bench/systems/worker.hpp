@@ -5,6 +5,8 @@
 #include "systems/catalogue.hpp"
 #include "systems/peer.hpp"
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -23,6 +25,9 @@ public:
 
     // How it was told of the loss, once. It releases the lock then, as programs do. Throws peer_failed.
     [[nodiscard]] virtual std::optional<std::string> told() = 0;
+
+    // The one that has the session.
+    [[nodiscard]] virtual pid_t process() const = 0;
 
     // SIGSTOP and SIGCONT for all its processes: as a machine that is suspended.
     virtual void stop() = 0;

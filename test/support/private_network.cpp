@@ -87,6 +87,11 @@ std::vector<server_place> private_network::places() const
     return all;
 }
 
+std::vector<std::string> private_network::launcher() const
+{
+    return spaces_[space_here].launcher();
+}
+
 // A port that belongs to no switch has a carrier still, and is deaf and dumb.
 void private_network::cut(std::size_t host, lan where)
 {

@@ -41,6 +41,9 @@ public:
     /// For the servers of an ensemble, one on each host.
     std::vector<server_place> places() const;
 
+    /// A command that runs the one that is appended to it where this program is.
+    std::vector<std::string> launcher() const;
+
     /// From now on what the host sends there, and what is sent to it, is lost without a word. Interfaces,
     /// routes and connections stay. Until `restore`.
     void cut(std::size_t host, lan where);
