@@ -1,7 +1,6 @@
 // Who a client is by SASL with Kerberos: real tickets of a key server (MIT's) that the test starts.
 #include <colock/diagnostics.hpp>
 #include <colock/mutex.hpp>
-#include <support/admin_session.hpp>
 #include <support/link.hpp>
 #include <support/loopback_port.hpp>
 #include <support/outcome.hpp>
@@ -31,6 +30,12 @@
 using namespace colock;
 using namespace colock::test;
 using namespace std::chrono_literals;
+
+// Cyrus' mechanism does not give back what it has acquired, some 17,000 bytes a connection.
+extern "C" const char* __lsan_default_suppressions() // NOLINT(bugprone-reserved-identifier)
+{
+    return "leak:gss_acquire_cred\n";
+}
 
 namespace {
 
@@ -171,11 +176,10 @@ BOOST_FIXTURE_TEST_CASE(a_ticket_says_who_the_client_is, scene)
     const outcome<unique_lock> locked;
     m.async_lock(locked.handler());
     auto held = value_of(io, locked);
-    admin_session admin{server->connect_string()};
-    const auto list = admin.get_acl(held.node());
-    BOOST_REQUIRE(list.size() == 1u);
-    BOOST_TEST(list[0].scheme == "sasl");
-    BOOST_TEST(list[0].id == "bob@" + realm);
+    const outcome<acl_result> list;
+    zk->async_get_acl(held.node(), list.handler());
+    const access_control_list bobs{{permission_all, "sasl", "bob@" + realm}};
+    BOOST_TEST((value_of(io, list).acl == bobs));
     held = {};
     close();
 }
@@ -198,7 +202,8 @@ BOOST_FIXTURE_TEST_CASE(a_ticket_may_expire_and_be_renewed, scene)
     BOOST_TEST(becomes(connection_state::suspended));
     BOOST_TEST(becomes_true(
         io, [&] { return zk->last_error_detail().find("SASL GSSAPI: ") != std::string::npos; }));
-    BOOST_TEST(zk->last_error_detail().find("xpired") != std::string::npos, zk->last_error_detail());
+    BOOST_TEST(zk->last_error_detail().find("xpired") != std::string::npos,
+               zk->last_error_detail());
     BOOST_TEST(static_cast<bool>(held));
     keys.give_bob_a_ticket();
     BOOST_TEST(becomes(connection_state::connected));
@@ -251,7 +256,7 @@ BOOST_FIXTURE_TEST_CASE(a_silent_key_server_holds_up_nobody, scene)
     }
     BOOST_TEST(!connected.done());
     BOOST_TEST((longest < 1s));
-    BOOST_TEST(code_of(io, connected) == errc::no_server);
+    BOOST_TEST(code_of(io, connected) == errc::connect_timeout);
     close();
 }
 

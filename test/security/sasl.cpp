@@ -8,6 +8,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -120,10 +121,12 @@ BOOST_FIXTURE_TEST_CASE(a_lock_belongs_to_the_user, scene)
 {
     connect();
     BOOST_TEST(!create(root + "/lock"));
-    const auto lists = admin.get_acl(root + "/lock");
-    BOOST_REQUIRE(lists.size() == 1u);
-    BOOST_TEST(lists[0].scheme == "sasl");
-    BOOST_TEST(lists[0].id == "bob");
+    const outcome<acl_result> list;
+    zk.async_get_acl(root + "/lock", list.handler());
+    const auto entries = value_of(io, list).acl;
+    const acl_entry bob{permission_all, "sasl", "bob"};
+    BOOST_TEST((std::ranges::find(entries, bob) != entries.end()));
+    BOOST_TEST(entries.size() == (over_tls() ? 2u : 1u)); // and a certificate
 
     mutex m{zk, root + "/lock"};
     const outcome<unique_lock> locked;
@@ -131,12 +134,14 @@ BOOST_FIXTURE_TEST_CASE(a_lock_belongs_to_the_user, scene)
     auto held = value_of(io, locked);
     BOOST_TEST(refused([&] { admin.remove(held.node()); }) == no_auth);
 
-    scene alice{as("alice", "alices")};
-    alice.connect();
-    const outcome<> removed;
-    alice.zk.async_remove(held.node(), removed.handler());
-    BOOST_TEST(code_of(alice.io, removed) == zookeeper_errc::no_auth);
-    alice.close();
+    if (!over_tls()) { // where she has the same certificate
+        scene alice{as("alice", "alices")};
+        alice.connect();
+        const outcome<> removed;
+        alice.zk.async_remove(held.node(), removed.handler());
+        BOOST_TEST(code_of(alice.io, removed) == zookeeper_errc::no_auth);
+        alice.close();
+    }
 
     held = {};
     close();
@@ -144,7 +149,7 @@ BOOST_FIXTURE_TEST_CASE(a_lock_belongs_to_the_user, scene)
 
 BOOST_AUTO_TEST_CASE(a_wrong_password_is_refused_for_good)
 {
-    for (const auto& options : {as("bob", "wrong"), as("mallory", "bobs secret"), as("bob", "")}) {
+    for (const auto& options : {as("bob", "wrong"), as("mallory", "mallorys"), as("bob", "")}) {
         scene s{options};
         BOOST_TEST(s.try_to_connect() == zookeeper_errc::auth_failed);
         BOOST_TEST(s.says("SASL DIGEST-MD5"));
@@ -202,12 +207,13 @@ BOOST_AUTO_TEST_CASE(a_server_may_want_it_of_everybody)
     auto unknown = known;
     unknown.sasl = {};
     client stranger{io, unknown};
-    const outcome<> refused;
-    stranger.async_connect(refused.handler());
+    const outcome<get_result> refused;
+    stranger.async_connect([](const error_code&) {});
+    stranger.async_get("/", refused.handler());
     BOOST_TEST(code_of(io, refused) == zookeeper_errc::session_closed_require_sasl_auth);
 
     auto wrong = known;
-    wrong.sasl.user = "mallory";
+    wrong.sasl.secret = [] { return "guessed"; };
     client mallory{io, wrong};
     const outcome<> failed;
     mallory.async_connect(failed.handler());
@@ -256,7 +262,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_falls_silent_holds_nobody)
     options.connect_timeout = 700ms;
     scene s{options};
     s.proxy.on_reply(opcode::sasl, reaction::hold, {.times = 0});
-    BOOST_TEST(s.try_to_connect() == errc::no_server);
+    BOOST_TEST(s.try_to_connect() == errc::connect_timeout);
 
     asio::cancellation_signal stop;
     const outcome<> cancelled;
