@@ -18,18 +18,13 @@ namespace {
 
 // A server that serves nobody else, and a file that says who bob is.
 struct scene {
-    scene()
+    zookeeper_options serves_nobody_else() const
     {
         std::ofstream{files.path() + "/jaas.conf"}
             << "Server {\n org.apache.zookeeper.server.auth.DigestLoginModule required"
                " user_bob=\"bobs:secret\";\n};\n";
         std::ofstream{file} << "# who we are\nsasl bob:bobs:secret\n";
         ::chmod(file.c_str(), 0600);
-    }
-
-    const temporary_directory files;
-    const std::string file = files.path() + "/who";
-    zookeeper_server server = [&] {
         zookeeper_options options;
         options.tick_time = 500ms;
         options.jvm_flags = {"-Djava.security.auth.login.config=" + files.path() + "/jaas.conf",
@@ -38,7 +33,11 @@ struct scene {
                              "-Dzookeeper.enforce.auth.enabled=true",
                              "-Dzookeeper.enforce.auth.schemes=sasl"};
         return options;
-    }();
+    }
+
+    const temporary_directory files;
+    const std::string file = files.path() + "/who";
+    zookeeper_server server{serves_nobody_else()};
 
     int status(std::vector<std::string> arguments, const std::string& says = "",
                const std::vector<std::string>& environment = {})
@@ -60,7 +59,6 @@ BOOST_AUTO_TEST_CASE(a_user_runs_under_a_lock)
                        "--", "true"}) == 0);
     BOOST_TEST(status({"run", "/job", "--", "true"}, "",
                       {"COLOCK_SASL=digest-md5", "COLOCK_AUTH=sasl bob:bobs:secret"}) == 0);
-    BOOST_TEST(status({"ls", "--sasl", "digest-md5", "--auth", file, "/job"}) == 0);
     BOOST_TEST(status({"doctor", "--sasl", "digest-md5", "--auth", file}) <= 1);
     BOOST_TEST(status({"run", "--sasl", "digest-md5", "/job", "--", "true"}, "SASL DIGEST-MD5",
                       {"COLOCK_AUTH=sasl bob:guessed"}) != 0);
