@@ -2,6 +2,8 @@
 // AdminServer.
 #pragma once
 
+#include <colock/client_options.hpp>
+
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
@@ -31,6 +33,12 @@ struct endpoint {
 // being resolved.
 [[nodiscard]] boost::asio::awaitable<std::string>
 ask_server(std::string host, std::string port, std::string word, std::chrono::milliseconds limit);
+
+// The same by the way that a client takes: over TLS where the options have a context. The answer is what has come when the
+// limit ends it, and may be empty.
+[[nodiscard]] boost::asio::awaitable<std::string> ask_as_client(const client_options& options,
+                                                                endpoint at, std::string word,
+                                                                std::chrono::milliseconds limit);
 
 // Whether the answer says that the server does not answer this word: 4lw.commands.whitelist leaves it out.
 [[nodiscard]] bool is_refusal(std::string_view answer);

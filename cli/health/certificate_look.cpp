@@ -1,21 +1,13 @@
 #include "health/certificate_look.hpp"
 
-#include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
 #include "connect/four_letter_word.hpp"
-#include "connect/look_up.hpp"
+#include "connect/tls_question.hpp"
 #include "health/server_look.hpp"
 
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/connect.hpp>
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/read.hpp>
-#include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/stream.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/ssl/verify_context.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/write.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <openssl/bio.h>
@@ -31,7 +23,6 @@ namespace colock::cli {
 
 namespace asio = boost::asio;
 namespace ssl = asio::ssl;
-using tcp = asio::ip::tcp;
 using namespace std::chrono_literals;
 
 namespace {
@@ -77,83 +68,36 @@ std::string days(std::chrono::seconds left)
     return std::to_string(std::chrono::duration_cast<std::chrono::days>(left).count()) + " days";
 }
 
-// What a handshake leaves behind. The limit closes the socket.
-struct handshake {
-    handshake(const asio::any_io_executor& on, ssl::context& context)
-        : stream{on, context}, names{on}, limit{on}
-    {
-    }
+// With what a handshake leaves behind.
+struct handshake : tls_question {
+    using tls_question::tls_question;
 
-    ssl::stream<tcp::socket> stream;
-    look_up names;
-    asio::steady_timer limit;
     std::optional<facts> server;
     std::string fault; // why the certificate is not to be trusted
-    std::string srvr;  // what the server says of itself
 };
 
-void prepare(const std::shared_ptr<handshake>& h, const std::string& name)
+void look_at_certificate(handshake& h, const std::string& name)
 {
-    boost::system::error_code no_address;
-    asio::ip::make_address(name, no_address);
-    if (no_address) {
-        SSL_set_tlsext_host_name(h->stream.native_handle(), name.c_str());
-    }
-    h->stream.set_verify_mode(ssl::verify_peer);
-    h->stream.set_verify_callback([h = h.get(), name](bool good, ssl::verify_context& context) {
+    h.stream.set_verify_mode(ssl::verify_peer);
+    h.stream.set_verify_callback([&h, name](bool good, ssl::verify_context& context) {
         auto* const store = context.native_handle();
-        if (!good && h->fault.empty()) {
-            h->fault = X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
+        if (!good && h.fault.empty()) {
+            h.fault = X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
         }
         if (X509_STORE_CTX_get_error_depth(store) == 0) {
-            h->server = facts_of(X509_STORE_CTX_get_current_cert(store), name);
+            h.server = facts_of(X509_STORE_CTX_get_current_cert(store), name);
         }
-        return true; // to see the rest; nothing is sent here that anybody could not send
+        return true; // to see the rest
     });
-    h->limit.expires_after(3s);
-    h->limit.async_wait([weak = std::weak_ptr{h}](const boost::system::error_code& ec) {
-        if (const auto self = weak.lock(); self && !ec) {
-            boost::system::error_code ignored;
-            self->names.cancel();
-            self->stream.lowest_layer().close(ignored);
-        }
-    });
-}
-
-asio::awaitable<std::string> shake_hands(handshake& h, const endpoint& at)
-{
-    boost::system::error_code unknown;
-    const auto found = co_await h.names.addresses_of(at.host, at.port, unknown);
-    if (unknown) {
-        co_return unknown.message();
-    }
-    const auto [refused, to] =
-        co_await asio::async_connect(h.stream.lowest_layer(), found, no_throw);
-    if (refused) {
-        co_return refused.message();
-    }
-    const auto [ec] = co_await h.stream.async_handshake(ssl::stream_base::client, no_throw);
-    co_return ec ? ec.message() : std::string{};
-}
-
-// Servers may refuse to answer, or us.
-asio::awaitable<void> ask_its_kind(handshake& h)
-{
-    constexpr std::size_t most = 65'536;
-    const std::string word{"srvr"};
-    const auto [refused, sent] = co_await asio::async_write(h.stream, asio::buffer(word), no_throw);
-    if (!refused) {
-        co_await asio::async_read(h.stream, asio::dynamic_buffer(h.srvr, most), no_throw);
-    }
 }
 
 void judge(const handshake& h, const client_options& options, const endpoint& at,
-           const std::string& failed, findings& found)
+           const boost::system::error_code& failed, findings& found)
 {
     const auto who = shown(at) + ": ";
     if (!h.server) {
         found.add(severity::unknown, "certificate",
-                  who + "no certificate: " + (failed.empty() ? "none was shown" : failed) +
+                  who + "no certificate: " + (failed ? failed.message() : "none was shown") +
                       "; see whether this is its secureClientPort");
         return;
     }
@@ -213,10 +157,12 @@ asio::awaitable<void> look_at_certificates(const client_options& options, findin
     for (const auto& at : endpoints_of(options.hosts)) {
         const auto h = std::make_shared<handshake>(executor, *options.tls);
         const auto name = options.tls_server_name.empty() ? at.host : options.tls_server_name;
-        prepare(h, name);
-        const auto failed = co_await shake_hands(*h, at);
-        if (failed.empty()) {
-            co_await ask_its_kind(*h);
+        look_at_certificate(*h, name);
+        start_limit(h, 3s);
+        const auto failed = co_await shake_hands(*h, at, name);
+        std::string srvr;
+        if (!failed) {
+            srvr = co_await ask(*h, "srvr");
         }
         h->limit.cancel();
         ++found.requests;
@@ -225,7 +171,7 @@ asio::awaitable<void> look_at_certificates(const client_options& options, findin
             throw boost::system::system_error{asio::error::operation_aborted};
         }
         judge(*h, options, at, failed, found);
-        judge_kind(at, h->srvr, found);
+        judge_kind(at, srvr, found);
     }
     judge_own(options, found);
 }

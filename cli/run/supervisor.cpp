@@ -241,7 +241,7 @@ private:
     {
         for (const auto& at : endpoints_of(what_.servers.hosts)) {
             try {
-                if (is_colock_serve(co_await ask_server(at.host, at.port, "srvr", 1s))) {
+                if (is_colock_serve(co_await ask_as_client(what_.servers, at, "srvr", 1s))) {
                     say_.note("serve", words_on_colock_serve(at));
                 }
             } catch (const boost::system::system_error&) {

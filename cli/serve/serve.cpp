@@ -28,7 +28,7 @@ struct serve_options {
     unsigned short port = 2181;
     std::string address = "127.0.0.1";
     std::string sessions;
-    std::string tls;
+    std::optional<std::string> tls;
     bool is_open = false;
     bool is_quiet = false;
 };
@@ -70,16 +70,21 @@ void set_sessions(testing::server_settings& to, const std::string& range)
 
 testing::make_wrapping wrapping_of(const serve_options& o)
 {
-    if (o.tls.empty()) {
+    if (!o.tls) {
         return {};
     }
+    const auto& directory = *o.tls;
+    if (directory
+            .empty()) { // a variable of a script that is not set: nobody wants plain connections then
+        throw failure{usage, "--tls needs the name of a directory"};
+    }
     try {
-        if (testing::make_certificates(o.tls) && !o.is_quiet) {
+        if (testing::make_certificates(directory) && !o.is_quiet) {
             std::cerr << "colock serve: made throw-away certificates; connect with --tls-ca "
-                      << o.tls << "/ca.pem --tls-cert " << o.tls << "/client.pem --tls-key "
-                      << o.tls << "/client.key\n";
+                      << directory << "/ca.pem --tls-cert " << directory << "/client.pem --tls-key "
+                      << directory << "/client.key\n";
         }
-        return testing::tls_of(o.tls);
+        return testing::tls_of(directory);
     } catch (const std::runtime_error& e) {
         throw failure{usage, std::string{"--tls: "} + e.what()};
     }
@@ -89,7 +94,7 @@ asio::awaitable<int> serve(const serve_options& o)
 {
     auto settings = testing::fresh_settings();
     set_sessions(settings, o.sessions);
-    settings.knows_certificates = !o.tls.empty();
+    settings.knows_certificates = o.tls.has_value();
     const tcp::endpoint wanted{address_of(o), o.port};
     const auto executor = co_await asio::this_coro::executor;
     auto& context = static_cast<asio::io_context&>(executor.context());

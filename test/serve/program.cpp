@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -146,9 +147,7 @@ BOOST_AUTO_TEST_CASE(it_says_what_it_is_and_so_do_others)
     BOOST_TEST(r.status == 0);
     BOOST_TEST(has(r.out, "is `colock serve`"), r.out);
     BOOST_TEST(run_colock(address, {"run", "/locks/r", "--", "true"}).status == 0);
-    const auto verbose = run_colock(address, {"run", "-v", "/locks/r", "--", "sleep", "0.5"});
-    BOOST_TEST(has(verbose.err, "is `colock serve`"), verbose.err);
-    BOOST_TEST(has(verbose.err, "granted: /locks/r/"), verbose.err);
+    check_what_run_says(address, {});
     BOOST_TEST(run_colock(address, {"why", "/locks/r"}).status == 0);
     loud.process().send_signal(SIGTERM);
     BOOST_TEST(loud.status() == 128 + SIGTERM);
@@ -171,6 +170,22 @@ BOOST_AUTO_TEST_CASE(other_machines_are_let_in_on_demand_only)
     const auto taken = run_colock("", {"serve", "--port", first.port()});
     BOOST_TEST(taken.status == 125);
     BOOST_TEST(has(taken.err, "cannot listen at"), taken.err);
+}
+
+BOOST_AUTO_TEST_CASE(tls_is_refused_where_there_is_none)
+{
+    const temporary_directory parent;
+    const auto directory = parent.path() + "/tls";
+    const std::vector<std::string> with_tls{"serve", "--port", "0", "--tls", directory};
+    colock_process p{"", with_tls, {}, COLOCK_WITHOUT_TLS};
+    BOOST_TEST(p.status() == 125);
+    BOOST_TEST(p.out().empty(), p.out());
+    BOOST_TEST(is_one_line(p.err()), p.err());
+    BOOST_TEST(has(p.err(), "was built without TLS; build it with -D COLOCK_TLS=ON"), p.err());
+    BOOST_TEST(!std::filesystem::exists(directory));
+    const auto unnamed = run_colock("", {"serve", "--port", "0", "--tls", ""});
+    BOOST_TEST(unnamed.status == 125);
+    BOOST_TEST(has(unnamed.err, "--tls needs"), unnamed.err);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,8 +3,14 @@
 
 #include <support/run.hpp>
 #include <support/subprocess.hpp>
+#include <support/wait_until.hpp>
+
+#include "colock_process.hpp"
+
+#include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <csignal>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -55,6 +61,21 @@ private:
 inline bool has(const std::string& text, const std::string& part)
 {
     return text.find(part) != text.npos;
+}
+
+// `colock run -v` says that a server is for development, and that it holds the lock there; the command goes on until then.
+inline void check_what_run_says(const std::string& address, std::vector<std::string> options)
+{
+    options.insert(options.begin(), {"run", "-v"});
+    options.insert(options.end(), {"/locks/r", "--", "sleep", "600"});
+    colock_process p{address, std::move(options)};
+    const auto has_said_all = [&] {
+        const auto said = p.err();
+        return has(said, "is `colock serve`: for development") && has(said, "granted: /locks/r/");
+    };
+    BOOST_TEST(wait_until(has_said_all, long_enough), p.err());
+    p.process().send_signal(SIGTERM);
+    BOOST_TEST(p.status() == 128 + SIGTERM);
 }
 
 } // namespace colock::test

@@ -139,6 +139,8 @@ BOOST_AUTO_TEST_CASE(it_makes_certificates_once_and_they_work)
     const auto d = run_colock(s.address, {"doctor", "--tls-ca", ca});
     BOOST_TEST(d.status == 0);
     BOOST_TEST(has(d.out, "is `colock serve`"), d.out);
+    check_what_run_says(s.address,
+                        {"--tls-ca", ca, "--tls-cert", client.file, "--tls-key", client.key});
 }
 
 BOOST_AUTO_TEST_CASE(a_directory_that_lacks_something_is_refused)
