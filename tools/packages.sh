@@ -9,8 +9,8 @@ usage() {
     cat <<'END'
 usage: ./dev packages [--check]
 
-Builds Debian packages into build/packages: libcolock0.1, libcolock-dev, and colock, which has the program. Lintian
-looks at them.
+Builds Debian packages into build/packages: libcolock0.1; libcolock-dev, also with what tests of programs need; and
+colock, which has the program. Lintian looks at them.
 
   --check   also installs them in a clean root of this release of Debian, builds programs there with CMake and with
             pkg-config, and runs them and the program colock; needs root, or sudo
@@ -33,7 +33,7 @@ build() {
     maintainer=$(sed -n 's/^Maintainer: //p' packaging/debian/control)
     rm -rf "$packages"
     mkdir -p "$source"
-    cp -r CMakeLists.txt LICENSE CHANGELOG.md cmake include lib cli "$source"
+    cp -r CMakeLists.txt LICENSE CHANGELOG.md cmake include lib cli testing "$source"
     cp -r packaging/debian "$source/debian"
     printf 'colock (%s) unstable; urgency=medium\n\n  * CHANGELOG.md says what is new.\n\n -- %s  %s\n' \
         "$version" "$maintainer" "$(git log -1 --format=%aD 2>/dev/null || date -R)" >"$source/debian/changelog"
@@ -79,6 +79,12 @@ run cmake -S /consume/find_package -B /by-cmake -D COLOCK_COMPONENTS=tls >/dev/n
 run cmake --build /by-cmake >/dev/null
 run /by-cmake/consumer
 run /by-cmake/tls_consumer
+run cmake -S /consume/find_testing -B /tests >/dev/null
+run cmake --build /tests >/dev/null
+run ctest --test-dir /tests --no-tests=error
+run cmake -S /consume/find_testing_world -B /world >/dev/null
+run cmake --build /world >/dev/null
+run /world/consumer | sed -n 1p
 
 run apt-get purge --yes -qq -o Dpkg::Use-Pty=0 colock libcolock-dev "libcolock0*" >/dev/null
 left=$(find /usr /etc /var/lib -path /var/lib/dpkg -prune -o -name "*colock*" -print)
@@ -90,7 +96,7 @@ check() {
     # shellcheck disable=SC1091
     . /etc/os-release
     say "a clean root of Debian $VERSION_ID"
-    tools/debian_root.sh create "$name" "$VERSION_ID" g++ cmake make man-db pkg-config
+    tools/debian_root.sh create "$name" "$VERSION_ID" g++ cmake make man-db pkg-config catch2
     # shellcheck disable=SC2064
     trap "tools/debian_root.sh remove '$name'" EXIT
     tools/debian_root.sh run "$name" --read-only "$packages:/packages" --read-only "$PWD/test/consume:/consume" \
