@@ -1,6 +1,12 @@
-// The coroutines of the examples in virtual time, unchanged: what they print, and how fast it is.
+// The coroutines of the examples in virtual time, unchanged: what they print, and how fast it is. Those that need other
+// libraries are in examples_and_libraries.cpp. Not here, because more than the clients of colock waits, reads or writes there:
+//  - futures: its functions block threads of their own;
+//  - http_server: its coroutines wait for sockets;
+//  - fence/...: their coroutines ask the terminal, and most of them a database, a file or an HTTP server;
+//  - demo and turn_taker: processes, signals, and a file that they share.
 #include <colock/colock.hpp>
-#include <colock/testing/world.hpp>
+
+#include "example_scene.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -17,7 +23,6 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
-#include <boost/test/unit_test.hpp>
 
 #include <algorithm>
 #include <array>
@@ -62,6 +67,9 @@ namespace reader_writer_cache {
 namespace shards {
 #include "../../examples/shards.cpp"
 }
+namespace standalone {
+#include "../../examples/standalone/main.cpp"
+}
 namespace timed_try {
 #include "../../examples/timed_try.cpp"
 }
@@ -73,54 +81,6 @@ namespace worker {
 }
 
 namespace world {
-
-using namespace std::chrono_literals;
-namespace asio = boost::asio;
-
-namespace {
-
-// What the examples print is kept, not shown.
-struct scene {
-    scene() : before{std::cout.rdbuf(text.rdbuf())} {}
-    scene(const scene&) = delete;
-    scene& operator=(const scene&) = delete;
-    ~scene() { std::cout.rdbuf(before); }
-
-    // A process that runs a coroutine with a client of its own.
-    void start(const std::string& name, std::function<asio::awaitable<void>(colock::client&)> run)
-    {
-        w.start_process(name, [run](auto& context, std::string hosts) -> asio::awaitable<void> {
-            colock::client zk{context, {.hosts = hosts}};
-            co_await run(zk);
-        });
-    }
-    [[nodiscard]] std::size_t printed(std::string_view what) const
-    {
-        const auto all = text.str();
-        std::size_t found = 0;
-        for (auto at = all.find(what); at != all.npos; at = all.find(what, at + 1)) {
-            ++found;
-        }
-        return found;
-    }
-    void run_fast(std::chrono::seconds simulated)
-    {
-        const auto begin = std::clock();
-        w.run_for(simulated);
-        const auto took = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-        const auto speed = static_cast<double>(simulated.count()) / took;
-        std::printf("figure: %.0f simulated seconds a second of the processor\n", speed);
-#ifdef NDEBUG // the release build
-        BOOST_TEST(speed > 1000);
-#endif
-    }
-
-    std::ostringstream text;
-    std::streambuf* before;
-    colock::testing::world w{1};
-};
-
-} // namespace
 
 BOOST_AUTO_TEST_SUITE(world_of_examples)
 
@@ -204,6 +164,14 @@ BOOST_FIXTURE_TEST_CASE(shards, scene)
     w.kill("alpha");
     run_fast(1h);
     BOOST_TEST(printed("owns ") > owned + 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(standalone, scene)
+{
+    start("one", ::standalone::run);
+    start("other", ::standalone::run);
+    w.run_for(1s);
+    BOOST_TEST(printed("my turn, with fencing token ") == 2U);
 }
 
 BOOST_FIXTURE_TEST_CASE(timed_try, scene)
