@@ -24,7 +24,7 @@ simulated::ensemble_options options_of(const server_settings& s, std::chrono::mi
             .least_session = s.least_session,
             .most_session = s.most_session,
             .container_check = s.container_check,
-            .exists_needs_read = true,
+            .exists_needs_read = s.exists_needs_read,
             .least_disk = 0ns,
             .most_disk = 0ns,
             .threads = {},

@@ -37,6 +37,7 @@ struct server_settings {
     std::string secret;                    // random bytes, of which passwords are made
     std::uint64_t seed = 1;
     bool knows_certificates = false; // access control lists may have the scheme "x509"
+    bool exists_needs_read = true;   // as in ZooKeeper 3.8.4, 3.9.2 and later
     server_limits limits = {};
 };
 

@@ -14,6 +14,7 @@ public:
     virtual ~ground() = default;
 
     [[nodiscard]] virtual const std::vector<std::string>& addresses() const = 0;
+    [[nodiscard]] virtual std::string name() const = 0;
     [[nodiscard]] virtual bool exists_needs_read() const = 0;
     virtual void set_counters(const counters& c) = 0;
 };

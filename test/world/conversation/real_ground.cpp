@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <stdexcept>
+#include <string>
 #include <tuple>
 
 namespace world::conversation {
@@ -44,13 +45,15 @@ public:
 
     const std::vector<std::string>& addresses() const override { return addresses_; }
 
+    std::string name() const override
+    {
+        const auto [major, minor, patch] = version();
+        return "ZooKeeper " + std::to_string(major) + '.' + std::to_string(minor) + '.' +
+               std::to_string(patch);
+    }
     bool exists_needs_read() const override
     {
-        const auto text = (ensemble_ ? (*ensemble_)[0] : *alone_).four_letter_word("srvr");
-        int major = 0, minor = 0, patch = 0;
-        if (std::sscanf(text.c_str(), "Zookeeper version: %d.%d.%d", &major, &minor, &patch) != 3) {
-            throw std::runtime_error{"the server does not tell its version: " + text};
-        }
+        const auto [major, minor, patch] = version();
         return std::tuple{major, minor} > std::tuple{3, 9} ||
                (minor == 9 ? patch >= 2 : minor == 8 && patch >= 4);
     }
@@ -61,6 +64,16 @@ public:
     }
 
 private:
+    [[nodiscard]] std::tuple<int, int, int> version() const
+    {
+        const auto text = (ensemble_ ? (*ensemble_)[0] : *alone_).four_letter_word("srvr");
+        int major = 0, minor = 0, patch = 0;
+        if (std::sscanf(text.c_str(), "Zookeeper version: %d.%d.%d", &major, &minor, &patch) != 3) {
+            throw std::runtime_error{"the server does not tell its version: " + text};
+        }
+        return {major, minor, patch};
+    }
+
     std::unique_ptr<zookeeper_server> alone_; // or
     std::unique_ptr<zookeeper_ensemble> ensemble_;
     std::vector<std::string> addresses_;

@@ -47,6 +47,7 @@ public:
         ground_->set_counters(from);
     }
 
+    std::string name() const override { return ground_->name(); }
     std::size_t servers() const override { return ground_->addresses().size(); }
 
     bool open(std::size_t session, std::size_t server,

@@ -16,9 +16,9 @@ transcript anything(side& to, std::uint64_t seed, std::size_t steps);
 [[nodiscard]] counters near_the_end();
 transcript the_end_of_the_numbers(side& to, std::uint64_t seed);
 
-// Containers and nodes with a time to live, where the servers look for empty ones all the time.
-// Likewise, while an operator changes access control lists.
+// Anything, while an operator changes access control lists.
 transcript lists_that_change(side& to, std::uint64_t seed, std::size_t steps);
+// Containers and nodes with a time to live, where the servers look for empty ones all the time.
 transcript what_the_server_removes(side& to);
 
 } // namespace world::conversation

@@ -38,6 +38,7 @@ class side {
 public:
     virtual ~side() = default;
 
+    [[nodiscard]] virtual std::string name() const = 0; // of the software
     [[nodiscard]] virtual std::size_t servers() const = 0;
     // Begins a session, or takes the given one over. False when the servers do not know it.
     virtual bool open(std::size_t session, std::size_t server,
@@ -83,6 +84,6 @@ public:
 std::unique_ptr<side> make_simulated_side(const side_options& o, bool exists_needs_read);
 std::unique_ptr<real_side> make_real_side(const side_options& o);
 // `colock serve`: one server.
-std::unique_ptr<real_side> make_served_side(const side_options& o);
+std::unique_ptr<real_side> make_served_side(const side_options& o, bool exists_needs_read);
 
 } // namespace world::conversation

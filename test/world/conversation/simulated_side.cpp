@@ -42,6 +42,7 @@ public:
         }
     }
 
+    std::string name() const override { return "the simulation"; }
     std::size_t servers() const override { return servers_.size(); }
 
     bool open(std::size_t session, std::size_t server,
