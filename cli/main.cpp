@@ -20,5 +20,6 @@ int main(int argc, char** argv)
     add_help(p);
     add_man(p);
     add_completion(p);
+    add_paths(p);
     colock::cli::leave(p.run(argc, argv));
 }

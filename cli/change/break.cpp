@@ -3,6 +3,7 @@
 #include <colock/log.hpp>
 
 #include "connect/awaiting.hpp"
+#include "connect/path_argument.hpp"
 #include "connect/patience.hpp"
 #include "connect/run_client.hpp"
 #include "look/culprit.hpp"
@@ -300,7 +301,7 @@ void add_break(program& p)
                       {"125", "There is neither a terminal nor --yes; bad usage, an unreadable "
                               "file, or a fault of colock."}}});
     const auto o = std::make_shared<break_options>();
-    c.options->add_option("PATH", o->path, "the path of a lock")->required();
+    add_path(*c.options, o->path, "the path of a lock")->required();
     auto* const node =
         c.options->add_option("--node", o->node, "this contender: its name, or its path")
             ->type_name("NODE");

@@ -5,6 +5,7 @@
 
 #include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
+#include "connect/path_argument.hpp"
 #include "connect/patience.hpp"
 #include "connect/run_client.hpp"
 #include "look/look_at.hpp"
@@ -150,7 +151,7 @@ void add_revoke(program& p)
          .statuses = {{"1", "Nobody holds the lock."},
                       {"124", "The time of `--wait` has passed, and not all have let go."}}});
     const auto o = std::make_shared<revoke_options>();
-    c.options->add_option("PATH", o->path, "the path of a lock")->required();
+    add_path(*c.options, o->path, "the path of a lock")->required();
     c.options->add_option("--node", o->node, "this holder alone: its name, or its path")
         ->type_name("NODE");
     add_duration(*c.options, "--wait", o->wait, "wait until they have let go, for that long");

@@ -3,10 +3,12 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <stdexcept>
 
 namespace colock::cli {
@@ -17,30 +19,63 @@ struct unit {
     std::string_view name;
     double milliseconds;
 };
-constexpr std::array units{unit{"ms", 1},        unit{"s", 1000},     unit{"", 1000},
-                           unit{"m", 60'000},    unit{"min", 60'000}, unit{"h", 3'600'000},
-                           unit{"d", 86'400'000}};
+constexpr std::array units{
+    unit{"ms", 1},       unit{"s", 1000},      unit{"sec", 1000},     unit{"m", 60'000},
+    unit{"min", 60'000}, unit{"h", 3'600'000}, unit{"d", 86'400'000}, unit{"w", 7 * 86'400'000.0}};
+
+constexpr double longest_time = 1e12; // 31 years
+
+void skip_blanks(std::string_view& text)
+{
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+}
+
+// Takes "1h" of "1h30m". A number without a unit has to be all there is.
+std::optional<unit> take_unit(std::string_view& text, bool is_first)
+{
+    const auto name = text.substr(0, text.find_first_not_of("abcdefghijklmnopqrstuvwxyz"));
+    text.remove_prefix(name.size());
+    if (name.empty()) {
+        return is_first && text.empty() ? std::optional{unit{"s", 1000}} : std::nullopt;
+    }
+    const auto* const at = std::ranges::find(units, name, &unit::name);
+    return at == units.end() ? std::nullopt : std::optional{*at};
+}
+
+// In milliseconds. A unit stands before those that are smaller.
+std::optional<double> sum_of(std::string_view text)
+{
+    double all = 0;
+    auto last = longest_time;
+    for (bool is_first = true; is_first || !text.empty(); is_first = false) {
+        double number = 0;
+        const auto* const end = text.data() + text.size();
+        const auto [rest, ec] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+        if (ec != std::errc{} || !(number >= 0)) {
+            return std::nullopt;
+        }
+        text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+        skip_blanks(text);
+        const auto of = take_unit(text, is_first);
+        if (!of || of->milliseconds >= last) {
+            return std::nullopt;
+        }
+        skip_blanks(text);
+        last = of->milliseconds;
+        all += number * last;
+    }
+    return all;
+}
 
 } // namespace
 
 std::chrono::milliseconds parse_duration(std::string_view text)
 {
-    double number = 0;
-    const auto* const end = text.data() + text.size();
-    const auto [rest, ec] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-    const std::string_view name{rest, static_cast<std::size_t>(end - rest)};
-    for (const auto& u : units) {
-        if (ec == std::errc{} && name == u.name) {
-            const auto ms = number * u.milliseconds;
-            constexpr double longest = 1e12; // 31 years
-            if (ms < 0 || !(ms <= longest)) {
-                break;
-            }
-            return std::chrono::milliseconds{std::llround(ms)};
-        }
+    if (const auto ms = sum_of(text); ms && *ms <= longest_time) {
+        return std::chrono::milliseconds{std::llround(*ms)};
     }
     throw std::invalid_argument{'"' + std::string{text} +
-                                "\" is not a time; write it like 10, 500ms, 2m or 1h"};
+                                "\" is not a time; write it like 10, 1.5s, 500ms, 2m or 1h30m"};
 }
 
 std::string shown(std::chrono::nanoseconds time)

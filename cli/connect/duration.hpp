@@ -1,4 +1,4 @@
-// Times on the command line: "10", "10s", "500ms", "2m", "1h".
+// Times on the command line: "10", "1.5s", "500ms", "2m", "1h30m".
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,8 @@ class Option;
 
 namespace colock::cli {
 
-// A number, which may have a fraction, and a unit, which is seconds when there is none. Throws std::invalid_argument.
+// Numbers, which may have a fraction, and their units: ms, s, m, h, d or w, the larger ones first. A number alone is in seconds.
+// Throws std::invalid_argument.
 [[nodiscard]] std::chrono::milliseconds parse_duration(std::string_view text);
 
 // As people read it: "350 ms", "12.3 s", "4 min 10 s", "3 h 20 min", "2 d 3 h".

@@ -5,6 +5,7 @@
 #include "connect/duration.hpp"
 #include "connect/tls_context.hpp"
 #include "program/failure.hpp"
+#include "program/settings.hpp"
 
 #include <sys/stat.h>
 
@@ -111,6 +112,17 @@ void warn_of_exposed(const std::string& file, const std::string& option, const w
     }
 }
 
+// Whoever can change it chooses the servers that are shown our identity.
+void warn_of_open_settings(const std::string& file, const warn& of)
+{
+    struct stat about {};
+    if (::stat(file.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
+        (about.st_mode & S_IWOTH) != 0) {
+        of("others on this machine can change " + file + ", a file of settings; chmod o-w " + file +
+           " keeps them out");
+    }
+}
+
 } // namespace
 
 void warn_on_standard_error(const std::string& text)
@@ -166,6 +178,10 @@ void add_server_options(CLI::App& to, server_options& options)
         ->envname("COLOCK_TLS_VERIFY")
         ->type_name("full|any-name|off")
         ->capture_default_str();
+    to.add_option("--config", options.config,
+                  "a file of settings, in place of /etc/colock.conf and ~/.config/colock.conf")
+        ->envname("COLOCK_CONFIG")
+        ->type_name("FILE");
     for (auto* option : to.get_options()) {
         if (std::ranges::find(before, option) == before.end()) {
             option->group("Servers and identity");
@@ -199,6 +215,9 @@ client_options to_client_options(const server_options& options, const warn& of)
     c.credentials = credentials_of(options);
     c.sasl = take_sasl(options.sasl, c.credentials);
     add_tls(c, options);
+    for (const auto& file : settings_files(options.config)) {
+        warn_of_open_settings(file, of);
+    }
     warn_of_exposed(options.auth_file, "--auth", of);
     warn_of_exposed(options.tls_key, "--tls-key", of);
     return c;

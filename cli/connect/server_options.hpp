@@ -15,9 +15,10 @@ class App;
 
 namespace colock::cli {
 
-// What stands on the command line, or in the environment. Secrets come from files or the environment only: whoever is on
+// What stands on the command line, in the environment, or in a file of settings. Secrets come from files or the environment only: whoever is on
 // the machine can read the command line.
 struct server_options {
+    std::string config; // a file of settings, in place of those of the system and of the user
     std::string servers = "localhost:2181"; // with the chroot behind them
     std::chrono::milliseconds session_timeout = std::chrono::seconds{15};
     std::optional<std::chrono::milliseconds> connect_timeout; // else 10 s

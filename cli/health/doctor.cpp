@@ -4,6 +4,7 @@
 
 #include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
+#include "connect/path_argument.hpp"
 #include "connect/patience.hpp"
 #include "connect/server_options.hpp"
 #include "connect/until_signal.hpp"
@@ -20,9 +21,12 @@
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace colock::cli {
 
@@ -32,10 +36,33 @@ namespace {
 
 struct doctor_options {
     server_options servers;
-    std::string path;
+    std::vector<std::string> paths;
     std::chrono::milliseconds old = std::chrono::hours{24};
     bool json = false;
+    std::string typed; // the options of the servers, as a command needs them
 };
+
+// Those that do not stand in a variable, which a shell still has when somebody pastes a command there.
+std::string typed_options(const CLI::App& of)
+{
+    server_options ignored;
+    CLI::App servers;
+    add_server_options(servers, ignored);
+    std::string all;
+    for (const auto* const each : servers.get_options()) {
+        const auto* const option = of.get_option_no_throw(each->get_name());
+        if (!option || option->count() == 0) {
+            continue;
+        }
+        const auto value = option->as<std::string>();
+        const char* const variable = std::getenv(option->get_envname().c_str());
+        if (!variable || value != variable) {
+            all += ' ' + option->get_name() +
+                   (option->get_expected_min() == 0 ? "" : ' ' + shell_word(value));
+        }
+    }
+    return all;
+}
 
 void judge_granted(const client& zk, const client_options& options, findings& found)
 {
@@ -75,23 +102,23 @@ asio::awaitable<bool> is_served(client& zk, findings& found)
 asio::awaitable<int> look_inside(client& zk, const client_options& options, const doctor_options& o,
                                  findings& found)
 {
-    auto place = o.path;
-    if (place.empty()) {
-        place = "/";
-    }
+    const std::string place = o.paths.empty() ? "/" : o.paths.front();
     if (!co_await is_served(zk, found)) { // first, for a refusal ends the connection
         co_return not_found_here;
     }
-    co_await refuse_impossible_path(zk, place);
+    for (const auto& path : o.paths) {
+        co_await refuse_impossible_path(zk, path);
+    }
     judge_granted(zk, options, found);
     co_await look_at_session(zk, place, found);
-    if (o.path.empty()) {
+    if (o.paths.empty()) {
         found.add(severity::unknown, "access",
                   "name the PATH of your locks to have permissions and leftovers looked at");
-        co_return success;
     }
-    co_await look_at_access(zk, o.path, found);
-    co_await look_for_leftovers(zk, o.path, o.old, found);
+    for (const auto& path : o.paths) {
+        co_await look_at_access(zk, path, found);
+        co_await look_for_leftovers(zk, path, o.old, found);
+    }
     co_return success;
 }
 
@@ -145,6 +172,7 @@ asio::awaitable<void> look_by_client(const client_options& options, const doctor
 asio::awaitable<int> examine_servers(const client_options& options, const doctor_options& o)
 {
     findings found{!o.json};
+    found.options_of_servers = o.typed;
     if (options.tls) {
         co_await look_at_certificates(options, found);
     }
@@ -164,12 +192,10 @@ asio::awaitable<int> examine_servers(const client_options& options, const doctor
 // What cannot be right for any server, before any is asked.
 void check(const doctor_options& o)
 {
-    if (o.path.empty()) {
-        return;
-    }
-    if (!o.path.starts_with('/') || o.path.find("//") != o.path.npos ||
-        (o.path.size() > 1 && o.path.ends_with('/'))) {
-        throw failure{usage, "\"" + o.path + "\" is no path; write it like /locks/orders"};
+    for (const auto& path : o.paths) {
+        if (!path.starts_with('/') || path.find("//") != path.npos) {
+            throw failure{usage, "\"" + path + "\" is no path; write it like /locks/orders"};
+        }
     }
 }
 
@@ -179,12 +205,13 @@ void add_doctor(program& p)
 {
     auto& c = p.add(
         {.name = "doctor",
-         .synopsis = "[options] [PATH]",
+         .synopsis = "[options] [PATH...]",
          .summary = "look whether servers, network and permissions suit locks",
          .description =
              "Asks each server by itself, and all together, and prints a line for each finding: "
              "`ok`, `warning`, `error`, or `unknown` where it was not told. Each says what was "
-             "found, and what to do.\n\n"
+             "found, and what to do; where a command does it, that follows in a line of its "
+             "own.\n\n"
              "It looks whether each server answers, and who leads; how long requests take; which "
              "sessions are granted, and whether `--tick` fits; whether a session has so many nodes "
              "that its end takes the servers down, if they answer `dump`; whether there are "
@@ -205,13 +232,14 @@ void add_doctor(program& p)
                       {"121", {}},
                       {"122", {}}}});
     const auto o = std::make_shared<doctor_options>();
-    c.options->add_option("PATH", o->path, "where the locks are: a lock, or what is above several");
+    add_path(*c.options, o->paths, "where the locks are: a lock, or what is above several");
     add_duration(*c.options, "--old", o->old, "from which age on a node in a queue looks left over")
         ->default_str("24h");
     c.options->add_flag("--json", o->json, "print one JSON object");
     add_server_options(*c.options, o->servers);
-    c.run = [o] {
+    c.run = [o, &options_here = *c.options] {
         check(*o);
+        o->typed = typed_options(options_here);
         const auto options = to_client_options(o->servers);
         return run_until_signal([&] { return examine_servers(options, *o); });
     };

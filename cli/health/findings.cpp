@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <iostream>
+#include <sstream>
+#include <string_view>
 
 namespace colock::cli {
 
@@ -24,9 +26,26 @@ const char* name_of(severity v)
     return "unknown";
 }
 
-void findings::add(severity is, std::string subject, const std::string& text)
+std::string shell_word(const std::string& word)
 {
-    all_.push_back({is, std::move(subject), printable(text)});
+    if (printable(word, word.size()) != word) {
+        return {};
+    }
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                       "0123456789/._-+:@%,=";
+    if (!word.empty() && word.find_first_not_of(plain) == word.npos) {
+        return word;
+    }
+    std::string quoted{'\''};
+    for (const auto c : word) {
+        quoted += c == '\'' ? std::string{"'\\''"} : std::string{c};
+    }
+    return quoted + '\'';
+}
+
+void findings::add(severity is, std::string subject, const std::string& text, std::string command)
+{
+    all_.push_back({is, std::move(subject), printable(text), std::move(command)});
     if (at_once_) {
         const auto& f = all_.back();
         std::string line = name_of(f.is);
@@ -34,6 +53,9 @@ void findings::add(severity is, std::string subject, const std::string& text)
         line += f.subject;
         line.resize(std::max<std::size_t>(21, line.size() + 1), ' ');
         std::cout << line << f.text << std::endl;
+        for (std::istringstream lines{f.command}; std::getline(lines, line);) {
+            std::cout << std::string(21, ' ') << line << std::endl;
+        }
     }
 }
 
@@ -60,6 +82,9 @@ std::string findings::json() const
         one["severity"] = name_of(f.is);
         one["subject"] = f.subject;
         one["text"] = f.text;
+        if (!f.command.empty()) {
+            one["command"] = f.command;
+        }
         list.push_back(std::move(one));
     }
     json::object whole;

@@ -16,14 +16,20 @@ struct finding {
     severity is = severity::ok;
     std::string subject; // one word: "server", "tick"
     std::string text;    // one line: what was found, and what to do
+    std::string command; // that does it, to be pasted into a shell; empty where there is none
 };
+
+// The word as a shell reads it. Empty when it has characters that no line should have.
+[[nodiscard]] std::string shell_word(const std::string& word);
 
 class findings {
 public:
     // `at_once`: each is printed when it is found.
     explicit findings(bool at_once) : at_once_{at_once} {}
 
-    void add(severity is, std::string subject, const std::string& text);
+    void add(severity is, std::string subject, const std::string& text, std::string command = {});
+    // The options that `colock` needs in such a command, with a blank before each.
+    std::string options_of_servers = {};
 
     [[nodiscard]] std::size_t count(severity is) const;
     [[nodiscard]] const std::vector<finding>& all() const noexcept { return all_; }

@@ -22,8 +22,10 @@ public:
     {
         if (count_++ < shown_most) {
             text_ += (text_.empty() ? "" : ", ") + name;
+            shown_.push_back(name);
         }
     }
+    [[nodiscard]] const std::vector<std::string>& shown() const { return shown_; }
     [[nodiscard]] bool empty() const { return count_ == 0; }
     [[nodiscard]] std::string text() const
     {
@@ -35,6 +37,7 @@ private:
     static constexpr std::size_t shown_most = 3;
     std::size_t count_ = 0;
     std::string text_;
+    std::vector<std::string> shown_;
 };
 
 struct leftovers {
@@ -96,6 +99,26 @@ asio::awaitable<void> look_below(client& zk, std::string top, milliseconds oldes
     }
 }
 
+// A line for each of those that are named, where it can be typed.
+template <class Line>
+std::string commands_for(const names& of, Line line)
+{
+    std::string all;
+    for (const auto& path : of.shown()) {
+        if (const auto words = line(path); !words.empty()) {
+            all += (all.empty() ? "" : "\n") + words;
+        }
+    }
+    return all;
+}
+
+// Of a permit: the semaphore.
+std::string lock_of(const std::string& node)
+{
+    const auto directory = parent_of(node);
+    return directory.ends_with("/leases") ? parent_of(directory) : directory;
+}
+
 } // namespace
 
 asio::awaitable<void> look_for_leftovers(client& zk, std::string path, milliseconds old,
@@ -111,12 +134,25 @@ asio::awaitable<void> look_for_leftovers(client& zk, std::string path, milliseco
     if (!l.without_session.empty()) {
         found.add(severity::warning, "leftover",
                   "contenders without a session, which block their lock for ever: " +
-                      l.without_session.text() + "; `colock break` removes them");
+                      l.without_session.text() + "; `colock break` removes them",
+                  commands_for(l.without_session, [&](const std::string& node) {
+                      const auto lock = shell_word(lock_of(node));
+                      const auto name = shell_word(node.substr(node.rfind('/') + 1));
+                      return lock.empty() || name.empty()
+                                 ? std::string{}
+                                 : "colock break" + found.options_of_servers + " --node " + name +
+                                       ' ' + lock;
+                  }));
     }
     if (!l.old.empty()) {
         found.add(severity::warning, "leftover",
                   "contenders older than " + shown(old) + ": " + l.old.text() +
-                      "; `colock why` says whose they are");
+                      "; `colock why` says whose they are",
+                  commands_for(l.old, [&](const std::string& node) {
+                      const auto lock = shell_word(lock_of(node));
+                      return lock.empty() ? lock
+                                          : "colock why" + found.options_of_servers + ' ' + lock;
+                  }));
     }
     if (!l.empty.empty()) {
         found.add(severity::warning, "leftover",

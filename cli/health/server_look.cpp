@@ -283,7 +283,8 @@ void judge_tick(const std::vector<server_facts>& servers, milliseconds ours, fin
         found.add(severity::error, "tick",
                   "tickTime is " + shown(largest) + ", and clients are told " + shown(ours) +
                       ": a holder may be told of its loss too late; set " + option +
-                      ", and the same in programs");
+                      ", and the same in programs",
+                  "export COLOCK_TICK=" + std::to_string(largest.count()) + "ms");
     } else if (!all_known) {
         found.add(severity::unknown, "tick",
                   "tickTime cannot be told from the limits of sessions, which are set by hand; "

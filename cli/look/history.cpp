@@ -3,6 +3,7 @@
 #include <colock/log.hpp>
 
 #include "connect/duration.hpp"
+#include "connect/path_argument.hpp"
 #include "look/past.hpp"
 #include "look/server_files.hpp"
 #include "look/words.hpp"
@@ -350,7 +351,7 @@ void add_history(program& p)
                       {"121", {}},
                       {"122", {}}}});
     const auto o = std::make_shared<history_options>();
-    c.options->add_option("PATH", o->path, "the lock")->required();
+    add_path(*c.options, o->path, "the lock")->required();
     c.options
         ->add_option("--from", o->directories,
                      "dataDir or dataLogDir of a server, or version-2 in it; may be repeated")

@@ -2,6 +2,7 @@
 #include <colock/group.hpp>
 #include <colock/log.hpp>
 
+#include "connect/path_argument.hpp"
 #include "connect/patience.hpp"
 #include "connect/run_client.hpp"
 #include "look/look_at.hpp"
@@ -52,7 +53,7 @@ public:
     std::vector<seen_lock> found;
     std::vector<std::string> unlisted; // what an access control list hides
 
-    asio::awaitable<void> below(const seen_lock& parent, bool deeper)
+    asio::awaitable<void> below(const seen_lock& parent, std::size_t levels)
     {
         auto names = parent.child_names;
         std::ranges::sort(names);
@@ -69,12 +70,12 @@ public:
             }
             if (seen.is_gathering()) { // what is below it are its parts
                 found.push_back(std::move(seen));
-            } else if (deeper) {
+            } else if (levels > 1) {
                 const auto here = seen; // below it, and then it
                 if (here.is_lock()) {
                     found.push_back(std::move(seen));
                 }
-                co_await below(here, true);
+                co_await below(here, levels - 1);
             } else if (seen.is_lock()) {
                 found.push_back(std::move(seen));
             }
@@ -170,13 +171,14 @@ std::string lines_of(const seen_lock& seen, bool whole)
 
 asio::awaitable<int> list(client& zk, const ls_options& o)
 {
-    co_await catch_up(zk, o.path);
-    const auto top = co_await look_at(zk, o.path, walk::everything);
+    co_await catch_up(zk, o.path.empty() ? "/" : o.path);
+    const auto top = co_await look_at(zk, o.path.empty() ? "/" : o.path, walk::everything);
     walk w{zk, o};
     const bool is_one = top.is_lock() || top.is_gathering();
     const bool alone = is_one && !o.recursive;
     if (!alone) {
-        co_await w.below(top, o.recursive);
+        constexpr std::size_t all_levels = std::numeric_limits<std::size_t>::max();
+        co_await w.below(top, o.recursive ? all_levels : o.path.empty() ? 2 : 1);
     }
     auto& all = w.found;
     if (is_one) {
@@ -227,7 +229,7 @@ void add_ls(program& p)
 {
     auto& c = p.add(
         {.name = "ls",
-         .synopsis = "[options] PATH",
+         .synopsis = "[options] [PATH]",
          .summary = "list locks, who holds them, and how many wait",
          .description =
              "Tells of the lock at PATH, with its whole queue, or of all locks one level below it: "
@@ -235,19 +237,23 @@ void add_ls(program& p)
              "half of the "
              "fencing token), and how\nmany wait. Recognises the locks of colock, Curator, kazoo, "
              "go-zookeeper and ZooKeeper's recipe\nby the names of their nodes. A lock that nobody "
-             "holds has no nodes, so it is not listed.\n\nGroups and shards are named in a line "
+             "holds has no nodes, so it is not listed. Without PATH: the locks on the first two "
+             "levels, such "
+             "as /backup and /locks/backup.\n\nGroups and shards are named in a line "
              "each; of one alone, or with -l, with their members. A "
              "directory\nof sessions' own nodes is taken for a group, unless they say whose "
              "processes they "
              "are, as a lock of a\nsingle node does.",
-         .examples = {{"colock ls /locks", "the locks one level below /locks"},
+         .examples = {{"colock ls", "the locks on the first two levels"},
+                      {"colock ls /locks", "the locks one level below /locks"},
                       {"colock ls -r /", "all locks that there are"},
                       {"colock ls /locks/backup", "one lock, with all that wait"},
                       {"colock ls --json -r /locks | jq '.locks[] | select(.waiting > 10).path'",
                        "the paths of long queues"}},
          .statuses = {{"1", "There is no lock."}}});
     const auto o = std::make_shared<ls_options>();
-    c.options->add_option("PATH", o->path, "a lock, or a node with locks below it")->required();
+    add_path(*c.options, o->path,
+             "a lock, or a node with locks below it; without it, the first two levels");
     c.options->add_flag("-r,--recursive", o->recursive, "look all the way down");
     c.options->add_flag("-l,--long", o->whole, "show whole queues, each waiter in a line");
     c.options->add_flag("--json", o->as_json, "print one JSON document");

@@ -7,6 +7,7 @@
 
 #include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
+#include "connect/path_argument.hpp"
 #include "connect/patience.hpp"
 #include "connect/run_client.hpp"
 #include "look/look_at.hpp"
@@ -190,7 +191,7 @@ void add_shards(program& p)
                        "whether all is at rest, for scripts"}},
          .statuses = {{"1", "There are no shards."}}});
     const auto o = std::make_shared<shards_command>();
-    c.options->add_option("PATH", o->path, "the path of the shards")->required();
+    add_path(*c.options, o->path, "the path of the shards")->required();
     c.options->add_flag("-l,--long", o->whole, "show each shard in a line");
     c.options->add_flag("--json", o->as_json, "print one JSON document");
     add_server_options(*c.options, o->servers);

@@ -4,6 +4,7 @@
 
 #include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
+#include "connect/path_argument.hpp"
 #include "connect/run_client.hpp"
 #include "connect/until_signal.hpp"
 #include "look/look_at.hpp"
@@ -350,7 +351,7 @@ void add_top(program& p)
                       {"colock top /locks | cat", "print once"}},
          .statuses = {{"1", "Without a terminal: there is no lock."}}});
     const auto o = std::make_shared<top_options>();
-    c.options->add_option("PATH", o->paths, "a lock, or a node with locks below it")->required();
+    add_path(*c.options, o->paths, "a lock, or a node with locks below it")->required();
     add_duration(*c.options, "--interval", o->interval, "how often to look and to draw")
         ->default_str("1s");
     add_server_options(*c.options, o->servers);

@@ -2,6 +2,7 @@
 #include <colock/log.hpp>
 
 #include "connect/duration.hpp"
+#include "connect/path_argument.hpp"
 #include "connect/patience.hpp"
 #include "connect/run_client.hpp"
 #include "look/diagnosis.hpp"
@@ -252,7 +253,7 @@ void add_why(program& p)
                       {"1", "Another cause keeps the lock from going on."},
                       {"122", "Refused: a permission is missing."}}});
     const auto o = std::make_shared<why_options>();
-    c.options->add_option("PATH", o->what.paths, "the path of a lock")->required();
+    add_path(*c.options, o->what.paths, "the path of a lock")->required();
     c.options->add_flag("--json", o->as_json, "print one JSON document");
     std::string kinds;
     for (const auto& word : all_kind_words()) {

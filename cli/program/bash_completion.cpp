@@ -2,6 +2,8 @@
 #include "program/page.hpp"
 #include "program/program.hpp"
 
+#include <algorithm>
+
 namespace colock::cli {
 
 namespace {
@@ -75,7 +77,7 @@ constexpr std::string_view script_beginning = R"(# Completes the command line of
 _colock()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-    local command= words= files= i
+    local command= words= files= paths= i
     COMPREPLY=()
     # Bash divides --option=value at the "=".
     if [[ $cur == = ]]; then
@@ -105,6 +107,13 @@ constexpr std::string_view script_end = R"(    esac
     if [[ $files ]]; then
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+    elif [[ $paths && $cur == /* ]]; then
+        local -a typed
+        read -ra typed <<<"${COMP_LINE:0:COMP_POINT}"
+        mapfile -t COMPREPLY < <("${COMP_WORDS[0]}" paths "$cur" -- "${typed[@]:1}" 2>/dev/null)
+        if [[ ${COMPREPLY[0]-} == */ ]]; then
+            compopt -o nospace 2>/dev/null
+        fi
     elif [[ $words ]]; then
         COMPREPLY=($(compgen -W "$words" -- "$cur"))
     fi
@@ -123,8 +132,9 @@ std::string bash_completion(const program& p)
         const auto text = page_of(c);
         out += "        " + std::string{c.text.name} + ")\n            case $prev in\n" +
                values_of(text) + "                *) words='" + names_of_options(text) +
-               words_of_arguments(text, p) + (starts_a_command(c) ? " --" : "") +
-               "' ;;\n            esac\n            ;;\n";
+               words_of_arguments(text, p) + (starts_a_command(c) ? " --'" : "'") +
+               (std::ranges::any_of(text.arguments, &shown_option::is_path) ? " paths=1" : "") +
+               " ;;\n            esac\n            ;;\n";
     }
     out += script_end;
     return out;

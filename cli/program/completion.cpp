@@ -16,8 +16,9 @@ void add_completion(program& p)
          .summary = "print a script that completes command lines",
          .description =
              "Prints a script with which the shell completes commands, options, files and fixed "
-             "words. It does not ask servers, so paths of locks are yours to type. An installed "
-             "colock has its scripts where the shells look for them.",
+             "words; and, after a slash, paths of locks, for which it asks the servers of the line "
+             "(`colock paths`). An installed colock has its scripts where the shells look for "
+             "them.",
          .examples = {
              {"source <(colock completion bash)",
               "Complete in this bash; or put it into ~/.bashrc."},

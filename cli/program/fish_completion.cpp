@@ -55,6 +55,12 @@ std::string fish_completion(const program& p)
         "function __colock_begins\n"
         "    test (count (commandline -opc)) -eq 1\n"
         "end\n"
+        "function __colock_paths # those that begin as the last word does, if it is a path\n"
+        "    set -l word (commandline -ct)\n"
+        "    if string match -q -- '/*' $word\n"
+        "        command colock paths $word -- (commandline -opc)[2..-1] 2>/dev/null\n"
+        "    end\n"
+        "end\n"
         "complete -c colock -f\n"
         // Behind "--" stands another command's line.
         "complete -c colock -n 'contains -- -- (commandline -opc)' -F -a "
@@ -75,6 +81,10 @@ std::string fish_completion(const program& p)
             out += line(option, condition);
         }
         for (const auto& argument : text.arguments) {
+            if (argument.is_path()) {
+                out += "complete -c colock -n " + in_single_quotes(condition) +
+                       " -a '(__colock_paths)'\n";
+            }
             const auto& words = argument.value == "COMMAND" ? names : argument.choices;
             if (!words.empty()) {
                 out += "complete -c colock -n " + in_single_quotes(condition) + " -a " +

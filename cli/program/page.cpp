@@ -1,5 +1,7 @@
 #include "program/page.hpp"
 
+#include "program/settings.hpp"
+
 #include <algorithm>
 
 namespace colock::cli {
@@ -141,8 +143,29 @@ void add_environment(page& to, bool starts)
     }
 }
 
+void add_settings(page& to)
+{
+    std::string names;
+    for (const auto& name : setting_names()) {
+        names += (names.empty() ? "`" : ", `") + name + '`';
+    }
+    to.files.push_back(
+        {"/etc/colock.conf, ~/.config/colock.conf",
+         "Settings, one a line, such as `servers = zk1:2181,zk2:2181`: those options of this "
+         "command that neither the command line nor a variable gives. They are named as the "
+         "options are, without dashes: " +
+             names +
+             ". A line that begins with # is a comment. The user's file, which is in "
+             "$XDG_CONFIG_HOME where that is set, is stronger than the system's; --config FILE is "
+             "read in place of both. Files that it names may be relative to it. It holds no "
+             "secrets."});
+}
+
 void add_files(page& to)
 {
+    if (find(to, "--config")) {
+        add_settings(to);
+    }
     if (find(to, "--auth")) {
         to.files.push_back(
             {"the FILE of `--auth`",

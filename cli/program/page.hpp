@@ -19,6 +19,8 @@ struct shown_option {
     bool is_file = false;
 
     [[nodiscard]] bool is_argument() const { return names.empty(); }
+    // The path of a lock, which `colock paths` completes.
+    [[nodiscard]] bool is_path() const { return is_argument() && value == "PATH"; }
 };
 
 struct shown_row {

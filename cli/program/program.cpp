@@ -8,6 +8,7 @@
 #include "program/failure.hpp"
 #include "program/help.hpp"
 #include "program/page.hpp"
+#include "program/settings.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -89,26 +90,33 @@ const subcommand& program::find(std::string_view name) const
 
 namespace {
 
-// Where a variable stands in for an option, the variable is at fault.
-std::string with_variables(std::string text, const CLI::App& options,
-                           const std::vector<std::string>& given)
+void replace_option(std::string& text, const std::string& name, const std::string& by)
+{
+    for (auto at = text.find(name); at != text.npos; at = text.find(name, at + by.size())) {
+        const auto behind = at + name.size();
+        const bool is_whole = behind == text.size() ||
+                              (text[behind] != '-' && (text[behind] < 'a' || text[behind] > 'z'));
+        if (is_whole) {
+            text.replace(at, name.size(), by);
+        }
+    }
+}
+
+// Where a variable or a setting stands in for an option, that is at fault.
+std::string with_sources(std::string text, const CLI::App& options,
+                         const std::vector<std::string>& given,
+                         const std::vector<applied_setting>& settings)
 {
     for (const auto* option : options.get_options()) {
         const auto name = option->get_name();
         const auto variable = option->get_envname();
         const bool is_given = std::ranges::any_of(
             given, [&](const std::string& word) { return word.substr(0, word.find('=')) == name; });
-        if (variable.empty() || is_given || !std::getenv(variable.c_str())) {
-            continue;
-        }
-        for (auto at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
-            const auto behind = at + name.size();
-            const bool is_whole =
-                behind == text.size() ||
-                (text[behind] != '-' && (text[behind] < 'a' || text[behind] > 'z'));
-            if (is_whole) {
-                text.replace(at, name.size(), variable);
-            }
+        const auto setting = std::ranges::find(settings, name, &applied_setting::option);
+        if (setting != settings.end()) {
+            replace_option(text, name, name.substr(2) + " (" + setting->place + ')');
+        } else if (!variable.empty() && !is_given && std::getenv(variable.c_str())) {
+            replace_option(text, name, variable);
         }
     }
     return text;
@@ -146,6 +154,7 @@ int program::run(int argc, char** argv)
     std::ranges::reverse(own); // as CLI11 wants them, which takes them away, too
 
     std::string said_by = "colock";
+    std::vector<applied_setting> settings;
     const auto chosen = [&]() -> subcommand* {
         const auto at =
             std::ranges::find_if(commands_, [](auto& c) { return c.options->parsed(); });
@@ -153,7 +162,7 @@ int program::run(int argc, char** argv)
     };
     const auto say = [&](std::string line, int status) {
         if (const auto* const c = chosen(); c && status == usage) {
-            line = with_variables(std::move(line), *c->options, given);
+            line = with_sources(std::move(line), *c->options, given, settings);
         }
         say_last(said_by + ": " + printable(line, longest_line) + '\n'); // CLI11 repeats words
         return status;
@@ -168,6 +177,7 @@ int program::run(int argc, char** argv)
         app_.parse(own);
         auto* const c = chosen();
         said_by += ' ' + std::string{c->text.name};
+        settings = apply_settings(*c->options);
         return written(c->run());
     } catch (const CLI::CallForHelp&) {
         auto* const c = chosen();

@@ -89,6 +89,7 @@ void add_bench(program& p);
 void add_serve(program& p);
 void add_help(program& p);
 void add_completion(program& p);
+void add_paths(program& p);
 void add_man(program& p);
 
 } // namespace colock::cli

@@ -28,6 +28,9 @@ std::string action_of(const shown_option& option, const program& all)
     if (option.is_file) {
         return option.value == "DIRECTORY" ? "_files -/" : "_files";
     }
+    if (option.is_path()) {
+        return "_colock_paths";
+    }
     std::string words;
     for (const auto& choice : option.choices) {
         words += (words.empty() ? "" : " ") + choice;
@@ -65,8 +68,9 @@ std::string specifications(const page& p, const program& all)
     }
     std::size_t number = 0;
     for (const auto& argument : p.arguments) {
-        out += " \\\n                '" + std::to_string(++number) + ':' + escaped(argument.value) +
-               ':' + action_of(argument, all) + '\'';
+        const bool has_more = p.synopsis.find(argument.value + "...") != p.synopsis.npos;
+        out += " \\\n                '" + (has_more ? "*" : std::to_string(++number)) + ':' +
+               escaped(argument.value) + ':' + action_of(argument, all) + '\'';
     }
     return out;
 }
@@ -75,10 +79,14 @@ std::string specifications(const page& p, const program& all)
 
 std::string zsh_completion(const program& p)
 {
-    std::string out =
-        "#compdef colock\n# Completes the command line of colock in zsh.\n\n_colock()\n{\n"
-        "    local curcontext=$curcontext state line\n    local -A opt_args\n"
-        "    local -a commands=(\n";
+    std::string out = "#compdef colock\n# Completes the command line of colock in zsh.\n\n"
+                      "_colock_paths()\n{\n"
+                      "    local -a found=(${(f)\"$(command colock paths \"$PREFIX\" -- "
+                      "\"${(@)words[1,CURRENT-1]}\" 2>/dev/null)\"})\n"
+                      "    compadd -Q -S '' -- ${(M)found:#*/}\n"
+                      "    compadd -Q -- ${found:#*/}\n}\n\n_colock()\n{\n"
+                      "    local curcontext=$curcontext state line\n    local -A opt_args\n"
+                      "    local -a commands=(\n";
     for (const auto& c : p.commands()) {
         out += "        '" + std::string{c.text.name} + ':' + escaped(c.text.summary) + "'\n";
     }

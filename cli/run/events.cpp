@@ -117,9 +117,9 @@ std::chrono::nanoseconds age(const queue_entry& e)
 
 } // namespace
 
-events::events(std::string command, std::string path, bool as_json)
+events::events(std::string command, std::string path, bool as_json, service_manager manager)
     : command_{std::move(command)}, path_{std::move(path)}, json_{as_json},
-      terminal_{!as_json && ::isatty(STDERR_FILENO) == 1},
+      terminal_{!as_json && ::isatty(STDERR_FILENO) == 1}, manager_{std::move(manager)},
       out_{STDERR_FILENO, [command = command_, path = path_, as_json](std::size_t dropped) {
                return as_json ? json_line(path, "dropped", {{"lines", dropped}})
                               : command + ": " + std::to_string(dropped) +
@@ -127,6 +127,14 @@ events::events(std::string command, std::string path, bool as_json)
                                     " could not be written here\n";
            }}
 {
+    manager_.status("connecting, for " + path_);
+}
+
+std::chrono::seconds events::time_between_looks() const noexcept
+{
+    return wants_wait() ? std::chrono::seconds{1}
+           : manager_   ? std::chrono::seconds{30}
+                        : std::chrono::hours{1};
 }
 
 void events::waiting(const queue_view& queue, std::int64_t own_session)
@@ -157,12 +165,13 @@ void events::waiting(const queue_view& queue, std::int64_t own_session)
         }
         return;
     }
-    if (in_background() || !out_.idle()) {
-        return; // the next one is newer
-    }
     const auto rest = ": " + place(before, all.size()) + "; held by " +
                       printable(holder_name(holder)) + ", " +
                       std::string{words_before_age(holder.name)} + shown(age(holder));
+    manager_.status("waiting for " + path_ + rest);
+    if (!terminal_ || in_background() || !out_.idle()) {
+        return; // the next one is newer
+    }
     out_.write("\r\033[K" + line_of("waiting for ", printable(path_), rest, width() - 1));
     shows_wait_ = true;
 }
@@ -199,6 +208,9 @@ void events::granted(std::uint32_t shard, const std::string& node, const std::st
 
 void events::started(int process, std::optional<std::uint32_t> shard)
 {
+    if (!shard) {
+        manager_.ready("holds " + path_ + "; the command is process " + std::to_string(process));
+    }
     if (json_) {
         line("started", with_shard({{"pid", process}}, shard));
     }
@@ -217,6 +229,7 @@ void events::exited(std::uint32_t shard, int status, bool by_itself)
 void events::note(const std::string& event, const std::string& text,
                   std::optional<std::uint32_t> shard)
 {
+    manager_.status(text);
     if (json_) {
         line(event, with_shard({{"text", text}}, shard));
     } else {
@@ -226,6 +239,7 @@ void events::note(const std::string& event, const std::string& text,
 
 void events::ended(int status, std::string_view reason, const std::string& text)
 {
+    manager_.stopping();
     if (json_) {
         json::object fields{{"status", status}, {"reason", reason}};
         if (!text.empty()) {

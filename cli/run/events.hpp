@@ -5,9 +5,11 @@
 #include <colock/queue_view.hpp>
 
 #include "program/background_writer.hpp"
+#include "run/service_manager.hpp"
 
 #include <boost/json/object.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,10 +20,12 @@ namespace colock::cli {
 class events {
 public:
     // `command` begins each line in words, such as "colock run". Starts a thread: to be made after the guardian is forked.
-    events(std::string command, std::string path, bool as_json);
+    events(std::string command, std::string path, bool as_json, service_manager manager = {});
 
     // Whether the wait is worth a look: on a terminal, or as JSON.
     [[nodiscard]] bool wants_wait() const noexcept { return json_ || terminal_; }
+    // How often. A service manager asks for no more than the servers can bear from all that stand by.
+    [[nodiscard]] std::chrono::seconds time_between_looks() const noexcept;
 
     // The queue as it is, with the session of this client. On a terminal the line stays, and changes; as JSON, a line for
     // each change of place or holder.
@@ -52,6 +56,7 @@ private:
     std::string path_;
     bool json_;
     bool terminal_;
+    service_manager manager_;
     bool shows_wait_ = false;
     std::optional<std::string> last_wait_;
     background_writer out_;

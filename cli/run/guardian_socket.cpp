@@ -1,5 +1,7 @@
 #include "run/guardian_socket.hpp"
 
+#include "connect/awaiting.hpp"
+
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -8,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <utility>
 
 namespace colock::cli {
@@ -58,6 +61,14 @@ asio::awaitable<std::optional<message>> guardian_socket::next()
                                      asio::use_awaitable);
     }
     co_return std::nullopt;
+}
+
+asio::awaitable<void> keep_going_for_ever(guardian_socket& guardian)
+{
+    for (;;) {
+        co_await pause(std::chrono::milliseconds{500});
+        guardian.keep_going();
+    }
 }
 
 } // namespace colock::cli

@@ -46,4 +46,8 @@ private:
     int socket_ = -1;
 };
 
+// Where this process is the first of its PID namespace, such as a container's: whoever was left by others is its child then, and
+// has to be reaped. Never returns.
+boost::asio::awaitable<void> keep_going_for_ever(guardian_socket& guardian);
+
 } // namespace colock::cli

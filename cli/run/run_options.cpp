@@ -1,6 +1,7 @@
 #include "run/run_options.hpp"
 
 #include "connect/duration.hpp"
+#include "connect/path_argument.hpp"
 #include "program/failure.hpp"
 #include "program/program.hpp"
 #include "run/events.hpp"
@@ -65,7 +66,7 @@ access_control_list acl_of(const std::string& name, const client_options& who)
 
 void add_run_options(CLI::App& to, run_options& o)
 {
-    to.add_option("PATH", o.path, "the path of the lock, such as /locks/backup")->required();
+    add_path(to, o.path, "the path of the lock, such as /locks/backup")->required();
     add_duration(
         to, "--timeout,-w", o.timeout,
         "wait for the lock for this time at most, and 0 as --try; without it, as long as it "
@@ -109,6 +110,9 @@ void add_run_options(CLI::App& to, run_options& o)
     to.add_flag(
         "--keep-identity", o.keep_identity,
         "the command inherits COLOCK_AUTH and COLOCK_TLS_KEY_PASSWORD: for a colock inside it");
+    to.add_flag("--notify", o.notify,
+                "tell systemd, or another manager of services: ready when the lock is held, and "
+                "what\nhappens; and that colock works, where there is a watchdog");
     add_server_options(to, o.servers);
 }
 
@@ -135,6 +139,9 @@ run_basis basis_of(const run_options& o, const std::string& name, const program&
     b.servers.acl = acl_of(o.acl, b.servers);
     b.servers.close_timeout = std::max(1ms, o.release_timeout);
     b.terms = {o.grace, margin};
+    if (o.notify) {
+        b.manager = service_manager::take();
+    }
     return b;
 }
 
@@ -156,6 +163,7 @@ supervision supervision_of(const run_options& o, std::string name, lock_kind kin
     s.shell = o.shell;
     s.limit = o.timeout;
     s.terms = b.terms;
+    s.manager = b.manager;
     s.retries = o.retries;
     s.release_limit = o.release_timeout;
     s.busy_status = o.busy_status;

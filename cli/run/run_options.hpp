@@ -2,6 +2,7 @@
 #pragma once
 
 #include "connect/server_options.hpp"
+#include "run/service_manager.hpp"
 #include "run/supervisor.hpp"
 
 #include <chrono>
@@ -34,6 +35,7 @@ struct run_options {
     bool json = false;
     bool verbose = false;
     bool keep_identity = false;
+    bool notify = false;
 };
 
 void add_run_options(CLI::App& to, run_options& options);
@@ -44,6 +46,7 @@ struct run_basis {
     client_options servers;
     std::vector<std::string> warnings;
     ending_terms terms;
+    service_manager manager;
 };
 [[nodiscard]] run_basis basis_of(const run_options& options, const std::string& name,
                                  const program& p);

@@ -113,6 +113,7 @@ shard_supervision supervision_of(const run_options& common, const shard_run_opti
     s.words = p.words();
     s.shell = common.shell;
     s.terms = b.terms;
+    s.manager = b.manager;
     s.leave_limit = o.leave_timeout.value_or(5s);
     s.release_limit = common.release_timeout;
     s.json = common.json;

@@ -52,7 +52,8 @@ public:
     explicit shard_supervisor(const shard_supervision& what)
         : what_{what}, nursery_{{what.words, what.shell, what.terms, inherited_, what.shown}},
           zk_{context_, guarded(what.servers, nursery_.consent())}, signals_{context_},
-          shards_{zk_, what.path, what.shards}, say_{what.program, what.path, what.json}
+          shards_{zk_, what.path, what.shards}, say_{what.program, what.path, what.json,
+                                                     what.manager}
     {
         ::signal(SIGPIPE, SIG_IGN); // a reader of our output that has gone
     }
@@ -65,6 +66,7 @@ public:
             }
         }
         hear_signals();
+        asio::co_spawn(context_, what_.manager.feed_watchdog(), asio::detached);
         for (const auto& text : what_.warnings) {
             say_.note("warning", text);
         }
@@ -141,6 +143,7 @@ private:
         }
         nursery_.adopt_orphans();
         is_member_ = true;
+        what_.manager.ready("takes part in " + what_.path);
         co_await first_of(be_member(), require_nursery());
     }
 

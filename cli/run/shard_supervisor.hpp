@@ -21,6 +21,7 @@ struct shard_supervision {
     std::vector<std::string> words; // of the commands; "{}" is the number of the shard
     bool shell = false;
     ending_terms terms;
+    service_manager manager;                  // hears of it, too
     std::chrono::milliseconds leave_limit{0}; // to hand the shards on
     std::chrono::milliseconds release_limit{
         0}; // for the end of the session, when the servers are silent

@@ -29,6 +29,7 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -78,7 +79,7 @@ public:
                                   inherited_, terminal_, what.shown}},
           zk_{context_, guarded(what.servers, guardian_.consent())}, signals_{context_},
           deadline_{steady::time_point::max()}, leave_{context_, steady::time_point::max()},
-          say_{what.program, what.lock.path, what.json}
+          say_{what.program, what.lock.path, what.json, what.manager}
     {
         ::signal(SIGPIPE, SIG_IGN); // a reader of our output that has gone
         if (what.limit && *what.limit > 0ms) {
@@ -94,6 +95,10 @@ public:
             }
         }
         hear_signals();
+        asio::co_spawn(context_, what_.manager.feed_watchdog(), asio::detached);
+        if (::getpid() == 1) {
+            asio::co_spawn(context_, keep_going_for_ever(guardian_), asio::detached);
+        }
         for (const auto& text : what_.warnings) {
             say_.note("warning", text);
         }
@@ -315,9 +320,9 @@ private:
     {
         asio::steady_timer next{context_};
         for (;;) {
-            next.expires_after(say_.wants_wait() ? 1s : std::chrono::hours{1});
+            next.expires_after(say_.time_between_looks());
             co_await next.async_wait(asio::use_awaitable);
-            if (say_.wants_wait() && zk_.state() == connection_state::connected) {
+            if (zk_.state() == connection_state::connected) {
                 try {
                     const auto queue = co_await view(zk_, what_.lock);
                     say_.waiting(queue, zk_.session_id());

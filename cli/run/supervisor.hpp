@@ -6,6 +6,7 @@
 #include "run/guardian_policy.hpp"
 #include "run/lock_choice.hpp"
 #include "run/once_per.hpp"
+#include "run/service_manager.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -33,6 +34,7 @@ struct supervision {
     std::optional<int> busy_status; // in place of busy and timed_out
     job_terms job;
     std::optional<std::chrono::milliseconds> max_hold; // of the command
+    service_manager manager;                           // hears of it, too
     bool json = false;
     bool verbose = false;
     bool keep_identity = false;        // the command inherits the variables that hold secrets

@@ -104,7 +104,6 @@ BOOST_AUTO_TEST_CASE(what_there_is_not_is_said_in_one_line)
                                                     {"--nonsense"},
                                                     {"doctor", "--nonsense"},
                                                     {"doctor", "locks"},
-                                                    {"doctor", "/a", "/b"},
                                                     {"doctor", "--old", "never"},
                                                     {"doctor", "--auth", "/does/not/exist"},
                                                     {"bench", "--seconds", "0"},

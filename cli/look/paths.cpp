@@ -1,0 +1,124 @@
+// `colock paths`: what a path may go on with, for the completion of shells.
+#include <colock/client.hpp>
+
+#include "connect/awaiting.hpp"
+#include "connect/run_client.hpp"
+#include "names/lock_kind.hpp"
+#include "names/node_path.hpp"
+#include "program/exit_status.hpp"
+#include "program/failure.hpp"
+#include "program/program.hpp"
+#include "program/settings.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace colock::cli {
+
+namespace {
+
+namespace asio = boost::asio;
+
+struct paths_options {
+    server_options servers;
+    std::string word;
+};
+
+// Somebody waits at a prompt: to connect, and to be answered, may take this long each.
+constexpr std::chrono::milliseconds for_a_prompt{700};
+
+// A shell puts the path into a command line: what it would not take for itself is not offered.
+bool is_plain(std::string_view name)
+{
+    return std::ranges::all_of(name, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view{"._-+:@%,="}.find(c) != std::string_view::npos ||
+               static_cast<unsigned char>(c) >= 0x80;
+    });
+}
+
+asio::awaitable<void> offer(client& zk, std::string word)
+{
+    constexpr std::size_t most = 200;
+    const auto directory = parent_of(word);
+    const auto beginning = last_name(word);
+    auto [ec, found] = co_await zk.async_children(directory, no_throw);
+    std::erase_if(found.names, [&](const std::string& name) {
+        return !name.starts_with(beginning) || !is_plain(name) || is_contender_name(name) ||
+               (directory == "/" && name == "zookeeper"); // the servers' own
+    });
+    std::ranges::sort(found.names);
+    found.names.resize(std::min(most, found.names.size()));
+    for (const auto& name : found.names) {
+        const auto path = child_of(directory, name);
+        const auto [failed, below] = co_await zk.async_children(path, no_throw);
+        const bool goes_on = !failed && !below.names.empty() && kinds_among(below.names).empty();
+        std::cout << path << (goes_on ? "/\n" : "\n");
+    }
+}
+
+asio::awaitable<int> offer_for_a_moment(client& zk, std::string word)
+{
+    co_await first_of(offer(zk, std::move(word)), pause(for_a_prompt));
+    co_return success;
+}
+
+// The options that the line has so far; it may be unfinished.
+void read_typed(std::vector<std::string> words, server_options& into)
+{
+    CLI::App line;
+    line.set_help_flag();
+    line.allow_extras();
+    add_server_options(line, into);
+    std::ranges::reverse(words); // as CLI11 wants them
+    try {
+        line.parse(words);
+    } catch (const CLI::ParseError&) {
+        return;
+    }
+    apply_settings(line);
+}
+
+} // namespace
+
+void add_paths(program& p)
+{
+    auto& c = p.add(
+        {.name = "paths",
+         .synopsis = "[options] WORD [-- LINE...]",
+         .summary = "print what a path may go on with, for completion",
+         .description =
+             "Prints the paths of nodes that begin with WORD, one level further, each in a line; "
+             "those with other nodes below, which are no contenders, with a slash at the end. The "
+             "completions of shells ask it, and pass on the line that was typed, for options such "
+             "as `--servers`. It says nothing when the servers do not answer in time, which is "
+             "less than a second, and leaves out names with characters that mean something to a "
+             "shell.",
+         .examples = {{"colock paths /locks/ba", "The paths that begin so."}},
+         .statuses = {{"0", "Always, whatever was found."}, {"121", {}}, {"122", {}}}});
+    const auto o = std::make_shared<paths_options>();
+    c.options->add_option("WORD", o->word, "how the path begins")->required();
+    add_server_options(*c.options, o->servers);
+    c.run = [&p, o] {
+        if (!o->word.starts_with('/')) {
+            return success;
+        }
+        try {
+            read_typed(p.words(), o->servers);
+            auto options = to_client_options(o->servers, [](const std::string&) {});
+            options.connect_timeout = for_a_prompt;
+            options.close_timeout = for_a_prompt;
+            run_client(options, [&](client& zk) { return offer_for_a_moment(zk, o->word); });
+        } catch (const std::exception&) { // nobody can read it within a command line
+        }
+        return success;
+    };
+}
+
+} // namespace colock::cli

@@ -1,0 +1,103 @@
+#include "run/service_manager.hpp"
+
+#include <colock/log.hpp>
+
+#include "connect/awaiting.hpp"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+namespace colock::cli {
+
+namespace asio = boost::asio;
+
+namespace {
+
+std::string taken_variable(const char* name)
+{
+    const char* const value = std::getenv(name);
+    std::string taken = value ? value : "";
+    ::unsetenv(name);
+    return taken;
+}
+
+std::optional<std::int64_t> number_in(std::string_view text)
+{
+    std::int64_t number = 0;
+    const auto* const end = text.data() + text.size();
+    const auto [at, ec] = std::from_chars(text.data(), end, number);
+    return ec == std::errc{} && at == end && number > 0 ? std::optional{number} : std::nullopt;
+}
+
+} // namespace
+
+service_manager service_manager::take()
+{
+    service_manager m;
+    auto address = taken_variable("NOTIFY_SOCKET");
+    const auto period = number_in(taken_variable("WATCHDOG_USEC"));
+    const auto whose = number_in(taken_variable("WATCHDOG_PID"));
+    if (address.size() < 2 || address.size() >= sizeof(sockaddr_un::sun_path) ||
+        (address.front() != '/' && address.front() != '@')) {
+        return m;
+    }
+    if (address.front() == '@') {
+        address.front() = '\0'; // of an abstract socket
+    }
+    m.address_ = std::move(address);
+    if (period && whose.value_or(::getpid()) == ::getpid()) {
+        m.watchdog_ = std::chrono::microseconds{*period};
+    }
+    return m;
+}
+
+void service_manager::tell(std::string_view message) const
+{
+    if (address_.empty()) {
+        return;
+    }
+    const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (socket < 0) {
+        return;
+    }
+    sockaddr_un to{};
+    to.sun_family = AF_UNIX;
+    std::memcpy(to.sun_path, address_.data(), address_.size());
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address_.size() +
+                                             (address_.front() == '/' ? 1 : 0));
+    static_cast<void>(::sendto(socket, message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
+                               reinterpret_cast<const sockaddr*>(&to), size));
+    ::close(socket);
+}
+
+void service_manager::ready(std::string_view status) const
+{
+    tell("READY=1\nSTATUS=" + printable(status));
+}
+
+void service_manager::status(std::string_view text) const
+{
+    tell("STATUS=" + printable(text));
+}
+
+void service_manager::stopping() const
+{
+    tell("STOPPING=1");
+}
+
+asio::awaitable<void> service_manager::feed_watchdog() const
+{
+    while (watchdog_) {
+        tell("WATCHDOG=1");
+        co_await pause(*watchdog_ / 2);
+    }
+}
+
+} // namespace colock::cli
