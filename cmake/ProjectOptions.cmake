@@ -71,3 +71,14 @@ elseif(COLOCK_SANITIZE)
                         "it can be empty, \"address,undefined\", \"thread\" or \"fuzzer\".")
 endif()
 add_compile_definitions(${COLOCK_ASIO_DEFINITIONS}) # also where colock is not linked
+
+# For programs that are started often: most of what the dynamic linker does at a start is for the runtime of C++.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT BUILD_SHARED_LIBS AND NOT COLOCK_SANITIZE)
+    include(CheckLinkerFlag)
+    check_linker_flag(CXX -static-libstdc++ COLOCK_HAS_STATIC_RUNTIME)
+endif()
+function(colock_link_quickly target)
+    if(COLOCK_HAS_STATIC_RUNTIME AND NOT BUILD_SHARED_LIBS AND NOT COLOCK_SANITIZE)
+        target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+    endif()
+endfunction()

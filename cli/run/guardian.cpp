@@ -15,10 +15,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace colock::cli {
 
@@ -32,6 +37,29 @@ struct guarded_run {
     bool behind_bound = false;
     bool refused = false; // some processes cannot be ended, and the supervisor was told
 };
+
+// Where it may: the guardian has to react while the machine is short of memory. Not the libraries that speak to servers: they are
+// most of the memory, and the guardian calls none of them.
+void lock_memory()
+{
+    std::ifstream maps{"/proc/self/maps"};
+    std::vector<std::pair<std::uintptr_t, std::size_t>> all;
+    for (std::string line; std::getline(maps, line);) {
+        std::uintptr_t begin = 0, end = 0;
+        const auto* const past = line.data() + line.size();
+        const auto [dash, first] = std::from_chars(line.data(), past, begin, 16);
+        const auto [blank, second] = std::from_chars(std::min(dash + 1, past), past, end, 16);
+        const bool is_for_servers = line.find("/libcrypto.") != line.npos ||
+                                    line.find("/libssl.") != line.npos ||
+                                    line.find("/libzookeeper") != line.npos;
+        if (first == std::errc{} && second == std::errc{} && !is_for_servers) {
+            all.emplace_back(begin, end - begin);
+        }
+    }
+    for (const auto& [begin, size] : all) {
+        ::mlock(reinterpret_cast<const void*>(begin), size); // NOLINT(performance-no-int-to-ptr)
+    }
+}
 
 class guardian {
 public:
@@ -63,8 +91,7 @@ private:
         ::setpgid(0, 0);
         adopt_orphans();
         show_as("lock-guardian");
-        ::mlockall(
-            MCL_CURRENT); // where it may: it has to react while the machine is short of memory
+        lock_memory();
         for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP,
                                  SIGTTIN, SIGTTOU, SIGPIPE, SIGALRM}) {
             ::signal(number, SIG_IGN);

@@ -503,15 +503,25 @@ private:
                                          !result.guardian_lost && !result.held_too_long &&
                                          result.wait_status == 0);
         }
-        const auto released = co_await first_of(held.release(), until_leaving());
+        const bool is_last = what_.retries == 0;
+        auto release = is_last ? end_session() : held.release(); // GCC 12: not within co_await
+        const auto released = co_await first_of(std::move(release), until_leaving());
         const auto* const ended = std::get_if<error_code>(&released);
-        if (!result.loss && (!ended || *ended == errc::safe_until_passed)) {
+        if (!result.loss &&
+            (!ended || (is_last ? static_cast<bool>(*ended) : *ended == errc::safe_until_passed))) {
             say_.note("unreleased", "no server has confirmed the release; the next one can have "
                                     "the lock when the session ends, " +
                                         shown(zk_.session_timeout()) +
                                         " after the servers have last heard of it");
         }
         co_return result;
+    }
+
+    // Releases the lock in one request, where another lock would not be asked for.
+    asio::awaitable<error_code> end_session()
+    {
+        const auto [ec] = co_await zk_.async_close(no_throw);
+        co_return ec;
     }
 
     // The servers may be silent when all is done. Then the session's time-out does the rest.
