@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(bash_zsh_and_fish_complete_paths)
                  files.path() +
                  "/_colock\"; print rea''dy'; zpty -r shell line '*ready*'; "
                  "zpty -n -w shell \"$1\"$'\\t'; zpty -r shell line \"*$2*\"; print -r -- $line",
-             "zsh", "colock why " + top + "/othe", top + "/other"},
+             "zsh", "colock why " + top + "/oth", top + "/other"},
             {"COLOCK_SERVERS=" + servers, "TERM=dumb"});
         BOOST_TEST(has(typed, top + "/other"), typed);
     }

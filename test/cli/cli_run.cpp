@@ -460,7 +460,7 @@ BOOST_AUTO_TEST_CASE(bad_input_gets_one_line_and_a_status)
         {{"run", path, "true"}, 125, "true"},
         {{"run", "--", "true"}, 125, "PATH"},
         {{"run", "no/path", "--", "true"}, 125, "no/path"},
-        {{"run", path + "/", "--", "true"}, 125, path},
+        {{"run", path + "//x", "--", "true"}, 125, path},
         {with({"--try", "--timeout", "1"}, {"true"}), 125, "--timeout"},
         {with({"--shared", "--exclusive"}, {"true"}), 125, "--exclusive"},
         {with({"--shared", "--permits", "1/2"}, {"true"}), 125, "--permits"},
