@@ -20,6 +20,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
@@ -39,6 +41,7 @@ namespace colock::cli {
 namespace {
 
 namespace asio = boost::asio;
+namespace json = boost::json;
 using std::chrono::steady_clock;
 constexpr std::size_t nodes_read = 2;
 
@@ -46,6 +49,7 @@ struct top_options {
     server_options servers;
     std::vector<std::string> paths;
     std::chrono::milliseconds interval = std::chrono::seconds{1};
+    bool as_json = false;
 };
 
 // How often a lock has changed hands within the last minute. A look sees the node of the holder; the numbers of the nodes
@@ -158,6 +162,22 @@ public:
         return out;
     }
 
+    // What was seen last, or why nothing was.
+    [[nodiscard]] json::object document() const
+    {
+        json::object all{{"time", time_words(std::chrono::system_clock::now())}};
+        if (!fault_.empty()) {
+            all["fault"] = fault_;
+            return all;
+        }
+        json::array locks;
+        for (const auto& lock : locks_) {
+            locks.push_back(as_json(lock));
+        }
+        all["locks"] = std::move(locks);
+        return all;
+    }
+
     [[nodiscard]] bool found_a_lock() const
     {
         return std::ranges::any_of(locks_, [](const seen_lock& l) {
@@ -252,16 +272,34 @@ bool is_over(const boost::system::system_error& e)
     return e.code() == asio::error::operation_aborted || e.code() == errc::client_closed;
 }
 
+asio::awaitable<void> look_or_say_why_not(table& t)
+{
+    try {
+        co_await t.look();
+    } catch (const boost::system::system_error& e) {
+        if (is_over(e)) {
+            throw;
+        }
+        t.failed(in_own_words(printable(e.what(), 256)));
+    }
+}
+
 asio::awaitable<void> keep_looking(table& t, std::chrono::milliseconds interval)
 {
     for (;;) {
-        try {
-            co_await t.look();
-        } catch (const boost::system::system_error& e) {
-            if (is_over(e)) {
-                throw;
-            }
-            t.failed(in_own_words(printable(e.what(), 256)));
+        co_await look_or_say_why_not(t);
+        co_await pause(interval);
+    }
+}
+
+// For machines, a line for each look.
+asio::awaitable<void> keep_printing(table& t, std::chrono::milliseconds interval)
+{
+    for (;;) {
+        co_await look_or_say_why_not(t);
+        std::cout << json::serialize(t.document()) << '\n' << std::flush;
+        if (!std::cout) {
+            throw failure{usage, "the standard output cannot be written"};
         }
         co_await pause(interval);
     }
@@ -320,6 +358,9 @@ asio::awaitable<int> watch(client& zk, const top_options& o)
         co_await catch_up(zk, path);
     }
     table t{zk, o};
+    if (o.as_json) {
+        co_await keep_printing(t, o.interval);
+    }
     if (!has_screen()) {
         co_await t.look();
         std::cout << t.text() << std::flush;
@@ -348,12 +389,16 @@ void add_top(program& p)
          .examples = {{"colock top /locks", "all locks one level below /locks"},
                       {"colock top --interval 200ms /locks/backup",
                        "one lock, five times a second"},
-                      {"colock top /locks | cat", "print once"}},
+                      {"colock top /locks | cat", "print once"},
+                      {"colock top --json /locks | jq -c '.locks[] | select(.waiting > 10).path'",
+                       "long queues, as they are seen"}},
          .statuses = {{"1", "Without a terminal: there is no lock."}}});
     const auto o = std::make_shared<top_options>();
     add_path(*c.options, o->paths, "a lock, or a node with locks below it")->required();
     add_duration(*c.options, "--interval", o->interval, "how often to look and to draw")
         ->default_str("1s");
+    c.options->add_flag("--json", o->as_json,
+                        "print a JSON object a line for each look, until interrupted");
     add_server_options(*c.options, o->servers);
     c.run = [o] {
         if (o->interval < std::chrono::milliseconds{10}) {

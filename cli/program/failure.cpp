@@ -90,6 +90,7 @@ constexpr std::pair<std::string_view, std::string_view> option_names[] = {
     {"session_timeout", "--session-timeout"},
     {"safety_margin", "--safety-margin"},
     {"owner_data", "the data of the lock's node"},
+    {"lock_options::max_hold", "--max-hold"},
     {"tick is ", "--tick is "},
 };
 

@@ -131,7 +131,7 @@ asio::awaitable<void> command_run::watch_loss()
 void command_run::say_lost(const char* what_follows)
 {
     if (!std::exchange(lost_said_, true)) {
-        in_.say.note("lost", "the lock is lost: " + loss_.message() + what_follows, in_.shard);
+        in_.say.lost("the lock is lost: " + loss_.message() + what_follows, in_.shard);
     }
 }
 
@@ -142,7 +142,7 @@ void command_run::say_refused(int number)
                      "another user's processes cannot be ended (" + std::to_string(number) +
                          "): the lock is kept until they have ended by themselves, or "
                          "is lost while they run; end them, or run colock as that user",
-                     in_.shard);
+                     importance::trouble, in_.shard);
     }
 }
 
@@ -150,7 +150,8 @@ asio::awaitable<void> command_run::pass_on_revocation()
 {
     co_await held_.wait_revoked();
     pass_on(SIGTERM);
-    in_.say.note("revoked", "a client asks for the lock: SIGTERM for the command");
+    in_.say.note("revoked", "a client asks for the lock: SIGTERM for the command",
+                 importance::news);
     co_await wait_for_ever();
 }
 
@@ -200,6 +201,9 @@ asio::awaitable<run_result> command_run::hear_guardian()
             if (in_.shell_job) {
                 in_.shell_job->take_terminal_back();
             }
+            break;
+        case message_kind::left_behind:
+            in_.say.left_behind(said->value, said->text, in_.shard);
             break;
         case message_kind::refused: say_refused(said->value); break;
         case message_kind::over:

@@ -6,13 +6,16 @@
 #include "names/lock_kind.hpp"
 #include "program/failure.hpp"
 
-#include <boost/json/serialize.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/value.hpp>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <sstream>
 #include <utility>
 
 namespace colock::cli {
@@ -24,6 +27,10 @@ namespace {
 // For a reader who reads. One that does not, such as a terminal that is stopped, delays what comes next by no more than this.
 constexpr auto before_the_next = std::chrono::milliseconds{250};
 constexpr auto before_the_end = std::chrono::seconds{1};
+// Where there is no terminal: the first line of a wait, and the least time until the next one, which comes later and later.
+constexpr std::chrono::milliseconds for_manager = std::chrono::seconds{30};
+constexpr std::chrono::milliseconds first_wait_line = std::chrono::seconds{5};
+constexpr std::chrono::milliseconds second_wait_line = std::chrono::minutes{10};
 
 std::size_t width()
 {
@@ -86,28 +93,6 @@ bool in_background()
     return there > 0 && there != ::getpgrp();
 }
 
-std::string json_line(const std::string& path, const std::string& event, json::object fields)
-{
-    json::object all{{"event", event}, {"path", path}};
-    for (auto& [key, value] : fields) {
-        all[key] = std::move(value);
-    }
-    for (auto& [key, value] : all) {
-        if (const auto* const text = value.if_string()) { // names and words of others, too
-            value = printable({text->data(), text->size()}, longest_line);
-        }
-    }
-    return json::serialize(all) + '\n';
-}
-
-json::object with_shard(json::object fields, std::optional<std::uint32_t> shard)
-{
-    if (shard) {
-        fields["shard"] = *shard;
-    }
-    return fields;
-}
-
 // A clock of the server that is ahead gives no negative time.
 std::chrono::nanoseconds age(const queue_entry& e)
 {
@@ -117,24 +102,50 @@ std::chrono::nanoseconds age(const queue_entry& e)
 
 } // namespace
 
-events::events(std::string command, std::string path, bool as_json, service_manager manager)
-    : command_{std::move(command)}, path_{std::move(path)}, json_{as_json},
-      terminal_{!as_json && ::isatty(STDERR_FILENO) == 1}, manager_{std::move(manager)},
-      out_{STDERR_FILENO, [command = command_, path = path_, as_json](std::size_t dropped) {
-               return as_json ? json_line(path, "dropped", {{"lines", dropped}})
-                              : command + ": " + std::to_string(dropped) +
-                                    (dropped == 1 ? " line" : " lines") +
-                                    " could not be written here\n";
-           }}
+events::events(std::string command, std::string path, const report_terms& how,
+               service_manager manager)
+    : command_{std::move(command)}, path_{std::move(path)}, how_{how},
+      terminal_{!how.json && ::isatty(STDERR_FILENO) == 1}, manager_{std::move(manager)},
+      next_wait_line_{first_wait_line}
 {
     manager_.status("connecting, for " + path_);
+    if (how.json || how.events >= 0) {
+        lines_.emplace(how.json ? STDERR_FILENO : how.events, path_);
+    }
+    if (!how.json) {
+        out_.emplace(STDERR_FILENO, [name = command_](std::size_t dropped) {
+            return name + ": " + std::to_string(dropped) + (dropped == 1 ? " line" : " lines") +
+                   " could not be written here\n";
+        });
+    }
 }
 
-std::chrono::seconds events::time_between_looks() const noexcept
+std::optional<std::chrono::milliseconds> events::next_look() const noexcept
 {
-    return wants_wait() ? std::chrono::seconds{1}
-           : manager_   ? std::chrono::seconds{30}
-                        : std::chrono::hours{1};
+    if (lines_ || (terminal_ && !how_.quiet)) {
+        return std::chrono::seconds{1};
+    }
+    const bool has_words = !how_.quiet && how_.tells_wait;
+    if (manager_) { // no more than the servers can bear from all that stand by
+        return has_words ? std::min(next_wait_line_, for_manager) : for_manager;
+    }
+    return has_words ? std::optional{next_wait_line_} : std::nullopt;
+}
+
+void events::waits(bool is_try)
+{
+    last_wait_.reset();
+    next_wait_line_ = first_wait_line;
+    waits_since_ = std::chrono::steady_clock::now();
+    if (lines_) {
+        lines_->waits();
+    }
+    if (!is_try) {
+        tell("waiting", {{"position", nullptr},
+                         {"holder", nullptr},
+                         {"holder_node", nullptr},
+                         {"in_queue_ms", nullptr}});
+    }
 }
 
 void events::waiting(const queue_view& queue, std::int64_t own_session)
@@ -153,27 +164,37 @@ void events::waiting(const queue_view& queue, std::int64_t own_session)
     } else if (!all.back().unread) {
         return; // not there yet
     }
-    if (json_) {
-        json::object fields{{"position", before ? json::value(*before) : json::value()},
-                            {"holder", printable(holder.owner().text)},
-                            {"holder_node", holder.path},
-                            {"in_queue_ms", age(holder).count() / 1'000'000}};
-        auto now = (before ? std::to_string(*before) : "") + holder.path;
-        if (last_wait_ != now) {
-            last_wait_ = std::move(now);
-            line("waiting", std::move(fields));
-        }
-        return;
-    }
+    waiting_as_json(holder, before);
     const auto rest = ": " + place(before, all.size()) + "; held by " +
                       printable(holder_name(holder)) + ", " +
                       std::string{words_before_age(holder.name)} + shown(age(holder));
     manager_.status("waiting for " + path_ + rest);
-    if (!terminal_ || in_background() || !out_.idle()) {
-        return; // the next one is newer
+    if (how_.quiet || !out_) {
+        return;
     }
-    out_.write("\r\033[K" + line_of("waiting for ", printable(path_), rest, width() - 1));
-    shows_wait_ = true;
+    if (!terminal_) {
+        const auto now = std::chrono::steady_clock::now();
+        if (how_.tells_wait && now - waits_since_ >= next_wait_line_) {
+            waits_since_ = now;
+            next_wait_line_ = std::max(second_wait_line, 2 * next_wait_line_);
+            words("waiting for " + path_ + rest);
+        }
+    } else if (!in_background() && out_->idle()) { // else the next one is newer
+        out_->write("\r\033[K" + line_of("waiting for ", printable(path_), rest, width() - 1));
+        shows_wait_ = true;
+    }
+}
+
+void events::waiting_as_json(const queue_entry& holder, std::optional<std::size_t> before)
+{
+    auto now = (before ? std::to_string(*before) : "") + holder.path;
+    if (lines_ && last_wait_ != now) {
+        last_wait_ = std::move(now);
+        tell("waiting", {{"position", before ? json::value(*before) : json::value()},
+                         {"holder", printable(holder.owner().text)},
+                         {"holder_node", holder.path},
+                         {"in_queue_ms", age(holder).count() / 1'000'000}});
+    }
 }
 
 // What takes the wait away from the terminal, if it is there.
@@ -182,90 +203,169 @@ std::string events::wiped()
     return std::exchange(shows_wait_, false) && !in_background() ? "\r\033[K" : "";
 }
 
-void events::line(const std::string& event, json::object fields)
+bool events::is_told(importance how) const noexcept
 {
-    out_.write(json_line(path_, event, std::move(fields)));
+    return how == importance::trouble || (!how_.quiet && (how == importance::news || how_.verbose));
 }
 
-void events::granted(const std::string& node, const std::string& token)
+void events::tell(std::string_view event, json::object fields, shard of)
 {
-    auto wipe = wiped();
-    last_wait_.reset();
-    if (json_) {
-        line("granted", {{"node", node}, {"token", token}});
-    } else if (!wipe.empty()) {
-        out_.write(std::move(wipe));
+    if (lines_) {
+        lines_->write(event, std::move(fields), of);
+    }
+}
+
+void events::granted(const std::string& node, const std::string& token, shard of)
+{
+    if (lines_) {
+        lines_->granted(node, token, of);
+    }
+    tell("granted", {}, of);
+    if (of) {
+        return;
+    }
+    if (auto wipe = wiped(); !wipe.empty()) {
+        out_->write(std::move(wipe));
+    }
+    if (is_told(importance::detail)) {
+        words("granted: " + printable(node));
     }
     settle(); // the command writes to the same terminal
 }
 
-void events::granted(std::uint32_t shard, const std::string& node, const std::string& token)
+void events::started(int process, shard of)
 {
-    if (json_) {
-        line("granted", {{"shard", shard}, {"node", node}, {"token", token}});
-    }
-}
-
-void events::started(int process, std::optional<std::uint32_t> shard)
-{
-    if (!shard) {
+    if (!of) {
         manager_.ready("holds " + path_ + "; the command is process " + std::to_string(process));
     }
-    if (json_) {
-        line("started", with_shard({{"pid", process}}, shard));
-    }
+    tell("started", {{"pid", process}}, of);
 }
 
-void events::exited(std::uint32_t shard, int status, bool by_itself)
+void events::at_risk(std::chrono::nanoseconds remaining)
 {
-    if (json_) {
-        line("exited", {{"shard", shard}, {"status", status}, {"by_itself", by_itself}});
-    } else if (by_itself) {
-        words("the command of shard " + std::to_string(shard) + " has ended with status " +
-              std::to_string(status));
+    tell("at_risk", {{"remaining_ms", remaining.count() / 1'000'000}});
+    if (is_told(importance::detail)) {
+        words("no server answers; the lock is safe for another " + shown(remaining));
     }
 }
 
-void events::note(const std::string& event, const std::string& text,
-                  std::optional<std::uint32_t> shard)
+void events::safe_again(std::chrono::nanoseconds remaining)
+{
+    tell("safe_again", {{"remaining_ms", remaining.count() / 1'000'000}});
+    if (is_told(importance::detail)) {
+        words("a server answers again");
+    }
+}
+
+void events::lost(const std::string& text, shard of)
+{
+    if (lines_) {
+        lines_->gone(of);
+    }
+    manager_.status(text);
+    tell("lost", {{"text", text}}, of);
+    words(text, of);
+}
+
+void events::exited(int status, bool by_itself, shard of)
+{
+    if (of && lines_) {
+        lines_->gone(of);
+    }
+    tell("exited", {{"status", status}, {"by_itself", by_itself}}, of);
+    if (by_itself && is_told(of ? importance::news : importance::detail)) {
+        words("the command " + (of ? "of shard " + std::to_string(*of) + ' ' : "") +
+              "has ended with status " + std::to_string(status));
+    }
+}
+
+void events::left_behind(int number, const std::string& names, shard of)
+{
+    json::array processes;
+    std::string named;
+    std::istringstream lines{names};
+    for (std::string line; std::getline(lines, line);) {
+        const auto blank = line.find(' ');
+        const auto name = printable(line.substr(blank + 1));
+        processes.push_back({{"pid", std::atoi(line.c_str())}, {"name", name}});
+        named += (named.empty() ? "" : ", ") + line.substr(0, blank) + " (" + name + ')';
+    }
+    const auto more = number - static_cast<int>(processes.size());
+    const auto text = "the command has left " + std::to_string(number) +
+                      (number == 1 ? " process" : " processes") + " behind, which " +
+                      (number == 1 ? "is" : "are") + " ended: " + named +
+                      (more > 0 ? " and " + std::to_string(more) + " more" : "") +
+                      "; --leave lets a daemon live";
+    tell("left_behind", {{"text", text}, {"processes", std::move(processes)}}, of);
+    words(text, of);
+}
+
+void events::released(bool confirmed, const std::string& text)
+{
+    if (lines_) {
+        lines_->gone({});
+    }
+    tell("released", {{"confirmed", confirmed}});
+    if (!confirmed) {
+        words(text);
+    } else if (is_told(importance::detail)) {
+        words("released");
+    }
+}
+
+void events::note(const std::string& event, const std::string& text, importance how, shard of)
 {
     manager_.status(text);
-    if (json_) {
-        line(event, with_shard({{"text", text}}, shard));
-    } else {
-        words(shard ? "shard " + std::to_string(*shard) + ": " + text : text);
+    tell(event, {{"text", text}}, of);
+    if (is_told(how)) {
+        words(text, of);
     }
+}
+
+void events::note_of_wait(const std::string& event, const std::string& text)
+{
+    note(event, text, terminal_ || how_.tells_wait ? importance::news : importance::detail);
 }
 
 void events::ended(int status, std::string_view reason, const std::string& text)
 {
     manager_.stopping();
-    if (json_) {
-        json::object fields{{"status", status}, {"reason", reason}};
-        if (!text.empty()) {
-            fields["text"] = text;
-        }
-        line("ended", std::move(fields));
-    } else if (!text.empty()) {
+    tell("ended", {{"status", status}, {"reason", reason}, {"text", text}});
+    if (!text.empty()) {
         words(text);
     } else if (auto wipe = wiped(); !wipe.empty()) {
-        out_.write(std::move(wipe));
+        out_->write(std::move(wipe));
     }
 }
 
-void events::words(const std::string& text)
+void events::words(const std::string& text, shard of)
 {
-    out_.write(wiped() + command_ + ": " + printable(text, longest_line) + '\n');
+    if (out_) {
+        const auto whose = of ? "shard " + std::to_string(*of) + ": " : "";
+        out_->write(wiped() + command_ + ": " + printable(whose + text, longest_line) + '\n');
+    }
 }
 
 void events::settle()
 {
-    out_.flush(before_the_next);
+    if (out_) {
+        out_->flush(before_the_next);
+    } else if (how_.json) {
+        lines_->flush(before_the_next);
+    }
 }
 
 void events::finish()
 {
-    out_.flush(before_the_end);
+    const auto until = std::chrono::steady_clock::now() + before_the_end;
+    if (out_) {
+        out_->flush(before_the_end);
+    }
+    if (lines_) {
+        lines_->flush(std::chrono::ceil<std::chrono::milliseconds>(
+            std::max(until - std::chrono::steady_clock::now(),
+                     std::chrono::steady_clock::duration{std::chrono::milliseconds{50}})));
+    }
 }
 
 } // namespace colock::cli

@@ -1,13 +1,12 @@
-// What `colock run` says: to people in words, to machines as JSON, a line each, on the standard error. Whoever reads
-// that, or does not, delays nothing that is done.
+// What `colock run` says: to people in words, on the standard error; to machines as JSON. Whoever reads that, or does not,
+// delays nothing that is done.
 #pragma once
 
 #include <colock/queue_view.hpp>
 
 #include "program/background_writer.hpp"
+#include "run/event_lines.hpp"
 #include "run/service_manager.hpp"
-
-#include <boost/json/object.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -17,28 +16,56 @@
 
 namespace colock::cli {
 
+// Who shall hear what.
+struct report_terms {
+    bool json = false; // on the standard error, in place of words
+    int events = -1;   // an open file for the same lines, beside the words
+    bool quiet = false;
+    bool verbose = false;
+    bool tells_wait = true; // in words, also where there is no terminal
+};
+
+// To people.
+enum class importance {
+    detail,  // with -v
+    news,    // without -q
+    trouble, // always
+};
+
 class events {
 public:
-    // `command` begins each line in words, such as "colock run". Starts a thread: to be made after the guardian is forked.
-    events(std::string command, std::string path, bool as_json, service_manager manager = {});
+    using shard = event_lines::shard;
 
-    // Whether the wait is worth a look: on a terminal, or as JSON.
-    [[nodiscard]] bool wants_wait() const noexcept { return json_ || terminal_; }
-    // How often. A service manager asks for no more than the servers can bear from all that stand by.
-    [[nodiscard]] std::chrono::seconds time_between_looks() const noexcept;
+    // `command` begins each line in words, such as "colock run". Starts threads: to be made after the guardian is forked.
+    events(std::string command, std::string path, const report_terms& how,
+           service_manager manager = {});
 
-    // The queue as it is, with the session of this client. On a terminal the line stays, and changes; as JSON, a line for
-    // each change of place or holder.
+    // When the queue is worth a look next; none: never.
+    [[nodiscard]] std::optional<std::chrono::milliseconds> next_look() const noexcept;
+
+    // A wait for the lock begins. `is_try`: and ends at once.
+    void waits(bool is_try);
+    // The queue as it is, with the session of this client. On a terminal the line stays, and changes; elsewhere there is one
+    // now and then; as JSON, a line for each change of place or holder.
     void waiting(const queue_view& queue, std::int64_t own_session);
-    void granted(const std::string& node, const std::string& token);
-    // One of many, so that nobody is given a moment to read.
-    void granted(std::uint32_t shard, const std::string& node, const std::string& token);
-    void started(int process, std::optional<std::uint32_t> shard = {});
-    // The command of a shard has ended, as wait() has it.
-    void exited(std::uint32_t shard, int status, bool by_itself);
-    // Something that a person has to know.
+    // One shard of many gives nobody a moment to read.
+    void granted(const std::string& node, const std::string& token, shard of = {});
+    void started(int process, shard of = {});
+    // No server answers, and the lock is safe for this time. Or it is safe again.
+    void at_risk(std::chrono::nanoseconds remaining);
+    void safe_again(std::chrono::nanoseconds remaining);
+    void lost(const std::string& text, shard of = {});
+    // The command has ended, as wait() has it.
+    void exited(int status, bool by_itself, shard of = {});
+    // So many processes, which are ended; `names`: "1234 name", a line each, of some of them.
+    void left_behind(int number, const std::string& names, shard of = {});
+    // `confirmed`: by a server.
+    void released(bool confirmed, const std::string& text);
+    // Something else.
     void note(const std::string& event, const std::string& text,
-              std::optional<std::uint32_t> shard = {});
+              importance how = importance::trouble, shard of = {});
+    // Something about a wait: not for those whom a wait does not concern.
+    void note_of_wait(const std::string& event, const std::string& text);
     // The end: the status, a word for what that is, and a text where there is more to say.
     void ended(int status, std::string_view reason, const std::string& text = {});
 
@@ -48,18 +75,23 @@ public:
     void finish();
 
 private:
-    void words(const std::string& text);
+    [[nodiscard]] bool is_told(importance how) const noexcept;
+    void words(const std::string& text, shard of = {});
+    void tell(std::string_view event, boost::json::object fields, shard of = {});
+    void waiting_as_json(const queue_entry& holder, std::optional<std::size_t> before);
     std::string wiped();
-    void line(const std::string& event, boost::json::object fields);
 
-    std::string command_;
-    std::string path_;
-    bool json_;
-    bool terminal_;
-    service_manager manager_;
+    const std::string command_;
+    const std::string path_;
+    const report_terms how_;
+    const bool terminal_;
+    const service_manager manager_;
     bool shows_wait_ = false;
+    std::chrono::steady_clock::time_point waits_since_; // or since the last line of the wait
+    std::chrono::milliseconds next_wait_line_;
     std::optional<std::string> last_wait_;
-    background_writer out_;
+    std::optional<background_writer> out_;
+    std::optional<event_lines> lines_;
 };
 
 } // namespace colock::cli

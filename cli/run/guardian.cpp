@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
@@ -35,6 +36,9 @@ struct guarded_run {
     guardian_policy policy;
     std::optional<int> status = {}; // of the command, when it has ended
     bool behind_bound = false;
+    std::optional<std::chrono::nanoseconds> ended_at =
+        {}; // the command, while daemons take their names
+    bool told_left = false;
     bool refused = false; // some processes cannot be ended, and the supervisor was told
 };
 
@@ -80,6 +84,7 @@ public:
             wait();
             hear_supervisor();
             reap();
+            look_for_daemons();
             act();
         }
     }
@@ -121,7 +126,9 @@ private:
     {
         ::itimerspec at{};
         if (run_) {
-            const auto next = run_->policy.next_step(boot_time(), task_.bound.until()).count();
+            const auto now = boot_time();
+            const auto step = run_->policy.next_step(now, task_.bound.until());
+            const auto next = (run_->ended_at ? std::min(step, now + between_looks) : step).count();
             at.it_value.tv_sec = next / 1'000'000'000;
             at.it_value.tv_nsec = std::max(next % 1'000'000'000, std::int64_t{1}); // 0 is "never"
         }
@@ -200,15 +207,40 @@ private:
                 continue;
             }
             run_->status = status;
-            run_->policy.command_ended(boot_time());
+            if (task_.left.empty()) {
+                run_->policy.command_ended(boot_time());
+            } else {
+                run_->ended_at = boot_time();
+            }
             send_or_drop(supervisor_, {message_kind::ended, status});
         }
         // Each process that is left has an ancestor here.
         if (run_ && ended < 0 && errno == ECHILD) {
-            task_.bound.count_work(); // the supervisor may have been stopped, and hears of it now
-            send(supervisor_,
-                 {message_kind::over, run_->status.value_or(0), run_->behind_bound ? "late" : ""});
-            run_.reset();
+            conclude();
+        }
+    }
+
+    void conclude()
+    {
+        task_.bound.count_work(); // the supervisor may have been stopped, and hears of it now
+        send(supervisor_,
+             {message_kind::over, run_->status.value_or(0), run_->behind_bound ? "late" : ""});
+        run_.reset();
+    }
+
+    // A process that has just been forked has the name of its parent: so what is left gets a moment before it is ended.
+    void look_for_daemons()
+    {
+        if (!run_ || !run_->status || task_.left.empty()) {
+            return;
+        }
+        const auto spared = task_.left.below_this(run_->command);
+        const auto children = children_of(::getpid());
+        if (std::ranges::all_of(children, [&](pid_t child) { return contains(spared, child); })) {
+            conclude();
+        } else if (run_->ended_at && boot_time() - *run_->ended_at >= for_names) {
+            run_->ended_at.reset();
+            run_->policy.command_ended(boot_time());
         }
     }
 
@@ -232,11 +264,46 @@ private:
 
     void end_all(int number)
     {
-        const int refused = signal_all_below_this(number, [this] { reap(); });
+        const auto spared = task_.left.below_this(run_->command);
+        tell_left(spared);
+        const int refused = signal_all_below_this(
+            number, [this] { reap(); }, spared);
         if (refused != 0 && run_ && !std::exchange(run_->refused, true)) {
             send_or_drop(supervisor_, {message_kind::refused, refused});
         }
     }
+
+    // Once, of a command that has ended by itself.
+    void tell_left(const std::vector<pid_t>& spared)
+    {
+        if (std::exchange(run_->told_left, true) || !run_->status) {
+            return;
+        }
+        std::vector<pid_t> kept = spared;
+        std::int32_t number = 0;
+        std::string names;
+        for (const auto& p : processes_below_this()) { // parents first
+            if (contains(kept, p.id) || contains(kept, p.parent)) {
+                kept.push_back(p.id);
+            } else if (!p.has_ended && ++number <= most_named) {
+                auto name = p.name;
+                std::ranges::replace(name, '\n', ' ');
+                names += std::to_string(p.id) + ' ' + name + '\n';
+            }
+        }
+        if (number != 0) {
+            send_or_drop(supervisor_, {message_kind::left_behind, number, names});
+        }
+    }
+
+    static bool contains(const std::vector<pid_t>& all, pid_t one)
+    {
+        return std::ranges::find(all, one) != all.end();
+    }
+
+    static constexpr std::chrono::nanoseconds between_looks = std::chrono::milliseconds{20};
+    static constexpr std::chrono::nanoseconds for_names = std::chrono::milliseconds{500};
+    static constexpr std::int32_t most_named = 8;
 
     const int supervisor_;
     const int consent_;

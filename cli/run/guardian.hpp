@@ -1,6 +1,7 @@
 // The guardian: a process between the supervisor, which holds the lock, and the command.
 #pragma once
 
+#include "run/daemons.hpp"
 #include "run/guardian_policy.hpp"
 #include "run/inherited_signals.hpp"
 #include "run/shared_bound.hpp"
@@ -19,6 +20,7 @@ struct guardian_task {
     const terminal& tty;
     // The memory that /proc shows as the command line of this process.
     std::span<char> shown;
+    daemons left = daemons{}; // which it does not end
 };
 
 // What the guardian process does until the supervisor has gone and no process of a command is left. It starts the command

@@ -18,8 +18,9 @@ enum class message_kind : std::int32_t {
     cannot_start, // `value`: errno
     stopped,      // `value`: the signal by which the command was stopped
     ended,        // `value`: the wait status of the command; something it has started may be left
-    refused,      // `value`: so many processes cannot be ended, those of another user
-    over, // `value`: the same; nothing is left. `text`: empty when that was so before the bound
+    left_behind, // `value`: so many processes outlive the command, and are ended. `text`: "1234 name", a line each
+    refused, // `value`: so many processes cannot be ended, those of another user
+    over,    // `value`: the same; nothing is left. `text`: empty when that was so before the bound
 };
 
 struct message {

@@ -75,6 +75,7 @@ void add_job(supervision& to, const job_options& o)
         throw failure{usage, "--max-hold is 0, which is too short for any command"};
     }
     to.job = o.terms;
+    to.report.tells_wait = !o.terms.need_record(); // it is a part of the plan of such a job
     to.max_hold = o.max_hold;
 }
 

@@ -25,48 +25,19 @@ namespace colock::cli {
 
 namespace {
 
-struct process {
-    pid_t id;
-    pid_t parent;
-};
-
 // "1234 (any name) S 1 ...": the name may contain blanks and parentheses.
-pid_t parent_in(std::string_view stat)
+process process_in(pid_t id, std::string_view stat)
 {
-    const auto name_end = stat.rfind(") ");
-    if (name_end == stat.npos || stat.size() < name_end + 5) {
-        return 0;
+    process p{id, 0, {}, false};
+    const auto name = stat.find('('), name_end = stat.rfind(") ");
+    if (name_end == stat.npos || name > name_end || stat.size() < name_end + 5) {
+        return p;
     }
-    pid_t parent = 0;
+    p.name = stat.substr(name + 1, name_end - name - 1);
+    p.has_ended = stat[name_end + 2] == 'Z';
     const auto* const begin = stat.data() + name_end + 4;
-    std::from_chars(begin, stat.data() + stat.size(), parent);
-    return parent;
-}
-
-std::vector<process> all_processes()
-{
-    std::vector<process> all;
-    const std::unique_ptr<::DIR, int (*)(::DIR*)> proc{::opendir("/proc"), &::closedir};
-    while (const auto* const entry = proc ? ::readdir(proc.get()) : nullptr) {
-        const std::string_view name{entry->d_name};
-        pid_t id = 0;
-        const auto [end, ec] = std::from_chars(name.data(), name.data() + name.size(), id);
-        if (ec != std::errc{} || end != name.data() + name.size()) {
-            continue;
-        }
-        const int file =
-            ::open(("/proc/" + std::string{name} + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
-        if (file < 0) {
-            continue; // it has gone
-        }
-        char text[512];
-        const auto size = ::read(file, text, sizeof text);
-        ::close(file);
-        if (size > 0) {
-            all.push_back({id, parent_in({text, static_cast<std::size_t>(size)})});
-        }
-    }
-    return all;
+    std::from_chars(begin, stat.data() + stat.size(), p.parent);
+    return p;
 }
 
 // Those that the first thread of a process has forked.
@@ -101,18 +72,21 @@ void kill_below(const std::vector<pid_t>& spared, const std::function<void()>& r
     using namespace std::chrono_literals;
     constexpr int looks = 100; // after the last one that has found somebody new
     const auto end = std::chrono::steady_clock::now() + 100ms;
+    const auto is_spared = [&](pid_t one) {
+        return std::ranges::find(spared, one) != spared.end();
+    };
     pid_t newest = 0;
     for (int i = 0; i != looks && std::chrono::steady_clock::now() < end; ++i) {
         auto below = children_in("/proc/thread-self/children");
-        std::erase_if(
-            below, [&](pid_t child) { return std::ranges::find(spared, child) != spared.end(); });
+        std::erase_if(below, is_spared);
         if (below.empty()) {
             return;
         }
         for (std::size_t at = 0; at != below.size(); ++at) {
             ::kill(below[at], SIGKILL);
             const auto id = std::to_string(below[at]);
-            const auto more = children_in(("/proc/" + id + "/task/" + id + "/children").c_str());
+            auto more = children_in(("/proc/" + id + "/task/" + id + "/children").c_str());
+            std::erase_if(more, is_spared);
             below.insert(below.end(), more.begin(), more.end());
         }
         i = std::exchange(newest, below.back()) == below.back() ? i : 0;
@@ -121,6 +95,48 @@ void kill_below(const std::vector<pid_t>& spared, const std::function<void()>& r
 }
 
 } // namespace
+
+std::vector<process> all_processes()
+{
+    std::vector<process> all;
+    const std::unique_ptr<::DIR, int (*)(::DIR*)> proc{::opendir("/proc"), &::closedir};
+    while (const auto* const entry = proc ? ::readdir(proc.get()) : nullptr) {
+        const std::string_view name{entry->d_name};
+        pid_t id = 0;
+        const auto [end, ec] = std::from_chars(name.data(), name.data() + name.size(), id);
+        if (ec != std::errc{} || end != name.data() + name.size()) {
+            continue;
+        }
+        const int file =
+            ::open(("/proc/" + std::string{name} + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
+        if (file < 0) {
+            continue; // it has gone
+        }
+        char text[512];
+        const auto size = ::read(file, text, sizeof text);
+        ::close(file);
+        if (size > 0) {
+            all.push_back(process_in(id, {text, static_cast<std::size_t>(size)}));
+        }
+    }
+    return all;
+}
+
+std::vector<process> processes_below_this()
+{
+    const auto all = all_processes();
+    std::vector<process> below;
+    std::vector<pid_t> parents{::getpid()};
+    for (std::size_t i = 0; i < parents.size(); ++i) {
+        for (const auto& p : all) {
+            if (p.parent == parents[i]) {
+                parents.push_back(p.id);
+                below.push_back(p);
+            }
+        }
+    }
+    return below;
+}
 
 void adopt_orphans() noexcept
 {

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace colock::cli {
@@ -14,6 +15,16 @@ void adopt_orphans() noexcept;
 
 // Whether /proc is that of this process's PID namespace. Below another one, or none, no process is found.
 [[nodiscard]] bool sees_processes() noexcept;
+
+struct process {
+    pid_t id;
+    pid_t parent;
+    std::string name; // 15 characters at most, and what others have chosen
+    bool has_ended;   // and waits for its parent
+};
+// All that /proc shows; and those of them below this process.
+[[nodiscard]] std::vector<process> all_processes();
+[[nodiscard]] std::vector<process> processes_below_this();
 
 // The children of a process.
 [[nodiscard]] std::vector<pid_t> children_of(pid_t parent);

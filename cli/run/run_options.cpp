@@ -104,15 +104,27 @@ void add_run_options(CLI::App& to, run_options& o)
         ->type_name("STATUS")
         ->check(CLI::Range(0, 255));
     to.add_flag("--verbose,-v", o.verbose,
-                "say when there is a session and when the lock is held, and whether a server is "
-                "`colock serve`");
-    to.add_flag("--json", o.json, "tell machines what happens, on the standard error, a line each");
+                "say when there is a session, when the lock is held and when released, how the\n"
+                "command has ended, and whether a server is `colock serve`");
+    to.add_flag("--quiet,-q", o.quiet, "say nothing unless something is wrong");
+    to.add_option("--events", o.events,
+                  "tell machines what happens, a JSON object a line, in this file, or in the open\n"
+                  "one with this number, as in --events 3 3>events")
+        ->type_name("FILE");
+    to.add_flag("--json", o.json, "the same, on the standard error in the place of words");
     to.add_flag(
         "--keep-identity", o.keep_identity,
         "the command inherits COLOCK_AUTH and COLOCK_TLS_KEY_PASSWORD: for a colock inside it");
     to.add_flag("--notify", o.notify,
                 "tell systemd, or another manager of services: ready when the lock is held, and "
                 "what\nhappens; and that colock works, where there is a watchdog");
+    to.add_option(
+          "--leave", o.leave,
+          "do not end a daemon that the command starts, which has this name, or the number\n"
+          "in this file, if there is a / in it; not even when the lock is lost. May be given\n"
+          "several times")
+        ->type_name("NAME")
+        ->allow_extra_args(false);
     add_server_options(to, o.servers);
 }
 
@@ -142,6 +154,7 @@ run_basis basis_of(const run_options& o, const std::string& name, const program&
     if (o.notify) {
         b.manager = service_manager::take();
     }
+    b.report = {.json = o.json, .events = o.event_file, .quiet = o.quiet, .verbose = o.verbose};
     return b;
 }
 
@@ -167,24 +180,32 @@ supervision supervision_of(const run_options& o, std::string name, lock_kind kin
     s.retries = o.retries;
     s.release_limit = o.release_timeout;
     s.busy_status = o.busy_status;
-    s.json = o.json;
-    s.verbose = o.verbose;
+    s.report = b.report;
     s.shown = p.shown();
     s.keep_identity = o.keep_identity;
+    s.leave = daemons{o.leave};
     return s;
 }
 
-int supervise_what(const std::function<int()>& run, const run_options& options,
-                   const std::string& name)
+int supervise_what(const std::function<int()>& run, run_options& options, const std::string& name)
 {
+    if (!options.events.empty()) {
+        options.event_file = open_events(options.events);
+    }
     try {
+        if (options.json && options.event_file >= 0) {
+            throw failure{usage, "--json and --events tell the same; give one"};
+        }
+        if (options.quiet && options.verbose) {
+            throw failure{usage, "--quiet and --verbose contradict each other; give one"};
+        }
         return run();
     } catch (...) {
-        if (!options.json) {
+        if (!options.json && options.event_file < 0) {
             throw;
         }
         const auto f = failure_of(std::current_exception());
-        events say{name, options.path, true};
+        events say{name, options.path, {.json = options.json, .events = options.event_file}};
         say.ended(f.status(), word_for(f.status()), f.what());
         say.finish();
         return f.status();

@@ -33,9 +33,13 @@ struct run_options {
     bool shell = false;
     std::optional<int> busy_status;
     bool json = false;
+    std::string events;  // as open_events() takes it
+    int event_file = -1; // open
+    bool quiet = false;
     bool verbose = false;
     bool keep_identity = false;
     bool notify = false;
+    std::vector<std::string> leave;
 };
 
 void add_run_options(CLI::App& to, run_options& options);
@@ -47,6 +51,7 @@ struct run_basis {
     std::vector<std::string> warnings;
     ending_terms terms;
     service_manager manager;
+    report_terms report;
 };
 [[nodiscard]] run_basis basis_of(const run_options& options, const std::string& name,
                                  const program& p);
@@ -55,9 +60,8 @@ struct run_basis {
 [[nodiscard]] supervision supervision_of(const run_options& options, std::string name,
                                          lock_kind kind, const program& p);
 
-// Gives the exit status that `run` gives. With --json machines hear of every end, also that of what could not
-// begin; otherwise this throws failure then.
-int supervise_what(const std::function<int()>& run, const run_options& options,
-                   const std::string& name);
+// Gives the exit status that `run` gives. Opens the file of --events for it. Machines hear of every end, also that of what could
+// not begin; without --json and --events this throws failure then.
+int supervise_what(const std::function<int()>& run, run_options& options, const std::string& name);
 
 } // namespace colock::cli

@@ -97,6 +97,9 @@ shard_supervision supervision_of(const run_options& common, const shard_run_opti
         {common.retries != 0,
          "--retry is for one lock, and a member takes its shards again by itself; leave it out, "
          "and give --connect-timeout for servers that are late"},
+        {!common.leave.empty(),
+         "--leave is for one command; leave it out: what a shard has left would work on beside the "
+         "next owner"},
         {!common.name.empty(),
          "--name is for one lock; give --member, by which the others know this process"}};
     for (const auto& [is_given, text] : senseless) {
@@ -116,7 +119,7 @@ shard_supervision supervision_of(const run_options& common, const shard_run_opti
     s.manager = b.manager;
     s.leave_limit = o.leave_timeout.value_or(5s);
     s.release_limit = common.release_timeout;
-    s.json = common.json;
+    s.report = b.report;
     s.keep_identity = common.keep_identity;
     s.shown = p.shown();
     auto& shards = s.shards;

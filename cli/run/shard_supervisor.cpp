@@ -52,7 +52,7 @@ public:
     explicit shard_supervisor(const shard_supervision& what)
         : what_{what}, nursery_{{what.words, what.shell, what.terms, inherited_, what.shown}},
           zk_{context_, guarded(what.servers, nursery_.consent())}, signals_{context_},
-          shards_{zk_, what.path, what.shards}, say_{what.program, what.path, what.json,
+          shards_{zk_, what.path, what.shards}, say_{what.program, what.path, what.report,
                                                      what.manager}
     {
         ::signal(SIGPIPE, SIG_IGN); // a reader of our output that has gone
@@ -185,7 +185,7 @@ private:
         shared_bound bound;
         const auto guardian = nursery_.make(shard, bound);
         command_run run{{*guardian, bound, nullptr, say_, what_.terms, shard}, held};
-        say_.granted(shard, held.node(), held.token());
+        say_.granted(held.node(), held.token(), shard);
 
         runs_.push_back(&run);
         asio::steady_timer over{context_, steady::time_point::max()};
@@ -218,7 +218,7 @@ private:
     void conclude(std::uint32_t shard, const run_result& result, bool by_itself)
     {
         if (result.started) {
-            say_.exited(shard, status_of(result.wait_status), by_itself && !result.loss);
+            say_.exited(status_of(result.wait_status), by_itself && !result.loss, shard);
         }
         if (result.loss || !by_itself) {
             return;

@@ -4,6 +4,7 @@
 #include <colock/client_options.hpp>
 #include <colock/shards.hpp>
 
+#include "run/events.hpp"
 #include "run/guardian_policy.hpp"
 
 #include <chrono>
@@ -25,7 +26,7 @@ struct shard_supervision {
     std::chrono::milliseconds leave_limit{0}; // to hand the shards on
     std::chrono::milliseconds release_limit{
         0}; // for the end of the session, when the servers are silent
-    bool json = false;
+    report_terms report;
     bool keep_identity = false;        // the commands inherit the variables that hold secrets
     std::vector<std::string> warnings; // a line each
     std::span<char> shown; // the memory that /proc shows as the command line of this process

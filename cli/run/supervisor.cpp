@@ -76,10 +76,10 @@ public:
     // In this order: signals are looked at before anybody changes them, and the guardian is forked before there is a thread.
     explicit supervisor(const supervision& what)
         : what_{what}, guardian_{{find_command(what.words, what.shell), what.terms, bound_,
-                                  inherited_, terminal_, what.shown}},
+                                  inherited_, terminal_, what.shown, what.leave}},
           zk_{context_, guarded(what.servers, guardian_.consent())}, signals_{context_},
           deadline_{steady::time_point::max()}, leave_{context_, steady::time_point::max()},
-          say_{what.program, what.lock.path, what.json, what.manager}
+          say_{what.program, what.lock.path, what.report, what.manager}
     {
         ::signal(SIGPIPE, SIG_IGN); // a reader of our output that has gone
         if (what.limit && *what.limit > 0ms) {
@@ -225,10 +225,11 @@ private:
             diagnostics why;
             const auto [ec] = co_await zk_.async_connect(bind_diagnostics(why, no_throw));
             if (!ec) {
-                if (what_.verbose) {
-                    say_.note("connected", "connected; the session ends when the servers hear "
-                                           "nothing for " +
-                                               shown(zk_.session_timeout()));
+                say_.note("connected",
+                          "connected; the session ends when the servers hear nothing for " +
+                              shown(zk_.session_timeout()),
+                          importance::detail);
+                if (what_.report.verbose) {
                     asio::co_spawn(context_, tell_kind_of_servers(), asio::detached);
                 }
                 co_return;
@@ -247,7 +248,7 @@ private:
         for (const auto& at : endpoints_of(what_.servers.hosts)) {
             try {
                 if (is_colock_serve(co_await ask_as_client(what_.servers, at, "srvr", 1s))) {
-                    say_.note("serve", words_on_colock_serve(at));
+                    say_.note("serve", words_on_colock_serve(at), importance::detail);
                 }
             } catch (const boost::system::system_error&) {
             }
@@ -291,6 +292,7 @@ private:
     {
         const auto& limit = what_.limit;
         const auto began = steady::now();
+        say_.waits(limit && *limit <= 0ms);
         auto first = co_await first_of(acquire(zk_, what_.lock, limit), show_wait(),
                                        tell_new_places(), watch_own_ancestor());
         auto& a = std::get<acquired>(first);
@@ -308,9 +310,6 @@ private:
         why_busy_ = std::move(a.why);
         if (a.held) {
             say_.granted(a.held.node(), a.held.token());
-            if (what_.verbose && !what_.json) {
-                say_.note("granted", "granted: " + printable(a.held.node()));
-            }
         }
         co_return std::move(a);
     }
@@ -320,9 +319,10 @@ private:
     {
         asio::steady_timer next{context_};
         for (;;) {
-            next.expires_after(say_.time_between_looks());
+            const auto pause_before = say_.next_look();
+            next.expires_after(pause_before.value_or(std::chrono::hours{1}));
             co_await next.async_wait(asio::use_awaitable);
-            if (zk_.state() == connection_state::connected) {
+            if (pause_before && zk_.state() == connection_state::connected) {
                 try {
                     const auto queue = co_await view(zk_, what_.lock);
                     say_.waiting(queue, zk_.session_id());
@@ -343,8 +343,9 @@ private:
             const auto now = zk_.session_id();
             if (seen == connection_state::connected && std::exchange(session, now) != now) {
                 record_.lost_place(boot_time() - std::exchange(since, boot_time()));
-                say_.note("expired", "the session has ended, and its place in the queue with it; "
-                                     "this one waits on, with a new place");
+                say_.note_of_wait("expired",
+                                  "the session has ended, and its place in the queue with it; "
+                                  "this one waits on, with a new place");
             }
         }
     }
@@ -354,7 +355,8 @@ private:
         const auto status = what_.limit && *what_.limit <= 0ms ? busy : timed_out;
         const std::string reason{word_for(status)};
         say_.note(reason,
-                  why_busy_.empty() ? printable(what_.lock.path) + " was not granted" : why_busy_);
+                  why_busy_.empty() ? printable(what_.lock.path) + " was not granted" : why_busy_,
+                  importance::news);
         return {what_.busy_status.value_or(status), word_for(status)};
     }
 
@@ -418,9 +420,7 @@ private:
         if (is_try || steady::now() + time >= over) {
             co_return false;
         }
-        if (say_.wants_wait()) {
-            say_.note("held_back", why_busy_);
-        }
+        say_.note_of_wait("held_back", why_busy_);
         const auto ended = co_await first_of(pause(time), held.wait_lost(), held.wait_revoked());
         const bool is_asked_for = ended.index() == 2;
         if (is_asked_for) {
@@ -464,9 +464,24 @@ private:
         co_await wait_for_ever();
     }
 
+    // Never returns.
+    asio::awaitable<void> tell_risk(const holding& held)
+    {
+        auto seen = zk_.state();
+        for (bool is_told = false;;) {
+            seen = co_await zk_.async_wait_state_change(seen, asio::use_awaitable);
+            if (seen == connection_state::suspended) {
+                is_told = true;
+                say_.at_risk(held.remaining());
+            } else if (seen == connection_state::connected && std::exchange(is_told, false)) {
+                say_.safe_again(held.remaining());
+            }
+        }
+    }
+
     run_result lost_at_once(const error_code& loss)
     {
-        say_.note("lost", "the lock is lost: " + loss.message() + "; the command is not started");
+        say_.lost("the lock is lost: " + loss.message() + "; the command is not started");
         return {.loss = loss};
     }
 
@@ -479,8 +494,8 @@ private:
         run_result result;
         try {
             bool too_long = false;
-            auto first =
-                co_await first_of(run.carry_out(environment(held)), limit_hold(run, too_long));
+            auto first = co_await first_of(run.carry_out(environment(held)),
+                                           limit_hold(run, too_long), tell_risk(held));
             result = std::get<0>(first);
             result.held_too_long = too_long;
         } catch (...) {
@@ -503,16 +518,20 @@ private:
                                          !result.guardian_lost && !result.held_too_long &&
                                          result.wait_status == 0);
         }
+        if (result.started && !result.start_error && !result.guardian_lost) {
+            say_.exited(outcome_of_command(result.wait_status).status,
+                        !result.loss && !result.held_too_long);
+        }
         const bool is_last = what_.retries == 0;
         auto release = is_last ? end_session() : held.release(); // GCC 12: not within co_await
         const auto released = co_await first_of(std::move(release), until_leaving());
         const auto* const ended = std::get_if<error_code>(&released);
-        if (!result.loss &&
-            (!ended || (is_last ? static_cast<bool>(*ended) : *ended == errc::safe_until_passed))) {
-            say_.note("unreleased", "no server has confirmed the release; the next one can have "
-                                    "the lock when the session ends, " +
-                                        shown(zk_.session_timeout()) +
-                                        " after the servers have last heard of it");
+        if (!result.loss) {
+            say_.released(ended && (is_last ? !*ended : *ended != errc::safe_until_passed),
+                          "no server has confirmed the release; the next one can have the lock "
+                          "when the session ends, " +
+                              shown(zk_.session_timeout()) +
+                              " after the servers have last heard of it");
         }
         co_return result;
     }

@@ -3,6 +3,8 @@
 
 #include <colock/client_options.hpp>
 
+#include "run/daemons.hpp"
+#include "run/events.hpp"
 #include "run/guardian_policy.hpp"
 #include "run/lock_choice.hpp"
 #include "run/once_per.hpp"
@@ -35,8 +37,8 @@ struct supervision {
     job_terms job;
     std::optional<std::chrono::milliseconds> max_hold; // of the command
     service_manager manager;                           // hears of it, too
-    bool json = false;
-    bool verbose = false;
+    report_terms report;
+    daemons leave;                     // of the command
     bool keep_identity = false;        // the command inherits the variables that hold secrets
     std::vector<std::string> warnings; // a line each
     std::span<char> shown; // the memory that /proc shows as the command line of this process

@@ -369,10 +369,10 @@ BOOST_AUTO_TEST_CASE(json_tells_a_machine_what_happens)
 {
     const auto r = run({"--json"}, {"sh", "-c", "exit 2"});
     BOOST_TEST(r.status == 2);
-    BOOST_TEST(has(r.err, R"({"event":"granted","path":")" + path));
+    BOOST_TEST(has(r.err, R"({"event":"granted",)"));
     BOOST_TEST(has(r.err, R"({"event":"started",)"));
-    BOOST_TEST(
-        has(r.err, R"({"event":"ended","path":")" + path + R"(","status":2,"reason":"command"})"));
+    BOOST_TEST(has(r.err, R"("path":")" + path + '"'));
+    BOOST_TEST(has(r.err, R"("status":2,"reason":"command")"));
 }
 
 // The guardian is stopped, so the loss is known before it can start the command.

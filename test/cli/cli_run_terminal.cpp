@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_wait_shows_the_place_and_the_holder_and_then_goes)
 {
     colock_process holder{servers, {"run", "--name", "nightly", path, "--", "sh", "-c", holding()}};
     BOOST_REQUIRE(queue_has(1));
-    colock_process second{servers, {"run", path, "--", "true"}};
+    colock_process second{servers, {"run", "-q", path, "--", "true"}};
     BOOST_REQUIRE(queue_has(2));
     pseudo_terminal waiter{words("echo it is my turn"), environment(), {.columns = 200}};
     BOOST_TEST(waiter.wait_for("waiting for " + path.substr(0, 20)), waiter.output());
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_wait_shows_the_place_and_the_holder_and_then_goes)
     BOOST_TEST(waiter.wait_for_exit()->success());
     BOOST_TEST(holder.status() == 0);
     BOOST_TEST(second.status() == 0);
-    BOOST_TEST(second.err() == ""); // silent on a pipe
+    BOOST_TEST(second.err() == "");
 }
 
 // A permit has its node since it was granted.
@@ -233,6 +233,25 @@ BOOST_AUTO_TEST_CASE(a_job_in_the_background_does_not_take_the_terminal)
     shell.send("wait; echo al''ive\r");
     BOOST_TEST(shell.wait_for("alive"), shell.output());
     BOOST_TEST(queue_has(0));
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_in_the_background_is_not_drawn)
+{
+    colock_process holder{servers, {"run", path, "--", "sh", "-c", holding()}};
+    BOOST_REQUIRE(queue_has(1));
+    pseudo_terminal shell{{"bash", "--norc", "-i"}, environment()};
+    BOOST_REQUIRE(shell.wait_for("$ "));
+    shell.send(COLOCK_PROGRAM " run --events " + files.path() + "/events " + path +
+               " -- sh -c 'echo se''cond' &\r");
+    BOOST_REQUIRE(wait_until(
+        [&] {
+            return file_text(files.path() + "/events").find("\"position\":1") != std::string::npos;
+        },
+        patience)); // it has looked
+    release();
+    BOOST_TEST(shell.wait_for("second"), shell.output());
+    BOOST_TEST(shell.output().find("waiting for") == std::string::npos, shell.output());
+    BOOST_TEST(holder.status() == 0);
 }
 
 // A supervisor that is stopped would lose the lock, and could not act on a loss.

@@ -2,8 +2,10 @@
 #include <support/pseudo_terminal.hpp>
 #include <support/tcp_proxy.hpp>
 
+#include "json_events.hpp"
 #include "look_scene.hpp"
 
+#include <boost/json/serialize.hpp>
 #include <boost/test/unit_test.hpp>
 
 using namespace colock::test;
@@ -72,6 +74,28 @@ BOOST_AUTO_TEST_CASE(it_counts_how_often_a_lock_changes_hands)
                t.screen());
     t.send("q");
     BOOST_TEST(t.wait_for_exit().has_value());
+}
+
+// Without a terminal it goes on, too: a line for each look.
+BOOST_AUTO_TEST_CASE(machines_get_an_object_for_each_look)
+{
+    const auto path = fresh_path();
+    admin.create(path);
+    colock_process top{look_server().connect_string(),
+                       {"top", "--json", "--interval", "50ms", path}};
+    const auto last = [&] {
+        auto text = top.out();
+        text.resize(text.rfind('\n') + 1); // the next one is being written
+        const auto all = events_in(text);
+        return all.empty() ? "" : boost::json::serialize(all.back());
+    };
+    BOOST_TEST(wait_until([&] { return contains(last(), "\"holding\":0"); }, long_enough), last());
+    enter(path, contender_name());
+    BOOST_TEST(wait_until([&] { return contains(last(), "\"holding\":1"); }, long_enough), last());
+    BOOST_TEST(contains(last(), "\"time\":\"20"));
+    BOOST_TEST(contains(last(), "\"program\":\"worker\""));
+    top.process().send_signal(SIGTERM);
+    BOOST_TEST(top.status() == 128 + SIGTERM);
 }
 
 BOOST_AUTO_TEST_CASE(signals_give_the_terminal_back)
